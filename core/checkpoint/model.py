@@ -1,0 +1,218 @@
+"""What a checkpoint holds, as frozen values. Each fact keeps the file it was read from.
+
+Paths are relative to the checkpoint root and use ``/``. Times are epoch milliseconds (UTC). Ids of batches are Spark's batch ids;
+the state that batch N produces is state version N + 1. Nothing here reads a file; the readers of this package build these values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Certainty = Literal["certain", "inferred", "needs_input"]
+StateFileKind = Literal["delta", "snapshot", "zip", "changelog", "sst", "rocksdb_log", "schema", "metadata", "checksum", "temporary", "foreign"]
+Provider = Literal["hdfs", "rocksdb", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where a statement comes from: a path below the checkpoint root and, in a text file, the line (from 1)."""
+
+    path: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that is there and cannot be understood: shown raw and counted, never dropped.
+
+    ``reason`` is one sentence for a person: what is wrong with the file. ``condition`` is a short stable word for programs:
+    ``empty``, ``truncated``, ``no_version``, ``unknown_version``, ``bad_json``, ``not_an_id``, ``unreadable``.
+    """
+
+    evidence: Evidence
+    condition: str
+    reason: str
+    raw: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOffset:
+    """One source line of an offset log entry. ``key`` is the position ("0", "1", ...) in version 1 and the source id in version 2.
+
+    ``raw`` is the offset text as written; None stands for ``-`` (this source has no offset yet).
+    """
+
+    key: str
+    raw: str | None
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetEntry:
+    """``offsets/<batch_id>``: what the batch was planned to read (the END offsets of the batch).
+
+    ``timestamp_ms`` and ``watermark_ms`` are None when the metadata line is empty or lacks them; a watermark of 0 means "none yet"
+    and is kept as 0. ``conf`` is interned: entries with the same conf text share one mapping object. ``extra`` keeps unknown metadata
+    fields. ``raw`` is the whole file.
+    """
+
+    batch_id: int
+    format_version: int
+    timestamp_ms: int | None
+    watermark_ms: int | None
+    conf: Mapping[str, str]
+    sources: tuple[SourceOffset, ...]
+    evidence: Evidence
+    raw: str
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+    def source(self, key: str) -> SourceOffset | None:
+        """The line of the source ``key``, or None when this entry has no such line."""
+        return next((s for s in self.sources if s.key == key), None)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitEntry:
+    """``commits/<batch_id>``: the batch is done. ``next_watermark_ms`` is None when the file does not carry it (Spark before 2.4).
+
+    ``state_unique_ids``: operator id -> per partition -> per store ids (state checkpoint format 2), empty otherwise.
+    """
+
+    batch_id: int
+    format_version: int
+    next_watermark_ms: int | None
+    state_unique_ids: Mapping[str, tuple[tuple[str, ...], ...]]
+    evidence: Evidence
+    raw: str
+    sink_metadata: Mapping[str, object] = field(default_factory=dict)
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A batch file as the listing showed it, without its content."""
+
+    batch_id: int
+    path: str
+    size_bytes: int
+    modified_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileLogEntry:
+    """One input file in a file source log (``sources/<n>/<log id>``). ``log_id`` is the source's own id, not a query batch id."""
+
+    path: str
+    timestamp_ms: int
+    log_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something in the directory that is no part of a checkpoint's contents. Harmless unless said otherwise."""
+
+    path: str
+    kind: Literal["temporary", "orphan_state", "foreign"]
+    size_bytes: int = 0
+    modified_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfChange:
+    """A pinned setting that differs between two consecutive batches that were read; None = not in the file."""
+
+    batch_id: int
+    key: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenBy:
+    """Which Spark wrote the newest files: "at least" and "at most" as far as the files tell, and the marks it was told by."""
+
+    at_least: str | None
+    at_most: str | None
+    why: str
+    certainty: Certainty = "inferred"
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """One file below ``state/`` as the listing showed it. ``version`` is a state version (= batch id + 1)."""
+
+    path: str
+    operator_id: int
+    partition_id: int
+    store: str
+    kind: StateFileKind
+    version: int | None
+    unique_id: str | None
+    size_bytes: int
+    modified_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """One store of one partition. ``bytes_by_version`` holds the files that carry a version (delta, snapshot, zip, changelog)."""
+
+    partition_id: int
+    store: str
+    files: tuple[StateFile, ...]
+    size_bytes: int
+    newest_version: int | None
+    bytes_by_version: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Restorable:
+    """Which state versions can be rebuilt from the files that are there.
+
+    ``newest_common_version``: the newest version that every partition of every store can rebuild, None when there is none.
+    ``needed_version``: last committed batch + 1, None when nothing is committed. ``broken_partitions``: "operator/partition/store" that
+    cannot rebuild the needed version, with the first missing file.
+    """
+
+    newest_common_version: int | None
+    needed_version: int | None
+    broken_partitions: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorState:
+    """One stateful operator. ``name`` is Spark's own (``stateStoreSave``, ``dedupe``...) or None; ``name_certainty`` says how it is known.
+
+    ``expected_partitions`` is ``spark.sql.shuffle.partitions`` of the newest offset log entry, None when unknown.
+    """
+
+    operator_id: int
+    name: str | None
+    name_certainty: Certainty
+    provider: Provider
+    provider_certainty: Certainty
+    format_version: Literal[1, 2]
+    stores: tuple[str, ...]
+    column_families: tuple[str, ...]
+    expected_partitions: int | None
+    partitions: tuple[PartitionState, ...]
+    restorable: Restorable
+    size_bytes: int
+    file_count: int
+    problems: tuple[Problem, ...] = ()
+    metadata_raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateInventory:
+    """All of ``state/`` from one listing (plus the small metadata files)."""
+
+    operators: tuple[OperatorState, ...]
+    leftovers: tuple[Leftover, ...]
+    size_bytes: int
+    file_count: int
+    read_at_ms: int
