@@ -1,0 +1,95 @@
+"""Fixtures of every kind of test.
+
+A test that asks for a real engine gets its mark by that: `spark` / `spark_session` -> spark, `kafka` -> kafka and spark, `delta` ->
+delta. `scripts/test --without kafka,delta` sets CHECKPOINT_EXPLORER_WITHOUT; only that skips a marked test. A part that is missing
+for any other reason fails the test that needs it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.support.delta import DeltaEngine
+    from tests.support.kafka import Broker
+
+PROJECT = Path(__file__).resolve().parents[1]
+ENGINES = {"spark": ("spark", "spark_session"), "kafka": ("kafka",), "delta": ("delta",), "browser": ("browser",)}
+
+
+def left_out() -> set[str]:
+    """The kinds of tests that `scripts/test --without` names."""
+    return {name.strip() for name in os.environ.get("CHECKPOINT_EXPLORER_WITHOUT", "").split(",") if name.strip()}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    unknown = left_out() - set(ENGINES)
+    if unknown:
+        raise pytest.UsageError(f"CHECKPOINT_EXPLORER_WITHOUT names {', '.join(sorted(unknown))}; known: {', '.join(ENGINES)}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    without = left_out()
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        for mark, names in ENGINES.items():
+            if fixtures.intersection(names) and item.get_closest_marker(mark) is None:
+                item.add_marker(mark)
+        for mark in sorted(without):
+            if item.get_closest_marker(mark) is not None:
+                item.add_marker(pytest.mark.skip(reason=f"left out by --without {mark}"))
+
+
+@pytest.fixture(scope="session")
+def samples() -> Path:
+    """The directory of the committed samples."""
+    return PROJECT / "sample_checkpoints"
+
+
+@pytest.fixture(scope="session")
+def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one Spark session of this run, for fixtures that live longer than a test."""
+    from tests.support.spark import start_session, stop_session
+
+    scratch = tmp_path_factory.mktemp("spark")
+    session = start_session(scratch=scratch)
+    yield session
+    stop_session(session, scratch)
+
+
+@pytest.fixture
+def spark(spark_session: SparkSession) -> Iterator[SparkSession]:
+    """The same JVM with settings of its own; queries that the test leaves running are stopped."""
+    from tests.support.spark import stop_queries
+
+    session = spark_session.newSession()
+    yield session
+    stop_queries(session)
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A real Kafka broker on loopback, empty at the start of the run."""
+    from tests.support.kafka import Broker
+
+    broker = Broker(tmp_path_factory.mktemp("kafka"))
+    broker.start()
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture(scope="session")
+def delta(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeltaEngine]:
+    """Real Delta Lake on Spark 4.2, in the second environment."""
+    from tests.support.delta import DeltaEngine
+
+    engine = DeltaEngine(tmp_path_factory.mktemp("delta"))
+    yield engine
+    engine.stop()

@@ -1,0 +1,95 @@
+"""Real Delta Lake: scripts run in the second environment (`.venv-delta`, PySpark 4.2.0), because no released Delta runs on Spark 4.3.
+
+A script sees `spark` (a session with Delta) and `args` (what the caller passed) and leaves its answer, anything JSON can hold, in `result`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.support.spark import PARTS, PROJECT
+
+PYTHON = PROJECT / ".venv-delta" / "bin" / "python"
+WORKER = Path(__file__).with_name("delta_worker.py")
+
+
+class DeltaError(Exception):
+    """The script failed; the text is what it said."""
+
+
+def delta_jars() -> list[Path]:
+    """Delta's two jars. Raises DeltaError when they or the environment are missing."""
+    jars = sorted((PARTS / "delta").glob("*.jar"))
+    if not jars or not PYTHON.exists():
+        raise DeltaError("Delta's environment is missing (.venv-delta, .parts/delta): run scripts/setup tests")
+    return jars
+
+
+def start_worker(scratch: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start the worker process. Its standard error goes to `scratch/delta.log`."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    environment = {
+        **os.environ,
+        "PYSPARK_PYTHON": str(PYTHON),
+        "PYSPARK_DRIVER_PYTHON": str(PYTHON),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "DELTA_JARS": ",".join(map(str, delta_jars())),
+        "DELTA_SCRATCH": str(scratch),
+    }
+    environment.pop("SPARK_HOME", None)
+    with (scratch / "delta.log").open("a") as log:
+        return subprocess.Popen(
+            [str(PYTHON), str(WORKER), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=environment,
+            cwd=scratch,
+            start_new_session=True,
+        )
+
+
+class DeltaEngine:
+    """One worker process, started on first use, that runs many scripts in one JVM."""
+
+    def __init__(self, scratch: Path | None = None) -> None:
+        self.scratch = scratch or Path(tempfile.mkdtemp(prefix="delta-"))
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, script: str, **args: Any) -> Any:
+        """Run Python text in the second environment and return its `result`. Raises DeltaError with the traceback."""
+        if self._process is None:
+            self._process = start_worker(self.scratch)
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(json.dumps({"script": script, "args": args}) + "\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            self._process = None
+            process.wait()
+            tail = (self.scratch / "delta.log").read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
+            raise DeltaError("the Delta worker ended; its log ends with:\n" + "\n".join(tail))
+        said = json.loads(answer)
+        if said["error"] is not None:
+            raise DeltaError(said["error"])
+        return said["result"]
+
+    def stop(self) -> None:
+        """End the worker and its JVM."""
+        if self._process is None:
+            return
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=120)
+        self._process.stdout.close()
+        self._process = None

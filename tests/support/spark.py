@@ -1,0 +1,80 @@
+"""One real Spark session for the whole test run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PROJECT = Path(__file__).resolve().parents[2]
+PARTS = PROJECT / ".parts"
+
+
+def connector_jars() -> list[Path]:
+    """The jars of Spark's Kafka connector, as far as they were fetched (`scripts/parts.py`)."""
+    return sorted((PARTS / "kafka-connector").glob("*.jar"))
+
+
+def start_session(name: str = "checkpoint-explorer-tests", *, scratch: Path | None = None, memory: str = "1g") -> SparkSession:
+    """Start Spark on two local cores, on loopback only, without its web page.
+
+    The Kafka connector is on the class path whenever it was fetched, so that one session serves every test. Nothing is written to
+    the working directory: warehouse and temporary files go to `scratch`.
+    """
+    # Workers default to the "python3" of PATH, which need not have pyarrow.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    place = scratch or Path(tempfile.mkdtemp(prefix="spark-"))
+    confs = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": memory,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.local.dir": str(place / "local"),
+        # RocksDB's native parts and Derby look at these, not at spark.local.dir.
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={place} -Dderby.system.home={place}",
+        "spark.sql.streaming.stopTimeout": "60s",
+    }
+    jars = connector_jars()
+    if jars:
+        confs["spark.driver.extraClassPath"] = os.pathsep.join(map(str, jars))
+    builder = SparkSession.builder.master("local[2]").appName(name)
+    for key, value in confs.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def stop_queries(session: SparkSession) -> None:
+    """Stop every streaming query of this session."""
+    for query in session.streams.active:
+        query.stop()
+
+
+def stop_session(session: SparkSession, scratch: Path | None = None) -> None:
+    """End the session and its JVM."""
+    stop_queries(session)
+    gateway = session.sparkContext._gateway  # type: ignore[attr-defined]
+    session.stop()
+    process = getattr(gateway, "proc", None)
+    gateway.shutdown()
+    if process is not None:
+        # The JVM ends when its standard input does.
+        process.stdin.close()
+        process.wait(timeout=60)
+    if scratch is not None:
+        shutil.rmtree(scratch, ignore_errors=True)
