@@ -1,0 +1,279 @@
+"""What happened to each batch, and when: one row per batch id that has an offset file or a commit file, as columns.
+
+The listing alone answers for all batches (20,000 rows cost two listings); the offset log entries that were read refine it. Spark
+writes ``offsets/N`` before batch N runs and ``commits/N`` after it, so the two file times frame the batch. They are only the times of the
+batch as long as nobody copied the checkpoint: a copy carries the time of copying. ``batchTimestampMs`` inside the entry survives a copy,
+hence the comparison here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.checkpoint.model import Problem
+
+if TYPE_CHECKING:
+    from core.checkpoint import Checkpoint
+
+UNKNOWN_MS = -1
+"""Stands for "not known" in every time and duration column."""
+
+FAR_FROM_LOG_MS = 3_600_000
+"""A file time this far from the batch's own timestamp is not the time of the batch: Spark writes the file within the trigger."""
+
+COPY_SPAN_RATIO = 10
+MIN_LOG_SPAN_MS = 10_000
+"""Files that lie 10 times closer together than their batches (over at least 10 s) were written by a copy, not by the batches."""
+
+Status = Literal["committed", "pending", "missing_commit", "missing_offset", "unreadable", "retention_edge", "superseded"]
+STATUSES: tuple[Status, ...] = ("committed", "pending", "missing_commit", "missing_offset", "unreadable", "retention_edge", "superseded")
+STATUS_WORDS: dict[Status, str] = {
+    "committed": "committed",
+    "pending": "not committed",
+    "missing_commit": "commit file missing",
+    "missing_offset": "offset file missing",
+    "unreadable": "file unreadable",
+    "retention_edge": "half removed by retention",
+    "superseded": "no commit file, a later batch was logged",
+}
+Times = Literal["file_and_log", "file", "log", "none"]
+
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+T = TypeVar("T", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchGap:
+    """Ids ``first`` to ``last`` have neither an offset nor a commit file.
+
+    ``is_legal``: asynchronous progress tracking skips ids by design.
+    """
+
+    first: int
+    last: int
+    is_legal: bool
+
+    @property
+    def size(self) -> int:
+        """How many ids are absent."""
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timeline:
+    """Read-only columns of equal length, ascending by batch id. Times are epoch milliseconds, ``UNKNOWN_MS`` where not known.
+
+    ``status`` indexes ``STATUSES``. ``planned_ms`` is the start of the batch: the log's timestamp where the entry was read
+    (``planned_from_log``), else the time of the offset file. ``committed_ms`` is the time of the commit file. ``duration_ms`` runs from
+    the offset file to the commit file (one clock). ``gap_ms`` runs from the start of this batch to the start of the next logged one; a
+    batch never lasts longer than that. ``times`` says what the times rest on and ``times_note`` says it in one sentence.
+    ``removed_before`` is the first id of the logs when older ones are gone, None when the logs begin at batch 0.
+    """
+
+    batch_ids: Ints
+    status: NDArray[np.int8]
+    planned_ms: Ints
+    committed_ms: Ints
+    duration_ms: Ints
+    gap_ms: Ints
+    planned_from_log: Flags
+    is_read: Flags
+    gaps: tuple[BatchGap, ...]
+    removed_before: int | None
+    pending_batch: int | None
+    times: Times
+    times_note: str
+    is_copy: bool
+
+    def __len__(self) -> int:
+        return len(self.batch_ids)
+
+    def row(self, batch_id: int) -> int | None:
+        """The row of ``batch_id``, None when neither of its files is there."""
+        at = int(np.searchsorted(self.batch_ids, batch_id))
+        return at if at < len(self) and int(self.batch_ids[at]) == batch_id else None
+
+    def status_of(self, batch_id: int) -> Status | None:
+        """The status of ``batch_id``, None when neither of its files is there."""
+        at = self.row(batch_id)
+        return None if at is None else STATUSES[int(self.status[at])]
+
+    def window(self, last: int | None, size: int) -> slice:
+        """The rows of ``size`` batches that end at batch ``last`` (None = the newest); always full when there are enough batches."""
+        end = len(self) if last is None else int(np.searchsorted(self.batch_ids, last, side="right"))
+        start = max(0, end - size)
+        return slice(start, min(len(self), start + size))
+
+    def count(self, status: Status) -> int:
+        """How many batches have this status."""
+        return int(np.count_nonzero(self.status == STATUSES.index(status)))
+
+    @property
+    def has_durations(self) -> bool:
+        """Whether at least one duration is known."""
+        return bool(np.any(self.duration_ms >= 0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """A column in bins of consecutive rows: the first and last batch id of each, and what its known values say (NaN when none is known)."""
+
+    first: Ints
+    last: Ints
+    median: NDArray[np.float32]
+    p95: NDArray[np.float32]
+    maximum: NDArray[np.float32]
+    size: int
+
+
+def build_timeline(ck: Checkpoint) -> Timeline:
+    """What happened to each batch. Reads no file: rows come from the listing, refined by the entries that ``ck`` has read."""
+    offset_ids, commit_ids = _ids(ck.offset_ids), _ids(ck.commit_ids)
+    ids = np.union1d(offset_ids, commit_ids)
+    offset_file_ms = _file_times(ids, [(f.batch_id, f.modified_ms) for f in ck.offset_files.values()])
+    commit_file_ms = _file_times(ids, [(f.batch_id, f.modified_ms) for f in ck.commit_files.values()])
+    log_ms = np.full(len(ids), UNKNOWN_MS, dtype=np.int64)
+    is_read = np.zeros(len(ids), dtype=np.bool_)
+    unreadable = np.zeros(len(ids), dtype=np.bool_)
+    for batch_id in ck.loaded_ids:
+        at = int(np.searchsorted(ids, batch_id))
+        if at >= len(ids) or ids[at] != batch_id:
+            continue
+        is_read[at] = True
+        entry = ck.offset(batch_id)
+        if isinstance(entry, Problem) or isinstance(ck.commit(batch_id), Problem):
+            unreadable[at] = True
+        if entry is not None and not isinstance(entry, Problem) and entry.timestamp_ms is not None and entry.timestamp_ms > 0:
+            log_ms[at] = entry.timestamp_ms
+
+    copy = _written_by_a_copy(offset_file_ms, log_ms)
+    if copy.any():  # files that are not newer than a known copy were copied with it, read or not
+        newest_copy_ms = int(offset_file_ms[copy].max())
+        offset_file_ms[offset_file_ms <= newest_copy_ms] = UNKNOWN_MS
+        commit_file_ms[commit_file_ms <= newest_copy_ms] = UNKNOWN_MS
+    from_log = log_ms >= 0
+    planned_ms = np.where(from_log, log_ms, offset_file_ms)
+    duration_ms = _difference(commit_file_ms, offset_file_ms)
+    gap_ms = np.full(len(ids), UNKNOWN_MS, dtype=np.int64)
+    gap_ms[:-1] = _difference(planned_ms[1:], planned_ms[:-1])
+    times, note = _times(ids, offset_file_ms, from_log, copy)
+    return Timeline(
+        batch_ids=_frozen(ids),
+        status=_frozen(_statuses(ck, ids, offset_ids, commit_ids, unreadable)),
+        planned_ms=_frozen(planned_ms),
+        committed_ms=_frozen(commit_file_ms),
+        duration_ms=_frozen(duration_ms),
+        gap_ms=_frozen(gap_ms),
+        planned_from_log=_frozen(from_log),
+        is_read=_frozen(is_read),
+        gaps=_gaps(ids, ck.is_async),
+        removed_before=int(ids[0]) if len(ids) and ids[0] > 0 else None,
+        pending_batch=ck.pending_batch,
+        times=times,
+        times_note=note,
+        is_copy=bool(copy.any()),
+    )
+
+
+def bins(timeline: Timeline, column: Literal["duration_ms", "gap_ms"], most: int = 400) -> Bins:
+    """``column`` of all batches in at most ``most`` bins; the maximum keeps a single slow batch visible."""
+    values: Ints = getattr(timeline, column)
+    size = max(1, -(-len(values) // most))
+    starts = np.arange(0, len(values), size)
+    ends = np.minimum(starts + size, len(values))
+    stats = np.full((3, len(starts)), np.nan, dtype=np.float32)
+    for at, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        known = values[start:end]
+        known = known[known >= 0]
+        if len(known):
+            stats[:, at] = (*np.percentile(known, [50, 95]), known.max())
+    return Bins(_frozen(timeline.batch_ids[starts]), _frozen(timeline.batch_ids[ends - 1]), stats[0], stats[1], stats[2], size)
+
+
+def _ids(ids: Iterable[int]) -> Ints:
+    return np.fromiter(ids, dtype=np.int64)
+
+
+def _frozen(array: NDArray[T]) -> NDArray[T]:
+    array.flags.writeable = False
+    return array
+
+
+def _file_times(ids: Ints, files: list[tuple[int, int | None]]) -> Ints:
+    times = np.full(len(ids), UNKNOWN_MS, dtype=np.int64)
+    known = [(batch_id, ms) for batch_id, ms in files if ms is not None]
+    if known:
+        batch_ids, ms = (np.array(column, dtype=np.int64) for column in zip(*known, strict=True))
+        times[np.searchsorted(ids, batch_ids)] = ms
+    return times
+
+
+def _difference(later: Ints, earlier: Ints) -> Ints:
+    """``later - earlier`` where both are known and in order, else unknown (a restored file may be newer than its successor)."""
+    known = (later >= 0) & (earlier >= 0) & (later >= earlier)
+    return np.where(known, later - earlier, UNKNOWN_MS)
+
+
+def _written_by_a_copy(file_ms: Ints, log_ms: Ints) -> Flags:
+    """Which offset files carry a time that cannot be the time of their batch, judged by the batches that were read."""
+    both = (file_ms >= 0) & (log_ms >= 0)
+    copy = both & (np.abs(file_ms - log_ms) > FAR_FROM_LOG_MS)
+    if np.count_nonzero(both) >= 2:
+        log_span = int(np.ptp(log_ms[both]))
+        if log_span >= MIN_LOG_SPAN_MS and int(np.ptp(file_ms[both])) * COPY_SPAN_RATIO < log_span:
+            return both
+    return copy
+
+
+def _times(ids: Ints, file_ms: Ints, from_log: Flags, copy: Flags) -> tuple[Times, str]:
+    read, files = int(np.count_nonzero(from_log)), int(np.count_nonzero(file_ms >= 0))
+    if copy.any():
+        words = "Durations cannot be known for the copied batches, only that none ran longer than the gap to the next start."
+        return (
+            "log" if files == 0 else "file_and_log",
+            "The files of this checkpoint were copied: their file times are not the times of their batches. "
+            f"Start times are those in the offset log ({read} of {len(ids)} batches were read). {words}",
+        )
+    if read and files:
+        return (
+            "file_and_log",
+            f"Start times come from the offset log for the {read} batches that were read, from the file times for the others. "
+            "A duration is the time between the offset file and the commit file; "
+            "for a batch that was run again it includes the pause before.",
+        )
+    if files:
+        return (
+            "file",
+            "Times are file times: no offset log entry that was read carries a timestamp. A copy carries the time of copying.",
+        )
+    if read:
+        return "log", f"The storage gives no file times. Start times are those in the offset log ({read} of {len(ids)} were read)."
+    return "none", "Neither the offset log entries nor the files carry a time."
+
+
+def _statuses(ck: Checkpoint, ids: Ints, offset_ids: Ints, commit_ids: Ints, unreadable: Flags) -> NDArray[np.int8]:
+    has_offset, has_commit = np.isin(ids, offset_ids), np.isin(ids, commit_ids)
+    code = {status: STATUSES.index(status) for status in STATUSES}
+    status = np.full(len(ids), code["committed"], dtype=np.int8)
+    status[~has_offset] = code["missing_offset"]
+    # Spark 2.1 has no commit log, asynchronous progress may skip commits: a later entry then stands for "done"
+    passed = len(commit_ids) == 0 or ck.is_async
+    status[~has_commit] = code["superseded" if passed else "missing_commit"]
+    if len(offset_ids) and len(commit_ids):
+        edge = (ids < max(int(offset_ids[0]), int(commit_ids[0]))) & (ids[:1] > 0)
+        status[edge & (has_offset != has_commit)] = code["retention_edge"]
+    status[unreadable] = code["unreadable"]
+    if ck.pending_batch is not None:  # also when its file is unreadable: that it is not committed matters more
+        status[ids == ck.pending_batch] = code["pending"]
+    return status
+
+
+def _gaps(ids: Ints, is_async: bool) -> tuple[BatchGap, ...]:
+    at = np.flatnonzero(np.diff(ids) > 1)
+    return tuple(BatchGap(int(ids[i]) + 1, int(ids[i + 1]) - 1, is_async) for i in at)

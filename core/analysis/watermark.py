@@ -1,0 +1,232 @@
+"""How the watermark moved: the value in force per batch, the one for the next, its lag behind the batch's clock, where it stood still.
+
+``offsets/N.batchWatermarkMs`` is used IN batch N (late rows dropped, state evicted against it); ``commits/N.nextBatchWatermarkMs`` is for
+batch N + 1 (Spark 2.4 and later; before, it is taken from the next offset log entry). 0 means "none yet". Values of single watermark nodes
+are stored nowhere, so what holds a watermark back is inferred from the sources that stood still.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.checkpoint.model import Certainty, CommitEntry, Evidence, OffsetEntry
+
+if TYPE_CHECKING:
+    from core.checkpoint import Checkpoint
+
+UNKNOWN_MS = -1
+POLICY_KEY = "spark.sql.streaming.multipleWatermarkPolicy"
+
+MIN_STALL_BATCHES = 3
+"""Fewer batches with data at one watermark are everyday life: their rows simply share their newest event time."""
+
+STALL_RATIO = 3
+"""A stall lasts at least this many times as many batches with data as the watermark usually rests."""
+
+AHEAD_MS = 60_000
+"""Clocks of producers may run ahead a little; a watermark more than this ahead of the batch's clock comes from wrong event times."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Batches ``first`` to ``last`` ran with the watermark ``watermark_ms`` and none of them moved it, though ``data_batches`` had data.
+
+    ``length_ms`` runs from the start of ``first`` to the start of the batch that moved it at last (of ``last`` when none did:
+    ``reaches_end``), None when a time is missing. ``idle_sources`` are the keys of the sources that did not advance in all that time.
+    """
+
+    first: int
+    last: int
+    watermark_ms: int
+    batches: int
+    data_batches: int
+    length_ms: int | None
+    reaches_end: bool
+    idle_sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FutureJump:
+    """After ``batch_id`` the watermark was ``ahead_ms`` ahead of that batch's own clock: rows with event times in the future, it seems."""
+
+    batch_id: int
+    watermark_ms: int
+    ahead_ms: int
+    evidence: Evidence
+    certainty: Certainty = "inferred"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WatermarkHistory:
+    """Read-only columns of equal length over the batches whose offset log entry could be read, ascending; ``UNKNOWN_MS`` where not known.
+
+    ``lag_ms`` is batch time minus watermark in force, NaN where there is no watermark yet (negative: ahead of the clock).
+    ``has_data`` is whether a source moved in the batch. ``restart_ms`` is the watermark at the next start, None when there is none.
+    ``policy`` is None when the log does not pin one (``min`` then applies). ``went_back`` lists batches that started with a smaller
+    watermark than the one before: Spark never does that, somebody changed the files. ``total_batches`` counts all offset files.
+    """
+
+    batch_ids: Ints
+    in_force_ms: Ints
+    next_ms: Ints
+    batch_time_ms: Ints
+    lag_ms: NDArray[np.float64]
+    has_data: NDArray[np.bool_]
+    stalls: tuple[Stall, ...]
+    jump: FutureJump | None
+    went_back: tuple[int, ...]
+    policy: Literal["min", "max"] | None
+    source_count: int
+    restart_ms: int | None
+    total_batches: int
+
+    def __len__(self) -> int:
+        return len(self.batch_ids)
+
+    @property
+    def has_watermark(self) -> bool:
+        """Whether any batch that was read knows a watermark."""
+        return bool(np.any(self.in_force_ms > 0) or np.any(self.next_ms > 0))
+
+    @property
+    def rule(self) -> str:
+        """The rule of this query's watermark, in words."""
+        words = (
+            "The watermark for batch N + 1 is the newest event time seen up to batch N, minus the delay of withWatermark. "
+            "It never goes back. Batch N + 1 drops rows that are older and evicts state that ended before it."
+        )
+        if self.source_count < 2 and self.policy != "max":
+            return words
+        how = "largest" if self.policy == "max" else "smallest"
+        pinned = f"{POLICY_KEY} = {self.policy}" if self.policy else f"{POLICY_KEY} is not in the log, so min"
+        slow = "" if self.policy == "max" else " An input without new rows holds back all of them."
+        return f"{words} With several watermarks in the query the {how} counts ({pinned}).{slow}"
+
+
+def watermark_history(ck: Checkpoint, batch_ids: Iterable[int] | None = None) -> WatermarkHistory:
+    """How the watermark moved over ``batch_ids`` (read now if they were not) or, by default, over the batches that ``ck`` has read."""
+    if batch_ids is None:
+        wanted = sorted(ck.loaded_ids)
+    else:
+        present = set(ck.offset_ids)
+        wanted = sorted(present.intersection(batch_ids))
+        ck.load(wanted)
+    entries = [entry for entry in map(ck.offset, wanted) if isinstance(entry, OffsetEntry)]
+    commits = [ck.commit(entry.batch_id) for entry in entries]
+    in_force = _column(entry.watermark_ms for entry in entries)
+    following = _next_watermarks(ck, entries, in_force, commits)
+    times = _column(entry.timestamp_ms for entry in entries)
+    moved = [_moved_sources(ck, entry) for entry in entries]
+    has_data = np.array([bool(m) for m in moved], dtype=np.bool_)
+    batch_id_column = _column(entry.batch_id for entry in entries)
+    has_lag = (in_force > 0) & (times > 0)
+    policy = entries[-1].conf.get(POLICY_KEY) if entries else None
+    columns = (batch_id_column, in_force, following, times, has_data)
+    lag = np.where(has_lag, (times - in_force).astype(np.float64), np.nan)
+    for column in (*columns, lag):
+        column.flags.writeable = False
+    return WatermarkHistory(
+        batch_ids=batch_id_column,
+        in_force_ms=in_force,
+        next_ms=following,
+        batch_time_ms=times,
+        lag_ms=lag,
+        has_data=has_data,
+        stalls=tuple(_stalls(batch_id_column, in_force, following, times, moved, [s.key for s in ck.sources])),
+        jump=_jump(entries, commits, following, times),
+        went_back=tuple(int(batch_id_column[i + 1]) for i in np.flatnonzero((in_force[1:] >= 0) & (in_force[1:] < in_force[:-1]))),
+        policy="max" if policy == "max" else "min" if policy == "min" else None,
+        source_count=len(ck.sources),
+        restart_ms=_restart(ck),
+        total_batches=len(ck.offset_ids),
+    )
+
+
+def _column(values: Iterable[int | None]) -> Ints:
+    return np.array([UNKNOWN_MS if value is None else value for value in values], dtype=np.int64)
+
+
+def _next_watermarks(ck: Checkpoint, entries: list[OffsetEntry], in_force: Ints, commits: list[object]) -> Ints:
+    """From the commit; where that does not carry it (Spark before 2.4, no commit) from the next offset log entry, if that was read."""
+    values: list[int | None] = []
+    for at, (entry, commit) in enumerate(zip(entries, commits, strict=True)):
+        value = commit.next_watermark_ms if isinstance(commit, CommitEntry) else None
+        if value is None and at + 1 < len(entries) and ck.previous_offset_id(entries[at + 1].batch_id) == entry.batch_id:
+            value = int(in_force[at + 1])
+        values.append(value)
+    return _column(values)
+
+
+def _moved_sources(ck: Checkpoint, entry: OffsetEntry) -> frozenset[str]:
+    """Keys of the sources whose offset differs from the entry before (or that have no known start)."""
+    keys = {source.key for source in entry.sources if source.raw is not None}
+    return frozenset(key for key in keys if (texts := ck.source_texts(entry.batch_id, key))[0] != texts[1])
+
+
+def _runs(in_force: Ints) -> Iterator[tuple[int, int]]:
+    """Half-open row spans of equal watermark."""
+    edges = [0, *(np.flatnonzero(np.diff(in_force)) + 1).tolist(), len(in_force)]
+    yield from ((a, b) for a, b in itertools.pairwise(edges) if b > a)
+
+
+def _stalls(ids: Ints, in_force: Ints, following: Ints, times: Ints, moved: list[frozenset[str]], keys: list[str]) -> Iterator[Stall]:
+    spans: list[tuple[int, int, int]] = []  # first row, row after the last that did not move it, batches with data between
+    for start, end in _runs(in_force):
+        still = end
+        while still > start and following[still - 1] != in_force[still - 1]:
+            still -= 1
+        spans.append((start, still, sum(bool(m) for m in moved[start:still])))
+    if not np.any(in_force > 0):
+        return
+    lengths = np.array([length for _, _, length in spans])
+    for at, (start, end, data_batches) in enumerate(spans):
+        others = np.delete(lengths, at)
+        usual = float(np.median(others)) if len(others) else 0.0
+        if in_force[start] < 0 or data_batches < max(MIN_STALL_BATCHES, STALL_RATIO * usual):
+            continue
+        until = min(end, len(ids) - 1)
+        known = times[start] > 0 and times[until] >= times[start]
+        advanced = frozenset().union(*moved[start:end])
+        yield Stall(
+            first=int(ids[start]),
+            last=int(ids[end - 1]),
+            watermark_ms=int(in_force[start]),
+            batches=end - start,
+            data_batches=data_batches,
+            length_ms=int(times[until] - times[start]) if known else None,
+            reaches_end=end == len(ids) or (until == len(ids) - 1 and bool(following[until] < 0)),
+            idle_sources=tuple(key for key in keys if key not in advanced),
+        )
+
+
+def _jump(entries: list[OffsetEntry], commits: list[object], following: Ints, times: Ints) -> FutureJump | None:
+    """The first batch after which the watermark was ahead of the batch's clock, if the newest one still is."""
+    ahead = np.where((following > 0) & (times > 0), following - times, 0)
+    rows = np.flatnonzero(ahead > AHEAD_MS)
+    if not len(rows):
+        return None
+    at = int(rows[0])
+    commit = commits[at]
+    evidence = commit.evidence if isinstance(commit, CommitEntry) else entries[at].evidence
+    return FutureJump(entries[at].batch_id, int(following[at]), int(ahead[at]), evidence)
+
+
+def _restart(ck: Checkpoint) -> int | None:
+    """``max(offsets/L.batchWatermarkMs, commits/L.nextBatchWatermarkMs)`` of the newest batch L, as Spark takes it at a start."""
+    if not ck.offset_ids:
+        return None
+    newest = ck.offset_ids[-1]
+    offset, commit = ck.offset(newest), ck.commit(newest)
+    values = [
+        offset.watermark_ms if isinstance(offset, OffsetEntry) else None,
+        commit.next_watermark_ms if isinstance(commit, CommitEntry) else None,
+    ]
+    return max((value for value in values if value), default=None)
