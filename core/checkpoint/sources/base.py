@@ -64,15 +64,30 @@ class SourceKind(Protocol):
     """One kind of source. ``offset`` arguments are the parsed JSON of one offset text (or the text itself when it is not JSON)."""
 
     name: str
+    """The stable name for programs (``kafka``); see ``registry.KIND_NAMES``."""
     label: str
+    """What a person reads ("Delta table")."""
     end_is: Literal["exclusive", "inclusive", "start", "unknown"]
+    """What the logged value means: next position, last position read, where the batch starts, or not known."""
 
     def recognises(self, offset: object) -> bool:
         """Whether this offset has the form that this kind writes. Only the form decides, never a guess from a number alone."""
         ...
 
     def positions(self, offset: object) -> Mapping[str, int]:
-        """The position of each partition, by its name as users know it (``orders-0`` for Kafka). Never raises."""
+        """The position of each partition, by its name as users know it (``orders-0`` for Kafka). Never raises.
+
+        Every value fits a signed 64-bit integer. A partition whose position is no such number (a 56-digit Kinesis sequence number) is
+        named by :meth:`partitions` and left out here.
+        """
+        ...
+
+    def partitions(self, offset: object) -> tuple[str, ...]:
+        """The names of all partitions of this offset, in the order people expect (``orders-2`` before ``orders-10``). Never raises."""
+        ...
+
+    def first_start(self, context: SourceContext) -> object | None:
+        """The offset at which batch 0 started, when the files or the kind itself tell it; None when they do not. Never raises."""
         ...
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
