@@ -1,0 +1,114 @@
+"""Every limit and choice, with its default and its reason. ``docs/settings.md`` repeats this list; a test keeps the two equal."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, Secret, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings.exceptions import SettingsError
+
+PREFIX = "CHECKPOINT_EXPLORER_"
+SAMPLES = Path(__file__).resolve().parent.parent / "sample_checkpoints"
+
+
+class InvalidSettingError(ValueError):
+    """A setting cannot be used. The message names the environment variable and what is wrong, and never shows its value."""
+
+
+class RootSettings(BaseModel):
+    """A place below which checkpoints lie. ``storage_options`` are fsspec's (credentials, endpoint); they are never printed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    url: str
+    storage_options: Secret[dict[str, Any]] = Secret({})
+
+
+class Settings(BaseSettings):
+    """The settings, from environment variables that begin with ``CHECKPOINT_EXPLORER_``."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, hide_input_in_errors=True, extra="ignore")
+
+    roots: dict[str, RootSettings] = Field(
+        default_factory=lambda: {"samples": RootSettings(url=str(SAMPLES))},
+        description="Where checkpoints lie: JSON, a name for each place, with its URL or {url, storage_options}. Links carry the name, "
+        "never the URL's credentials. The default is the samples that come with the project, so that the first start has something to "
+        "show.",
+    )
+    address: str = Field(
+        default="127.0.0.1",
+        description="The address the app listens on. On a loopback address any location may be opened, because only you can ask; on any "
+        "other only what lies below the roots, and the app does not start without roots.",
+    )
+    content_cache_bytes: int = Field(
+        default=128 * 1024 * 1024,
+        ge=0,
+        description="How many bytes of file contents are kept in memory, over all checkpoints. The logs of 20,000 batches are about 80 MB, "
+        "so one long-lived query fits. 0 keeps nothing.",
+    )
+    concurrent_requests: int = Field(
+        default=64,
+        ge=1,
+        le=256,
+        description="How many requests are sent to a remote store at one time. 64 is where s3fs was fastest when it was measured; lower it "
+        "when the store answers with 503 (slow down). A local disk is read one by one, which is faster there.",
+    )
+    first_view_batches: int = Field(
+        default=100,
+        ge=1,
+        description="How many of the newest batches are read for the first view. Older ones are known from the listing and read when "
+        "asked for.",
+    )
+    checkpoints_per_root: int = Field(
+        default=200,
+        ge=1,
+        description="How many directories below a root are listed to find checkpoints. Each is one listing; the page says when the "
+        "limit bit.",
+    )
+
+    @field_validator("roots", mode="before")
+    @classmethod
+    def _bare_url(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: {"url": root} if isinstance(root, str) else root for name, root in value.items()}
+        return value
+
+    @field_validator("roots")
+    @classmethod
+    def _plain_names(cls, value: dict[str, RootSettings]) -> dict[str, RootSettings]:
+        for name in value:
+            if not name or name.strip() != name or "/" in name or ":" in name or not name.isprintable() or name in (".", ".."):
+                raise ValueError('the name of a root must be plain text without "/" or ":"')
+        return value
+
+    @property
+    def has_own_roots(self) -> bool:
+        """Whether someone configured roots, so that they are not the samples that are only the default."""
+        return "roots" in self.model_fields_set
+
+
+def load_settings() -> Settings:
+    """The settings from the environment, read now. Raises :class:`InvalidSettingError` with one sentence for each that cannot be used."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        problems = [
+            f"{PREFIX}{str(e['loc'][0]).upper()}: {_where(e['loc'][1:])}{e['msg']}"
+            for e in error.errors(include_input=False, include_url=False)
+        ]
+        raise InvalidSettingError("; ".join(problems)) from None
+    except SettingsError:
+        raise InvalidSettingError(f'{PREFIX}ROOTS is not valid JSON; write for example {{"prod": "s3://bucket/checkpoints"}}') from None
+
+
+def _where(loc: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in loc) + ": " if loc else ""
+
+
+@lru_cache(maxsize=1)
+def get_settings() -> Settings:
+    """The settings of this process, read once."""
+    return load_settings()

@@ -1,0 +1,115 @@
+"""The local file system: plain calls, one after another. Threads make both listing and reading slower here (measured)."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.storage.listing import Content, FileInfo, Gone, ReadFailure
+from core.storage.store import Folder, Tally, failure_reason, join
+
+# Never a write flag. Non-blocking, so that a named pipe in place of a log file does not stop the app.
+READ_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+class LocalStore:
+    """Files below the directory ``root`` of this machine. Symbolic links are followed, except into a directory that holds them."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def list(self, prefixes: Sequence[str], recursive: bool, tally: Tally) -> dict[str, Folder]:
+        return {prefix: self._list_one(prefix, recursive, tally) for prefix in prefixes}
+
+    def _list_one(self, prefix: str, recursive: bool, tally: Tally) -> Folder:
+        folder = Folder()
+        top = join(self._root, prefix)
+        try:
+            waiting = [(top, prefix, (_identity(top),))] if recursive else [(top, prefix, ())]
+            subfolders = _scan(top, prefix, folder, tally)
+        except FileNotFoundError:
+            return Folder(exists=False)
+        except NotADirectoryError:
+            return Folder(exists=False, is_file=True)
+        if not recursive:
+            return folder
+        above = waiting[0][2]
+        pending = [(path, relative, above) for path, relative in subfolders]
+        while pending:
+            path, relative, above = pending.pop()
+            try:
+                identity = _identity(path)
+                if identity in above:
+                    continue
+                deeper = _scan(path, relative, folder, tally)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # removed or replaced since its parent was listed
+            pending.extend((p, r, (*above, identity)) for p, r in deeper)
+        return folder
+
+    def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]:
+        contents: dict[str, Content] = {}
+        total = 0
+        for path in paths:
+            content = _read_file(join(self._root, path))
+            contents[path] = content
+            if isinstance(content, bytes):
+                total += len(content)
+        tally.add(get=len(contents), bytes=total)
+        return contents
+
+
+def _scan(path: str, relative: str, folder: Folder, tally: Tally) -> list[tuple[str, str]]:
+    """Adds the entries of one directory to ``folder``; gives its sub-directories."""
+    tally.add(list=1)
+    start = relative + "/" if relative else ""
+    files, subfolders = folder.files, []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            name = entry.name
+            if name[0] == "." and name.endswith(".crc"):
+                # Hadoop writes one beside every file; asking for their size would double the time of a large listing.
+                files.append(FileInfo(start + name, 0, None))
+                continue
+            try:
+                if entry.is_dir():
+                    subfolders.append((entry.path, start + name))
+                    continue
+                status = entry.stat()
+            except OSError:
+                continue  # gone since the scan began, or a link that leads nowhere
+            if stat.S_ISREG(status.st_mode):
+                files.append(FileInfo(start + name, status.st_size, status.st_mtime_ns // 1_000_000))
+    folder.directories.update(relative for _, relative in subfolders)
+    return subfolders
+
+
+def _identity(path: str) -> tuple[int, int]:
+    status = Path(path).stat()
+    return (status.st_dev, status.st_ino)
+
+
+def _read_file(path: str) -> Content:
+    try:
+        handle = os.open(path, READ_FLAGS)
+    except FileNotFoundError:
+        return Gone()
+    except NotADirectoryError:
+        return Gone()  # its directory was replaced by a file
+    except OSError as error:
+        return ReadFailure(failure_reason(error))
+    try:
+        size = os.fstat(handle).st_size
+        first = os.read(handle, size + 1)
+        if len(first) == size:
+            return first
+        parts = [first]  # it grew or shrank since it was opened: go on to its end
+        while part := os.read(handle, 1 << 20):
+            parts.append(part)
+        return b"".join(parts)
+    except OSError as error:
+        return ReadFailure(failure_reason(error))
+    finally:
+        os.close(handle)

@@ -1,0 +1,176 @@
+"""From pasted text to a location: which kind of store, and the path in it. Nothing is read here."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import fsspec
+from fsspec.registry import known_implementations
+from fsspec.utils import tokenize
+
+from core.storage.errors import UnsupportedLocation
+
+# Names that Spark and Hadoop use for a store that fsspec knows under another name.
+ALIASES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "az": "abfs", "gcs": "gs", "local": "file"}
+
+# Wrappers of another store, caches that write to the local disk, and things that are no directory of files.
+REFUSED = {"simplecache", "filecache", "blockcache", "cached", "dir", "reference", "generic", "async_wrapper", "data", "pyscript", "dask"}
+
+QUOTES = "\"'`“”‘’"
+URL = re.compile(r"^(?P<protocol>[A-Za-z][A-Za-z0-9+.\-]+):(?P<rest>//.*|/[^/].*|/)$", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Location:
+    """A directory in a store.
+
+    ``url`` is the normal form that people see and share (``s3://bucket/ck``; a local path is written bare, ``/data/ck``); ``path`` is
+    what the file system of ``protocol`` calls it. ``storage_options`` are fsspec's (credentials, endpoints): they are never shown,
+    not part of ``repr`` and never travel in a link. ``name`` is what people call it. Two locations are equal when URL and storage options
+    are: the options decide which store is asked, and with whose rights.
+    """
+
+    url: str
+    protocol: str
+    path: str
+    name: str = field(compare=False)
+    storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    options_token: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options_token", tokenize(sorted(self.storage_options.items(), key=lambda item: item[0])))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the files are on this machine's file system."""
+        return self.protocol == "file"
+
+    def __str__(self) -> str:
+        return self.url
+
+
+def parse_location(text: str, storage_options: Mapping[str, Any] | None = None, name: str | None = None) -> Location:
+    """The location that a person meant by ``text``.
+
+    Understood: local paths (absolute, relative, ``~``, ``file:/x``, ``file:///x``), ``s3://`` (also ``s3a://`` and ``s3n://``),
+    ``memory://`` and every protocol that fsspec knows. White space, quotes around the text and slashes at its end are dropped.
+    ``name`` defaults to the last part of the path. No request is sent; whether something is there is not known yet.
+
+    Raises :class:`UnsupportedLocation` when the text is no location, the protocol is unknown or its package is missing.
+    """
+    cleaned = _clean(text)
+    options = dict(storage_options or {})
+    match = URL.match(cleaned)
+    if match is None:
+        return _local(cleaned, options, name)
+    protocol = match["protocol"].lower()
+    protocol = ALIASES.get(protocol, protocol)
+    rest = match["rest"]
+    if protocol == "file":
+        return _local(_file_path(cleaned, rest), options, name)
+    if protocol == "dbfs":
+        return _dbfs(cleaned, rest, options, name)
+    if not rest.startswith("//"):
+        raise UnsupportedLocation(f'"{cleaned}" has one slash after "{match["protocol"]}:"; write {match["protocol"]}:/{rest}.', cleaned)
+    return _remote(protocol, protocol + ":" + rest, options, name)
+
+
+def _clean(text: str) -> str:
+    cleaned = text.strip()
+    while len(cleaned) >= 2 and cleaned[0] in QUOTES and cleaned[-1] in QUOTES:
+        cleaned = cleaned[1:-1].strip()
+    if not cleaned:
+        raise UnsupportedLocation("The location is empty; paste the path of a checkpoint directory.")
+    if not cleaned.isprintable():
+        raise UnsupportedLocation("The location has line breaks or control characters in it; paste one path.")
+    if "::" in cleaned:
+        raise UnsupportedLocation(f'"{cleaned}" chains two stores with "::"; paste the location of the directory itself.', cleaned)
+    return cleaned
+
+
+def _file_path(cleaned: str, rest: str) -> str:
+    if not rest.startswith("//"):
+        return rest
+    host, slash, path = rest[2:].partition("/")
+    if host not in ("", "localhost"):
+        raise UnsupportedLocation(
+            f'"{cleaned}" names the host "{host}", and files of other hosts cannot be read; a local path has three slashes: file:///{rest[2:]}.',
+            cleaned,
+        )
+    return slash + path
+
+
+def _local(text: str, options: dict[str, Any], name: str | None) -> Location:
+    path = os.path.normpath(Path(text).expanduser().absolute())
+    # POSIX lets normpath keep two leading slashes; here they mean nothing.
+    path = "/" + path.lstrip("/") if path.startswith("//") else path
+    for mount in ("/dbfs", "/Volumes", "/Workspace"):
+        if (path == mount or path.startswith(mount + "/")) and not Path(mount).is_dir():
+            raise _databricks(text, mount + "/...")
+    return Location(url=path, protocol="file", path=path, name=name or Path(path).name or path, storage_options=options)
+
+
+def _dbfs(cleaned: str, rest: str, options: dict[str, Any], name: str | None) -> Location:
+    path = rest.lstrip("/")
+    if path.startswith("Volumes/"):  # dbfs:/Volumes/... is another way to write /Volumes/...
+        return _local("/" + path, options, name)
+    if not Path("/dbfs").is_dir():
+        raise _databricks(cleaned, "dbfs:/...")
+    return _local("/dbfs/" + path, options, name)
+
+
+def _databricks(text: str, form: str) -> UnsupportedLocation:
+    return UnsupportedLocation(
+        f'"{text}" exists only inside Databricks ({form} is not mounted on this machine); use the cloud storage URL behind it '
+        "(s3://, abfss://, gs://), or copy the directory here with: databricks fs cp -r <source> <local directory>.",
+        text,
+    )
+
+
+def _remote(protocol: str, url: str, options: dict[str, Any], name: str | None) -> Location:
+    if protocol in REFUSED:
+        raise UnsupportedLocation(f'"{protocol}://" is no store of its own; paste the location of the directory itself.', url)
+    cls = _implementation(protocol, url)
+    cut = url.rstrip("/")
+    if cut.endswith(":"):
+        if protocol != "memory":
+            raise UnsupportedLocation(f'"{url}" names no bucket, host or container; write {protocol}://<name>/<path>.', url)
+        cut = "memory://"
+    parts = cut.split("://", 1)[1].split("/")
+    if any(part in (".", "..") for part in parts):
+        raise UnsupportedLocation(f'"{url}" has "." or ".." in its path, which object stores do not follow; write the path out.', url)
+    try:
+        path = str(cls._strip_protocol(cut)).rstrip("/")
+    except Exception as error:
+        raise UnsupportedLocation(f'"{url}" is not a valid {protocol} location ({error}).', url) from error
+    last = next((part for part in reversed(parts) if part), "")
+    return Location(url=cut, protocol=protocol, path=path, name=name or last or cut, storage_options=options)
+
+
+def _implementation(protocol: str, url: str) -> Any:
+    try:
+        return fsspec.get_filesystem_class(protocol)
+    except ValueError:
+        raise UnsupportedLocation(
+            f'"{protocol}://" is no store that can be read; use a local path, s3://, abfss://, gs://, hdfs:// or another one that fsspec knows.',
+            url,
+        ) from None
+    except ImportError as error:
+        package = _missing_package(protocol, error)
+        raise UnsupportedLocation(
+            f'"{protocol}://" locations need the Python package {package}; install it with: pip install {package}', url
+        ) from error
+
+
+def _missing_package(protocol: str, error: ImportError) -> str:
+    module = str(known_implementations.get(protocol, {}).get("class", protocol)).split(".")[0]
+    if module != "fsspec":
+        return module
+    cause = error.__cause__
+    missing = (cause.name if isinstance(cause, ImportError) else None) or protocol
+    return missing.split(".")[0]

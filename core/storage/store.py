@@ -1,0 +1,94 @@
+"""What every kind of store does for the door, and how its errors become sentences."""
+
+from __future__ import annotations
+
+import errno
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from core.storage.errors import AccessDenied, LocationNotFound, NotADirectory, StorageError
+from core.storage.listing import Content, FileInfo, Requests
+from core.storage.location import Location
+
+
+@dataclass(slots=True)
+class Folder:
+    """What a store found below one prefix. Paths are relative to the root of the location. ``is_file``: the prefix is a file itself."""
+
+    files: list[FileInfo] = field(default_factory=list)
+    directories: set[str] = field(default_factory=set)
+    exists: bool = True
+    is_file: bool = False
+
+
+class Tally:
+    """Counts requests; used by many threads at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._list = self._get = self._head = self._bytes = 0
+
+    def add(self, *, list: int = 0, get: int = 0, head: int = 0, bytes: int = 0) -> None:
+        with self._lock:
+            self._list += list
+            self._get += get
+            self._head += head
+            self._bytes += bytes
+
+    def snapshot(self) -> Requests:
+        with self._lock:
+            return Requests(self._list, self._get, self._head, self._bytes)
+
+
+class Store(Protocol):
+    """A place that can be listed and read; it has no verb that writes. A listing that fails raises what the store raised."""
+
+    def list(self, prefixes: Sequence[str], recursive: bool, tally: Tally) -> dict[str, Folder]: ...
+
+    def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]: ...
+
+
+def join(root: str, relative: str) -> str:
+    """The store's name of a path below the root."""
+    return f"{root}/{relative}" if relative else root
+
+
+def storage_error(error: Exception, location: Location, prefix: str = "") -> StorageError:
+    """The sentence for an error of a store. Knows the built-in errors; the cause's own words are added for all others."""
+    where = f"{location.url.rstrip('/')}/{prefix}".rstrip("/") if prefix else location.url
+    kind = type(error).__name__
+    if kind in ("NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "UnauthorizedSSOTokenError", "ProfileNotFound"):
+        return AccessDenied(
+            f"No valid credentials for {where} ({_words(error)}); set them in the environment (AWS_PROFILE, AWS_ACCESS_KEY_ID) "
+            "or in the storage_options of a configured root.",
+            location.url,
+        )
+    if isinstance(error, PermissionError):
+        return AccessDenied(
+            f"No permission to list {where} ({_words(error)}); check the rights of the user this app runs as.", location.url
+        )
+    if isinstance(error, NotADirectoryError):
+        return NotADirectory(f"{where} is a file; open the checkpoint directory that holds it.", location.url)
+    if isinstance(error, FileNotFoundError):
+        return LocationNotFound(f"Nothing found at {where}; check the path, or whether the query has started yet.", location.url)
+    return StorageError(
+        f"{where} cannot be listed ({kind}: {_words(error)}); check the location and the connection, then refresh.", location.url
+    )
+
+
+def failure_reason(error: Exception) -> str:
+    """Why one file could not be read, as a sentence without the path."""
+    if isinstance(error, PermissionError):
+        return f"No permission to read this file ({_words(error)})."
+    if isinstance(error, IsADirectoryError):
+        return "This is a directory, not a file."
+    return f"This file could not be read ({type(error).__name__}: {_words(error)})."
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    text = " ".join(str(error).split()).rstrip(".")
+    return (text[:300] if text else errno.errorcode.get(getattr(error, "errno", 0) or 0, "")) or type(error).__name__
