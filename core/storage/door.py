@@ -14,6 +14,7 @@ from core.storage.listing import Content, FileInfo, Listing, Requests
 from core.storage.local import LocalStore
 from core.storage.location import Location, parse_location
 from core.storage.remote import RemoteStore
+from core.storage.s3 import S3Store
 from core.storage.store import Folder, Store, Tally, storage_error
 
 # A file that was changed this short a time before it was read could change again within the same tick of the store's clock, so that path,
@@ -36,13 +37,14 @@ class Door:
         """A door to ``location``. No request is sent. Raises :class:`UnsupportedLocation` for a text that is no location."""
         settings = settings or get_settings()
         place = parse_location(location) if isinstance(location, str) else location
+        at_once = settings.concurrent_requests
         store: Store
         if place.is_local:
             store = LocalStore(place.path)
+        elif place.protocol == "s3":
+            store = S3Store(place.path, lambda: filesystem(place, at_once), at_once)
         else:
-            store = RemoteStore(
-                place.protocol, place.path, lambda: filesystem(place, settings.concurrent_requests), settings.concurrent_requests
-            )
+            store = RemoteStore(place.protocol, place.path, lambda: filesystem(place, at_once), at_once)
         return cls(place, store, _cache(settings.content_cache_bytes))
 
     @property

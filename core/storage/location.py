@@ -157,7 +157,7 @@ def _implementation(protocol: str, url: str) -> Any:
         return fsspec.get_filesystem_class(protocol)
     except ValueError:
         raise UnsupportedLocation(
-            f'"{protocol}://" is no store that can be read; use a local path, s3://, abfss://, gs://, hdfs:// or another that fsspec knows.',
+            f'"{protocol}://" is no store that can be read; use a local path, s3://, abfss://, gs://, hdfs:// or another of fsspec.',
             url,
         ) from None
     except ImportError as error:

@@ -64,7 +64,7 @@ class RemoteStore:
     def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]:
         fs = self._connect()
         answers = self._each(fs, paths, self._cat)
-        contents = {path: _content(answer) for path, answer in zip(paths, answers, strict=True)}
+        contents = {path: content_of(answer) for path, answer in zip(paths, answers, strict=True)}
         tally.add(get=len(contents), bytes=sum(len(c) for c in contents.values() if isinstance(c, bytes)))
         return contents
 
@@ -132,7 +132,8 @@ def _caught(call: Callable[[Any, T], Any], fs: Any, item: T) -> Any:
         return error
 
 
-def _content(answer: Any) -> Content:
+def content_of(answer: Any) -> Content:
+    """What an answer to a read means: bytes, gone, or a failure with its reason."""
     if isinstance(answer, FileNotFoundError):
         return Gone()
     if isinstance(answer, Exception):

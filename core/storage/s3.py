@@ -1,0 +1,249 @@
+"""S3 and what speaks like it: s3fs for connections and credentials, and listings in as few and as short waits as S3 allows.
+
+Three things are slow when s3fs is used as it comes (measured with s3fs 2026.9): a HEAD before each GET, pages that wait for one another,
+and building a Python object for each field of each listed key. Here a GET is one request, a large directory is listed in ranges side by
+side, and the XML of a listing is read directly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from datetime import datetime
+from functools import lru_cache, partial
+from typing import Any
+from urllib.parse import unquote_plus
+from xml.etree import ElementTree
+
+from fsspec.asyn import sync
+
+from core.storage.listing import Content, FileInfo
+from core.storage.remote import content_of, gather_bounded
+from core.storage.store import Folder, Tally, join
+
+# Below this many names (``state/<operator>/<partition>``) a tree is listed flat: one piece of work for each partition.
+SHARD_DEPTH = 3
+
+# A directory that is longer than this many pages is listed in ranges of names, side by side.
+PAGES_IN_A_ROW = 2
+
+# What EMR and old Hadoop versions leave in place of a directory: an empty object with this ending.
+OLD_MARKER = "_$folder$"
+
+ENTRIES = "ListedEntries"
+_counting: ContextVar[Tally | None] = ContextVar("counting", default=None)
+
+
+class S3Store:
+    """The keys below ``root`` (``bucket/prefix``) of the s3fs file system that ``connect`` makes at the first use."""
+
+    def __init__(self, root: str, connect: Callable[[], Any], at_once: int) -> None:
+        self._root = root
+        self._connect = connect
+        self._at_once = at_once
+
+    def list(self, prefixes: Sequence[str], recursive: bool, tally: Tally) -> dict[str, Folder]:
+        fs = self._connect()
+        return sync(fs.loop, _list, fs, self._root, prefixes, recursive, tally, self._at_once)  # type: ignore[no-any-return]
+
+    def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]:
+        fs = self._connect()
+        answers = sync(fs.loop, _read, fs, self._root, paths, tally, self._at_once)
+        contents = {path: content_of(answer) for path, answer in zip(paths, answers, strict=True)}
+        tally.add(bytes=sum(len(content) for content in contents.values() if isinstance(content, bytes)))
+        return contents
+
+
+async def _read(fs: Any, root: str, paths: Sequence[str], tally: Tally, at_once: int) -> Sequence[Any]:
+    await _prepare(fs, root, tally)
+    # max_concurrency=1 keeps s3fs from asking for the size first.
+    return await gather_bounded([partial(fs._cat_file, join(root, path), max_concurrency=1) for path in paths], at_once)
+
+
+async def _list(fs: Any, root: str, prefixes: Sequence[str], recursive: bool, tally: Tally, at_once: int) -> dict[str, Folder]:
+    await _prepare(fs, root, tally)
+    lister = _Lister(fs, root, at_once)
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(lister.folder(prefix, recursive)) for prefix in prefixes]
+    except ExceptionGroup as errors:
+        raise _first(errors) from errors
+    return dict(zip(prefixes, [task.result() for task in tasks], strict=True))
+
+
+def _first(error: Exception) -> Exception:
+    return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
+
+
+class _Lister:
+    """Lists below one root, at most ``at_once`` requests at one time."""
+
+    def __init__(self, fs: Any, root: str, at_once: int) -> None:
+        self._fs = fs
+        self._bucket, key, _ = fs.split_path(root)
+        self._top = key.strip("/") + "/" if key.strip("/") else ""
+        self._gate = asyncio.Semaphore(at_once)
+
+    async def folder(self, prefix: str, recursive: bool) -> Folder:
+        result = Folder(exists=False)
+        below = f"{self._top}{prefix}/" if prefix else self._top
+        await self._tree(below, result, recursive)
+        result.files = list({info.path: info for info in result.files}.values())
+        if not result.exists and not prefix and self._top:
+            page = await self._page(Prefix=below.rstrip("/"), MaxKeys=1)
+            result.is_file = any(key == below.rstrip("/") for key, *_ in page[ENTRIES])
+        return result
+
+    async def _tree(self, below: str, result: Folder, recursive: bool) -> None:
+        depth = below[len(self._top) :].count("/")
+        if recursive and depth >= SHARD_DEPTH:
+            await self._flat(result, Prefix=below)
+            return
+        children: set[str] = set()
+        await self._level(below, below, "", result, children)
+        if not recursive:
+            return
+        ordered = sorted(children)
+        async with asyncio.TaskGroup() as group:
+            if depth + 1 >= SHARD_DEPTH and len(ordered) > 1:
+                # The last two directories share one listing, so that "_metadata" beside the partitions costs no request of its own.
+                group.create_task(self._flat(result, Prefix=below, StartAfter=ordered[-2]))
+                ordered = ordered[:-2]
+            for child in ordered:
+                group.create_task(self._tree(child, result, recursive))
+
+    async def _flat(self, result: Folder, **where: str) -> None:
+        """All keys below, page after page."""
+        while True:
+            page = await self._page(**where)
+            self._note(page, result, where["Prefix"])
+            if not page.get("IsTruncated"):
+                return
+            where["ContinuationToken"] = page["NextContinuationToken"]
+
+    async def _level(self, below: str, prefix: str, after: str, result: Folder, children: set[str]) -> None:
+        """One level of the directory ``below``: the names that begin with ``prefix`` and sort behind ``after``.
+
+        Pages of one listing wait for one another. So when a directory is long and its names are numbers (20,000 batches), the rest is
+        listed by the next digit, side by side; the range of the 9 also holds every name that is no number.
+        """
+        where: dict[str, str] = {"Prefix": prefix, "Delimiter": "/"}
+        if after:
+            where["StartAfter"] = after
+        pages = 0
+        while True:
+            page = await self._page(**where)
+            pages += 1
+            self._note(page, result, below)
+            children.update(key for key in page["CommonPrefixes"] if not key.endswith("//"))
+            if not page.get("IsTruncated"):
+                return
+            last = max([key for key, *_ in page[ENTRIES][-1:]] + page["CommonPrefixes"][-1:], default="")
+            digit = last[len(prefix) : len(prefix) + 1]
+            if pages >= PAGES_IN_A_ROW and digit and digit in "012345678":
+                break
+            where["ContinuationToken"] = page["NextContinuationToken"]
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._level(below, prefix + digit, last, result, children))
+            for following in range(int(digit) + 1, 9):
+                group.create_task(self._level(below, f"{prefix}{following}", "", result, children))
+            group.create_task(self._level(below, prefix, f"{prefix}8~", result, children))
+
+    def _note(self, page: dict[str, Any], result: Folder, below: str) -> None:
+        """Adds one page to the result. Markers of directories make a directory, never a file."""
+        top = len(self._top)
+        for key, size, modified, etag in page[ENTRIES]:
+            result.exists = True
+            path = key[top:]
+            if "//" in path:
+                continue  # a name without a name; no file system that Spark writes through makes one
+            folder, _, name = path.rpartition("/")
+            if name.endswith(OLD_MARKER) and size == 0:
+                folder, name = path.removesuffix(OLD_MARKER), ""
+            if name:
+                result.files.append(FileInfo(path, size, _milliseconds(modified), etag))
+            self._note_folders(folder, result, below)
+        for key in page["CommonPrefixes"]:
+            result.exists = True
+            self._note_folders(key[top:].rstrip("/"), result, below)
+
+    def _note_folders(self, folder: str, result: Folder, below: str) -> None:
+        """``folder`` and the directories above it, down from the one that is listed."""
+        start = len(below) - len(self._top)
+        while len(folder) > start and folder not in result.directories:
+            result.directories.add(folder)
+            folder = folder.rpartition("/")[0]
+
+    async def _page(self, **where: Any) -> dict[str, Any]:
+        async with self._gate:
+            page: dict[str, Any] = await self._fs._call_s3("list_objects_v2", Bucket=self._bucket, **where)
+        if ENTRIES not in page:
+            raise OSError("the answer of the server is no S3 listing")
+        return page
+
+
+async def _prepare(fs: Any, root: str, tally: Tally) -> None:
+    """Connects, counts the requests of this task and the tasks it starts, and reads listings the short way."""
+    _counting.set(tally)
+    await fs.set_session()
+    client = await fs.get_s3(fs.split_path(root)[0])
+    events = client.meta.events
+    # Registering again under the same id changes nothing; s3fs makes a new client when it has to reconnect.
+    events.register("before-send.s3", _count, unique_id="checkpoint-explorer-count")
+    # First, because a handler of botocore would read the whole listing just to see that it is no error.
+    events.register_first("before-parse.s3.ListObjectsV2", _read_listing, unique_id="checkpoint-explorer-listing")
+
+
+def _count(request: Any, event_name: str, **_: Any) -> None:
+    tally = _counting.get()
+    if tally is None:
+        return
+    operation = event_name.rsplit(".", 1)[-1]
+    if operation.startswith("List"):
+        tally.add(list=1)
+    elif request.method == "HEAD":
+        tally.add(head=1)
+    else:
+        tally.add(get=1)
+
+
+def _read_listing(response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
+    """Takes the entries out of a listing before botocore reads it."""
+    if response_dict["status_code"] != 200:
+        return
+    try:
+        page = parse_page(response_dict["body"])
+    except (ElementTree.ParseError, KeyError, ValueError):
+        return  # botocore reads it, or says what is wrong
+    customized_response_dict.update(page)
+    response_dict["body"] = b"<ListBucketResult/>"
+
+
+def parse_page(body: bytes) -> dict[str, Any]:
+    """One page of ListObjectsV2: ``IsTruncated``, ``NextContinuationToken``, ``CommonPrefixes`` (a list of texts) and the entries
+    (key, size, time as text, etag)."""
+    root = ElementTree.fromstring(body)  # noqa: S314  (botocore reads the same answer with the same parser)
+    if not root.tag.endswith("ListBucketResult"):
+        raise ValueError("an error of the server, which botocore knows how to read")
+    space = root.tag.removesuffix("ListBucketResult")
+    plain: Callable[[str], str] = unquote_plus if root.findtext(space + "EncodingType") == "url" else str
+    key, size, modified, etag = (space + name for name in ("Key", "Size", "LastModified", "ETag"))
+    entries = [
+        (plain(item.findtext(key) or ""), int(item.findtext(size) or 0), item.findtext(modified) or "", item.findtext(etag))
+        for item in root.iter(space + "Contents")
+    ]
+    return {
+        "IsTruncated": root.findtext(space + "IsTruncated") == "true",
+        "NextContinuationToken": root.findtext(space + "NextContinuationToken"),
+        "CommonPrefixes": [plain(item.findtext(space + "Prefix") or "") for item in root.iter(space + "CommonPrefixes")],
+        ENTRIES: entries,
+    }
+
+
+@lru_cache(maxsize=4096)
+def _milliseconds(text: str) -> int | None:
+    try:
+        return round(datetime.fromisoformat(text).timestamp() * 1000)
+    except ValueError:
+        return None
