@@ -1,0 +1,174 @@
+"""Small helpers that the source kinds share: read a JSON number or text, compare two positions, word a refusal. No kind lives here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from core.checkpoint.json_text import parse_json
+from core.checkpoint.model import Certainty
+from core.checkpoint.sources.base import Advance, Bound, ResumePoint, SourceContext
+
+_INT64_MAX = 2**63 - 1
+
+TRANSPLANT = (
+    "Always exact for a stateless query: start from a new checkpoint directory that holds `metadata` with a new id, this offset as "
+    "`offsets/0` and `offsets/1`, and `commits/0` and `commits/1`."
+)
+COPY_THE_LOGS = (
+    "A new checkpoint directory with a new id in `metadata` and a copy of the last two offset log entries, the last commit and all of "
+    "`sources/` should go on at the same place; that was not tried with this source."
+)
+
+
+def parse(text: str) -> object:
+    """One offset text as JSON; the text itself when it is not JSON. Integers of any length keep all their digits. Never raises."""
+    try:
+        return parse_json(text)
+    except ValueError:
+        return text
+
+
+def as_int(value: object) -> int | None:
+    """The value as a signed 64-bit integer, None when it is something else (also for true, false and numbers beyond 64 bits)."""
+    if isinstance(value, int) and not isinstance(value, bool) and -_INT64_MAX - 1 <= value <= _INT64_MAX:
+        return value
+    return None
+
+
+def as_decimal(text: object) -> int | None:
+    """A text of decimal digits without a leading zero (``"0"``, ``"17"``) as a number, as partition ids are written; None otherwise."""
+    if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 18 and (text == "0" or text[0] != "0"):
+        return int(text)
+    return None
+
+
+def as_object(offset: object) -> Mapping[str, object]:
+    """The JSON object, or an empty one when the offset is none, so that a lookup never fails."""
+    return offset if isinstance(offset, dict) else {}
+
+
+def compact(value: object) -> str:
+    """The value as one line of compact ASCII JSON. A value that cannot be written (nested too deeply) is named instead."""
+    try:
+        return json.dumps(value, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        return "<a value that cannot be written as JSON>"
+
+
+def shortened(value: object, limit: int = 160) -> str:
+    """An offset as one readable line of at most ``limit`` characters; a cut is marked."""
+    text = value if isinstance(value, str) else compact(value)
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def listed(names: Iterable[str], shown: int = 3) -> str:
+    """``a, b, c and 4 more``: names for a sentence."""
+    every = list(names)
+    if len(every) <= shown:
+        return ", ".join(every)
+    return f"{', '.join(every[:shown])} and {len(every) - shown} more"
+
+
+def counted(amount: int, unit: str) -> str:
+    """``1 file``, ``2 files``: a number and its unit, whose plural ends in s."""
+    return f"{amount} {unit[:-1] if amount == 1 and unit.endswith('s') else unit}"
+
+
+def unknown_advance(unit: str, note: str = "", partitions: Iterable[str] = ()) -> Advance:
+    """The files do not tell how far the source moved."""
+    return Advance(None, unit, "estimate", dict.fromkeys(partitions), note)
+
+
+def single_advance(start: int | None, end: int | None, unit: str, bound: Bound, partition: str) -> Advance:
+    """How far a single number moved. A number that goes down gives no amount but a note: the source was replaced or the file was edited."""
+    if end is None:
+        return unknown_advance(unit)
+    if start is None:
+        return Advance(None, unit, bound, {partition: None})
+    if end < start:
+        return Advance(None, unit, bound, {partition: None}, f"The position went down from {start} to {end}.")
+    return Advance(end - start, unit, bound, {partition: end - start})
+
+
+def summed_advance(
+    start: Mapping[str, int] | None, end: Mapping[str, int], unit: str, bound: Bound, *, new_starts_at: int | None = None
+) -> Advance:
+    """The sum over the partitions; new, vanished and shrunk partitions are named in the note.
+
+    The read of a new partition began at ``new_starts_at`` or later; with None nothing is known of it and there is no sum. A partition
+    that went down counts as 0.
+    """
+    if start is None:
+        return Advance(None, unit, bound, dict.fromkeys(end))
+    by_partition: dict[str, int | None] = {}
+    new, lower = [], []
+    for name, value in end.items():
+        if name not in start:
+            by_partition[name] = None if new_starts_at is None else max(0, value - new_starts_at)
+            new.append(name)
+        else:
+            by_partition[name] = max(0, value - start[name])
+            if value < start[name]:
+                lower.append(f"{name} (from {start[name]} to {value})")
+    notes = []
+    if new:
+        begin = "where the read began is not in the files"
+        if new_starts_at is not None:
+            begin = f"read from its earliest {unit[:-1]}, so its number is the most it can be"
+        notes.append(f"New in this batch: {listed(new)} ({begin}).")
+    if lower:
+        notes.append(f"Went down: {listed(lower)}.")
+    gone = [name for name in start if name not in end]
+    if gone:
+        notes.append(f"No longer there: {listed(gone)}.")
+    amount = None if new and new_starts_at is None else sum(value or 0 for value in by_partition.values())
+    return Advance(amount, unit, bound, by_partition, " ".join(notes))
+
+
+def no_option(
+    note: str,
+    *,
+    repeats: str,
+    skips: str,
+    certainty: Certainty = "certain",
+    seed: Literal["file_source_log", "transplant"] | None = None,
+) -> ResumePoint:
+    """No start option can express the position. ``repeats`` and ``skips`` then say what a new checkpoint without one would do."""
+    return ResumePoint(False, None, repeats, skips, note, certainty, seed)
+
+
+def malformed(label: str, offset: object) -> ResumePoint:
+    """The offset does not have the form this kind writes, so no position is given."""
+    return no_option(
+        f"This offset does not have the form a {label} source writes, so no start position can be given: {shortened(offset)}",
+        repeats="not known",
+        skips="not known",
+    )
+
+
+def initial_offset(context: SourceContext) -> object | None:
+    """The parsed initial offset from ``sources/<n>``, None when there is none."""
+    return None if context.initial is None else parse(context.initial)
+
+
+class OnePosition:
+    """The parts that are the same for every source with one number: its partition, and what is known about its first start (nothing)."""
+
+    partition = "position"
+
+    def value(self, offset: object) -> int | None:
+        """The number in this offset, None when it has none."""
+        return as_int(offset)
+
+    def positions(self, offset: object) -> Mapping[str, int]:
+        value = self.value(offset)
+        return {} if value is None else {self.partition: value}
+
+    def partitions(self, offset: object) -> tuple[str, ...]:
+        return tuple(self.positions(offset))
+
+    def first_start(self, context: SourceContext) -> object | None:
+        return None

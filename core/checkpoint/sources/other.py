@@ -1,0 +1,155 @@
+"""Sources whose offsets anyone can shape: Python data sources, Spark's sequential union, and every form that is not known.
+
+Nothing is dropped: integers anywhere in the JSON are followed as counters under their path (``partition-1.index``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from core.checkpoint.sources.base import Advance, ResumePoint, SourceContext
+from core.checkpoint.sources.forms import COPY_THE_LOGS, as_int, as_object, compact, listed, malformed, no_option, shortened
+
+
+def leaves(offset: object) -> dict[str, int]:
+    """The integers in a JSON value by their path, in document order; a lone number is "position".
+
+    Where two paths read the same (a key may hold a dot), the later one is named by the JSON list of its keys.
+    """
+    found: dict[str, int] = {}
+    stack: list[tuple[tuple[str, ...], object]] = [((), offset)]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, dict):
+            stack.extend(((*path, key), inner) for key, inner in reversed(value.items()))
+        elif isinstance(value, list):
+            stack.extend(((*path, str(i)), value[i]) for i in range(len(value) - 1, -1, -1))
+        elif (number := as_int(value)) is not None:
+            name = ".".join(path) if path else "position"
+            found[compact(path) if name in found else name] = number
+    return found
+
+
+class Unknown:
+    """Any offset that no other kind recognises. Shown raw; its integers are followed as counters."""
+
+    name = "unknown"
+    label = "Unknown source"
+    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "unknown"
+
+    def recognises(self, offset: object) -> bool:
+        return True
+
+    def positions(self, offset: object) -> Mapping[str, int]:
+        return leaves(offset)
+
+    def partitions(self, offset: object) -> tuple[str, ...]:
+        return tuple(leaves(offset))
+
+    def first_start(self, context: SourceContext) -> object | None:
+        return None
+
+    def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
+        """The change of each number. There is a total only when there is one number: what several mean together is not known."""
+        before, after = leaves(start), leaves(end)
+        moved = {name: value - before[name] if name in before and value >= before[name] else None for name, value in after.items()}
+        lower = [f"{name} (from {before[name]} to {value})" for name, value in after.items() if name in before and value < before[name]]
+        total = next(iter(moved.values())) if len(moved) == 1 else None
+        return Advance(total, "steps", "estimate", moved, f"Went down: {listed(lower)}." if lower else "")
+
+    def resume(self, end: object, context: SourceContext) -> ResumePoint:
+        return no_option(
+            f"The form of this offset is not known, so no start option can be named: {shortened(end)} {COPY_THE_LOGS}",
+            repeats="not known",
+            skips="not known",
+            certainty="needs_input",
+            seed="transplant",
+        )
+
+    def describe(self, offset: object) -> str:
+        return shortened(offset)
+
+
+class PythonSource(Unknown):
+    """A Python data source (Spark 4.0+): whatever its author's ``latestOffset()`` or ``read()`` returned, written by ``json.dumps``.
+
+    Recognised by the spaces that ``json.dumps`` puts after colons and commas; Spark's own sources write none.
+    """
+
+    name = "python"
+    label = "Python data source"
+
+    def recognises(self, offset: object) -> bool:
+        return isinstance(offset, dict)
+
+    def resume(self, end: object, context: SourceContext) -> ResumePoint:
+        if not self.recognises(end):
+            return malformed(self.label, end)
+        return no_option(
+            "Where a new checkpoint starts is decided by the source's own initialOffset(). If its author offers an option for it, give it "
+            f"this offset: {shortened(end)} {COPY_THE_LOGS}",
+            repeats="without such an option what initialOffset() says",
+            skips="without such an option what initialOffset() says",
+            certainty="needs_input",
+            seed="transplant",
+        )
+
+
+class SequentialUnion:
+    """A union that reads one source after the other (Spark 4.3): which one is active and which are done. It holds no position."""
+
+    name = "sequential_union"
+    label = "Sequential union"
+    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "unknown"
+
+    def recognises(self, offset: object) -> bool:
+        fields = as_object(offset)
+        names = (fields.get("allSourceNames"), fields.get("completedSourceNames"))
+        return isinstance(fields.get("activeSourceName"), str) and all(
+            isinstance(group, list) and all(isinstance(name, str) for name in group) for group in names
+        )
+
+    def _done(self, offset: object) -> list[str]:
+        done = as_object(offset).get("completedSourceNames")
+        return [str(name) for name in done] if isinstance(done, list) else []
+
+    def positions(self, offset: object) -> Mapping[str, int]:
+        return {"sources completed": len(self._done(offset))} if self.recognises(offset) else {}
+
+    def partitions(self, offset: object) -> tuple[str, ...]:
+        return tuple(self.positions(offset))
+
+    def first_start(self, context: SourceContext) -> object | None:
+        return None
+
+    def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
+        before, after = self._done(start), self._done(end)
+        if not self.recognises(start) or not self.recognises(end):
+            return Advance(None, "sources", "estimate", dict.fromkeys(self.partitions(end)))
+        moved = max(0, len(after) - len(before))
+        note = f"Completed in this batch: {listed(name for name in after if name not in before)}." if moved else ""
+        return Advance(moved, "sources", "estimate", {"sources completed": moved}, note)
+
+    def resume(self, end: object, context: SourceContext) -> ResumePoint:
+        if not self.recognises(end):
+            return malformed(self.label, end)
+        done = listed(self._done(end)) or "none"
+        return no_option(
+            f"This line says only which source is being read ({shortened(as_object(end).get('activeSourceName'), 60)}; done: {done}). Read "
+            "the active source alone in the new query and give it its own start position.",
+            repeats="with the whole union: every completed source",
+            skips="nothing",
+            certainty="needs_input",
+        )
+
+    def describe(self, offset: object) -> str:
+        if not self.recognises(offset):
+            return "Not a sequential union offset."
+        done = listed(self._done(offset)) or "none"
+        return f"Reading {shortened(as_object(offset).get('activeSourceName'), 60)}; done: {done}"
+
+
+PYTHON = PythonSource()
+SEQUENTIAL_UNION = SequentialUnion()
+UNKNOWN = Unknown()
