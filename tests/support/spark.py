@@ -21,11 +21,11 @@ def connector_jars() -> list[Path]:
     return sorted((PARTS / "kafka-connector").glob("*.jar"))
 
 
-def start_session(name: str = "checkpoint-explorer-tests", *, scratch: Path | None = None, memory: str = "1g") -> SparkSession:
+def start_session(name: str = "checkpoint-explorer-tests", *, scratch: Path | None = None, extra: dict[str, str] | None = None) -> SparkSession:
     """Start Spark on two local cores, on loopback only, without its web page.
 
     The Kafka connector is on the class path whenever it was fetched, so that one session serves every test. Nothing is written to
-    the working directory: warehouse and temporary files go to `scratch`.
+    the working directory: warehouse and temporary files go to `scratch`. `extra` are further settings.
     """
     # Workers default to the "python3" of PATH, which need not have pyarrow.
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -37,7 +37,7 @@ def start_session(name: str = "checkpoint-explorer-tests", *, scratch: Path | No
     confs = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": memory,
+        "spark.driver.memory": "1g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
@@ -47,6 +47,7 @@ def start_session(name: str = "checkpoint-explorer-tests", *, scratch: Path | No
         # RocksDB's native parts and Derby look at these, not at spark.local.dir.
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={place} -Dderby.system.home={place}",
         "spark.sql.streaming.stopTimeout": "60s",
+        **(extra or {}),
     }
     jars = connector_jars()
     if jars:
