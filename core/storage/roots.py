@@ -1,0 +1,230 @@
+"""Which locations may be opened, how a link names them, and which checkpoints lie below a configured root.
+
+A link carries ``root/relative/path``: the name of a root from the settings and the path below it, never a URL of that root or its storage
+options. Bound to a loopback address the app opens any location, because only its own user can ask; bound to anything else only what lies
+below the roots.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from core.settings import PREFIX, Settings, get_settings
+from core.storage.door import Door
+from core.storage.errors import LocationNotFound, NotAllowed, StorageError
+from core.storage.listing import Listing
+from core.storage.location import Location, parse_location
+
+# What makes a directory a checkpoint, as far as a listing can tell.
+CHECKPOINT_DIRECTORIES = {"offsets", "commits"}
+CHECKPOINT_FILE = "metadata"
+
+
+@dataclass(frozen=True)
+class FoundCheckpoints:
+    """The checkpoints one or two levels below a root.
+
+    ``links`` are ``root/relative/path`` in text order (just ``root`` when the root itself is a checkpoint). ``is_complete`` is False when
+    ``checkpoints_per_root`` stopped the search after ``listed`` directories.
+    """
+
+    root: str
+    links: tuple[str, ...]
+    listed: int
+    is_complete: bool
+
+
+def is_loopback(address: str | None) -> bool:
+    """Whether a server that listens on ``address`` can be reached from this machine only. None and "" mean all interfaces."""
+    host = (address or "").strip().strip("[]").lower()
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def roots(settings: Settings | None = None) -> dict[str, Location]:
+    """The configured roots by name. Raises :class:`StorageError` when the URL of one is no location."""
+    settings = settings or get_settings()
+    found = {}
+    for name, root in settings.roots.items():
+        try:
+            found[name] = parse_location(root.url, root.storage_options.get_secret_value(), name)
+        except StorageError as error:
+            raise type(error)(f'The root "{name}" in {PREFIX}ROOTS cannot be used: {error}', root.url) from error
+    return found
+
+
+def require_roots(bound_to: str | None, settings: Settings | None = None) -> None:
+    """Raises :class:`NotAllowed` when the app must not start: others can reach it, and nobody said what it may open.
+
+    ``bound_to`` is the address the server really listens on (Streamlit's ``server.address``); None and "" are all interfaces.
+    """
+    settings = settings or get_settings()
+    if not is_loopback(bound_to) and is_loopback(settings.address):
+        raise NotAllowed(
+            f"The app listens on {bound_to or 'all interfaces'}, which others can reach, but {PREFIX}ADDRESS says {settings.address}; "
+            f"set {PREFIX}ADDRESS={bound_to or '0.0.0.0'} so that only the configured roots can be opened."  # noqa: S104
+        )
+    if not is_loopback(settings.address) and not (settings.has_own_roots and settings.roots):
+        raise NotAllowed(
+            f'The app listens on "{settings.address}", which others can reach, and no roots are configured; set {PREFIX}ROOTS, for example '
+            f'{PREFIX}ROOTS=\'{{"prod": "s3://bucket/checkpoints"}}\', or listen on 127.0.0.1.'
+        )
+    roots(settings)
+
+
+def may_open(location: Location, settings: Settings | None = None) -> bool:
+    """Whether this server may open ``location``: any on a loopback address, else only what lies below a root of the same store."""
+    settings = settings or get_settings()
+    return is_loopback(settings.address) or _below_root(location, settings) is not None
+
+
+def locate(text: str, settings: Settings | None = None) -> Location:
+    """The location that a person typed or a link carries: a URL, a path, or ``root/relative/path``.
+
+    A URL below a root gets the storage options of that root. A text whose first part is the name of a root means the root, also when a
+    relative local path of that name exists. Raises :class:`StorageError` for a text that is no location and :class:`NotAllowed` for one
+    that may not be opened.
+    """
+    settings = settings or get_settings()
+    if text.strip().split("/", 1)[0] in settings.roots:
+        return resolve_link(text, settings)
+    location = parse_location(text)
+    below = _below_root(location, settings)
+    if below is not None:
+        root, relative = below
+        return _child(root, relative) if relative else root
+    if not is_loopback(settings.address):
+        raise NotAllowed(
+            f"{location.url} lies outside the configured roots ({', '.join(settings.roots)}); open something below them, "
+            f"or ask whoever runs this server to add it to {PREFIX}ROOTS.",
+            location.url,
+        )
+    return location
+
+
+def resolve_link(link: str, settings: Settings | None = None) -> Location:
+    """The location that ``root/relative/path`` names.
+
+    Raises :class:`LocationNotFound` when no root has that name and :class:`NotAllowed` when the path leads out of the root.
+    """
+    settings = settings or get_settings()
+    name, _, relative = link.strip().strip("/").partition("/")
+    configured = roots(settings)
+    if name not in configured:
+        raise LocationNotFound(
+            f'This link asks for "{link}", and no root is called "{name}" here (there is: {", ".join(configured) or "none"}); '
+            f"add it to {PREFIX}ROOTS or paste the location itself.",
+            link,
+        )
+    root = configured[name]
+    parts = relative.split("/") if relative else []
+    if any(_decoded(part) in ("", ".", "..") or "\0" in part for part in parts):
+        raise NotAllowed(f'This link asks for "{link}", whose path leads out of the root "{name}".', link)
+    location = _child(root, relative) if relative else root
+    if not _is_below(location, root):
+        raise NotAllowed(f'This link asks for "{link}", which leads out of the root "{name}" through a symbolic link.', link)
+    return location
+
+
+def link_for(location: Location, settings: Settings | None = None) -> str | None:
+    """How a link names ``location``: ``root/relative/path``, or None when it lies below no root."""
+    below = _below_root(location, settings or get_settings())
+    if below is None:
+        return None
+    root, relative = below
+    return f"{root.name}/{relative}" if relative else root.name
+
+
+def find_checkpoints(root: str, settings: Settings | None = None) -> FoundCheckpoints:
+    """The checkpoints one or two levels below the root of this name, told by listings only.
+
+    A directory is taken for a checkpoint when it holds ``offsets``, ``commits`` or ``metadata``; what lies below it is not searched.
+    At most ``checkpoints_per_root`` directories are listed. Raises :class:`StorageError` when the root cannot be listed.
+    """
+    settings = settings or get_settings()
+    location = resolve_link(root, settings)
+    door = Door.open(location, settings)
+    budget = settings.checkpoints_per_root
+    top = door.list([""])[""]
+    if _is_checkpoint(top):
+        return FoundCheckpoints(root, (root,), 1, True)
+    links: list[str] = []
+    listed, is_complete = 1, True
+    level = _visible(top)
+    for depth in (1, 2):
+        is_complete = is_complete and len(level) <= budget - listed
+        level = level[: budget - listed]
+        if not level:
+            break
+        listings = door.list(level)
+        listed += len(level)
+        links.extend(f"{root}/{path}" for path, listing in listings.items() if _is_checkpoint(listing))
+        if depth == 1:
+            level = [child for listing in listings.values() if not _is_checkpoint(listing) for child in _visible(listing)]
+    return FoundCheckpoints(root, tuple(sorted(links)), listed, is_complete)
+
+
+def _is_checkpoint(listing: Listing) -> bool:
+    return not CHECKPOINT_DIRECTORIES.isdisjoint(listing.directory_names()) or CHECKPOINT_FILE in listing.names()
+
+
+def _visible(listing: Listing) -> list[str]:
+    # Hidden and underscored directories (_delta_log, _spark_metadata, .git) hold no checkpoints by Hadoop's convention.
+    return [path for path, name in zip(listing.directories, listing.directory_names(), strict=True) if name[0] not in "._"]
+
+
+def _below_root(location: Location, settings: Settings) -> tuple[Location, str] | None:
+    """The root that holds ``location`` and the path below it. The deepest root wins."""
+    best: tuple[Location, str] | None = None
+    for root in roots(settings).values():
+        if _is_below(location, root) and (best is None or len(root.path) > len(best[0].path)):
+            best = (root, _relative(location, root))
+    return best
+
+
+def _is_below(location: Location, root: Location) -> bool:
+    if location.protocol != root.protocol or not _same_store(location.storage_options, root.storage_options):
+        return False
+    path = _normal(location)
+    return _inside(path, _normal(root)) and not {".", ".."}.intersection(path.split("/"))
+
+
+def _same_store(options: Mapping[str, object], wanted: Mapping[str, object]) -> bool:
+    # A pasted URL comes without options and is then opened with those of the root.
+    return not options or options == wanted
+
+
+def _inside(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def _relative(location: Location, root: Location) -> str:
+    if _inside(location.path, root.path):
+        return location.path[len(root.path.rstrip("/")) :].strip("/")
+    return _normal(location)[len(_normal(root).rstrip("/")) :].strip("/")
+
+
+def _normal(location: Location) -> str:
+    """The path with nothing left in it that could lead elsewhere."""
+    if location.is_local:
+        return os.path.realpath(location.path)
+    return _decoded(location.url)
+
+
+def _decoded(text: str) -> str:
+    """``text`` without percent signs that a store or a library could decode on the way."""
+    while (plain := unquote(text)) != text:
+        text = plain
+    return text
+
+
+def _child(root: Location, relative: str) -> Location:
+    return parse_location(f"{root.url.rstrip('/')}/{relative}", root.storage_options)
