@@ -1,0 +1,433 @@
+"""The Checkpoint: everything the files of one checkpoint say, read when it is asked for and kept."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+from core.checkpoint.conf import NOTHING, ConfPool, conf_changes
+from core.checkpoint.logs import parse_commit, parse_metadata, parse_offset, problem
+from core.checkpoint.model import CommitEntry, ConfChange, Leftover, LogFile, OffsetEntry, Problem, StateInventory, WrittenBy
+from core.checkpoint.opening import Layout, read_layout
+from core.checkpoint.progress import SourceProgress, build_progress
+from core.checkpoint.source import Source, directories_of, read_context
+from core.checkpoint.sources.base import Advance, SourceContext, SourceKind
+from core.checkpoint.sources.forms import compact, parse
+from core.checkpoint.sources.registry import kind_of
+from core.checkpoint.tracking import Tracking, track
+from core.checkpoint.written_by import version_key, written_by
+from core.storage import Content, Door, FileInfo, Gone, Location, ReadFailure, parse_location
+
+LARGEST_LOG_FILE_BYTES = 32 * 1024 * 1024  # a log file has a few kB; something larger under its name is not read, and it is said
+KIND_SAMPLE = 20  # so many of the newest offsets decide what kind a source is
+UNSURE_KINDS = ("counter", "python")  # their form is shared with others; what the source keeps below sources/ tells them apart
+
+
+class Checkpoint:
+    """One checkpoint directory, as it was listed at ``read_at_ms``.
+
+    Opening lists the root, ``offsets/``, ``commits/`` and ``sources/`` and reads ``metadata`` and the newest log files; everything else is
+    read on first use and kept. It can be shared between threads. What it shows never changes; :meth:`refresh` gives a new one.
+    """
+
+    def __init__(self, door: Door, layout: Layout, pool: ConfPool) -> None:
+        """Use :meth:`open`."""
+        self.door = door
+        self.location: Location = door.location
+        self.name = door.location.name
+        self.read_at_ms = layout.read_at_ms
+        self.offset_files: Mapping[int, LogFile] = MappingProxyType(layout.offsets.files)
+        self.commit_files: Mapping[int, LogFile] = MappingProxyType(layout.commits.files)
+        self.offset_ids = layout.offsets.ids
+        self.commit_ids = layout.commits.ids
+        self.has_state = layout.has_state
+        self.leftovers: tuple[Leftover, ...] = layout.leftovers
+        self.query_id: str | None = None
+        self.metadata_problem: Problem | None = None
+        self._layout = layout
+        self._pool = pool
+        self._lock = threading.RLock()
+        self._offsets: dict[int, OffsetEntry | Problem | None] = {}
+        self._commits: dict[int, CommitEntry | Problem | None] = {}
+        self._line_problems: dict[int, tuple[Problem, ...]] = {}
+        self._contexts: dict[str, tuple[SourceContext, list[Problem]]] = {}
+        self._sources: tuple[Source, ...] | None = None
+        self._tracking: Tracking | None = None
+        self._state: StateInventory | None = None
+        self._newest = 100
+
+    # Opening
+
+    @classmethod
+    def open(cls, place: Location | Door | str, newest: int = 100) -> Checkpoint:
+        """Opens a checkpoint: at most 4 listings and 2 x ``newest`` + 1 files.
+
+        Raises :class:`NotACheckpoint` when the directory is none, :class:`StorageError` when it cannot be listed.
+        """
+        if isinstance(place, str):
+            place = parse_location(place)
+        door = place if isinstance(place, Door) else Door.open(place)
+        ck = cls(door, read_layout(door), ConfPool())
+        ck._newest = max(1, newest)
+        ck._read_first()
+        return ck
+
+    def refresh(self) -> Checkpoint:
+        """The checkpoint as it is now. Files whose size and time did not change are not read again."""
+        fresh = Checkpoint(self.door, read_layout(self.door, before=self._layout), self._pool)
+        fresh._newest = self._newest
+        with self._lock:
+            for batch_id, file in fresh.offset_files.items():
+                if self.offset_files.get(batch_id) == file and self._offsets.get(batch_id) is not None:
+                    fresh._offsets[batch_id] = self._offsets[batch_id]
+                    if batch_id in self._line_problems:
+                        fresh._line_problems[batch_id] = self._line_problems[batch_id]
+            for batch_id, file in fresh.commit_files.items():
+                if self.commit_files.get(batch_id) == file and self._commits.get(batch_id) is not None:
+                    fresh._commits[batch_id] = self._commits[batch_id]
+        fresh._read_first(before=self)
+        return fresh
+
+    def _read_first(self, before: Checkpoint | None = None) -> None:
+        ids = self.offset_ids[-self._newest :]
+        commits = [i for i in ids if i in self.commit_files] if ids else list(self.commit_ids[-self._newest :])
+        if self.commit_ids and self.commit_ids[-1] not in commits and len(commits) < self._newest:
+            commits.append(self.commit_ids[-1])
+        info = self._layout.metadata
+        if before is not None and info is not None and info == before._layout.metadata and info.modified_ms is not None:
+            self.query_id, self.metadata_problem, info = before.query_id, before.metadata_problem, None
+        contents = self._read(ids, commits, [info] if info is not None else [])
+        if info is not None:
+            self._take_metadata(info, contents[info.path])
+
+    def _take_metadata(self, info: FileInfo, content: Content) -> None:
+        if isinstance(content, bytes):
+            self.query_id, self.metadata_problem = parse_metadata(content, info.path)
+        elif isinstance(content, ReadFailure):
+            self.metadata_problem = problem(info.path, "unreadable", f"cannot be read: {content.reason}")
+
+    # Reading log files
+
+    def load(self, batch_ids: Iterable[int]) -> None:
+        """Reads the offset and commit files of these batches that were not read yet, all in one wave."""
+        ids = list(batch_ids)
+        self._read(ids, ids)
+
+    def _read(self, offset_ids: Iterable[int], commit_ids: Iterable[int], others: Sequence[FileInfo] = ()) -> dict[str, Content]:
+        with self._lock:
+            offsets = [i for i in dict.fromkeys(offset_ids) if i in self.offset_files and i not in self._offsets]
+            commits = [i for i in dict.fromkeys(commit_ids) if i in self.commit_files and i not in self._commits]
+            files = [self.offset_files[i] for i in offsets] + [self.commit_files[i] for i in commits]
+            wanted = [*others, *(_info(file) for file in files if file.size_bytes <= LARGEST_LOG_FILE_BYTES)]
+            if not wanted and not files:
+                return {}
+            contents = self.door.read(wanted)
+            for batch_id in offsets:
+                self._take_offset(batch_id, contents)
+            for batch_id in commits:
+                self._take_commit(batch_id, contents)
+            return contents
+
+    def _take_offset(self, batch_id: int, contents: Mapping[str, Content]) -> None:
+        file = self.offset_files[batch_id]
+        data = _content(file, contents, batch_id in self._layout.offsets.misnamed)
+        if not isinstance(data, bytes):
+            self._offsets[batch_id] = data
+            return
+        parsed = parse_offset(data, batch_id, file.path, self._pool)
+        if parsed.entry is None:
+            self._offsets[batch_id] = parsed.problems[0]
+            return
+        if parsed.problems:
+            self._line_problems[batch_id] = parsed.problems
+        self._offsets[batch_id] = parsed.entry
+
+    def _take_commit(self, batch_id: int, contents: Mapping[str, Content]) -> None:
+        file = self.commit_files[batch_id]
+        data = _content(file, contents, batch_id in self._layout.commits.misnamed)
+        self._commits[batch_id] = parse_commit(data, batch_id, file.path) if isinstance(data, bytes) else data
+
+    def offset(self, batch_id: int) -> OffsetEntry | Problem | None:
+        """The offset log entry of a batch. None: no such file, or it was removed since the listing. Reads it when needed."""
+        if batch_id not in self._offsets:
+            self._read([batch_id], [])
+        return self._offsets.get(batch_id)
+
+    def commit(self, batch_id: int) -> CommitEntry | Problem | None:
+        """The commit log entry of a batch. None: no such file, or it was removed since the listing. Reads it when needed."""
+        if batch_id not in self._commits:
+            self._read([], [batch_id])
+        return self._commits.get(batch_id)
+
+    @property
+    def loaded_ids(self) -> tuple[int, ...]:
+        """The batch ids whose offset file has been read, ascending."""
+        with self._lock:
+            return tuple(sorted(i for i, entry in self._offsets.items() if entry is not None))
+
+    def loaded_offsets(self) -> list[OffsetEntry]:
+        """The offset log entries that have been read and could be understood, ascending."""
+        return [entry for i in self.loaded_ids if isinstance(entry := self._offsets[i], OffsetEntry)]
+
+    # What the ids say
+
+    @property
+    def last_committed_batch(self) -> int | None:
+        """The newest id in the commit log, None when nothing is committed."""
+        return self.commit_ids[-1] if self.commit_ids else None
+
+    @property
+    def pending_batch(self) -> int | None:
+        """The newest batch of the offset log when it has no commit: Spark runs it (again) at the next start. Otherwise None."""
+        newest = self.offset_ids[-1] if self.offset_ids else None
+        return None if newest is None or newest in self.commit_files else newest
+
+    def previous_offset_id(self, batch_id: int) -> int | None:
+        """The greatest smaller id in the offset log: where the batch starts. With asynchronous progress tracking that is not N - 1."""
+        at = bisect_left(self.offset_ids, batch_id) - 1
+        while at >= 0 and self._is_gone(self.offset_ids[at]):
+            at -= 1
+        return self.offset_ids[at] if at >= 0 else None
+
+    def _is_gone(self, batch_id: int) -> bool:
+        """Whether the offset file was removed (by retention) between listing and reading."""
+        return batch_id in self._offsets and self._offsets[batch_id] is None
+
+    @property
+    def tracking(self) -> Tracking:
+        """Ordinary or asynchronous progress tracking, with the reason, and which ids are missing."""
+        with self._lock:
+            if self._tracking is None:
+                writer = self.written_by
+                too_old = writer.at_most is not None and version_key(writer.at_most) < (3, 4)
+                traces = self._layout.offsets.checksums_of | self._layout.commits.checksums_of
+                self._tracking = track(self.offset_ids, self.commit_ids, traces=traces, has_state=self.has_state, too_old=too_old)
+            return self._tracking
+
+    @property
+    def is_async(self) -> bool:
+        """Whether gaps in the ids are those of asynchronous progress tracking (see :attr:`tracking` for the certainty)."""
+        return self.tracking.mode == "async"
+
+    def is_no_data(self, batch_id: int) -> bool:
+        """Whether a batch has the same offsets as the one before it (it only moved the watermark or ran timers). False when not known."""
+        entry, before = self.offset(batch_id), self._previous_entry(batch_id)
+        if not isinstance(entry, OffsetEntry) or before is None or not entry.sources:
+            return False
+        pairs = [(source, before.source(source.key)) for source in entry.sources]
+        return all(old is not None and _same_offset(new.raw, old.raw) for new, old in pairs) and len(entry.sources) == len(before.sources)
+
+    def is_repartition(self, batch_id: int) -> bool:
+        """Whether a batch only changed the number of state partitions (Spark 4.2+): same offsets, another ``shuffle.partitions``."""
+        entry, before = self.offset(batch_id), self._previous_entry(batch_id)
+        if not isinstance(entry, OffsetEntry) or before is None:
+            return False
+        key = "spark.sql.shuffle.partitions"
+        changed = key in entry.conf and key in before.conf and entry.conf[key] != before.conf[key]
+        return changed and entry.timestamp_ms == before.timestamp_ms and self.is_no_data(batch_id)
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether the newest entries are those of continuous processing: an empty metadata line and exactly one source (inferred)."""
+        newest = self.loaded_offsets()[-KIND_SAMPLE:]
+        return bool(newest) and all(e.timestamp_ms is None and not e.conf and not e.extra and len(e.sources) == 1 for e in newest)
+
+    def _previous_entry(self, batch_id: int) -> OffsetEntry | None:
+        previous = self.previous_offset_id(batch_id)
+        entry = None if previous is None else self.offset(previous)
+        return entry if isinstance(entry, OffsetEntry) else None
+
+    # Conf and version
+
+    @property
+    def conf(self) -> Mapping[str, str]:
+        """The settings pinned by the newest offset log entry that can be read; they win over the session's at a restart."""
+        entries = self.loaded_offsets()
+        return entries[-1].conf if entries else NOTHING
+
+    def conf_changes(self) -> list[ConfChange]:
+        """What changed in the pinned settings between consecutive batches that were read."""
+        return conf_changes(self.loaded_offsets())
+
+    @property
+    def written_by(self) -> WrittenBy:
+        """Which Spark wrote the newest files, as far as they tell."""
+        with self._lock:
+            commits = [entry for _, entry in sorted(self._commits.items()) if isinstance(entry, CommitEntry)]
+        return written_by(self.loaded_offsets(), commits)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be understood in the files that were read so far."""
+        with self._lock:
+            found = [self.metadata_problem] if self.metadata_problem is not None else []
+            for i, offset in sorted(self._offsets.items()):
+                found += [offset] if isinstance(offset, Problem) else self._line_problems.get(i, ())
+            found += [commit for _, commit in sorted(self._commits.items()) if isinstance(commit, Problem)]
+            for _, problems in self._contexts.values():
+                found += problems
+        return tuple(found)
+
+    # Sources
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources of the newest offset log entry that names any. Their own files are read only on use."""
+        with self._lock:
+            if self._sources is None:
+                self._sources = self._find_sources()
+            return self._sources
+
+    def _find_sources(self) -> tuple[Source, ...]:
+        entries = [entry for entry in self.loaded_offsets() if entry.sources]
+        if not entries:
+            return ()
+        newest = entries[-1]
+        directories = directories_of(entries, self._layout.source_directories, self._layout.source_files)
+        alike = [entry for entry in entries if len(entry.sources) == len(newest.sources) or entry.format_version >= 2][-KIND_SAMPLE:]
+        found = []
+        for line in newest.sources:
+            texts = [source.raw for entry in alike if (source := entry.source(line.key)) is not None]
+            kind, directory = kind_of(texts), directories.get(line.key)
+            if directory is not None and kind.name in UNSURE_KINDS:
+                kind = kind_of(texts, self._read_context(line.key, directory, kind))
+            names = kind.partitions(parse(line.raw)) if line.raw is not None else ()
+            found.append(Source(line.key, kind, directory, len(names) or None, partial(self._context, line.key)))
+        return tuple(found)
+
+    def source(self, key: str) -> Source | None:
+        """The source with this key, None when the newest entry has none."""
+        return next((source for source in self.sources if source.key == key), None)
+
+    def _context(self, key: str) -> SourceContext:
+        source = self.source(key)
+        if source is None or source.directory is None:
+            return SourceContext(key)
+        return self._read_context(key, source.directory, source.kind)
+
+    def _read_context(self, key: str, directory: str, kind: SourceKind) -> SourceContext:
+        with self._lock:
+            if key not in self._contexts:
+                file = self._layout.source_files.get(directory.removeprefix("sources/"))
+                self._contexts[key] = read_context(self.door, key, directory, file, kind.name == "file")
+            return self._contexts[key][0]
+
+    def source_texts(self, batch_id: int, key: str) -> tuple[str | None, str | None]:
+        """Where the source started and ended in this batch, as written; None where the files do not tell.
+
+        The start is the previous PRESENT entry; when that has ``-`` for the source, the one before it (Spark's rule at a restart). Batch 0
+        starts at the source's own first offset, where it keeps one or its kind always begins at the same place.
+        """
+        entry = self.offset(batch_id)
+        line = entry.source(key) if isinstance(entry, OffsetEntry) else None
+        return self._start_text(batch_id, key), None if line is None else line.raw
+
+    def _start_text(self, batch_id: int, key: str, look_back: int = 2) -> str | None:
+        previous = self.previous_offset_id(batch_id)
+        if previous is None:
+            return self._first_text(key) if batch_id == 0 else None
+        before = self.offset(previous)
+        if not isinstance(before, OffsetEntry):
+            return None
+        line = before.source(key)
+        if line is not None and line.raw is not None:
+            return line.raw
+        if look_back > 1 and self.previous_offset_id(previous) is not None:
+            return self._start_text(previous, key, look_back - 1)
+        return self._first_text(key)
+
+    def _first_text(self, key: str) -> str | None:
+        source = self.source(key)
+        if source is None:
+            return None
+        context = source.context
+        start = source.kind.first_start(context)
+        if start is None:
+            return None
+        return context.initial if context.initial is not None and parse(context.initial) == start else compact(start)
+
+    def advance(self, batch_id: int, key: str) -> Advance | None:
+        """How far the source moved in this batch; None when the batch has no offset for it."""
+        start, end = self.source_texts(batch_id, key)
+        return None if end is None else self._advance(key, None if start is None else parse(start), parse(end))
+
+    def _advance(self, key: str, start: object | None, end: object) -> Advance | None:
+        source = self.source(key)
+        if source is None:
+            return None
+        needs_files = source.kind.name == "file"
+        return source.kind.advance(start, end, source.context if needs_files else SourceContext(key))
+
+    def progress(self, key: str, batch_ids: Iterable[int] | None = None) -> SourceProgress:
+        """The positions of a source as matrices, for these batches (default: those that were read).
+
+        Without ``batch_ids`` nothing of the logs is read, and what the first batch started from counts as not known unless it was read
+        already; with them, everything that is needed is read in one wave. The log of a file source is read in both cases.
+        """
+        source = self.source(key)
+        ids = sorted(set(self.loaded_ids if batch_ids is None else batch_ids) & set(self.offset_files))
+        if batch_ids is not None:
+            before = [self.previous_offset_id(i) for i in ids]
+            self._read([*ids, *(i for i in before if i is not None)], [])
+        ids = [i for i in ids if isinstance(self._offsets.get(i), OffsetEntry)]
+        kind: SourceKind = source.kind if source is not None else kind_of([])
+        texts = [self._known_texts(i, key, batch_ids is not None) for i in ids]
+        return build_progress(key, kind, ids, texts, lambda _, start, end: self._advance(key, start, end))
+
+    def _known_texts(self, batch_id: int, key: str, may_read: bool) -> tuple[str | None, str | None]:
+        if not may_read:
+            previous = self.previous_offset_id(batch_id)
+            if (previous is None and key not in self._contexts) or (previous is not None and previous not in self._offsets):
+                entry = self._offsets[batch_id]
+                line = entry.source(key) if isinstance(entry, OffsetEntry) else None
+                return None, None if line is None else line.raw
+        return self.source_texts(batch_id, key)
+
+    # State and the whole
+
+    def state(self) -> StateInventory:
+        """The inventory of ``state/``. Lists it on first use."""
+        from core.checkpoint.state import read_state
+
+        with self._lock:
+            if self._state is None:
+                self._state = read_state(self)
+            return self._state
+
+    def inspect(self, all_batches: bool = False) -> dict[str, object]:
+        """The facts as ``python -m core inspect`` prints them: the newest 100 batches, or all."""
+        from core.checkpoint.inspect import inspect
+
+        return inspect(self, all_batches=all_batches)
+
+
+def _info(file: LogFile) -> FileInfo:
+    return FileInfo(file.path, file.size_bytes, file.modified_ms)
+
+
+def _content(file: LogFile, contents: Mapping[str, Content], misnamed: bool) -> bytes | Problem | None:
+    content = contents.get(file.path)
+    if content is None:
+        return problem(file.path, "unreadable", f"has {file.size_bytes} bytes, far more than a log file, and was not read")
+    if isinstance(content, Gone):
+        return None
+    if isinstance(content, ReadFailure):
+        return problem(file.path, "unreadable", f"cannot be read: {content.reason}")
+    if misnamed:
+        number = file.batch_id
+        return problem(
+            file.path,
+            "not_an_id",
+            f"has leading zeros: Spark counts it as batch {number} and then looks for a file called {number}",
+            content,
+        )
+    return content
+
+
+def _same_offset(one: str | None, other: str | None) -> bool:
+    if one == other:
+        return True
+    return one is not None and other is not None and parse(one) == parse(other)

@@ -1,0 +1,120 @@
+"""The sources of a query as the checkpoint shows them: which directory belongs to which offset line, and what lies in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from core.checkpoint.logs import problem
+from core.checkpoint.model import FileLogEntry, OffsetEntry, Problem
+from core.checkpoint.names import compact_id_of
+from core.checkpoint.source_log import file_log_chain, parse_file_log, parse_initial
+from core.checkpoint.sources.base import SourceContext, SourceKind
+from core.storage import Content, Door, FileInfo, Gone, Listing, ReadFailure
+
+LARGEST_FILE_LOG_BYTES = 64 * 1024 * 1024  # a .compact file of a source with millions of files; larger ones are not read, and it is said
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source. ``key`` is its position ("0", "1", ...) in an offset log v1 and its id or name in v2.
+
+    ``directory`` is its path below the checkpoint root (``sources/0``), None when it keeps nothing or it cannot be told.
+    ``partitions`` counts those of the newest offset, None when the source has no partitions or the offset cannot be read.
+    ``context`` reads the source's own files on first use.
+    """
+
+    key: str
+    kind: SourceKind
+    directory: str | None
+    partitions: int | None
+    load_context: Callable[[], SourceContext] = field(repr=False, compare=False)
+
+    @property
+    def context(self) -> SourceContext:
+        """What lies beside the offsets (initial offset, file source log). Reads it on first use; kept by the checkpoint."""
+        return self.load_context()
+
+
+def directories_of(entries: Sequence[OffsetEntry], directories: Sequence[str], files: Mapping[str, FileInfo]) -> dict[str, str]:
+    """Source key -> path of its directory, for the keys of the newest of ``entries`` (ascending).
+
+    Offset log v2: the directory has the name of the key. v1: directories are numbered by *distinct* sources in plan order, lines by their
+    position. A DataFrame used twice (a self-join) gives two equal lines and ONE directory (observed, Spark 4.3), so when there are fewer
+    numbers than lines, lines that were equal in every entry share one. Spark 4.2 with named sources writes v1 lines and directories with
+    names; one line and one directory then belong together.
+    """
+    if not entries:
+        return {}
+    newest = entries[-1]
+    names = {*directories, *files}
+    keys = [source.key for source in newest.sources]
+    if newest.format_version >= 2:
+        return {key: f"sources/{key}" for key in keys if key in names}
+    numbers = sorted(int(name) for name in names if name.isdecimal() and name.isascii() and len(name) < 10)
+    if not numbers:
+        return {keys[0]: f"sources/{next(iter(names))}"} if len(keys) == 1 and len(names) == 1 else {}
+    positions = list(range(len(keys)))
+    if numbers[-1] < len(keys) - 1:
+        grouped = _distinct_lines([entry for entry in entries if len(entry.sources) == len(keys)], len(keys))
+        if max(grouped) >= numbers[-1]:
+            positions = grouped
+    return {key: f"sources/{n}" for key, n in zip(keys, positions, strict=True) if n in numbers}
+
+
+def _distinct_lines(entries: Sequence[OffsetEntry], count: int) -> list[int]:
+    """For each line the number of its group, where lines with the same text in every entry form one group."""
+    groups: dict[tuple[str | None, ...], int] = {}
+    return [groups.setdefault(tuple(entry.sources[i].raw for entry in entries), len(groups)) for i in range(count)]
+
+
+def read_context(door: Door, key: str, directory: str, file: FileInfo | None, is_file_source: bool) -> tuple[SourceContext, list[Problem]]:
+    """Reads what a source keeps for itself: one listing and the files that matter. ``file``: the path itself is a file (MongoDB)."""
+    if file is not None:
+        return _initial_context(key, file, door.read([file])[file.path])
+    listing = door.list([directory])[directory]
+    if is_file_source:
+        return _file_context(door, key, listing)
+    names = listing.names()
+    if len(file_log_chain(names).files) > 1 or any(compact_id_of(name) is not None for name in names):
+        return _file_context(door, key, listing)  # only a file source keeps more than one numbered file
+    info = names.get("0")
+    if info is None and f"{directory}/offsets" in listing.directories:  # Iceberg
+        info = door.list([f"{directory}/offsets"])[f"{directory}/offsets"].names().get("0")
+    if info is None:
+        return SourceContext(key), []
+    return _initial_context(key, info, door.read([info])[info.path])
+
+
+def _initial_context(key: str, info: FileInfo, content: Content) -> tuple[SourceContext, list[Problem]]:
+    if isinstance(content, Gone):
+        return SourceContext(key), []
+    if isinstance(content, ReadFailure):
+        return SourceContext(key), [problem(info.path, "unreadable", f"cannot be read: {content.reason}")]
+    initial, trouble = parse_initial(content, info.path)
+    return SourceContext(key, initial=initial), [trouble] if trouble is not None else []
+
+
+def _file_context(door: Door, key: str, listing: Listing) -> tuple[SourceContext, list[Problem]]:
+    chain = file_log_chain(listing.names())
+    problems: list[Problem] = []
+    wanted = [info for _, info in chain.files if info.size_bytes <= LARGEST_FILE_LOG_BYTES]
+    contents = door.read(wanted)
+    entries: list[FileLogEntry] = []
+    complete = bool(chain.files) and not chain.missing
+    for log_id, info in chain.files:
+        content = contents.get(info.path)
+        if content is None:
+            reason = f"has {info.size_bytes} bytes, more than the {LARGEST_FILE_LOG_BYTES} that are read of a file source log"
+            problems.append(problem(info.path, "unreadable", reason))
+        elif isinstance(content, ReadFailure):
+            problems.append(problem(info.path, "unreadable", f"cannot be read: {content.reason}"))
+        elif isinstance(content, bytes):
+            found, troubles = parse_file_log(content, log_id, info.path)
+            entries += found
+            problems += troubles
+            complete = complete and not troubles
+        if not isinstance(content, bytes):
+            complete = False
+    entries.sort(key=lambda entry: entry.log_id)
+    return SourceContext(key, file_log=tuple(entries), file_log_complete=complete), problems
