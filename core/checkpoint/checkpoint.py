@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
+from typing import Literal
 
 from core.checkpoint.conf import NOTHING, ConfPool, conf_changes
 from core.checkpoint.logs import parse_commit, parse_metadata, parse_offset, problem
@@ -184,6 +185,16 @@ class Checkpoint:
         """The newest batch of the offset log when it has no commit: Spark runs it (again) at the next start. Otherwise None."""
         newest = self.offset_ids[-1] if self.offset_ids else None
         return None if newest is None or newest in self.commit_files else newest
+
+    def stale_checksums(self, log: Literal["offsets", "commits"]) -> frozenset[int]:
+        """Ids whose checksum side file is there and whose log file is not: the log file was removed by hand, or is being written."""
+        directory = self._layout.offsets if log == "offsets" else self._layout.commits
+        return directory.checksums_of - directory.files.keys()
+
+    @property
+    def source_directories(self) -> tuple[str, ...]:
+        """The directories below ``sources/``, whether or not the offset log knows the source."""
+        return tuple(f"sources/{name}" for name in self._layout.source_directories)
 
     def previous_offset_id(self, batch_id: int) -> int | None:
         """The greatest smaller id in the offset log: where the batch starts. With asynchronous progress tracking that is not N - 1."""
