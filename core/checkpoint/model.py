@@ -31,7 +31,8 @@ class Problem:
     """A file that is there and cannot be understood: shown raw and counted, never dropped.
 
     ``reason`` is one sentence for a person: what is wrong with the file. ``condition`` is a short stable word for programs:
-    ``empty``, ``truncated``, ``no_version``, ``unknown_version``, ``bad_json``, ``not_an_id``, ``unreadable``.
+    ``empty``, ``truncated``, ``no_version``, ``unknown_version``, ``bad_json``, ``not_an_id``, ``unreadable``, ``mismatch`` (it can be
+    read, and contradicts what lies around it).
     """
 
     evidence: Evidence
@@ -173,21 +174,29 @@ class PartitionState:
 class Restorable:
     """Which state versions can be rebuilt from the files that are there.
 
-    ``newest_common_version``: the newest version that every partition of every store can rebuild, None when there is none.
-    ``needed_version``: last committed batch + 1, None when nothing is committed. ``broken_partitions``: "operator/partition/store" that
-    cannot rebuild the needed version, with the first missing file.
+    ``newest_common_version``: the newest version that every partition of every store can rebuild, None when there is none; versions that
+    no planned batch wrote are left out. ``needed_version``: last committed batch + 1, None when nothing is committed.
+    ``broken_partitions``: "operator/partition/store" that cannot rebuild the needed version, with the first missing file (a name that
+    ends in "/" is a missing directory; "(0 bytes)" follows a file that is there and empty). Names, sizes and the ids in the commit log
+    were looked at; ``not_checked`` says what was not, ``certainty`` is "inferred" when part of the chain had to be taken on trust.
     """
 
     newest_common_version: int | None
     needed_version: int | None
     broken_partitions: tuple[tuple[str, str], ...]
+    certainty: Certainty = "certain"
+    not_checked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorState:
     """One stateful operator. ``name`` is Spark's own (``stateStoreSave``, ``dedupe``...) or None; ``name_certainty`` says how it is known.
 
-    ``expected_partitions`` is ``spark.sql.shuffle.partitions`` of the newest offset log entry, None when unknown.
+    ``expected_partitions`` is ``spark.sql.shuffle.partitions`` of the newest offset log entry, 1 for an operator that keeps everything in
+    partition 0 (a global limit, an aggregation without keys), None when unknown. ``partitions`` holds every directory that was found,
+    also those beyond the expected number. ``size_bytes`` and ``file_count`` leave out Hadoop's ``.x.crc`` files and unfinished writes.
+    ``own_files``: metadata and schemas that lie beside the partitions (partition id -1). ``codec``: the compression of deltas and
+    changelogs by the pinned conf, None when it does not say (lz4 then).
     """
 
     operator_id: int
@@ -205,6 +214,8 @@ class OperatorState:
     file_count: int
     problems: tuple[Problem, ...] = ()
     metadata_raw: str | None = None
+    own_files: tuple[StateFile, ...] = ()
+    codec: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,290 @@
+"""What Spark noted about a stateful operator: its name, its stores, and the schemas of its keys and values. Bytes in, facts or a Problem out.
+
+Operator metadata: ``_metadata/metadata`` (version 1) and ``_metadata/v2/<batch>`` (version 2: transformWithState, joins with column
+families), Spark 4.0+. Schemas: ``<partition 0>/[<store>/]_metadata/schema`` (versions 1 and 2, Spark 3.1+) and
+``_stateSchema/<store>/<batch>_<uuid>`` (version 3, Spark 4.0+). All four were read from files of Spark 4.3, 1 excepted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from core.checkpoint.json_text import json_trouble, parse_object
+from core.checkpoint.logs import problem
+from core.checkpoint.model import Evidence, Problem
+
+_VERSION_LINE = re.compile(r"v([1-9][0-9]{0,8})")
+_Json = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreMetadata:
+    """One store as the operator metadata names it.
+
+    ``prefix_columns``: how many key columns form the prefix, -1 where the metadata does not say. ``partitions`` is never updated in version 1:
+    after a repartition it is stale, and for a global limit it is the query's number although only partition 0 is used.
+    ``schema_files`` are file names below ``_stateSchema/<store>/``, oldest first; Spark writes them with the absolute path of the checkpoint.
+    """
+
+    name: str
+    prefix_columns: int
+    partitions: int | None
+    schema_files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorMetadata:
+    """One metadata file. ``properties`` is what ``operatorPropertiesJson`` holds (state variables, time mode, column families)."""
+
+    operator_id: int
+    name: str
+    format_version: Literal[1, 2]
+    stores: tuple[StoreMetadata, ...]
+    properties: _Json
+    evidence: Evidence
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateSchema:
+    """Key and value of one column family of one store (stores without column families have the one called ``default``).
+
+    ``key`` and ``value`` are Spark's StructType as JSON. ``user_key`` is the key of a map variable. ``key_encoder`` says how keys are laid
+    out (version 3 only).
+    """
+
+    store: str
+    column_family: str
+    format_version: int
+    key: _Json
+    value: _Json
+    evidence: Evidence
+    user_key: _Json | None = None
+    key_encoder: _Json = field(default_factory=dict)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The names of the key's columns, in order."""
+        return tuple(column_names(self.key))
+
+    @property
+    def value_columns(self) -> tuple[str, ...]:
+        """The names of the value's columns, in order."""
+        return tuple(column_names(self.value))
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether Spark keeps it for its own use (timers, counters); such names begin with ``$``."""
+        return self.column_family.startswith("$")
+
+    @property
+    def watermark_delay_ms(self) -> int | None:
+        """The delay of the watermark that a column of the key or the value carries, None when none does."""
+        return next(_delays((self.key, self.value)), None)
+
+
+def parse_operator_metadata(data: bytes, path: str) -> OperatorMetadata | Problem:
+    """Reads a file of operator metadata; its version line decides how. Spark itself ignores a file it cannot read and writes it anew."""
+    try:
+        raw = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return problem(path, "unreadable", f"is not text (byte {error.start} is not UTF-8)", data)
+    if not raw.strip():
+        return problem(path, "empty", "is empty", data)
+    first, _, rest = raw.partition("\n")
+    match = _VERSION_LINE.fullmatch(first.rstrip("\r"))
+    if match is None:
+        return problem(path, "no_version", "does not begin with a version line (v1 or v2)", data, line=1)
+    if match[1] not in ("1", "2"):
+        return problem(path, "unknown_version", f"is operator metadata of version {match[1]}; versions 1 and 2 are known", data, line=1)
+    text = rest.strip()
+    try:
+        return _operator_metadata(parse_object(text), 1 if match[1] == "1" else 2, path, raw)
+    except _UnexpectedError as error:
+        return problem(path, "bad_json", str(error), data, line=2)
+    except ValueError:
+        condition, reason = json_trouble(text)
+        return problem(path, condition, reason, data, line=2)
+
+
+def parse_schemas(data: bytes, path: str, store: str) -> tuple[StateSchema, ...] | Problem:
+    """Reads a schema file of any version, to its last byte: one schema for versions 1 and 2, one per column family for version 3."""
+    if not data:
+        return problem(path, "empty", "is empty", data)
+    reader = _Reader(data)
+    try:
+        version = reader.utf()
+        if version == "v1":
+            schemas: tuple[StateSchema, ...] = (_schema(path, store, 1, reader.utf(), reader.utf()),)
+        elif version == "v2":
+            schemas = (_schema(path, store, 2, reader.chunks(), reader.chunks()),)
+        elif version == "v3":
+            schemas = tuple(_column_family(reader, path, store) for _ in range(reader.count()))
+        else:
+            return problem(path, "unknown_version", f"is a state schema of version {version[:20]!r}; v1, v2 and v3 are known", data)
+    except _UnexpectedError as error:
+        return problem(path, "bad_json", str(error), data)
+    except EOFError:
+        return problem(path, "truncated", f"ends in the middle (after {len(data)} bytes)", data)
+    except ValueError:
+        return problem(path, "unreadable", "is not a state schema (text in it cannot be decoded)", data)
+    if reader.left:
+        return problem(path, "unreadable", f"has {reader.left} bytes after the end of the schema", data)
+    return schemas
+
+
+def infer_name(schemas: Iterable[StateSchema]) -> str | None:
+    """The operator's name by the columns of its state, for checkpoints without operator metadata (Spark 3.1 to 3.5), or None.
+
+    Each stateful operator but the aggregation has columns of its own; what is left is an aggregation. Whether a state function was written
+    in Scala or in Python cannot be seen.
+    """
+    known = list(schemas)
+    if not known:
+        return None
+    if any(schema.column_family.startswith(("left-", "right-")) for schema in known):
+        return "symmetricHashJoin"
+    if known[0].format_version == 3:
+        return "transformWithStateExec"
+    key, value = known[0].key_columns, known[0].value_columns
+    if value == ("__dummy__",):
+        return "dedupe"
+    if value == ("expiresAtMicros",):
+        return "dedupeWithinWatermark"
+    if value[:1] == ("groupState",):
+        return "flatMapGroupsWithState"
+    if key[-1:] == ("sessionStartTime",):
+        return "sessionWindowStateStoreSaveExec"
+    return "globalLimit" if _is_limit(known[0]) else "stateStoreSave"
+
+
+def uses_one_partition(name: str | None, schema: StateSchema) -> bool:
+    """Whether the operator keeps everything in partition 0: a global limit, or an aggregation without keys."""
+    return name == "globalLimit" or schema.key.get("fields") == [] or _is_limit(schema)
+
+
+def column_names(struct: _Json) -> list[str]:
+    """The names of a StructType's columns; none for anything else."""
+    fields = struct.get("fields")
+    return [str(f.get("name")) for f in fields if isinstance(f, dict)] if isinstance(fields, list) else []
+
+
+def _is_limit(schema: StateSchema) -> bool:
+    fields = schema.key.get("fields")
+    types = [f.get("type") for f in fields if isinstance(f, dict)] if isinstance(fields, list) else []
+    # NullType is written "void" since Spark 3.2 and was "null" before.
+    return schema.key_columns == ("key",) and schema.value_columns == ("value",) and types in (["void"], ["null"])
+
+
+class _UnexpectedError(Exception):
+    """The JSON is valid and holds something else than it should; the message goes on after the file name."""
+
+
+def _operator_metadata(content: dict[str, object], version: Literal[1, 2], path: str, raw: str) -> OperatorMetadata:
+    info, stores = content.get("operatorInfo"), content.get("stateStoreInfo")
+    if not isinstance(info, dict) or not isinstance(info.get("operatorName"), str) or not isinstance(info.get("operatorId"), int):
+        raise _UnexpectedError('has no "operatorInfo" with an operatorId and an operatorName')
+    if not isinstance(stores, list) or not all(isinstance(s, dict) and isinstance(s.get("storeName"), str) for s in stores):
+        raise _UnexpectedError('has no "stateStoreInfo" with a storeName for each store')
+    properties: _Json = {}
+    text = content.get("operatorPropertiesJson")
+    if isinstance(text, str) and text.strip():
+        try:
+            properties = parse_object(text)
+        except ValueError:
+            raise _UnexpectedError('has an "operatorPropertiesJson" that is no JSON object') from None
+    return OperatorMetadata(
+        operator_id=info["operatorId"],
+        name=info["operatorName"],
+        format_version=version,
+        stores=tuple(_store_metadata(store) for store in stores),
+        properties=properties,
+        evidence=Evidence(path, 2),
+        raw=raw,
+    )
+
+
+def _store_metadata(store: dict[str, object]) -> StoreMetadata:
+    prefix, partitions = store.get("numColsPrefixKey"), store.get("numPartitions")
+    paths = store.get("stateSchemaFilePaths", store.get("stateSchemaFilePath"))  # the second one in pre-releases of 4.0
+    listed = paths if isinstance(paths, list) else [paths]
+    return StoreMetadata(
+        name=str(store["storeName"]),
+        prefix_columns=prefix if isinstance(prefix, int) else -1,
+        partitions=partitions if isinstance(partitions, int) else None,
+        schema_files=tuple(p.rsplit("/", 1)[-1] for p in listed if isinstance(p, str)),
+    )
+
+
+def _schema(path: str, store: str, version: int, key: str, value: str) -> StateSchema:
+    return StateSchema(store, "default", version, _struct(key, "key"), _struct(value, "value"), Evidence(path))
+
+
+def _column_family(reader: _Reader, path: str, store: str) -> StateSchema:
+    name = reader.utf()
+    reader.short()  # id of the key schema
+    key = _struct(reader.chunks(), f"key of {name}")
+    reader.short()  # id of the value schema
+    value = _struct(reader.chunks(), f"value of {name}")
+    encoder = _struct(reader.chunks(), f"key encoder of {name}")
+    user_key = _struct(reader.chunks(), f"user key of {name}")  # "{    }" when there is none
+    return StateSchema(store, name, 3, key, value, Evidence(path), user_key or None, encoder)
+
+
+def _struct(text: str, what: str) -> _Json:
+    try:
+        return parse_object(text) if text.strip() else {}
+    except ValueError:
+        raise _UnexpectedError(f"has a {what} schema that {json_trouble(text)[1]}") from None
+
+
+def _delays(values: Iterable[object]) -> Iterator[int]:
+    for value in values:
+        if isinstance(value, Mapping):
+            delay = value.get("spark.watermarkDelayMs")
+            if isinstance(delay, int) and not isinstance(delay, bool):
+                yield delay
+            yield from _delays(value.values())
+        elif isinstance(value, list):
+            yield from _delays(value)
+
+
+class _Reader:
+    """Java's DataInputStream: big-endian numbers and modified UTF-8. Raises EOFError at the end and ValueError on broken text."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    @property
+    def left(self) -> int:
+        return len(self._data) - self._at
+
+    def short(self) -> int:
+        return int.from_bytes(self._take(2), "big", signed=True)
+
+    def count(self) -> int:
+        number = int.from_bytes(self._take(4), "big", signed=True)
+        if number < 0:
+            raise ValueError("negative count")
+        if number * 2 > self.left:  # each item has at least the two bytes of its length
+            raise EOFError
+        return number
+
+    def utf(self) -> str:
+        data = self._take(int.from_bytes(self._take(2), "big"))
+        # Modified UTF-8: NUL takes two bytes, and characters beyond the first plane are written as two surrogates.
+        text = data.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+
+    def chunks(self) -> str:
+        return "".join([self.utf() for _ in range(self.count())])
+
+    def _take(self, length: int) -> bytes:
+        if length > self.left:
+            raise EOFError
+        start, self._at = self._at, self._at + length
+        return self._data[start : self._at]

@@ -1,0 +1,230 @@
+"""Which state versions can be rebuilt from the files that are there. Names, sizes and committed ids only; no file is opened.
+
+The rule is one for all stores (observed, Spark 2.1 to 4.3): version V can be loaded when it has a full file (``V.snapshot``, ``V.zip``), or
+when it has a file of changes (``V.delta``, ``V.changelog``) and version V - 1 can be loaded; version 0 is the empty state. RocksDB without
+changelog writes no changes, so it needs exactly ``V.zip``. In state checkpoint format 2 the names carry ids and only the id in the commit
+of batch V - 1 counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from core.checkpoint.model import OperatorState, PartitionState, Restorable, StateFile
+from core.checkpoint.state_names import DEFAULT_STORE
+
+_FULL = ("snapshot", "zip")
+_CHANGES = ("delta", "changelog")
+
+Ids = Mapping[int, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedIds:
+    """The file ids in the commits that were read: batch id -> operator id -> per partition -> per store. Empty for a commit without ids."""
+
+    by_batch: Mapping[int, Mapping[str, tuple[tuple[str, ...], ...]]] = field(default_factory=dict)
+
+    def of(self, operator_id: int, partition_id: int, store_index: int) -> dict[int, str | None]:
+        """State version -> committed id of one store; None where the commit was read and names none for it.
+
+        Joins write their four ids in the order left-keyToNumValues, left-keyWithIndexToValue, right-..., which is the order of names.
+        """
+        found: dict[int, str | None] = {}
+        for batch_id, operators in self.by_batch.items():
+            partitions = operators.get(str(operator_id), ())
+            stores = partitions[partition_id] if partition_id < len(partitions) else ()
+            found[batch_id + 1] = stores[store_index] if store_index < len(stores) else None
+        return found
+
+
+class _Versions:
+    """The usable files of one store by version: the ids under which there is a full file, and those under which there are changes."""
+
+    __slots__ = ("changes", "empty", "full", "ids")
+
+    def __init__(self, files: Iterable[StateFile], ids: Ids | None) -> None:
+        self.full: dict[int, set[str | None]] = {}
+        self.changes: dict[int, set[str | None]] = {}
+        self.empty: set[str] = set()
+        self.ids = ids
+        for file in files:
+            if file.version is None:
+                continue
+            if file.size_bytes == 0:  # no store can decode it
+                self.empty.add(file.path)
+                continue
+            if file.kind in _FULL:
+                self.full.setdefault(file.version, set()).add(file.unique_id)
+            elif file.kind in _CHANGES:
+                self.changes.setdefault(file.version, set()).add(file.unique_id)
+
+    def has_full(self, version: int) -> bool:
+        return self._has(self.full, version)
+
+    def has_changes(self, version: int) -> bool:
+        return self._has(self.changes, version)
+
+    def _has(self, found: dict[int, set[str | None]], version: int) -> bool:
+        present = found.get(version)
+        if present is None:
+            return False
+        if self.ids is None:
+            return None in present
+        return version not in self.ids or self.ids[version] in present
+
+    def rebuildable(self) -> list[int]:
+        found = []
+        reached = 0
+        for version in sorted(self.full.keys() | self.changes.keys()):
+            if self.has_full(version) or (version == reached + 1 and self.has_changes(version)):
+                reached = version
+                if version > 0:
+                    found.append(version)
+        return found
+
+    def chain_start(self, version: int) -> int:
+        """The newest version up to ``version`` that has a full file; 0, the empty state, when there is none."""
+        return max((v for v in self.full if v <= version and self.has_full(v)), default=0)
+
+    def is_certain(self, version: int) -> bool:
+        """Whether nothing about the chain to ``version`` is taken on trust.
+
+        In format 2 a chain must begin at a full file (a changelog knows its lineage only back to the last one, so a chain back to version 0
+        breaks when a full file was lost), and every id must come from a commit that was read.
+        """
+        if self.ids is None:
+            return True
+        start = self.chain_start(version)
+        return start > 0 and all(v in self.ids for v in range(start, version + 1))
+
+
+def rebuildable(partition: PartitionState, ids: Ids | None = None) -> tuple[int, ...]:
+    """The versions of one store of one partition that its files can rebuild, ascending (never 0, which needs no file).
+
+    ``ids`` is for state checkpoint format 2: the committed id of each version (:meth:`CommittedIds.of`). A version that is not in it, because
+    its commit is purged or was not read, is taken to be there under any id.
+    """
+    return tuple(_Versions(partition.files, ids).rebuildable())
+
+
+def restorable_versions(operator: OperatorState, committed: CommittedIds | None = None, up_to: int | None = None) -> tuple[int, ...]:
+    """The versions that every expected partition of every store can rebuild, ascending; none when a partition is missing.
+
+    ``up_to`` leaves out later versions. ``committed`` is used in state checkpoint format 2 only.
+    """
+    return _common(_expected(operator), _index(operator, committed), up_to)
+
+
+def first_missing(
+    operator: OperatorState, partition_id: int, store: str, version: int, committed: CommittedIds | None = None
+) -> str | None:
+    """The first file that is missing to rebuild ``version`` of a store of a partition, None when nothing is missing.
+
+    This is the file that Spark would fail on, except that it names a ``.changelog`` even where the ``.zip`` is what is missing. A path that
+    ends in "/" is a directory that is not there.
+    """
+    key = (partition_id, store)
+    return _first_missing(operator, key, _index(operator, committed).get(key), version)
+
+
+def restorable(
+    operator: OperatorState, needed_version: int | None, newest_planned_version: int | None, committed: CommittedIds
+) -> Restorable:
+    """What can be rebuilt of one operator; ``operator.restorable`` is not looked at.
+
+    ``newest_planned_version`` is the version of the newest batch in the logs: later ones belong to no batch of this checkpoint. In format 2
+    a version without a commit has no valid id, so nothing after ``needed_version`` counts.
+    """
+    index = _index(operator, committed)
+    expected = _expected(operator)
+    common = _common(expected, index, needed_version if operator.format_version == 2 else newest_planned_version)
+    broken: list[tuple[str, str]] = []
+    certain = True
+    if needed_version is not None:
+        for key in expected:
+            missing = _first_missing(operator, key, index.get(key), needed_version)
+            if missing is not None:
+                broken.append((f"{operator.operator_id}/{key[0]}/{key[1]}", missing))
+            else:
+                certain = certain and index[key].is_certain(needed_version)
+    not_checked = ["what the files contain"]
+    if operator.provider != "hdfs":
+        not_checked.append("which .sst files a .zip needs")
+    if operator.format_version == 2:
+        not_checked.append("the lineage inside the changelogs")
+    if operator.expected_partitions is None:
+        not_checked.append("how many partitions there should be")
+    return Restorable(
+        newest_common_version=common[-1] if common else None,
+        needed_version=needed_version,
+        broken_partitions=tuple(broken),
+        certainty="certain" if certain else "inferred",
+        not_checked=tuple(not_checked),
+    )
+
+
+def store_directory(operator_id: int, partition_id: int, store: str) -> str:
+    """The directory of one store of one partition, without a slash at the end."""
+    base = f"state/{operator_id}/{partition_id}"
+    return base if store == DEFAULT_STORE else f"{base}/{store}"
+
+
+def expected_partition_ids(operator: OperatorState) -> range:
+    """The partition ids that should be there: by the pinned conf, else up to the highest that is (ids have no gaps)."""
+    if operator.expected_partitions is not None:
+        return range(operator.expected_partitions)
+    return range(max((p.partition_id for p in operator.partitions), default=-1) + 1)
+
+
+def _expected(operator: OperatorState) -> list[tuple[int, str]]:
+    return [(p, store) for p in expected_partition_ids(operator) for store in operator.stores]
+
+
+def _index(operator: OperatorState, committed: CommittedIds | None) -> dict[tuple[int, str], _Versions]:
+    found = {}
+    for partition in operator.partitions:
+        ids: Ids | None = None
+        if operator.format_version == 2 and partition.store in operator.stores:
+            place = operator.stores.index(partition.store)
+            ids = (committed or CommittedIds()).of(operator.operator_id, partition.partition_id, place)
+        found[partition.partition_id, partition.store] = _Versions(partition.files, ids)
+    return found
+
+
+def _common(expected: list[tuple[int, str]], index: dict[tuple[int, str], _Versions], up_to: int | None) -> tuple[int, ...]:
+    if not all(key in index for key in expected):
+        return ()
+    counts: Counter[int] = Counter()
+    for key in expected:
+        counts.update(index[key].rebuildable())
+    return tuple(sorted(v for v, count in counts.items() if count == len(expected) and (up_to is None or v <= up_to)))
+
+
+def _first_missing(operator: OperatorState, key: tuple[int, str], versions: _Versions | None, version: int) -> str | None:
+    directory = store_directory(operator.operator_id, *key)
+    if versions is None:
+        return directory + "/"
+    start = versions.chain_start(version)
+    absent = next((v for v in range(start + 1, version + 1) if not versions.has_changes(v)), None)
+    if absent is None:
+        return None
+    kind = "delta"
+    if operator.provider != "hdfs":
+        kind = "changelog" if _writes_changelogs(operator, start) else "zip"
+    if kind == "zip":
+        absent = version  # every version has its own; the ones before it are not needed
+    unique_id = versions.ids.get(absent) if versions.ids is not None else None
+    path = f"{directory}/{absent}{f'_{unique_id}' if unique_id else ''}.{kind}"
+    return f"{path} (0 bytes)" if path in versions.empty else path
+
+
+def _writes_changelogs(operator: OperatorState, since: int) -> bool:
+    """Whether changelogs are in use; the setting can be switched, so only those from a version on count."""
+    return any(
+        file.kind == "changelog" and file.version is not None and file.version >= since
+        for partition in operator.partitions
+        for file in partition.files
+    )
