@@ -16,7 +16,7 @@ from core.checkpoint.opening import Layout, read_layout
 from core.checkpoint.progress import SourceProgress, build_progress
 from core.checkpoint.source import Source, directories_of, read_context
 from core.checkpoint.sources.base import Advance, SourceContext, SourceKind
-from core.checkpoint.sources.forms import compact, parse
+from core.checkpoint.sources.forms import OnePosition, compact, parse
 from core.checkpoint.sources.registry import kind_of
 from core.checkpoint.tracking import Tracking, track
 from core.checkpoint.written_by import version_key, written_by
@@ -305,8 +305,7 @@ class Checkpoint:
             kind, directory = kind_of(texts), directories.get(line.key)
             if directory is not None and kind.name in UNSURE_KINDS:
                 kind = kind_of(texts, self._read_context(line.key, directory, kind))
-            names = kind.partitions(parse(line.raw)) if line.raw is not None else ()
-            found.append(Source(line.key, kind, directory, len(names) or None, partial(self._context, line.key)))
+            found.append(Source(line.key, kind, directory, _partition_count(kind, line.raw), partial(self._context, line.key)))
         return tuple(found)
 
     def source(self, key: str) -> Source | None:
@@ -436,6 +435,13 @@ def _content(file: LogFile, contents: Mapping[str, Content], misnamed: bool) -> 
             content,
         )
     return content
+
+
+def _partition_count(kind: SourceKind, text: str | None) -> int | None:
+    """How many partitions the newest offset names; None for a source that has one position and no partitions (files, a table)."""
+    if text is None or isinstance(kind, OnePosition):
+        return None
+    return len(kind.partitions(parse(text))) or None
 
 
 def _same_offset(one: str | None, other: str | None) -> bool:

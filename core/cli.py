@@ -1,0 +1,73 @@
+"""``python -m core <verb> LOCATION``: the same answers as the pages, as JSON or text. No verb of this table starts a JVM.
+
+Exit status: 0 answered, 1 answered and problems found, 2 wrong usage, 10 the location cannot be read or is no checkpoint. Errors are one
+sentence on stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from core.checkpoint import NotACheckpoint
+from core.settings import InvalidSettingError
+from core.storage import StorageError
+from core.verbs import Answer, UsageError, Verb, verbs
+from core.verbs.words import clean
+
+ANSWERED, PROBLEMS_FOUND, WRONG_USAGE, NOT_READABLE = 0, 1, 2, 10
+
+
+class _Parser(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog}: {message}; see {self.prog} --help.")
+
+
+def build_parser(table: Mapping[str, Verb]) -> ArgumentParser:
+    """The parser for these verbs."""
+    parser = _Parser(prog="python -m core", description="Answers about a Spark Structured Streaming checkpoint. It only reads.")
+    commands = parser.add_subparsers(dest="verb", metavar="verb", required=True)
+    for verb in table.values():
+        command = commands.add_parser(verb.name, help=verb.help, description=verb.help[:1].upper() + verb.help[1:] + ".")
+        command.add_argument("location", metavar="LOCATION", help="the checkpoint: a path, s3://, or another location fsspec understands")
+        command.add_argument("--json", action="store_true", help="one JSON object instead of text")
+        verb.add_arguments(command)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb and returns the exit status. Answers go to stdout, everything else to stderr."""
+    table = verbs()
+    try:
+        args = build_parser(table).parse_args(argv)
+        answer = table[args.verb].run(args)
+    except (UsageError, InvalidSettingError) as error:
+        return _fail(error, WRONG_USAGE)
+    except (StorageError, NotACheckpoint) as error:
+        return _fail(error, NOT_READABLE)
+    except KeyboardInterrupt:
+        return _fail("Stopped.", 130)
+    _write(_json(answer) if args.json else answer.text)
+    return PROBLEMS_FOUND if answer.has_problems else ANSWERED
+
+
+def _json(answer: Answer) -> str:
+    return json.dumps(answer.document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _write(text: str) -> None:
+    try:
+        # Lone surrogates cannot be written as UTF-8; JSON escapes are the only way they can get here.
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:  # the reader of the pipe has seen enough; keep the interpreter from complaining at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail(error: object, status: int) -> int:
+    print(clean(error, 1000), file=sys.stderr)
+    return status

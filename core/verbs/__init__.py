@@ -1,0 +1,43 @@
+"""The verbs of ``python -m core``, one module each. A new verb is a module with a ``VERB`` and a line in ``MODULES``."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+# In the order of the help text. Each names a module in this package.
+MODULES = ("inspect", "resume")
+
+
+class UsageError(Exception):
+    """What was asked for cannot be asked of this checkpoint. The message is one sentence; the exit status is 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a verb found: the JSON object, the same for a person, and whether problems were found (exit status 1)."""
+
+    document: dict[str, object]
+    text: str
+    has_problems: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One verb. ``add_arguments`` adds what it takes beside LOCATION and ``--json``; ``run`` answers.
+
+    ``run`` may raise StorageError and NotACheckpoint (exit status 10) and :class:`UsageError` (2).
+    """
+
+    name: str
+    help: str
+    add_arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], Answer]
+
+
+def verbs() -> dict[str, Verb]:
+    """The table of verbs by name."""
+    found = [import_module(f"core.verbs.{module}").VERB for module in MODULES]
+    return {verb.name: verb for verb in found}
