@@ -21,6 +21,11 @@ def _start(stage: Stage, rows: DataFrame, mode: str = "append") -> StreamingQuer
     return writer.trigger(processingTime="200 milliseconds").start()
 
 
+def _without_empty_batches(stage: Stage) -> None:
+    """No batch without new data: fewer files to commit. The other samples have such batches."""
+    stage.spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
+
+
 def _steady_orders(stage: Stage, files: int, rows: int = 20, minutes_apart: float = 1.0) -> Batches:
     for number in range(files):
         yield f"orders-{number:03}.json", stage.orders(rows, minutes_ago=(files - number) * minutes_apart)
@@ -71,6 +76,7 @@ def windowed_aggregation_hot_partition(stage: Stage) -> str:
 
     stage.use_rocksdb()
     stage.spark.conf.set("spark.sql.shuffle.partitions", "8")
+    _without_empty_batches(stage)
     stage.spark.conf.set("spark.sql.streaming.stateStore.minDeltasForSnapshot", "4")
     visits = (
         stage.spark.readStream.schema("store string, visitor long, seen_at timestamp")
@@ -112,6 +118,7 @@ def join_watermark_held_back(stage: Stage) -> str:
     from pyspark.sql import functions as sf
 
     stage.spark.conf.set("spark.sql.shuffle.partitions", "2")
+    _without_empty_batches(stage)
     for folder in ("orders", "payments"):
         (stage.source / folder).mkdir()
     orders = stage.read_orders("orders").withWatermark("ordered_at", "10 minutes")
@@ -178,6 +185,7 @@ def state_format_2(stage: Stage) -> str:
     stage.use_rocksdb()
     stage.spark.conf.set("spark.sql.shuffle.partitions", "3")
     stage.spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", "2")
+    _without_empty_batches(stage)
     stage.spark.conf.set("spark.sql.streaming.stateStore.minDeltasForSnapshot", "4")
     orders = stage.read_orders().withWatermark("ordered_at", "15 minutes").dropDuplicatesWithinWatermark(["order_id"])
     query = _start(stage, orders)
@@ -224,8 +232,8 @@ closes the session five minutes after its last order, in event time.
 What the engineer knows: some sessions were never closed and the question is whether their timers are still in the state. The query
 was stopped cleanly after batch {stage.last_commit}.
 
-What a good tool says: one operator, `transformWithStateInPySparkExec` or the like, RocksDB, with the state variables named above and
-registered timers; nothing is in doubt. It names the variables from the operator's own metadata.
+What a good tool says: one operator, `transformWithStateInPySparkExec`, in RocksDB, with the state variables named above and its
+event-time timers; nothing is in doubt. It names the variables from the operator's own metadata.
 """
 
 
@@ -275,7 +283,7 @@ and `commits` (with their `.crc`) and left everything else as it was.
 What the engineer knows: the sink has the results up to batch {newest}. The query has not been started since.
 
 What a good tool says: by its logs the checkpoint stands at batch {stage.last_commit}, but the state reaches up to version {newest + 1} and
-the file source's own log up to entry {newest}: somebody has rewound it. The next start takes all files of the later batches at once as batch
-6, whatever `maxFilesPerTrigger` says, so batch 6 will hold other rows than before, and a sink that remembers batch ids would drop them.
+the file source's own log up to entry {newest}: somebody has rewound it. The next start takes all files of the later batches at once as
+batch 6, whatever `maxFilesPerTrigger` says, so batch 6 will hold other rows than before, and a sink that remembers batch ids would drop them.
 A snapshot of the abandoned time line (version above {stage.last_commit + 1}) may be loaded later and must be removed first.
 """
