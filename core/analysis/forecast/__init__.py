@@ -1,0 +1,82 @@
+"""What Spark will do at the next start of this checkpoint, said before it does it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.analysis.forecast.model import DataEffect, Forecast, Outcome, Query, Risk, SparkError, Step, least_sure
+from core.analysis.forecast.sentence import (
+    because,
+    fail_sentence,
+    not_checked,
+    rerun_sentence,
+    resume_sentence,
+    scratch_sentence,
+)
+from core.analysis.forecast.situation import Situation
+from core.analysis.forecast.start import walk
+from core.analysis.forecast.versions import SUPPORTED, UnsupportedSparkError, choose_spark
+
+if TYPE_CHECKING:
+    from core.checkpoint import Checkpoint
+
+SUPPORTED_SPARK: tuple[str, ...] = tuple(str(version) for version in SUPPORTED)
+
+
+def forecast(checkpoint: Checkpoint, spark: str | None = None, query: Query | None = None) -> Forecast:
+    """What the next start of the query does, under the rules of one Spark version.
+
+    ``spark`` ("3.5"): default is the version that wrote the newest files as far as they tell, else the newest supported. ``query``
+    describes the query that will be started where it differs from the one that wrote the checkpoint. The answer is about the first
+    batch; what is known to stop a later one is in ``then``. Reads the newest two offset entries, the newest commit, the names of the
+    source logs and of the state files; no JVM. Raises UnsupportedSparkError for a version whose restarts were not observed.
+    """
+    chosen = choose_spark(checkpoint, spark)
+    s = Situation(checkpoint, chosen.version, query or Query())
+    result = walk(s)
+    outcome: Outcome
+    if result.failure is not None:
+        outcome, sentence = "fail", fail_sentence(s, result)
+    elif s.from_scratch:
+        outcome, sentence = "fresh_start", scratch_sentence(result)
+    elif s.runs_again:
+        outcome, sentence = "rerun", rerun_sentence(s)
+    else:
+        outcome, sentence = "resume", resume_sentence(s)
+    proof, evidence = because(s, result)
+    runs = (outcome != "fail" or result.fails_at == "batch") and not s.nothing_runs
+    certainties = [c for c in result.certainties if c != "certain"] if result.failure is None else [result.failure.certainty]
+    for risk in result.risks:
+        if result.failure is None and risk.id not in ("METADATA_MISSING",):
+            sentence = f"{sentence} {risk.sentence}"
+    return Forecast(
+        spark=str(chosen.version),
+        spark_why=chosen.why,
+        outcome=outcome,
+        batch_id=s.first_batch if runs else None,
+        fails_at=result.fails_at,
+        error=result.failure.error if result.failure is not None else None,
+        data=result.data,
+        certainty=least_sure(*certainties),
+        evidence=evidence,
+        steps=tuple(result.steps),
+        sentence=sentence,
+        because=proof,
+        then=(result.failure.then if result.failure is not None else None) or (result.then[0] if result.then else None),
+        not_checked=not_checked(s, result),
+        risks=tuple(result.risks),
+        reason=result.failure.reason if result.failure is not None else None,
+    )
+
+
+__all__ = [
+    "SUPPORTED_SPARK",
+    "DataEffect",
+    "Forecast",
+    "Query",
+    "Risk",
+    "SparkError",
+    "Step",
+    "UnsupportedSparkError",
+    "forecast",
+]

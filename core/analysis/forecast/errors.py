@@ -1,0 +1,257 @@
+"""How each failure reads in each Spark version: condition, class, SQLSTATE and the first line of the message.
+
+All texts were observed (Spark 3.3.4, 3.4.4, 3.5.9, 4.0.5, 4.1.4, 4.2.1, 4.3.0). A failure without a condition is a plain Java error: the
+user sees STREAM_FAILED with that text. ``{name}`` marks what the caller fills in. ``ERRORS[key]`` is ascending by version; the last entry
+whose version is not newer than the asked one holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.analysis.forecast.model import SparkError
+from core.analysis.forecast.versions import V33, V34, V35, V40, V41, V42, V43, Version
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorForm:
+    """One wording: holds from ``since`` until the next entry of the same key."""
+
+    since: Version
+    condition: str | None
+    error_class: str | None
+    message: str
+    sqlstate: str | None = None
+
+
+_STATE = "CANNOT_LOAD_STATE_STORE"
+_LOADING = "An error occurred during loading state. "
+_MAX_VERSION = "UnsupportedLogVersion. The maximum supported log version is v{highest}, but encountered v{version}."
+_OLD_MAX_VERSION = "UnsupportedLogVersion: maximum supported log version is v{highest}, but encountered v{version}."
+_NO_STATE_DIR = "Cannot restart streaming query with stateful operators because the state directory is empty or missing."
+_LOCATION = "The checkpoint location {directory} should be empty on batch 0"
+_SOURCES = (
+    "There are [{in_log}] sources in the checkpoint offsets and now there are [{in_query}] sources requested by the query. Cannot continue."
+)
+_NEW_OPERATION = "If the stream job is restarted with a new or updated state operation, please create a new checkpoint location"
+
+ERRORS: dict[str, tuple[ErrorForm, ...]] = {
+    "metadata_missing": (
+        ErrorForm(
+            V42,
+            "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+            "SparkRuntimeException",
+            "Checkpoint location {location} is in an inconsistent state: the metadata file is missing but offset and/or commit logs contain"
+            " data.",
+            "42K03",
+        ),
+    ),
+    "metadata_empty": (ErrorForm(V33, None, "MismatchedInputException", "No content to map due to end-of-input"),),
+    "metadata_not_json": (ErrorForm(V33, None, "JsonParseException", "Unrecognized token in the metadata file"),),
+    "metadata_cut": (ErrorForm(V33, None, "JsonEOFException", "Unexpected end-of-input in the metadata file"),),
+    "metadata_without_id": (ErrorForm(V33, None, "MappingException", "No usable value for id"),),
+    "metadata_bad_id": (ErrorForm(V33, None, "IllegalArgumentException", "Invalid UUID string: {id}"),),
+    "location_not_empty": (ErrorForm(V41, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY", "SparkException", _LOCATION, "42K03"),),
+    "no_offsets_but_commits": (
+        ErrorForm(
+            V33, "INTERNAL_ERROR", "SparkException", "Concurrent update to the commit log. Multiple streaming jobs detected for 0", "XX000"
+        ),
+        ErrorForm(V34, None, "AssertionError", "Concurrent update to the commit log. Multiple streaming jobs detected for 0"),
+        ErrorForm(
+            V35,
+            "CONCURRENT_STREAM_LOG_UPDATE",
+            "SparkException",
+            "Concurrent update to the log. Multiple streaming jobs detected for 0.",
+            "40000",
+        ),
+        ErrorForm(V41, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY", "SparkException", _LOCATION, "42K03"),
+        ErrorForm(V42, None, "AssertionError", "assertion failed"),
+    ),
+    "log_name": (ErrorForm(V33, None, "FileNotFoundException", "File {location}/{log}/{id} does not exist"),),
+    "offset_empty": (ErrorForm(V33, None, "IllegalStateException", "Incomplete log file"),),
+    "commit_empty": (ErrorForm(V33, None, "IllegalStateException", "Incomplete log file in the offset commit log"),),
+    "log_cut": (ErrorForm(V33, None, "JsonEOFException", "Unexpected end-of-input in {path}"),),
+    "log_not_json": (ErrorForm(V33, None, "JsonParseException", "Unrecognized token in {path}"),),
+    "offset_only_version": (ErrorForm(V33, None, "NoSuchElementException", "next on empty iterator"),),
+    "offset_no_metadata": (ErrorForm(V33, None, "NullPointerException", "the metadata line of {path} is empty"),),
+    "offset_version": (
+        ErrorForm(V33, None, "IllegalStateException", _OLD_MAX_VERSION),
+        ErrorForm(V40, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", "SparkUnsupportedOperationException", _MAX_VERSION, "KD002"),
+    ),
+    "commit_version": (
+        ErrorForm(V33, None, "IllegalStateException", _OLD_MAX_VERSION),
+        ErrorForm(
+            V40,
+            "INVALID_LOG_VERSION.EXACT_MATCH_VERSION",
+            "SparkUnsupportedOperationException",
+            "UnsupportedLogVersion. The only supported log version is v{highest}, but encountered v{version}.",
+            "KD002",
+        ),
+        ErrorForm(V42, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", "SparkUnsupportedOperationException", _MAX_VERSION, "KD002"),
+    ),
+    "log_no_version": (
+        ErrorForm(V33, None, "IllegalStateException", "Log file was malformed: failed to read correct log version from {text}."),
+        ErrorForm(
+            V40,
+            "MALFORMED_LOG_FILE",
+            "SparkIllegalStateException",
+            "Log file was malformed: failed to read correct log version from {text}.",
+            "KD002",
+        ),
+    ),
+    "source_log_gap": (
+        ErrorForm(V33, None, "IllegalStateException", "{file} doesn't exist (latestId: {latest}, compactInterval: {interval})"),
+        ErrorForm(V42, None, "FileNotFoundException", "{file} doesn't exist (latestId: {latest}, compactInterval: {interval})"),
+    ),
+    "source_log_end_missing": (ErrorForm(V33, None, "IllegalStateException", "batch {id} doesn't exist"),),
+    "source_log_ends_missing": (ErrorForm(V33, None, "IllegalStateException", "batches ({ids}) don't exist"),),
+    "source_offset_backwards": (
+        ErrorForm(V33, "INTERNAL_ERROR", "SparkException", "assertion failed", "XX000"),
+        ErrorForm(V34, None, "AssertionError", "assertion failed"),
+    ),
+    "source_line_bad": (ErrorForm(V33, None, "IllegalArgumentException", "the offset of source {key} in {path} cannot be read"),),
+    "source_count": (
+        ErrorForm(V33, "INTERNAL_ERROR", "SparkException", _SOURCES, "XX000"),
+        ErrorForm(V34, None, "AssertionError", "assertion failed: " + _SOURCES),
+    ),
+    "previous_missing_committed": (ErrorForm(V33, None, "IllegalStateException", "batch {previous} doesn't exist"),),
+    "previous_missing_pending": (
+        ErrorForm(V33, None, "IllegalStateException", "batch {previous} doesn't exist"),
+        ErrorForm(V42, None, "IllegalArgumentException", "requirement failed: Previous batch {previous} not found in offset log"),
+    ),
+    "commit_exists": (
+        ErrorForm(
+            V33,
+            "INTERNAL_ERROR",
+            "SparkException",
+            "Concurrent update to the commit log. Multiple streaming jobs detected for {batch}",
+            "XX000",
+        ),
+        ErrorForm(V34, None, "AssertionError", "Concurrent update to the commit log. Multiple streaming jobs detected for {batch}"),
+        ErrorForm(
+            V35,
+            "CONCURRENT_STREAM_LOG_UPDATE",
+            "SparkException",
+            "Concurrent update to the log. Multiple streaming jobs detected for {batch}.",
+            "40000",
+        ),
+    ),
+    "stale_crc": (
+        ErrorForm(V33, None, "SparkConcurrentModificationException", "Multiple streaming queries are concurrently using {directory}."),
+    ),
+    "operators_differ": (
+        ErrorForm(
+            V40,
+            "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+            "SparkRuntimeException",
+            "Streaming stateful operator name does not match with the operator in state metadata.",
+            "42K03",
+        ),
+    ),
+    "state_folder_missing": (
+        ErrorForm(V42, "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY", "SparkRuntimeException", _NO_STATE_DIR, "42K03"),
+    ),
+    "operator_metadata_missing": (
+        ErrorForm(
+            V40,
+            "STDS_FAILED_TO_READ_OPERATOR_METADATA",
+            "StateDataSourceReadOperatorMetadataFailure",
+            "Failed to read the operator metadata for checkpointLocation={location} and batchId={batch}.",
+            "42K03",
+        ),
+    ),
+    "schema_cut": (ErrorForm(V33, None, "EOFException", ""),),
+    "delta_missing": (
+        ErrorForm(V33, None, "IllegalStateException", "Error reading delta file {file} of HDFSStateStoreProvider: {file} does not exist"),
+        ErrorForm(
+            V40,
+            f"{_STATE}.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
+            "SparkException",
+            _LOADING + "Error reading delta file {file} of HDFSStateStoreProvider: {file} does not exist.",
+            "58030",
+        ),
+    ),
+    "rocksdb_missing": (
+        ErrorForm(V33, None, "FileNotFoundException", "File {zip} does not exist"),
+        ErrorForm(V35, None, "IllegalStateException", "Error reading streaming state file of {file} does not exist. " + _NEW_OPERATION),
+        ErrorForm(
+            V40,
+            f"{_STATE}.CANNOT_READ_STREAMING_STATE_FILE",
+            "SparkException",
+            _LOADING + "Error reading streaming state file of {file} does not exist. " + _NEW_OPERATION,
+            "58030",
+        ),
+    ),
+    "state_file_damaged": (
+        ErrorForm(V33, None, "EOFException", "Stream ended prematurely"),
+        ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
+    ),
+    "base_snapshot_missing": (
+        ErrorForm(
+            V40,
+            f"{_STATE}.CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT",
+            "SparkException",
+            _LOADING + "Cannot find a base snapshot checkpoint",
+            "58030",
+        ),
+        ErrorForm(V42, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
+    ),
+    "commit_ids_other_version": (
+        ErrorForm(
+            V40,
+            f"{_STATE}.CANNOT_READ_STREAMING_STATE_FILE",
+            "SparkException",
+            _LOADING + "Error reading streaming state file of {file} does not exist. " + _NEW_OPERATION,
+            "58030",
+        ),
+    ),
+    "checkpoint_ids_not_supported": (ErrorForm(V43, "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED", "SparkException", "", "KD002"),),
+    "unfinished_repartition": (
+        ErrorForm(
+            V42,
+            "STREAMING_UNFINISHED_REPARTITION_DETECTED",
+            "SparkIllegalStateException",
+            "The latest batch {batch} is for an unfinished state repartitioning i.e. last committed batch is: {committed}).",
+            "55019",
+        ),
+    ),
+    "evolution_on_v1": (
+        ErrorForm(
+            V43,
+            "STREAMING_QUERY_EVOLUTION_ERROR.CANNOT_ENABLE_ON_EXISTING_CHECKPOINT",
+            "SparkUnsupportedOperationException",
+            "Cannot enable streaming source evolution on a checkpoint that was created without it.",
+            "42KDE",
+        ),
+    ),
+    "kafka_partitions_deleted": (ErrorForm(V33, None, "KafkaIllegalStateException", "Partitions Set({partitions}) have been deleted."),),
+    "kafka_offset_changed": (
+        ErrorForm(V33, None, "KafkaIllegalStateException", "Partition {partition} offset was changed from {before} to {after}."),
+    ),
+    "rocksdb_too_new": (ErrorForm(V33, None, "RocksDBException", "unknown checksum type 4 from footer of {file}"),),
+    "row_checksum_unknown": (
+        ErrorForm(V33, None, "InvalidUnsafeRowException", "The streaming query failed by state format invalidation."),
+        ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
+        ErrorForm(V41, f"{_STATE}.VALUE_ROW_FORMAT_VALIDATION_FAILURE", "SparkException", _LOADING, "58030"),
+    ),
+}
+
+
+def spark_error(key: str, spark: Version, details: Mapping[str, object]) -> SparkError:
+    """The error that Spark ``spark`` raises for the failure ``key`` with ``details`` filled in. KeyError for an unknown failure."""
+    forms = ERRORS[key]
+    held = [form for form in forms if form.since <= spark]
+    form = held[-1] if held else forms[0]
+    message = form.message.format_map(_Blank(details)).strip()
+    return SparkError(form.condition, form.error_class, message, form.sqlstate)
+
+
+class _Blank(dict[str, object]):
+    """Leaves ``<name>`` where the files do not tell a value."""
+
+    def __missing__(self, key: str) -> str:
+        return f"<{key}>"
+
+
+__all__ = ["ERRORS", "V41", "ErrorForm", "spark_error"]

@@ -1,0 +1,254 @@
+"""The log steps of the start: metadata, offsets/N, commits/C, number of sources, offsets/N-1. All read before any batch is picked up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
+from core.analysis.forecast.situation import Situation, Verdict, failed, first_line, version_number
+from core.analysis.forecast.versions import V40, V41, V42, Version
+from core.checkpoint.json_text import parse_object
+from core.checkpoint.model import Certainty, CommitEntry, Evidence, OffsetEntry, Problem
+
+FROM_SCRATCH = DataEffect(append="duplicates", overwrite="unknown", skip="unknown")
+FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+
+
+def highest_offset_version(version: Version) -> int:
+    """The newest offset log version that this Spark reads."""
+    return 2 if version >= V42 else 1
+
+
+def highest_commit_version(version: Version) -> int:
+    """The newest commit log version that this Spark reads. 4.0 and 4.1 read exactly the one of the session's state format (default 1)."""
+    return 3 if version >= V42 else 1
+
+
+def check_metadata(s: Situation) -> Verdict:
+    """``metadata``: read inside ``start()``, before any log file."""
+    problem = s.checkpoint.metadata_problem
+    if problem is not None:
+        why = f"metadata cannot be read ({_reason(problem)})"
+        details = {"id": s.checkpoint.query_id or first_line(problem)}
+        return failed(s, _metadata_error(s, problem), "METADATA_UNREADABLE", why, problem.evidence, details=details)
+    if s.checkpoint.query_id is not None:
+        return Verdict(evidence=(Evidence("metadata", 1),))
+    if s.n is None and s.c is None:
+        return Verdict(note="metadata is missing and so are the logs; Spark writes a new id")
+    gone = Evidence("metadata")
+    if s.version >= V42:
+        why = "metadata is missing although offsets/ or commits/ hold batches"
+        return failed(s, "metadata_missing", "METADATA_MISSING", why, gone)
+    sentence = (
+        f"metadata is missing and Spark {s.version} writes a new query id without a word: a sink that knows batches by the query id (Delta)"
+        " takes a batch that is run again for a new one."
+    )
+    risk = Risk("METADATA_MISSING", sentence, (gone,), DataEffect(skip="duplicates") if s.runs_again else EXACT)
+    return Verdict(evidence=(gone,), note=f"missing; Spark {s.version} goes on with a new query id", risks=(risk,))
+
+
+def _metadata_error(s: Situation, problem: Problem) -> str:
+    if problem.condition in ("empty", "truncated"):
+        return {"empty": "metadata_empty", "truncated": "metadata_cut"}[problem.condition]
+    if s.checkpoint.query_id is not None:
+        return "metadata_bad_id"
+    try:
+        parse_object(problem.raw.decode("utf-8", "replace"))
+    except ValueError:
+        return "metadata_not_json"
+    return "metadata_without_id"
+
+
+def check_newest_offset(s: Situation) -> Verdict:
+    """``offsets/N``, or what happens when there is none."""
+    if s.n is None:
+        return _no_offsets(s)
+    entry = s.offset(s.n)
+    if isinstance(entry, Problem):
+        return _unreadable(s, entry, "offset")
+    if entry is None:
+        return _went_away(s.checkpoint.offset_files[s.n].path)
+    return _readable_offset(s, entry)
+
+
+def _readable_offset(s: Situation, entry: OffsetEntry) -> Verdict:
+    path = entry.evidence.path
+    highest = highest_offset_version(s.version)
+    if entry.format_version > highest:
+        why = f"{path} has version {entry.format_version}, Spark {s.version} reads up to {highest}"
+        details = {"highest": highest, "version": entry.format_version}
+        return failed(s, "offset_version", "LOG_VERSION_UNKNOWN", why, Evidence(path, 1), details=details)
+    if not entry.raw.split("\n")[1].strip() and not s.checkpoint.is_continuous:
+        why = f"the metadata line of {path} is empty"
+        return failed(s, "offset_no_metadata", "LOG_FILE_UNREADABLE", why, Evidence(path, 2))
+    return Verdict(evidence=(Evidence(path, 1),))
+
+
+def _no_offsets(s: Situation) -> Verdict:
+    if s.c is not None:
+        return _only_commits(s, s.c)
+    blocker = _what_blocks_batch_zero(s)
+    if blocker is not None and s.version >= V41:
+        why = f"offsets/ and commits/ hold no batch, so Spark would start with batch 0, and {blocker} is not empty"
+        details = {"directory": f"{s.location}/{blocker}"}
+        return failed(s, "location_not_empty", "OLD_FILES_BEFORE_BATCH_0", why, Evidence(blocker), details=details)
+    used = tuple(Evidence(path) for path in _signs_of_life(s))
+    if not used:
+        return Verdict(note="no batch yet: Spark starts with batch 0", starts_from_scratch=True)
+    sentence = (
+        f"offsets/ and commits/ hold no batch, but {used[0]} shows that this checkpoint has been used: Spark starts from scratch without an"
+        " error and delivers again what the sources still have."
+    )
+    risk = Risk("FRESH_START", sentence, used, FROM_SCRATCH)
+    logs = (Evidence("offsets"), Evidence("commits"))
+    return Verdict(evidence=logs, note="starts from scratch", risks=(risk,), starts_from_scratch=True)
+
+
+def _only_commits(s: Situation, newest: int) -> Verdict:
+    why = f"offsets/ holds no batch while commits/ holds {_ids(s.checkpoint.commit_files)}"
+    evidence = (Evidence("offsets"), Evidence(s.checkpoint.commit_files[newest].path))
+    if s.version >= V41:
+        details = {"directory": f"{s.location}/commits"}
+        return failed(s, "no_offsets_but_commits", "OFFSETS_LOST", why, *evidence, details=details)
+    if 0 in s.checkpoint.commit_files:
+        delivered = DataEffect("duplicates", "unknown", "exact")
+        verdict = failed(s, "no_offsets_but_commits", "OFFSETS_LOST", why, *evidence, fails_at="batch", delivered=delivered)
+        s.from_scratch = True
+        return verdict
+    risk = Risk("OFFSETS_LOST", f"{why}: Spark starts from scratch and delivers everything again.", evidence, FROM_SCRATCH)
+    return Verdict(evidence=evidence, note="starts from scratch", risks=(risk,), starts_from_scratch=True)
+
+
+def _what_blocks_batch_zero(s: Situation) -> str | None:
+    """What Spark 4.1 and newer refuse to start batch 0 with: a file in offsets/ or commits/, anything below state/."""
+    foreign = next((item.path for item in s.checkpoint.leftovers if item.path.startswith(("offsets/", "commits/"))), None)
+    if foreign is not None:
+        return foreign.split("/", 1)[0]
+    if s.is_stateful and s.checkpoint.has_state and not s.state_is_empty:
+        return "state"
+    return None
+
+
+def _signs_of_life(s: Situation) -> list[str]:
+    return [*s.source_directories, *(["state"] if s.checkpoint.has_state else [])]
+
+
+def check_newest_commit(s: Situation) -> Verdict:
+    """``commits/C``: the highest one only."""
+    if s.c is None:
+        return Verdict(evidence=(Evidence("commits"),), note="no batch has been committed")
+    entry = s.commit(s.c)
+    if isinstance(entry, Problem):
+        return _unreadable(s, entry, "commit")
+    if entry is None:
+        return _went_away(s.checkpoint.commit_files[s.c].path)
+    return _readable_commit(s, entry)
+
+
+def _readable_commit(s: Situation, entry: CommitEntry) -> Verdict:
+    highest, at = highest_commit_version(s.version), Evidence(entry.evidence.path, 1)
+    if entry.format_version <= highest:
+        return Verdict(evidence=(at,))
+    if entry.format_version == 2 and V40 <= s.version < V42:
+        note = f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not read {entry.evidence.path}"
+        return Verdict(ok=None, evidence=(at,), note=note, certainty="needs_input", not_checked=(note,))
+    why = f"{entry.evidence.path} has version {entry.format_version}, Spark {s.version} reads up to {highest}"
+    details = {"highest": highest, "version": entry.format_version}
+    return failed(s, "commit_version", "LOG_VERSION_UNKNOWN", why, at, details=details)
+
+
+def check_source_count(s: Situation) -> Verdict:
+    """The number of source lines in offsets/N, and in N-1, against the query's number of sources (offset log version 1)."""
+    entries = [e for e in (s.newest, s.offset_entry(s.previous)) if e is not None]
+    if not entries:
+        return Verdict(ok=None, note="no offsets to compare with")
+    newest = entries[0]
+    if any(entry.format_version >= 2 for entry in entries):
+        return _named_sources(s, newest)
+    asked = s.query.sources
+    wanted = asked if asked is not None else (len(newest.sources) or len(entries[-1].sources))
+    for entry in entries:
+        if len(entry.sources) != wanted:
+            other = entries[-1] if entry is newest else newest
+            told = f"the query has {wanted}" if asked is not None else f"{other.evidence.path} has {wanted}"
+            why = f"{entry.evidence.path} holds {_count(len(entry.sources), 'source')} and {told}"
+            details = {"in_log": len(entry.sources), "in_query": wanted}
+            certainty: Certainty = "certain" if asked is not None else "inferred"
+            return failed(s, "source_count", "SOURCE_COUNT", why, entry.evidence, details=details, certainty=certainty)
+    note = "" if asked is not None else f"{_count(wanted, 'source')} in the log; the query is taken to have as many"
+    return Verdict(evidence=(newest.evidence,), note=note)
+
+
+def _named_sources(s: Situation, newest: OffsetEntry) -> Verdict:
+    """Offset log version 2 knows sources by name: their number may change."""
+    if s.query.sources is None or s.query.sources == len(newest.sources):
+        return Verdict(evidence=(newest.evidence,), note=f"{_count(len(newest.sources), 'source')}, known by name")
+    if s.query.sources < len(newest.sources):
+        sentence = "A named source that the query no longer has is dropped without an error; added again much later it starts anew."
+        effect = EXACT
+    else:
+        sentence = "A named source that is new in the query, or renamed, starts from scratch."
+        effect = UNKNOWN
+    risk = Risk("SOURCES_CHANGED", sentence, (newest.evidence,), effect)
+    return Verdict(evidence=(newest.evidence,), note="the number of named sources changes", risks=(risk,))
+
+
+def check_previous_offset(s: Situation) -> Verdict:
+    """``offsets/N-1`` must be there and readable whenever N > 0, also when N is committed."""
+    if not s.n:
+        return Verdict(note="N is 0: there is none before it")
+    previous = s.previous
+    if previous is None or previous not in s.checkpoint.offset_files:
+        missing = s.n - 1 if previous is None else previous
+        error = "previous_missing_pending" if s.runs_again else "previous_missing_committed"
+        also = "" if s.runs_again else f", although batch {s.n} is committed"
+        why = f"offsets/{missing} is missing, and Spark needs it beside offsets/{s.n}{also}"
+        return failed(s, error, "PREVIOUS_OFFSET_MISSING", why, Evidence(f"offsets/{missing}"), details={"previous": missing})
+    entry = s.offset(previous)
+    if isinstance(entry, Problem):
+        return _unreadable(s, entry, "offset")
+    if entry is None:
+        return _went_away(s.checkpoint.offset_files[previous].path)
+    if entry.format_version > highest_offset_version(s.version):
+        return _readable_offset(s, entry)
+    if s.checkpoint.is_async and previous != s.n - 1:
+        note = f"offsets/{s.n - 1} is not there, as usual with asynchronous progress tracking; without it Spark fails here"
+        open_end = "whether asynchronous progress tracking is still on"
+        return Verdict(evidence=(entry.evidence,), note=note, certainty="inferred", not_checked=(open_end,))
+    return Verdict(evidence=(entry.evidence,))
+
+
+def _unreadable(s: Situation, problem: Problem, log: str) -> Verdict:
+    """A log file that cannot be read, in this version's words."""
+    path, condition = problem.evidence.path, problem.condition
+    why = f"{path} cannot be read ({_reason(problem)})"
+    highest = highest_offset_version(s.version) if log == "offset" else highest_commit_version(s.version)
+    details = {"path": path, "text": first_line(problem), "highest": highest, "version": version_number(problem), "log": f"{log}s"}
+    if condition == "not_an_id":
+        batch = int(path.rsplit("/", 1)[-1])
+        why = f"Spark takes {path} for batch {batch} and looks for {log}s/{batch}, which is not there"
+        return failed(s, "log_name", "LOG_FILE_NAME", why, problem.evidence, details={**details, "id": batch})
+    if condition == "unknown_version":
+        return failed(s, f"{log}_version", "LOG_VERSION_UNKNOWN", why, problem.evidence, details=details)
+    errors = {"empty": f"{log}_empty", "truncated": "log_cut", "bad_json": "log_not_json", "no_version": "log_no_version"}
+    key = errors.get(condition, "log_not_json")
+    if log == "offset" and condition == "truncated" and problem.evidence.line is None:
+        key = "offset_only_version"
+    return failed(s, key, "LOG_FILE_UNREADABLE", why, problem.evidence, details=details)
+
+
+def _went_away(path: str) -> Verdict:
+    return Verdict(ok=None, evidence=(Evidence(path),), note="the file went away while it was read: read again", certainty="needs_input")
+
+
+def _reason(problem: Problem) -> str:
+    return problem.reason.removeprefix(f"{problem.evidence} ").removeprefix(f"{problem.evidence.path} ").rstrip(".")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _ids(files: Mapping[int, object]) -> str:
+    ids = sorted(files)
+    return f"batch {ids[0]}" if len(ids) == 1 else f"batches {ids[0]} to {ids[-1]}"

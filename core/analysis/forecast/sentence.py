@@ -1,0 +1,117 @@
+"""The words of a forecast. One trustworthy sentence: what Spark does, with which batch, how much that is, and what the sinks see."""
+
+from __future__ import annotations
+
+from core.analysis.forecast.model import DataEffect, SparkError
+from core.analysis.forecast.situation import Situation
+from core.analysis.forecast.start import Walk
+from core.checkpoint.model import Evidence
+
+STAYS_OPEN = (
+    "the code of the query that starts next (a changed aggregate, window or key can give wrong numbers without an error)",
+    "the sink",
+)
+
+
+def resume_sentence(s: Situation) -> str:
+    """Nothing is in doubt: the next batch is a new one."""
+    assert s.n is not None
+    if s.query.new_data == "yes":
+        return f"Spark will go on with batch {s.n + 1}, from the end of batch {s.n}."
+    if s.query.new_data == "no":
+        return f"Spark will run no batch until there is new data; the next one is batch {s.n + 1}."
+    return f"Spark will go on with batch {s.n + 1} when there is new data, from the end of batch {s.n}."
+
+
+def rerun_sentence(s: Situation) -> str:
+    """Batch N again: its number, its size, and that the sink sees the id a second time."""
+    amount = amounts(s)
+    held = f" ({amount})" if amount else ""
+    left_out = ""
+    if s.c is not None and s.n is not None and s.c < s.n - 1 and not s.checkpoint.is_async:
+        first, last = s.c + 1, s.n - 1
+        span = f"Batch {first} is" if first == last else f"Batches {first} to {last} are"
+        left_out = f" {span} not run again, although {'it has' if first == last else 'they have'} no commit."
+    return f"Spark will run batch {s.n} again, with the same end offsets{held}. The sink sees batch id {s.n} a second time.{left_out}"
+
+
+def scratch_sentence(walk: Walk) -> str:
+    """Batch 0, from scratch."""
+    if walk.risks:
+        return "Spark will start from scratch with batch 0, without an error: what the sources still have is read and delivered again."
+    return "Spark will start from scratch with batch 0: no batch has been planned or committed in this checkpoint."
+
+
+def fail_sentence(s: Situation, walk: Walk) -> str:
+    """That it fails, when, why, and what the user will read."""
+    failure = walk.failure
+    assert failure is not None
+    if walk.fails_at == "start":
+        head = "Spark will not start"
+    elif s.runs_again:
+        head = f"Spark will start and fail when it runs batch {s.first_batch} again"
+    elif s.from_scratch:
+        head = "Spark will start from scratch and fail in batch 0"
+    else:
+        head = f"Spark will start and fail in batch {s.first_batch}{'' if s.query.new_data == 'yes' else ', as soon as there is new data'}"
+    return f"{head}: {failure.why}.{_delivered(failure.delivered)}"
+
+
+def _delivered(effect: DataEffect) -> str:
+    if effect.is_exact:
+        return " The sink gets no rows."
+    return " The sink gets the rows of the batch before that; one that appends has them twice."
+
+
+def because(s: Situation, walk: Walk) -> tuple[str, tuple[Evidence, ...]]:
+    """The short proof behind the sentence, and its files."""
+    if walk.failure is not None:
+        return (_named(walk.failure.error), walk.failure.evidence)
+    if s.from_scratch or s.n is None:
+        return ("offsets/ and commits/ hold no batch", (Evidence("offsets"), Evidence("commits")))
+    offset = Evidence(s.checkpoint.offset_files[s.n].path)
+    if s.runs_again:
+        if s.n in s.checkpoint.commit_files:
+            return (f"commits/ goes on to {s.c} while offsets/ ends at {s.n}", (offset, Evidence(f"commits/{s.c}")))
+        return (f"offsets/{s.n} has no commits/{s.n}", (offset, Evidence("commits")))
+    return (f"offsets/{s.n} has its commits/{s.n}", (offset, Evidence(s.checkpoint.commit_files[s.n].path)))
+
+
+def _named(error: SparkError | None) -> str:
+    if error is None:
+        return ""
+    name = error.condition or error.error_class or ""
+    return f"{name}: {error.message}" if error.message else name
+
+
+def amounts(s: Situation) -> str:
+    """How much batch N holds, per source: "orders: 18,422 offsets on 12 partitions"."""
+    parts = []
+    for source in s.checkpoint.sources:
+        advance = s.checkpoint.advance(s.n, source.key) if s.n is not None else None
+        if advance is None or advance.amount is None:
+            continue
+        noun = advance.unit if advance.amount != 1 else advance.unit.removesuffix("s")
+        names = list(advance.by_partition)
+        on = f" on {len(names)} partitions" if len(names) > 1 else ""
+        up_to = {"exact": "", "at_most": "", "estimate": "about "}[advance.bound]
+        parts.append(f"{_label(source.kind.label, source.key, names, len(s.checkpoint.sources))}{up_to}{advance.amount:,} {noun}{on}")
+    return "; ".join(parts)
+
+
+def _label(kind: str, key: str, names: list[str], sources: int) -> str:
+    """The topics of a Kafka source, else the key and kind when there are several sources."""
+    topics = sorted({name.rsplit("-", 1)[0] for name in names if "-" in name and name.rsplit("-", 1)[1].isdigit()})
+    if topics:
+        return ", ".join(topics[:3]) + (f" and {len(topics) - 3} more topics" if len(topics) > 3 else "") + ": "
+    return f"source {key} ({kind}): " if sources > 1 else ""
+
+
+def not_checked(s: Situation, walk: Walk) -> tuple[str, ...]:
+    """What this answer could not look at, most important first."""
+    open_ends = list(walk.not_checked)
+    if s.is_stateful and walk.failure is None:
+        open_ends.append("the contents of the state files (level deep)")
+    if s.query.operators is None and s.is_stateful:
+        open_ends.append("whether the query still has the same stateful operators")
+    return tuple(dict.fromkeys([*open_ends, *STAYS_OPEN]))

@@ -1,0 +1,333 @@
+"""The source steps: logs of file sources, the range of batch N asked again, the plan of the next batch, the commit at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Effect, FailsAt, Risk
+from core.analysis.forecast.situation import FileLog, Situation, Verdict, failed
+from core.analysis.forecast.versions import V40
+from core.checkpoint.json_text import is_broken
+from core.checkpoint.model import Evidence, OffsetEntry, SourceOffset
+from core.checkpoint.sources.files import FILES
+from core.checkpoint.sources.forms import parse
+from core.checkpoint.sources.kafka import topics_of
+
+LAST_BATCH_TWICE = DataEffect("duplicates", "duplicates", "duplicates")
+LOST = DataEffect("loss", "loss", "loss")
+DEFAULT_COMPACT_INTERVAL = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """One source's part of batch N: its lines in offsets/N and offsets/N-1. ``end`` None = the source has no line in offsets/N."""
+
+    key: str
+    start: SourceOffset | None
+    end: SourceOffset | None
+
+    @property
+    def start_text(self) -> str | None:
+        """The start offset as written; None when there is none."""
+        return self.start.raw if self.start is not None else None
+
+    @property
+    def end_text(self) -> str | None:
+        """The end offset as written; None for ``-`` and for a missing line."""
+        return self.end.raw if self.end is not None else None
+
+    @property
+    def differs(self) -> bool:
+        """Whether Spark has to ask the source for this range: compared as values, as Spark does."""
+        if self.start_text is None or self.end_text is None:
+            return self.start_text != self.end_text
+        return parse(self.start_text) != parse(self.end_text)
+
+
+def ranges(s: Situation) -> Iterator[Range]:
+    """The range of batch N per source that either of the two entries knows."""
+    newest, before = s.newest, s.offset_entry(s.previous)
+    if newest is None:
+        return
+    for key in dict.fromkeys([o.key for e in (newest, before) if e is not None for o in e.sources]):
+        yield Range(key, before.source(key) if before is not None else None, newest.source(key))
+
+
+def log_id(text: str | None) -> int | None:
+    """The log id in a file source's offset text; None when it is none (another kind of source, or no offset)."""
+    return None if text is None else FILES.value(parse(text))
+
+
+def check_source_logs(s: Situation) -> Verdict:
+    """A gap between the last compact file and the newest entry of a file source's log stops the query, also with no offset at all."""
+    for log in s.file_logs.values():
+        if log.missing:
+            return _gap(s, log)
+    if not s.file_logs:
+        return Verdict(note="no source keeps a log of files")
+    return Verdict(evidence=tuple(Evidence(log.newest_path) for log in s.file_logs.values() if log.newest_path is not None))
+
+
+def _gap(s: Situation, log: FileLog) -> Verdict:
+    interval = log.interval or DEFAULT_COMPACT_INTERVAL
+    # Ids that a lost compact file held are all "missing"; Spark looks for the newest compact file first.
+    compacts = [i for i in log.missing if (i + 1) % interval == 0]
+    path = f"{log.directory}/{compacts[-1]}.compact" if compacts else f"{log.directory}/{log.missing[0]}"
+    why = f"{path} is missing in the middle of the file source's log, which goes on to {log.newest_id}"
+    details = {"file": f"{s.location}/{path}", "latest": log.newest_id, "interval": interval}
+    return failed(s, "source_log_gap", "SOURCE_LOG_GAP", why, Evidence(path), details=details)
+
+
+def check_ranges(s: Situation) -> Verdict:
+    """Spark asks its sources for the range N-1..N again when the two offsets differ, also when batch N is committed."""
+    newest = s.newest
+    if newest is None:
+        return Verdict(ok=None, note="the offsets of the newest batch are not known")
+    phase: FailsAt = "batch" if s.runs_again else "start"
+    risks: list[Risk] = []
+    not_checked: list[str] = []
+    for part in ranges(s):
+        broken = next((o for o in (part.end, part.start) if o is not None and o.raw is not None and is_broken(o.raw)), None)
+        if broken is not None:
+            why = f"the offset of source {part.key} in {broken.evidence} is not valid JSON"
+            details = {"key": part.key, "path": broken.evidence.path}
+            return failed(s, "source_line_bad", "SOURCE_OFFSET_UNREADABLE", why, broken.evidence, details=details, fails_at=phase)
+        if part.end_text is None:
+            risks.append(_no_offset(s, part, newest))
+            continue
+        failure = _file_range(s, part, phase)
+        if failure is not None:
+            return failure
+        if s.kinds.get(part.key) == "delta" and part.differs:
+            first = s.previous if s.previous is not None else s.n
+            not_checked.append(f"the Delta log of source {part.key}, which Spark needs from the version in offsets/{first} on")
+    return Verdict(evidence=(newest.evidence,), risks=tuple(risks), not_checked=tuple(not_checked))
+
+
+def _file_range(s: Situation, part: Range, phase: FailsAt) -> Verdict | None:
+    end, log = log_id(part.end_text), s.file_logs.get(part.key)
+    start = log_id(part.start_text) if part.start_text is not None else -1
+    if end is None or start is None or part.end is None or s.kinds.get(part.key) != "file" or not part.differs:
+        return None
+    if end < start:
+        why = f"the offset of source {part.key} goes back from {start} to {end}"
+        return failed(s, "source_offset_backwards", "SOURCE_OFFSET_BACKWARDS", why, part.end.evidence, fails_at=phase)
+    missing = list(range(max(start, _newest_id(log)) + 1, end + 1))
+    if not missing:
+        return None
+    path = f"{_directory(log, part)}/{missing[-1]}"
+    error = "source_log_end_missing" if len(missing) == 1 else "source_log_ends_missing"
+    details = {"id": missing[0], "ids": ", ".join(map(str, missing[:20]))}
+    why = f"{path} is missing, and {part.end.evidence} counts on it"
+    return failed(s, error, "SOURCE_LOG_END_MISSING", why, Evidence(path), part.end.evidence, details=details, fails_at=phase)
+
+
+def _no_offset(s: Situation, part: Range, newest: OffsetEntry) -> Risk:
+    """``-``, or no line for a source that the entry before knows."""
+    at = part.end.evidence if part.end is not None else newest.evidence
+    where = f"{at} has no offset for source {part.key}"
+    scratch = _scratch(s, part)
+    if not s.runs_again and part.start_text is None:
+        return Risk("SOURCE_WITHOUT_OFFSET", f"{where}, nor has the entry before: this source starts from scratch.", (at,), scratch)
+    if not s.runs_again:
+        sentence = f"{where}: Spark goes back to offsets/{s.previous} and delivers batch {s.n} a second time."
+        return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), LAST_BATCH_TWICE)
+    if s.version < V40:
+        sentence = f"{where}: batch {s.n} is run with no rows of it, and the next batch goes on from offsets/{s.previous}."
+        return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), DataEffect("duplicates", "exact", "loss"))
+    sentence = f"{where}: batch {s.n} is run with no rows of it, and the next batch starts this source from scratch with everything."
+    return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), scratch)
+
+
+def _scratch(s: Situation, part: Range) -> DataEffect:
+    """A source that has never had an offset repeats nothing by starting from scratch."""
+    log = s.file_logs.get(part.key)
+    if part.start_text is None and (log is None or log.newest_id is None):
+        return EXACT
+    return LAST_BATCH_TWICE
+
+
+def check_plan(s: Situation) -> Verdict:
+    """How each source goes on from offsets/N: what a source log ahead or behind means, and Kafka's own checks while planning."""
+    risks: list[Risk] = []
+    not_checked: list[str] = []
+    notes: list[str] = []
+    then: str | None = None
+    for part in ranges(s):
+        check = {"file": _file_plan, "kafka": _kafka_plan}.get(s.kinds.get(part.key, ""))
+        if check is None:
+            continue
+        verdict = check(s, part)
+        if verdict.ok is False:
+            return verdict
+        risks += verdict.risks
+        not_checked += verdict.not_checked
+        notes += [verdict.note] if verdict.note else []
+        then = then or verdict.then
+    return _stale_checksum(s, "offsets") or Verdict(
+        note="; ".join(notes), risks=tuple(risks), not_checked=tuple(dict.fromkeys(not_checked)), then=then
+    )
+
+
+def _file_plan(s: Situation, part: Range) -> Verdict:
+    log, end = s.file_logs.get(part.key), log_id(part.end_text)
+    inputs = ("whether the input files of the batch are still there and unchanged",) if s.runs_again else ()
+    if end is None or part.end is None:
+        return Verdict(not_checked=inputs)
+    newest_id, directory = _newest_id(log), _directory(log, part)
+    if newest_id < end and not part.differs:
+        return _log_behind(s, directory, newest_id, end, part.end.evidence)
+    if newest_id > end and not s.checkpoint.is_async:
+        return _log_ahead(s, directory, newest_id, end, part.end.evidence)
+    return Verdict(not_checked=inputs)
+
+
+def _log_behind(s: Situation, directory: str, newest_id: int, end: int, at: Evidence) -> Verdict:
+    log_end = f"ends at {newest_id}" if newest_id >= 0 else "is empty"
+    where = f"{directory} {log_end}, while {at} counts entries up to {end} as done"
+    if newest_id < end - 1:
+        why = f"{where}: the next new files get a number below it"
+        return failed(s, "source_offset_backwards", "SOURCE_LOG_BEHIND", why, Evidence(directory), at)
+    sentence = f"{where}: the next new files get a number that counts as done and are never processed; no error, no batch."
+    return Verdict(evidence=(at,), risks=(Risk("SOURCE_LOG_BEHIND", sentence, (Evidence(directory), at), LOST),))
+
+
+def _log_ahead(s: Situation, directory: str, newest_id: int, end: int, at: Evidence) -> Verdict:
+    ahead, newest = newest_id - end, Evidence(f"{directory}/{newest_id}")
+    proof = rewind_marks(s)
+    if ahead == 1 and not proof:
+        # A crash between the two writes leaves exactly this; so does going back by one batch by hand. The files cannot tell.
+        note = f"{newest} was written and no batch has been planned with it: normal after a crash"
+        open_end = "whether offsets and commits were set back by one batch by hand"
+        return Verdict(note=note, evidence=(newest,), not_checked=(open_end,))
+    runs = "The batch after it" if s.runs_again else f"Batch {s.first_batch}"
+    entries = "entry" if ahead == 1 else "entries"
+    sentence = (
+        f"{directory} is {ahead} {entries} ahead of {at}: offsets and commits were set back. {runs} takes all these files and the new"
+        " ones at once, whatever maxFilesPerTrigger says; batch ids then hold other rows than before."
+    )
+    skip: Effect = "exact" if s.query.new_data == "no" else "loss"
+    # An overwriting sink keeps what the later old batches wrote; a skipping one ignores the merged batch with its new rows.
+    effect = DataEffect("duplicates", "duplicates" if ahead > 1 else "exact", skip)
+    return Verdict(evidence=(at,), risks=(Risk("SOURCE_LOG_AHEAD", sentence, (newest, at, *proof), effect),))
+
+
+def rewind_marks(s: Situation) -> tuple[Evidence, ...]:
+    """Files that only a batch after N can have left: checksum files of removed log entries, state of later versions."""
+    if s.n is None:
+        return ()
+    stale = [("offsets", s.offset_checksums), ("commits", s.commit_checksums)]
+    marks = [Evidence(f"{log}/.{i}.crc") for log, ids in stale for i in sorted(ids) if i > s.n]
+    return tuple(marks[:1]) + s.later_state
+
+
+def _kafka_plan(s: Situation, part: Range) -> Verdict:
+    not_checked = [f"the Kafka broker (retention, recreated topics, new partitions) of source {part.key}"]
+    risks: list[Risk] = []
+    if s.runs_again:
+        left = _failed_plan(s, part)
+        if left.ok is False:
+            return left
+        risks += [*left.risks, *(_initial_offsets(s, part) if s.n == 0 else ())]
+    topics = topics_of(parse(part.end_text)) if part.end_text is not None else None
+    wanted = s.query.topics.get(part.key)
+    if topics is None or wanted is None or part.end is None:
+        not_checked.append(f"what source {part.key} subscribes to today")
+        return Verdict(not_checked=tuple(not_checked), risks=tuple(risks))
+    removed = [f"{topic}-{p}" for topic, ps in topics.items() if topic not in wanted for p in ps]
+    added = [topic for topic in wanted if topic not in topics]
+    if added:
+        not_checked.append(f"whether topic {', '.join(added)} of source {part.key} begins at offset 0 (it is read from there)")
+    if not removed or not s.query.fail_on_data_loss:
+        return Verdict(not_checked=tuple(not_checked), risks=tuple(risks))
+    why = f"{part.end.evidence} has positions for {', '.join(removed)}, which the query does not read any more"
+    failure = failed(
+        s, "kafka_partitions_deleted", "KAFKA_TOPIC_REMOVED", why, part.end.evidence, details={"partitions": ", ".join(removed)}
+    )
+    if not s.runs_again:
+        return failure
+    then = f"The batch after it fails: {why}."
+    return Verdict(not_checked=tuple(not_checked), risks=tuple(risks), then=then)
+
+
+def _failed_plan(s: Situation, part: Range) -> Verdict:
+    """A batch that failed while Kafka planned it has left its plan: partitions missing, or an end below the start."""
+    before = topics_of(parse(part.start_text)) if part.start_text is not None else None
+    after = topics_of(parse(part.end_text)) if part.end_text is not None else None
+    if before is None or after is None or part.end is None:
+        return Verdict()
+    positions = [(t, p, start, after.get(t, {}).get(p)) for t, ps in before.items() for p, start in ps.items()]
+    gone = [f"{t}-{p}" for t, p, _, end in positions if end is None]
+    lower = [(f"{t}-{p}", start, end) for t, p, start, end in positions if end is not None and end < start]
+    at = part.end.evidence
+    if lower:
+        name, start, end = lower[0]
+        why = f"{at} plans {name} back from {start} to {end}, as a failed start leaves it when the topic was made anew"
+        verdict = failed(s, "kafka_offset_changed", "FAILED_PLAN_LEFT", why, at, details={"partition": name, "before": start, "after": end})
+    elif gone:
+        why = f"{at} has no position for {', '.join(gone)}, which offsets/{s.previous} has: the plan that a failed start left behind"
+        verdict = failed(s, "kafka_partitions_deleted", "FAILED_PLAN_LEFT", why, at, details={"partitions": ", ".join(gone)})
+    else:
+        return Verdict()
+    if s.query.fail_on_data_loss:
+        return verdict
+    return Verdict(risks=(Risk("FAILED_PLAN_LEFT", f"{why}. With failOnDataLoss=false Spark goes on with it.", (at,), LOST),))
+
+
+def _initial_offsets(s: Situation, part: Range) -> tuple[Risk, ...]:
+    """``sources/<n>/0`` counts only while batch 0 is not committed; missing, it is written anew from today's startingOffsets."""
+    source = s.checkpoint.source(part.key)
+    if source is None or source.context.initial is not None:
+        return ()
+    path = f"{source.directory or f'sources/{part.key}'}/0"
+    sentence = (
+        f"{path}, where batch 0 begins, is missing: Spark writes it anew from today's startingOffsets. With the default, latest, batch 0 is"
+        " committed without its rows."
+    )
+    return (Risk("KAFKA_START_LOST", sentence, (Evidence(path),), UNKNOWN, "needs_input"),)
+
+
+def check_commit(s: Situation) -> Verdict:
+    """The end of the first batch: its commit must not be there yet."""
+    batch, commits = s.first_batch, s.checkpoint.commit_files
+    if batch in commits:
+        why = f"commits/{batch} is already there (commits go on to {max(commits)}, offsets end at {s.n})"
+        evidence = (Evidence(commits[batch].path), Evidence("offsets"))
+        again = "Every further start does the same: the sink gets these rows once more each time."
+        twice = DataEffect(append="duplicates")
+        return failed(s, "commit_exists", "COMMIT_AHEAD", why, *evidence, details={"batch": batch}, delivered=twice, then=again)
+    stale = _stale_checksum(s, "commits")
+    if stale is not None:
+        return stale
+    if s.c is not None and s.n is not None and s.c > s.n and batch + 1 in commits:
+        then = (
+            f"The batch after it hands its rows to the sink and fails, because commits/{batch + 1} is already there; the next start works."
+        )
+        risk = Risk("COMMIT_AHEAD", f"commits/{s.c} is ahead of the newest offset, {s.n}. {then}", (Evidence(commits[s.c].path),), EXACT)
+        return Verdict(evidence=risk.evidence, then=then, risks=(risk,))
+    return Verdict()
+
+
+def _stale_checksum(s: Situation, log: Literal["offsets", "commits"]) -> Verdict | None:
+    """A checksum side file whose log file was removed makes the write of that name fail (local file system only)."""
+    batch = s.first_batch
+    stale = s.offset_checksums if log == "offsets" else s.commit_checksums
+    writes = log == "commits" or not s.runs_again
+    if not writes or not s.is_local or batch not in stale:
+        return None
+    path = f"{log}/.{batch}.crc"
+    why = f"{path} was left behind when {log}/{batch} was removed, so {log}/{batch} cannot be written"
+    delivered = DataEffect(append="duplicates") if s.runs_again else EXACT
+    return failed(
+        s, "stale_crc", "STALE_CHECKSUM_FILE", why, Evidence(path), details={"directory": f"{s.location}/{log}"}, delivered=delivered
+    )
+
+
+def _newest_id(log: FileLog | None) -> int:
+    return log.newest_id if log is not None and log.newest_id is not None else -1
+
+
+def _directory(log: FileLog | None, part: Range) -> str:
+    return log.directory if log is not None else f"sources/{part.key}"

@@ -1,0 +1,146 @@
+"""The state steps of the first batch: operators against operator metadata, the state folder, the state schemas, the state files."""
+
+from __future__ import annotations
+
+from core.analysis.forecast.model import UNKNOWN, Risk
+from core.analysis.forecast.situation import Situation, Verdict, failed
+from core.analysis.forecast.versions import V40, V42
+from core.checkpoint.model import CommitEntry, Evidence, OperatorState, StateFile
+from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
+
+STATELESS = "the query is stateless"
+TRANSFORM = "transformWithState"
+
+
+def check_operators(s: Situation) -> Verdict:
+    """Operator metadata against the query's stateful operators (4.0 and newer; older ones look at nothing)."""
+    wanted = s.query.operators
+    if not s.checkpoint.has_state and not wanted:
+        return Verdict(note=STATELESS)
+    operators = s.checkpoint.state().operators if s.checkpoint.has_state else ()
+    recorded = {op.operator_id: op.name for op in operators if op.metadata_raw is not None}
+    evidence = tuple(Evidence(f"state/{i}/_metadata") for i in recorded)
+    if wanted is None:
+        return Verdict(evidence=evidence, note="the query is taken to have the same stateful operators", certainty="inferred")
+    asked = dict(enumerate(wanted))
+    if s.version < V40:
+        return _before_operator_metadata(s, asked, operators)
+    if not recorded:
+        return Verdict(note="no operator metadata: a change of operators is not noticed here", certainty="inferred")
+    if recorded == asked:
+        return Verdict(evidence=evidence)
+    names = ", ".join(f"{name} (operator {i})" for i, name in sorted(recorded.items()))
+    now = ", ".join(f"{name} (operator {i})" for i, name in asked.items()) or "none"
+    why = f"the state belongs to {names}, and the query's stateful operators are: {now}"
+    return failed(s, "operators_differ", "OPERATORS_DIFFER", why, *evidence)
+
+
+def _before_operator_metadata(s: Situation, asked: dict[int, str], operators: tuple[OperatorState, ...]) -> Verdict:
+    if asked or not operators:
+        return Verdict(ok=None, note=f"Spark {s.version} does not compare operators", certainty="needs_input")
+    sentence = f"The query is stateless now: Spark {s.version} runs it and leaves the old state unused without a word."
+    return Verdict(risks=(Risk("STATE_DROPPED", sentence, (Evidence("state"),), UNKNOWN),))
+
+
+def check_folder(s: Situation) -> Verdict:
+    """``state/`` must be there and hold something for every batch after batch 0 (4.2 and newer say so; older ones fail at the files)."""
+    if not s.is_stateful:
+        return Verdict(note=STATELESS)
+    if s.first_batch == 0:
+        return Verdict(note="batch 0 needs no state")
+    if s.checkpoint.has_state and not s.state_is_empty:
+        return Verdict(evidence=(Evidence("state"),))
+    added = not s.checkpoint.has_state and s.query.operators is not None
+    why = "state/ is missing or empty" + (", because the query was stateless so far" if added else "")
+    error = "state_folder_missing" if s.version >= V42 else "delta_missing"
+    return failed(s, error, "STATE_FOLDER_MISSING", why, Evidence("state"), details={"file": f"{s.location}/state/0/0/1.delta"})
+
+
+def check_schema(s: Situation) -> Verdict:
+    """``state/<op>/0/[<store>/]_metadata/schema``: missing is silently written anew; empty or cut ends the batch."""
+    if not s.checkpoint.has_state:
+        return Verdict(note=STATELESS)
+    schemas = [f for op in s.checkpoint.state().operators for part in op.partitions for f in part.files if f.kind == "schema"]
+    for file in schemas:
+        if file.size_bytes == 0:
+            return failed(s, "schema_cut", "STATE_SCHEMA_UNREADABLE", f"{file.path} is empty", Evidence(file.path))
+    if not schemas:
+        return Verdict(note="no schema file: Spark writes a new one and compares nothing", certainty="inferred")
+    evidence = tuple(Evidence(file.path) for file in schemas[:4])
+    return Verdict(evidence=evidence, not_checked=("the types of the state against the query's",))
+
+
+def check_files(s: Situation) -> Verdict:
+    """Every partition of every store must be able to load the version that the first batch starts from."""
+    if not s.checkpoint.has_state or not s.is_stateful:
+        return Verdict(note=STATELESS)
+    version = s.first_batch
+    if version == 0:
+        return Verdict(note="batch 0 starts from empty state")
+    ids = _ids_of(s, version)
+    for op in s.checkpoint.state().operators:
+        if op.format_version == 2:
+            verdict = _ids_of_another_version(s, op, version)
+            if verdict is not None:
+                return verdict
+        for partition_id in expected_partition_ids(op):
+            for store in op.stores:
+                verdict = _one_store(s, op, partition_id, store, version, ids)
+                if verdict is not None:
+                    return verdict
+    return Verdict(evidence=(Evidence("state"),), not_checked=("the contents of the state files",))
+
+
+def _ids_of(s: Situation, version: int) -> CommittedIds:
+    commit = s.commit(version - 1)
+    entries = {commit.batch_id: commit.state_unique_ids} if isinstance(commit, CommitEntry) else {}
+    return CommittedIds(entries)
+
+
+def _ids_of_another_version(s: Situation, op: OperatorState, version: int) -> Verdict | None:
+    """Format 2 takes the ids of the NEWEST commit, whatever version it needs; with commits missing they are another one's."""
+    newest = s.commit(s.c)
+    if s.c is None or s.c == version - 1 or not isinstance(newest, CommitEntry):
+        return None
+    if s.c >= version and not s.runs_again:
+        return None
+    unique_id = next((stores[0] for stores in newest.state_unique_ids.get(str(op.operator_id), ()) if stores), "<id>")
+    file = f"state/{op.operator_id}/0/{version}_{unique_id}.changelog"
+    why = f"batch {s.first_batch} needs state version {version}, and commits/{s.c} names the files of version {s.c + 1}"
+    details = {"file": f"{s.location}/{file}"}
+    return failed(s, "commit_ids_other_version", "STATE_IDS_OF_ANOTHER_VERSION", why, newest.evidence, details=details)
+
+
+def _one_store(s: Situation, op: OperatorState, partition_id: int, store: str, version: int, ids: CommittedIds) -> Verdict | None:
+    missing = first_missing(op, partition_id, store, version, ids)
+    place = f"operator {op.operator_id}, partition {partition_id}" + (f", store {store}" if store != "default" else "")
+    if missing is not None:
+        path = missing.removesuffix(" (0 bytes)")
+        what = "is empty (0 bytes)" if path != missing else "is missing"
+        why = f"state version {version} of {place} cannot be rebuilt: {path} {what}"
+        if path != missing:
+            return failed(s, "state_file_damaged", "STATE_NOT_RESTORABLE", why, Evidence(path))
+        return failed(s, *_missing_error(op), why, Evidence(path), details=_names(s, path, version))
+    damaged = _damaged_snapshot(op, partition_id, store, version)
+    if damaged is not None and s.version < V42:
+        why = f"{damaged.path}, the newest snapshot of {place} up to version {version}, is empty, and Spark {s.version} tries no older one"
+        return failed(s, "state_file_damaged", "STATE_NOT_RESTORABLE", why, Evidence(damaged.path))
+    return None
+
+
+def _missing_error(op: OperatorState) -> tuple[str, str]:
+    return ("delta_missing" if op.provider == "hdfs" else "rocksdb_missing", "STATE_NOT_RESTORABLE")
+
+
+def _names(s: Situation, path: str, version: int) -> dict[str, object]:
+    """Spark names a changelog even where the zip is what is missing."""
+    named = path.removesuffix(".zip") + ".changelog" if path.endswith(".zip") else path
+    zip_path = path.rsplit("/", 1)[0] + f"/{version}.zip"
+    return {"file": f"{s.location}/{named}", "zip": f"{s.location}/{zip_path}"}
+
+
+def _damaged_snapshot(op: OperatorState, partition_id: int, store: str, version: int) -> StateFile | None:
+    files = [f for p in op.partitions if p.partition_id == partition_id and p.store == store for f in p.files]
+    full = [(f.version, f) for f in files if f.kind in ("snapshot", "zip") and f.version is not None and f.version <= version]
+    newest = max(full, key=lambda pair: pair[0], default=None)
+    return newest[1] if newest is not None and newest[1].size_bytes == 0 else None
