@@ -117,7 +117,7 @@ def _may_keep(info: FileInfo, content: bytes, now_ms: int) -> bool:
 
 
 def _listing(prefix: str, folder: Folder, read_at_ms: int) -> Listing:
-    files = {info.path: info for info in sorted(folder.files)}
+    files = {info.path: info for info in folder.files}
     return Listing(prefix, files, tuple(sorted(folder.directories)), read_at_ms, folder.exists)
 
 

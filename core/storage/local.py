@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.storage.listing import Content, FileInfo, Gone, ReadFailure
-from core.storage.store import Folder, Tally, failure_reason, join
+from core.storage.store import Folder, ListingFailed, Tally, failure_reason, join
 
 # Never a write flag. Non-blocking, so that a named pipe in place of a log file does not stop the app.
 READ_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -27,15 +27,16 @@ class LocalStore:
         folder = Folder()
         top = join(self._root, prefix)
         try:
-            waiting = [(top, prefix, (_identity(top),))] if recursive else [(top, prefix, ())]
+            above: tuple[tuple[int, int], ...] = (_identity(top),)
             subfolders = _scan(top, prefix, folder, tally)
         except FileNotFoundError:
             return Folder(exists=False)
         except NotADirectoryError:
             return Folder(exists=False, is_file=True)
+        except OSError as error:
+            raise ListingFailed(prefix, error) from error
         if not recursive:
             return folder
-        above = waiting[0][2]
         pending = [(path, relative, above) for path, relative in subfolders]
         while pending:
             path, relative, above = pending.pop()
@@ -46,6 +47,8 @@ class LocalStore:
                 deeper = _scan(path, relative, folder, tally)
             except (FileNotFoundError, NotADirectoryError):
                 continue  # removed or replaced since its parent was listed
+            except OSError as error:
+                raise ListingFailed(relative, error) from error
             pending.extend((p, r, (*above, identity)) for p, r in deeper)
         return folder
 

@@ -22,6 +22,7 @@ ALIASES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "az": "abfs", "gcs": "gs",
 REFUSED = {"simplecache", "filecache", "blockcache", "cached", "dir", "reference", "generic", "async_wrapper", "data", "pyscript", "dask"}
 
 QUOTES = "\"'`“”‘’"
+BUCKET = re.compile(r"^([A-Za-z0-9._-]{3,255}|arn:.+)$")
 URL = re.compile(r"^(?P<protocol>[A-Za-z][A-Za-z0-9+.\-]+):(?P<rest>//.*|/[^/].*|/)$", re.DOTALL)
 
 
@@ -144,6 +145,8 @@ def _remote(protocol: str, url: str, options: dict[str, Any], name: str | None) 
     parts = cut.split("://", 1)[1].split("/")
     if any(part in (".", "..") for part in parts):
         raise UnsupportedLocation(f'"{url}" has "." or ".." in its path, which object stores do not follow; write the path out.', url)
+    if protocol == "s3" and not BUCKET.match(parts[0]):
+        raise UnsupportedLocation(f'"{parts[0]}" is no valid name of a bucket; write s3://<bucket>/<path>.', url)
     try:
         path = str(cls._strip_protocol(cut)).rstrip("/")
     except Exception as error:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from fsspec.asyn import sync
 
 from core.storage.listing import Content, FileInfo, Gone, ReadFailure
-from core.storage.store import Folder, Tally, failure_reason, join
+from core.storage.store import Folder, ListingFailed, Tally, failure_reason, join
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,7 +44,7 @@ class RemoteStore:
             pairs = []
             for prefix, folder in zip(level, found, strict=True):
                 if isinstance(folder, Exception):
-                    raise folder
+                    raise ListingFailed(prefix, folder) from folder
                 pairs.append((prefix, folder))
             return pairs
 

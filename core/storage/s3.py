@@ -20,7 +20,7 @@ from fsspec.asyn import sync
 
 from core.storage.listing import Content, FileInfo
 from core.storage.remote import content_of, gather_bounded
-from core.storage.store import Folder, Tally, join
+from core.storage.store import Folder, ListingFailed, Tally, join
 
 # Below this many names (``state/<operator>/<partition>``) a tree is listed flat: one piece of work for each partition.
 SHARD_DEPTH = 3
@@ -68,7 +68,7 @@ async def _list(fs: Any, root: str, prefixes: Sequence[str], recursive: bool, ta
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(lister.folder(prefix, recursive)) for prefix in prefixes]
     except ExceptionGroup as errors:
-        raise _first(errors) from errors
+        raise _first(errors) from None
     return dict(zip(prefixes, [task.result() for task in tasks], strict=True))
 
 
@@ -88,7 +88,11 @@ class _Lister:
     async def folder(self, prefix: str, recursive: bool) -> Folder:
         result = Folder(exists=False)
         below = f"{self._top}{prefix}/" if prefix else self._top
-        await self._tree(below, result, recursive)
+        try:
+            await self._tree(below, result, recursive)
+        except Exception as error:
+            cause = _first(error)
+            raise ListingFailed(prefix, cause) from cause
         result.files = list({info.path: info for info in result.files}.values())
         if not result.exists and not prefix and self._top:
             page = await self._page(Prefix=below.rstrip("/"), MaxKeys=1)

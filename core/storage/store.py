@@ -12,6 +12,17 @@ from core.storage.errors import AccessDenied, LocationNotFound, NotADirectory, S
 from core.storage.listing import Content, FileInfo, Requests
 from core.storage.location import Location
 
+# Names of botocore's errors; botocore is not imported here, because a local path needs none of it.
+NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "UnauthorizedSSOTokenError", "ProfileNotFound"}
+UNREACHABLE = {
+    "EndpointConnectionError",
+    "ConnectTimeoutError",
+    "ReadTimeoutError",
+    "ConnectionClosedError",
+    "ProxyConnectionError",
+    "SSLError",
+}
+
 
 @dataclass(slots=True)
 class Folder:
@@ -42,8 +53,17 @@ class Tally:
             return Requests(self._list, self._get, self._head, self._bytes)
 
 
+class ListingFailed(Exception):  # noqa: N818  (it never leaves this package; the door turns it into a StorageError)
+    """A prefix could not be listed; ``cause`` says why in the store's words."""
+
+    def __init__(self, prefix: str, cause: Exception) -> None:
+        super().__init__(prefix)
+        self.prefix = prefix
+        self.cause = cause
+
+
 class Store(Protocol):
-    """A place that can be listed and read; it has no verb that writes. A listing that fails raises what the store raised."""
+    """A place that can be listed and read; it has no verb that writes. A listing that fails raises :class:`ListingFailed`."""
 
     def list(self, prefixes: Sequence[str], recursive: bool, tally: Tally) -> dict[str, Folder]: ...
 
@@ -57,14 +77,19 @@ def join(root: str, relative: str) -> str:
 
 def storage_error(error: Exception, location: Location, prefix: str = "") -> StorageError:
     """The sentence for an error of a store. Knows the built-in errors; the cause's own words are added for all others."""
-    where = f"{location.url.rstrip('/')}/{prefix}".rstrip("/") if prefix else location.url
+    if isinstance(error, ListingFailed):
+        return storage_error(error.cause, location, error.prefix)
+    where = f"{location.url.rstrip('/')}/{prefix}" if prefix else location.url
     kind = type(error).__name__
-    if kind in ("NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "UnauthorizedSSOTokenError", "ProfileNotFound"):
+    if kind in NO_CREDENTIALS:
         return AccessDenied(
             f"No valid credentials for {where} ({_words(error)}); set them in the environment (AWS_PROFILE, AWS_ACCESS_KEY_ID) "
             "or in the storage_options of a configured root.",
             location.url,
         )
+    if kind in UNREACHABLE or isinstance(error, ConnectionError | TimeoutError):
+        words = _words(error).split("?")[0]
+        return StorageError(f"{where} cannot be reached ({words}); check the endpoint and the network, then refresh.", location.url)
     if isinstance(error, PermissionError):
         return AccessDenied(
             f"No permission to list {where} ({_words(error)}); check the rights of the user this app runs as.", location.url
@@ -72,7 +97,9 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
     if isinstance(error, NotADirectoryError):
         return NotADirectory(f"{where} is a file; open the checkpoint directory that holds it.", location.url)
     if isinstance(error, FileNotFoundError):
-        return LocationNotFound(f"Nothing found at {where}; check the path, or whether the query has started yet.", location.url)
+        # S3 says when the bucket is missing; others only repeat the path.
+        words = f" ({_words(error)})" if error.__cause__ is not None else ""
+        return LocationNotFound(f"Nothing found at {where}{words}; check the path, or whether the query has started yet.", location.url)
     return StorageError(
         f"{where} cannot be listed ({kind}: {_words(error)}); check the location and the connection, then refresh.", location.url
     )
@@ -91,4 +118,4 @@ def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = " ".join(str(error).split()).rstrip(".")
-    return (text[:300] if text else errno.errorcode.get(getattr(error, "errno", 0) or 0, "")) or type(error).__name__
+    return (text[:200] if text else errno.errorcode.get(getattr(error, "errno", 0) or 0, "")) or type(error).__name__
