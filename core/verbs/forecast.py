@@ -1,0 +1,95 @@
+"""``python -m core forecast``: what Spark does at the next start."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+
+from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, UnsupportedSparkError, forecast
+from core.checkpoint import Checkpoint
+from core.verbs import Answer, UsageError, Verb
+from core.verbs.words import clean
+
+NEWEST_READ = 20  # log entries: enough to know what the sources are and whether gaps are asynchronous progress
+_MARKS = {True: "ok  ", False: "FAIL", None: "-   "}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What ``forecast`` takes beside the location."""
+    parser.add_argument("--spark", metavar="VERSION", help=f"the Spark that will be started: {', '.join(SUPPORTED_SPARK)}")
+    parser.add_argument("--new-data", choices=("yes", "no", "unknown"), default="unknown", help="whether a source has new data")
+    parser.add_argument("--sources", type=int, metavar="N", help="how many streaming sources the query has now")
+    parser.add_argument(
+        "--operators", metavar="NAMES", help="its stateful operators now, operator 0 first: dedupe,stateStoreSave; '' for none"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="source.<key>.topics=a,b: what it subscribes to now"
+    )
+    parser.add_argument("--fail-on-data-loss", choices=("true", "false"), default="true", help="the option of the Kafka or Delta source")
+
+
+def query_of(args: Namespace) -> Query:
+    """The query that the arguments describe. Raises UsageError."""
+    if args.sources is not None and args.sources < 1:
+        raise UsageError(f"--sources takes the number of streaming sources, at least 1, not {args.sources}.")
+    operators = None
+    if args.operators is not None:
+        operators = tuple(name.strip() for name in args.operators.split(",") if name.strip())
+    return Query(
+        sources=args.sources,
+        operators=operators,
+        topics=_topics(args.set),
+        new_data=args.new_data,
+        fail_on_data_loss=args.fail_on_data_loss == "true",
+    )
+
+
+def _topics(settings: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    topics: dict[str, tuple[str, ...]] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        parts = name.split(".")
+        if not equals or len(parts) != 3 or parts[0] != "source" or parts[2] != "topics":
+            raise UsageError(f"--set takes source.<key>.topics=a,b here, not {clean(setting)}.")
+        topics[parts[1]] = tuple(topic.strip() for topic in value.split(",") if topic.strip())
+    return topics
+
+
+def run(args: Namespace) -> Answer:
+    """Forecasts; problems are an outcome of fail or a risk for the data."""
+    query = query_of(args)
+    ck = Checkpoint.open(args.location, newest=NEWEST_READ)
+    try:
+        answer = forecast(ck, spark=args.spark, query=query)
+    except UnsupportedSparkError as error:
+        raise UsageError(str(error)) from error
+    unknown = sorted(set(query.topics) - {source.key for source in ck.sources})
+    if unknown:
+        raise UsageError(
+            f"The checkpoint has no source {clean(', '.join(unknown))}; it has {', '.join(s.key for s in ck.sources) or 'none'}."
+        )
+    document = {**answer.to_json(), "location": ck.location.url}
+    return Answer(document, "\n".join(_text(answer)) + "\n", has_problems=answer.outcome == "fail" or answer.is_data_risk)
+
+
+def _text(answer: Forecast) -> list[str]:
+    proof = ", ".join(map(str, answer.evidence))
+    lines = [clean(answer.sentence, 2000), f"  {answer.certainty}: {clean(answer.because, 1000)} [{clean(proof, 400)}]"]
+    if answer.then:
+        lines.append(f"  then: {clean(answer.then, 1000)}")
+    data = answer.data
+    lines.append(
+        f"  rows: {data.append} in a sink that appends, {data.overwrite} in one that overwrites by batch id, {data.skip} in one that skips"
+    )
+    lines.append(f"  rules of Spark {answer.spark}: {clean(answer.spark_why, 600)}")
+    lines += ["", "Steps of the start"]
+    lines += [_step(step) for step in answer.steps]
+    return [*lines, "", "Not checked", *(f"  {clean(item, 400)}" for item in answer.not_checked)]
+
+
+def _step(step: Step) -> str:
+    note = f" ({clean(step.note, 400)})" if step.note else ""
+    return f"  {_MARKS[step.ok]} {clean(step.what)}{note}"
+
+
+VERB = Verb("forecast", "what Spark will do at the next start, and why", add_arguments, run)
