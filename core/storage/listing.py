@@ -30,7 +30,8 @@ class Listing:
     """The files and directories below ``prefix`` ("" is the root), read at ``read_at_ms`` (epoch milliseconds).
 
     The keys of ``files`` and the entries of ``directories`` are paths relative to the CHECKPOINT ROOT, like ``FileInfo.path``
-    (``offsets/5``, not ``5``). Directories are in text order, files in the order of the store. ``exists`` is False when nothing is there under this name.
+    (``offsets/5``, not ``5``). Directories are in text order, files in the order of the store. ``exists`` is False when nothing is there
+    under this name.
     """
 
     prefix: str

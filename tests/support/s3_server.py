@@ -49,10 +49,8 @@ class Layer:
                 fault["times"] -= 1
         try:
             if fault is not None:
-                code = fault["code"]
-                return self._reply(
-                    start_response, f"{fault['status']} X", f"<Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()
-                )
+                body = f"<Error><Code>{fault['code']}</Code><Message>{fault['code']}</Message></Error>"
+                return self._reply(start_response, f"{fault['status']} X", body.encode())
             return list(self._app(environ, start_response))
         finally:
             with self._lock:
