@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.samples import files, stateful
+from scripts.samples import files, kafka, stateful
 from scripts.samples.stage import STAGE_ROOT, Stage
 
 
@@ -30,6 +30,8 @@ class Sample(NamedTuple):
 
 
 SAMPLES = {
+    "kafka-pipeline-died-mid-batch": Sample(kafka.kafka_pipeline_died_mid_batch),
+    "kafka-topic-gained-partitions": Sample(kafka.kafka_topic_gained_partitions),
     "files-stopped-cleanly": Sample(files.files_stopped_cleanly, ("source", "sink/_spark_metadata")),
     "files-died-mid-batch": Sample(files.files_died_mid_batch, ("source", "sink")),
     "named-sources": Sample(files.named_sources),

@@ -35,7 +35,7 @@ def dropduplicates_removed(stage: Stage) -> str:
     """A deduplicating query is stopped, `dropDuplicates` is taken out of the code, and the start that fails is really run."""
     from pyspark.errors import StreamingQueryException
 
-    stage.spark.conf.set("spark.sql.shuffle.partitions", "4")
+    stage.spark.conf.set("spark.sql.shuffle.partitions", "3")
     orders = stage.read_orders().withWatermark("ordered_at", "10 minutes")
     query = _start(stage, orders.dropDuplicates(["order_id", "ordered_at"]))
     stage.feed(query, _steady_orders(stage, 6))
@@ -75,7 +75,7 @@ def windowed_aggregation_hot_partition(stage: Stage) -> str:
     from pyspark.sql import functions as sf
 
     stage.use_rocksdb()
-    stage.spark.conf.set("spark.sql.shuffle.partitions", "8")
+    stage.spark.conf.set("spark.sql.shuffle.partitions", "6")
     _without_empty_batches(stage)
     stage.spark.conf.set("spark.sql.streaming.stateStore.minDeltasForSnapshot", "4")
     visits = (
@@ -90,8 +90,8 @@ def windowed_aggregation_hot_partition(stage: Stage) -> str:
 
     def batches() -> Batches:
         shops = [f"shop-{number:02}" for number in range(48)]
-        for number in range(12):
-            at = stage.orders(1, minutes_ago=12 - number)[0]["ordered_at"]
+        for number in range(10):
+            at = stage.orders(1, minutes_ago=10 - number)[0]["ordered_at"]
             rows = [{"store": shop, "visitor": stage.random.randrange(10**9), "seen_at": at} for shop in shops for _ in range(2)]
             rows += [{"store": "web", "visitor": stage.random.randrange(10**9), "seen_at": at} for _ in range(700)]
             yield f"visits-{number:03}.json", rows
@@ -101,9 +101,9 @@ def windowed_aggregation_hot_partition(stage: Stage) -> str:
     return f"""
 # A windowed aggregation with one hot partition
 
-Unique visitors per day and store, collected in a set, state in RocksDB with changelog files, 8 partitions. The web shop has some
+Unique visitors per day and store, collected in a set, state in RocksDB with changelog files, 6 partitions. The web shop has some
 hundred times the visitors of any other store, so one partition of the state holds nearly everything. Batches take longer and longer,
-and one task of eight does the work.
+and one task of six does the work.
 
 What the engineer knows: "it gets slower every day, more executors do not help". The query was stopped cleanly after batch
 {stage.last_commit} to look into it.
@@ -160,11 +160,11 @@ feed it heartbeat records.
 
 
 def purged_to_newest_10(stage: Stage) -> str:
-    """`minBatchesToRetain` = 10 and more than thirty batches: the log begins in the middle, the state's old versions are gone."""
+    """`minBatchesToRetain` = 10 and 26 batches: the log begins in the middle, the state's old versions are gone."""
     stage.spark.conf.set("spark.sql.shuffle.partitions", "2")
     stage.spark.conf.set("spark.sql.streaming.minBatchesToRetain", "10")
     query = _start(stage, stage.read_orders().groupBy("store").count(), "update")
-    stage.feed(query, _steady_orders(stage, 34, rows=8))
+    stage.feed(query, _steady_orders(stage, 26, rows=8))
     query.stop()
     return f"""
 # A query purged to its newest ten batches
@@ -183,7 +183,7 @@ read again.
 def state_format_2(stage: Stage) -> str:
     """State checkpoint format 2: unique ids in the file names and in the commits."""
     stage.use_rocksdb()
-    stage.spark.conf.set("spark.sql.shuffle.partitions", "3")
+    stage.spark.conf.set("spark.sql.shuffle.partitions", "2")
     stage.spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", "2")
     _without_empty_batches(stage)
     stage.spark.conf.set("spark.sql.streaming.stateStore.minDeltasForSnapshot", "4")
@@ -207,7 +207,7 @@ files; nothing is in doubt. A Spark that does not know this format cannot go on 
 def transform_with_state_timers(stage: Stage) -> str:
     """transformWithState in Python: a value, a list and event-time timers."""
     stage.use_rocksdb()
-    stage.spark.conf.set("spark.sql.shuffle.partitions", "3")
+    stage.spark.conf.set("spark.sql.shuffle.partitions", "2")
     stage.spark.conf.set("spark.sql.streaming.stateStore.minDeltasForSnapshot", "4")
     sessions = (
         stage.read_orders()
@@ -284,6 +284,6 @@ What the engineer knows: the sink has the results up to batch {newest}. The quer
 
 What a good tool says: by its logs the checkpoint stands at batch {stage.last_commit}, but the state reaches up to version {newest + 1} and
 the file source's own log up to entry {newest}: somebody has rewound it. The next start takes all files of the later batches at once as
-batch 6, whatever `maxFilesPerTrigger` says, so batch 6 will hold other rows than before, and a sink that remembers batch ids would drop them.
-A snapshot of the abandoned time line (version above {stage.last_commit + 1}) may be loaded later and must be removed first.
+batch 6, whatever `maxFilesPerTrigger` says, so batch 6 will hold other rows than before, and a sink that remembers
+batch ids would drop them. A snapshot of the abandoned time line (version above {stage.last_commit + 1}) may be loaded later and must be removed first.
 """
