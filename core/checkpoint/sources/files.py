@@ -47,6 +47,8 @@ class Files(OnePosition):
         value = self.value(end)
         if value is None:
             return malformed(self.label, end)
+        if value < 0:
+            return ResumePoint(True, {}, "nothing", "nothing", "No file was read yet: start a new checkpoint without a start position.")
         read = "every file that was already read"
         if context.file_log_complete:
             read += f" ({bisect_right(context.file_log, value, key=_log_id)} in the source log)"

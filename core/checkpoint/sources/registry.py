@@ -86,8 +86,8 @@ def kind_of(texts: Iterable[str | None], context: SourceContext | None = None) -
 
 def _kind(text: str, offset: object, known: Sequence[str], context: SourceContext | None) -> SourceKind:
     if as_int(offset) is not None:
-        if context is not None and context.file_log:
-            return FILES
+        if context is not None and (context.file_log or (context.initial or "").startswith('{"path":')):
+            return FILES  # Spark 2.0 and 2.1 wrote the log id alone; its log lies in sources/<n>
         return RATE if starts_with_a_time(context) else COUNTER
     spaced = _is_json_dumps(text, offset)
     for kind in KINDS:

@@ -75,8 +75,8 @@ class Iceberg(OnePosition):
                 seed="transplant",
             )
         return no_option(
-            f"{counted(position, 'files')} of snapshot {snapshot} were taken. If it added no more than that, set stream-from-timestamp to "
-            f"its commit time + 1 ms: exact. If it added more, no option fits. {times} {COPY_THE_LOGS}",
+            f"Taken of snapshot {snapshot} so far: {counted(position, 'files')}. If it added no more than that, set stream-from-timestamp "
+            f"to its commit time + 1 ms: exact. If it added more, no option fits. {times} {COPY_THE_LOGS}",
             repeats=f"with the commit time of snapshot {snapshot}: its files already taken; without an option all from the oldest on",
             skips=f"with that time + 1 ms: the files of snapshot {snapshot} not yet taken",
             certainty="needs_input",
