@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.checkpoint.model import Problem
+from core.checkpoint.sources.forms import parse
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
@@ -223,7 +224,7 @@ def _difference(later: Ints, earlier: Ints) -> Ints:
 def _written_by_a_copy(file_ms: Ints, log_ms: Ints) -> Flags:
     """Which offset files carry a time that cannot be the time of their batch, judged by the batches that were read."""
     both = (file_ms >= 0) & (log_ms >= 0)
-    copy = both & (np.abs(file_ms - log_ms) > FAR_FROM_LOG_MS)
+    copy: Flags = both & (np.abs(file_ms - log_ms) > FAR_FROM_LOG_MS)
     if np.count_nonzero(both) >= 2:
         log_span = int(np.ptp(log_ms[both]))
         if log_span >= MIN_LOG_SPAN_MS and int(np.ptp(file_ms[both])) * COPY_SPAN_RATIO < log_span:
@@ -241,10 +242,10 @@ def _times(ids: Ints, file_ms: Ints, from_log: Flags, copy: Flags) -> tuple[Time
             f"Start times are those in the offset log ({read} of {len(ids)} batches were read). {words}",
         )
     if read and files:
+        others = "" if read == len(ids) else f" for the {read} batches that were read, from the file times for the others"
         return (
             "file_and_log",
-            f"Start times come from the offset log for the {read} batches that were read, from the file times for the others. "
-            "A duration is the time between the offset file and the commit file; "
+            f"Start times come from the offset log{others}. A duration is the time between the offset file and the commit file; "
             "for a batch that was run again it includes the pause before.",
         )
     if files:
@@ -277,3 +278,27 @@ def _statuses(ck: Checkpoint, ids: Ints, offset_ids: Ints, commit_ids: Ints, unr
 def _gaps(ids: Ints, is_async: bool) -> tuple[BatchGap, ...]:
     at = np.flatnonzero(np.diff(ids) > 1)
     return tuple(BatchGap(int(ids[i]) + 1, int(ids[i + 1]) - 1, is_async) for i in at)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where one partition of a source stood before and after a batch; None = not there, or not known from the files."""
+
+    partition: str
+    before: int | None
+    after: int | None
+    difference: int | None
+
+
+def moves(ck: Checkpoint, batch_id: int, key: str) -> tuple[Move, ...]:
+    """The positions of each partition of source ``key`` before and after ``batch_id``, in the order of its kind."""
+    source = ck.source(key)
+    if source is None:
+        return ()
+    start, end = (parse(text) if text is not None else None for text in ck.source_texts(batch_id, key))
+    before = source.kind.positions(start) if start is not None else {}
+    after = source.kind.positions(end) if end is not None else {}
+    advance = ck.advance(batch_id, key)
+    by_partition = advance.by_partition if advance is not None else {}
+    names = list(dict.fromkeys([*(source.kind.partitions(end) if end is not None else ()), *after, *before]))
+    return tuple(Move(name, before.get(name), after.get(name), by_partition.get(name)) for name in names)

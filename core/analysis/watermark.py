@@ -8,7 +8,7 @@ are stored nowhere, so what holds a watermark back is inferred from the sources 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -154,7 +154,7 @@ def _column(values: Iterable[int | None]) -> Ints:
     return np.array([UNKNOWN_MS if value is None else value for value in values], dtype=np.int64)
 
 
-def _next_watermarks(ck: Checkpoint, entries: list[OffsetEntry], in_force: Ints, commits: list[object]) -> Ints:
+def _next_watermarks(ck: Checkpoint, entries: list[OffsetEntry], in_force: Ints, commits: Sequence[object]) -> Ints:
     """From the commit; where that does not carry it (Spark before 2.4, no commit) from the next offset log entry, if that was read."""
     values: list[int | None] = []
     for at, (entry, commit) in enumerate(zip(entries, commits, strict=True)):
@@ -207,7 +207,7 @@ def _stalls(ids: Ints, in_force: Ints, following: Ints, times: Ints, moved: list
         )
 
 
-def _jump(entries: list[OffsetEntry], commits: list[object], following: Ints, times: Ints) -> FutureJump | None:
+def _jump(entries: list[OffsetEntry], commits: Sequence[object], following: Ints, times: Ints) -> FutureJump | None:
     """The first batch after which the watermark was ahead of the batch's clock, if the newest one still is."""
     ahead = np.where((following > 0) & (times > 0), following - times, 0)
     rows = np.flatnonzero(ahead > AHEAD_MS)

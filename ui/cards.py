@@ -1,0 +1,90 @@
+"""Boxes, figures and messages. Text from a checkpoint goes through ``st.text``, ``st.code`` or a table, never through Markdown or HTML."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import streamlit as st
+
+Tone = Literal["done", "doubt", "blocked", "plain", "note"]
+
+MARKS: dict[Tone, str] = {"done": "●", "doubt": "◐", "blocked": "▲", "plain": "○", "note": "·"}
+"""Status is a word, a shape and a colour; the shapes."""
+
+_EDGES: dict[Tone, str] = {"done": "#0072B2", "doubt": "#D55E00", "blocked": "#B3261E", "plain": "#7a756e", "note": "#7a756e"}
+
+# Fixed text of this program, no value in it: sizes, the coloured edge of boxes, and less empty space above the first line.
+_STYLE = """<style>
+[data-testid="stMainBlockContainer"] {padding-top: 4.2rem; padding-bottom: 3rem; max-width: 1500px;}
+[data-testid="stMain"] [data-testid="stText"] {overflow-wrap: anywhere;}
+[class*="st-key-large-"] [data-testid="stText"] {font-size: 1.45rem; font-weight: 650; line-height: 1.25;}
+[class*="st-key-strong-"] [data-testid="stText"] {font-weight: 600;}
+[class*="st-key-lead-"] [data-testid="stText"] {font-size: 1.12rem; font-weight: 600; line-height: 1.4;}
+[class*="st-key-small-"] [data-testid="stText"] {font-size: 0.87rem; opacity: 0.78; line-height: 1.35;}
+EDGES
+@media (max-width: 640px) {
+  [data-testid="stMainBlockContainer"] {padding-left: 0.8rem; padding-right: 0.8rem; padding-top: 3.6rem;}
+  [class*="st-key-large-"] [data-testid="stText"] {font-size: 1.2rem;}
+}
+</style>""".replace(
+    "EDGES",
+    "\n".join(f'[class*="st-key-box-{tone}-"] {{border-left: 4px solid {colour} !important;}}' for tone, colour in _EDGES.items()),
+)
+
+
+def style() -> None:
+    """Sends the style sheet; once per run."""
+    st.html(_STYLE)
+
+
+def _key(kind: str) -> str:
+    """A fresh key for one styled container: Streamlit wants each key once per run, and here it only carries the style."""
+    number = st.session_state.get("_style_keys", 0) + 1
+    st.session_state["_style_keys"] = number
+    return f"{kind}-{number}"
+
+
+def restart_keys() -> None:
+    """Call at the beginning of each run, so that keys stay the same from run to run."""
+    st.session_state["_style_keys"] = 0
+
+
+def text(
+    body: str, look: Literal["plain", "small", "strong", "lead", "large"] = "plain", width: Literal["stretch", "content"] = "stretch"
+) -> None:
+    """A text exactly as it is, whatever is in it. ``width`` "content" for texts that stand side by side."""
+    if look == "plain":
+        st.text(body)
+        return
+    with st.container(key=_key(look), gap=None, width=width):
+        st.text(body)
+
+
+def box(tone: Tone, height: Literal["content", "stretch"] = "content") -> st.delta_generator.DeltaGenerator:
+    """A bordered box with an edge in the colour of ``tone``."""
+    return st.container(border=True, key=_key(f"box-{tone}"), gap="xxsmall", height=height)
+
+
+def message(tone: Tone, body: str, more: str = "") -> None:
+    """One sentence in a box, with its shape; ``more`` is smaller and below."""
+    with box(tone):
+        text(f"{MARKS[tone]} {body}", "strong")
+        if more:
+            text(more, "small")
+
+
+def figure(label: str, value: str, note: str = "", tone: Tone = "plain") -> None:
+    """One figure with its label above and what it means below."""
+    with box(tone, height="stretch"):
+        text(label, "small")
+        text(value, "large")
+        if note:
+            text(note, "small")
+
+
+def raw(body: str, language: str | None = None, most: int = 20_000) -> None:
+    """The content of a file as it is; a very long one is cut, and that is said."""
+    shown = body[:most]
+    st.code(shown, language=language, wrap_lines=True)
+    if len(body) > most:
+        text(f"Shown: the first {most:,} of {len(body):,} characters. The download holds all of it.", "small")

@@ -1,0 +1,187 @@
+"""The choices that pages share and that the address carries: the batch, the window of batches, the axis, the source."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.analysis.timeline import Timeline
+from core.checkpoint import Checkpoint, Source
+from ui import cards, charts, links
+from ui.timeline_charts import By
+
+SIZES = (100, 300, 1_000)
+"""Batches in the window. 100 are read when a checkpoint is opened, so the first view costs nothing more."""
+
+SLACK = 1.1
+"""A window grows by up to a tenth rather than leave a few batches out: Spark keeps 101 by default."""
+
+MOST_COLUMNS = 60
+"""Partitions shown side by side in a table; the download holds all."""
+
+MOST_READ = 25_000
+"""Batches that "Read every batch" reads at most: about 100 MB of small files."""
+
+
+def chosen_batch() -> int | None:
+    """The one batch that is chosen for the whole app, None when there is none. Says so when the address asks for nonsense."""
+    refused = links.number_refusal("batch", "batch")
+    if refused is not None:
+        cards.message("plain", refused)
+        return None
+    value = st.session_state.get("batch")
+    if value is None:
+        asked = links.asked("batch")
+        return int(asked) if asked is not None and "batch" not in st.session_state else None
+    return int(value)
+
+
+def window_size(total: int) -> int:
+    """How many batches the window shows."""
+    asked = st.session_state.get("size") or links.asked("size")
+    size = int(asked) if str(asked).isdigit() and int(asked) in SIZES else SIZES[0]
+    return total if total <= size * SLACK else size
+
+
+def window(timeline: Timeline, size: int, chosen: int | None) -> slice:
+    """The rows to show: those that end at the batch the address names, else those around the chosen batch, else the newest."""
+    last = st.session_state.get("last")
+    if last is None and "last" not in st.session_state:
+        asked = links.asked("last")
+        last = int(asked) if asked is not None and asked.isdigit() and int(asked) <= links.LARGEST_NUMBER else None
+    if last is None and chosen is not None and timeline.row(chosen) is not None:
+        newest = timeline.window(None, size)
+        if int(timeline.batch_ids[newest.start]) <= chosen:
+            return newest
+        row = timeline.row(chosen) or 0
+        last = int(timeline.batch_ids[min(len(timeline) - 1, row + size // 2)])
+    return timeline.window(last, size)
+
+
+def controls(timeline: Timeline, rows: slice, with_axis: bool) -> By:
+    """The row of controls above the charts. Returns the x axis: batch ids or time."""
+    by: By = "id"
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="controls"):
+        current = st.session_state.get("batch")
+        at = timeline.row(current) if current is not None else len(timeline) - 1
+        st.number_input(
+            "Batch",
+            min_value=0,
+            max_value=links.LARGEST_NUMBER,
+            value=None,
+            step=1,
+            key="batch",
+            bind="query-params",
+            placeholder="id",
+            width=150,
+        )
+        before = int(timeline.batch_ids[at - 1]) if at is not None and at > 0 else None
+        after = int(timeline.batch_ids[at + 1]) if at is not None and current is not None and at + 1 < len(timeline) else None
+        st.button("◀ Previous", on_click=_choose, args=(before,), disabled=before is None, key="previous", shortcut="P")
+        st.button("Next ▶", on_click=_choose, args=(after,), disabled=after is None, key="next", shortcut="N")
+        if with_axis:
+            shown = st.segmented_control(
+                "X axis",
+                ["id", "time"],
+                default="id",
+                required=True,
+                format_func={"id": "batch id", "time": "time"}.__getitem__,
+                key="x",
+                bind="query-params",
+                help="By time, outages become visible gaps.",
+            )
+            by = "time" if shown == "time" else "id"
+        if len(timeline) > SIZES[0] * SLACK:
+            st.selectbox("Batches shown", SIZES, key="size", bind="query-params", width=130)
+            st.number_input(
+                "Window ends at",
+                min_value=0,
+                max_value=links.LARGEST_NUMBER,
+                value=None,
+                step=1,
+                key="last",
+                bind="query-params",
+                placeholder="newest",
+                width=150,
+            )
+            first = int(timeline.batch_ids[rows.start])
+            size = rows.stop - rows.start
+            older = int(timeline.batch_ids[max(0, rows.start - 1)])
+            newer = int(timeline.batch_ids[min(len(timeline) - 1, rows.stop + size - 1)])
+            st.button(
+                "Older", on_click=links.choose, kwargs={"last": older}, disabled=rows.start == 0, key="older", help=f"Before batch {first}"
+            )
+            st.toggle(
+                "Read every batch",
+                key="whole",
+                bind="query-params",
+                help=f"Two small files for each of {len(timeline):,} batches; the listing alone does not tell everything.",
+            )
+            st.button("Newer", on_click=links.choose, kwargs={"last": newer}, disabled=rows.stop == len(timeline), key="newer")
+    return by
+
+
+def read(ck: Checkpoint, timeline: Timeline, rows: slice) -> None:
+    """Reads the batches of the window, or every batch when the address asks for that (``MOST_READ`` newest at most)."""
+    whole = st.session_state.get("whole", links.asked("whole") == "true")
+    ids = timeline.batch_ids[-MOST_READ:] if whole else timeline.batch_ids[rows]
+    with st.spinner(f"Reading {len(ids):,} batches ..."):
+        ck.load(ids.tolist())
+
+
+def source(ck: Checkpoint) -> Source | None:
+    """The source to show; a choice where there are several. None when the log names none yet."""
+    keys = [found.key for found in ck.sources]
+    refused = links.refusal("source", keys, "source")
+    if refused is not None:
+        cards.message("plain", refused)
+    if not keys:
+        cards.text("The offset log names no source yet.", "small")
+        return None
+    if len(keys) == 1:
+        return ck.source(keys[0])
+    labels = {found.key: f"{found.key}: {found.kind.label}" for found in ck.sources}
+    chosen = st.selectbox(
+        "Source",
+        keys,
+        index=None,
+        format_func=labels.__getitem__,
+        key="source",
+        bind="query-params",
+        placeholder=labels[keys[0]],
+        width=320,
+    )
+    return ck.source(chosen if chosen is not None else keys[0])
+
+
+def interesting(timeline: Timeline) -> int:
+    """The batch to show when none is chosen: the newest."""
+    return int(timeline.batch_ids[-1])
+
+
+def marks_clicked() -> None:
+    """A mark of the timeline was clicked."""
+    _choose(charts.clicked_value("marks"))
+
+
+def progress_clicked() -> None:
+    """A cell or bar of the progress picture was clicked: its x is the batch."""
+    state = st.session_state.get("progress")
+    points = state.selection.points if state is not None else []
+    if points:
+        _choose(points[0].get("x"))
+
+
+def strip_clicked() -> None:
+    """A bin of the strip was clicked: the window moves there."""
+    state = st.session_state.get("strip")
+    points = state.selection.points if state is not None else []
+    if points:
+        size = st.session_state.get("size") or SIZES[0]
+        links.choose(last=int(points[0]["x"]) + int(size) // 2)
+
+
+def _choose(batch_id: object) -> None:
+    if isinstance(batch_id, int | float):
+        links.choose(batch=int(batch_id))
+        if "last" in st.session_state:
+            links.choose(last=None)

@@ -1,0 +1,152 @@
+"""The frame around every page: navigation, the guard of the pages, the choice of the checkpoint, the header line, the sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from core.checkpoint import Checkpoint
+from ui import cards, judged, links, opening, words
+from ui.opening import Opened
+
+TITLE = "Checkpoint Explorer"
+
+_run = threading.local()
+
+
+def pages() -> list[StreamlitPage]:
+    """The screens, in the order of the menu. The first one answers at ``/``."""
+    return [
+        st.Page("pages/checkpoints.py", title="Checkpoints", default=True),
+        st.Page("pages/overview.py", title="Overview", url_path="overview"),
+        st.Page("pages/timeline.py", title="Timeline", url_path="timeline"),
+        st.Page("pages/state.py", title="State", url_path="state"),
+        st.Page("pages/watermark.py", title="Watermark", url_path="watermark"),
+        st.Page("pages/recovery.py", title="Recovery", url_path="recovery"),
+    ]
+
+
+@contextlib.contextmanager
+def routed(opened: Opened | None) -> Iterator[None]:
+    """Marks this thread as running a page inside the frame."""
+    _run.is_routed, _run.opened = True, opened
+    try:
+        yield
+    finally:
+        _run.is_routed, _run.opened = False, None
+
+
+def enter() -> Opened | None:
+    """The first statement of every page: the checkpoint that is open, or None.
+
+    A folder named ``pages`` makes Streamlit run a page file alone when a fresh server is first asked for it, without ``app.py`` and its
+    checks. Declaring the navigation ends that, and the rerun comes back here through ``app.py``.
+    """
+    if not getattr(_run, "is_routed", False):
+        st.navigation(pages(), position="hidden")
+        st.rerun()
+    opened: Opened | None = _run.opened
+    return opened
+
+
+def checkpoint() -> tuple[Opened, Checkpoint]:
+    """As :func:`enter`, for a page that needs a checkpoint: without one the page ends here and says what to do."""
+    opened = enter()
+    if opened is None:
+        cards.message("plain", "No checkpoint is open.", "Choose one in the sidebar, or on the page Checkpoints.")
+        st.page_link(pages()[0], label="Choose a checkpoint", query_params={})
+        st.stop()
+    if opened.ck is None:
+        st.stop()  # the frame has said why
+    return opened, opened.ck
+
+
+def main() -> None:
+    """Everything that happens in one run of the app."""
+    cards.restart_keys()
+    st.set_page_config(page_title=TITLE, page_icon="🧭", layout="wide", initial_sidebar_state="auto")
+    cards.style()
+    page = st.navigation(pages(), position="sidebar")
+    refused = opening.server_problem()
+    if refused is not None:
+        cards.message("blocked", refused)
+        return
+    opened = _choose()
+    slot = _header(opened, page.title)
+    try:
+        with routed(opened):
+            page.run()
+    finally:
+        with slot:
+            st.code(links.address(), language=None, wrap_lines=True)
+            cards.text("This address opens exactly this view. Copy it here or from the address bar.", "small")
+
+
+def _choose() -> Opened | None:
+    """The sidebar: only what holds on every page."""
+    with st.sidebar:
+        current = st.session_state.get("ck") or links.asked("ck")
+        known = list(dict.fromkeys([*([current] if current else []), *opening.recent(), *opening.known_names()]))
+        st.selectbox(
+            "Checkpoint",
+            known,
+            index=None,
+            key="ck",
+            bind="query-params",
+            accept_new_options=True,
+            placeholder="Choose, or paste a location",
+            on_change=_chosen,
+            help="A name below one of the configured roots, or the location of a checkpoint directory.",
+        )
+        name = st.session_state.get("ck")
+    return opening.opened(name) if name else None
+
+
+def _chosen() -> None:
+    """Another checkpoint was chosen or pasted in the sidebar."""
+    links.forget_view()
+    if st.session_state.get("ck"):
+        st.session_state["ck"] = opening.canonical(st.session_state["ck"])
+
+
+def open_checkpoint(name: str) -> None:
+    """Opens another checkpoint; for callbacks."""
+    links.forget_view()
+    st.session_state["ck"] = name
+
+
+def _header(opened: Opened | None, title: str) -> st.delta_generator.DeltaGenerator:
+    """The header line and the sentence. Returns the place for the link, which is known only after the page ran."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
+        if opened is None:
+            cards.text(TITLE, "large", "content")
+        else:
+            cards.text(opened.title, "large", "content")
+            if opened.ck is not None:
+                cards.text(judged.what_it_is(opened.ck), "small", "content")
+                _read_at(opened.ck.read_at_ms)
+                st.button("Refresh", key="refresh-header", on_click=opening.refresh, args=(opened.name,), type="tertiary")
+        slot = st.popover("Copy link", type="tertiary")
+    if opened is not None:
+        if opened.problem is not None:
+            _problem(opened)
+        elif opened.ck is not None and title not in ("Overview", "Checkpoints"):
+            pass  # judged.line(opened)
+    return slot
+
+
+@st.fragment(run_every="30s")
+def _read_at(read_at_ms: int) -> None:
+    age = words.age(int(time.time() * 1000) - read_at_ms)
+    cards.text(f"read at {words.clock(read_at_ms)}, {age}", "small", "content")
+
+
+def _problem(opened: Opened) -> None:
+    cards.message("blocked", opened.problem or "")
+    if opened.suggestion is not None:
+        st.button("Open the suggested location", on_click=open_checkpoint, args=(opened.suggestion,), type="primary")

@@ -1,0 +1,287 @@
+"""The figures of the timeline: all batches in bins, the batches of one window, and how far each partition moved in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from core.analysis.timeline import STATUS_WORDS, STATUSES, Bins, Status, Timeline
+from ui import charts, words
+
+By = Literal["id", "time"]
+
+# symbol, colour, size; "committed" is a filled dot, all that is not in order has another shape
+_MARKS: dict[Status, tuple[str, str, int]] = {
+    "committed": ("circle", charts.COMMITTED, 8),
+    "superseded": ("circle-open", charts.COMMITTED, 8),
+    "retention_edge": ("triangle-left-open", charts.MISSING, 11),
+    "missing_commit": ("x", charts.MISSING, 11),
+    "missing_offset": ("x-open", charts.MISSING, 11),
+    "unreadable": ("square-x-open", charts.PENDING, 13),
+    "pending": ("diamond-open", charts.PENDING, 20),
+}
+
+MOST_CELLS = 6_000
+"""Cells of the progress picture: 6,000 are about 110 kB with the marks that make them clickable. More batches are added up in columns."""
+
+MOST_PARTITIONS = 300
+MOST_GAPS = 200
+
+
+def overview(timeline: Timeline, found: Bins, column: Literal["duration_ms", "gap_ms"], window: slice) -> go.Figure:
+    """All batches in bins: median, 95th percentile and maximum, with the window shaded and what is not committed marked."""
+    figure = go.Figure()
+    middle = charts.ints((found.first + found.last) // 2)
+    rows: tuple[tuple[str, NDArray[Any], str, float], ...] = (
+        ("maximum", found.maximum, charts.MISSING, 1),
+        ("95th percentile", found.p95, charts.STALL, 1.5),
+        ("median", found.median, charts.COMMITTED, 2),
+    )
+    for name, values, colour, width in rows:
+        hover = [
+            f"{name} of batches {a} to {b}: {words.duration(_known(v))}" for a, b, v in zip(found.first, found.last, values, strict=True)
+        ]
+        figure.add_trace(
+            go.Scatter(
+                x=middle,
+                y=values,
+                name=name,
+                mode="lines+markers",
+                marker={"size": 4, "color": colour},
+                line={"color": colour, "width": width},
+                text=hover if name == "maximum" else None,
+                hovertemplate="%{text}<extra></extra>" if name == "maximum" else "batch %{x:d}<extra>" + name + "</extra>",
+            )
+        )
+    log = charts.wants_log(found.maximum)
+    figure.update_yaxes(**charts.time_length_axis(np.concatenate([found.median, found.maximum]), log))
+    first, last = int(timeline.batch_ids[0]), int(timeline.batch_ids[-1])
+    figure.update_xaxes(**charts.batch_axis(first, last))
+    ids = timeline.batch_ids[window]
+    figure.add_vrect(x0=int(ids[0]) - 0.5, x1=int(ids[-1]) + 0.5, fillcolor=charts.COMMITTED, opacity=0.18, line_width=0)
+    if timeline.pending_batch is not None:
+        _vertical(figure, timeline.pending_batch, charts.PENDING, "not committed", right=False)
+    return charts.layout(figure, 210)
+
+
+def window(timeline: Timeline, rows: slice, by: By, chosen: int | None) -> go.Figure:
+    """The batches of one window: how long each took (where known) and how long after it the next one began, on one x axis."""
+    has_durations = bool(np.any(timeline.duration_ms[rows] >= 0))
+    panels: list[tuple[Literal["duration_ms", "gap_ms"], str]] = [("gap_ms", "start to next start")]
+    if has_durations:
+        panels.insert(0, ("duration_ms", "duration"))
+    figure = make_subplots(
+        rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.07, row_heights=[0.6, 0.4][: len(panels)] or None
+    )
+    for at, (column, title) in enumerate(panels):
+        _panel(figure, timeline, rows, by, column, title, at + 1)
+    ids = timeline.batch_ids[rows]
+    if by == "id":
+        figure.update_xaxes(**charts.batch_axis(int(ids[0]), int(ids[-1])))
+        if timeline.removed_before is not None and rows.start == 0:
+            _vertical(figure, int(ids[0]) - 0.5, charts.MISSING, "older batches were removed", right=True)
+        _gap_marks(figure, timeline, int(ids[0]), int(ids[-1]))
+    else:
+        figure.update_xaxes(**charts.time_axis())
+    at = timeline.row(chosen) if chosen is not None else None
+    if at is not None and rows.start <= at < rows.stop:
+        x = int(timeline.batch_ids[at]) if by == "id" else int(timeline.planned_ms[at])
+        if by == "id" or x >= 0:
+            figure.add_vline(x=x, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, layer="below")
+    figure.update_xaxes(title_text="batch id" if by == "id" else "start of the batch, UTC", row=len(panels), col=1)
+    return charts.layout(figure, 400 if has_durations else 300)
+
+
+def _panel(figure: go.Figure, timeline: Timeline, rows: slice, by: By, column: str, title: str, row: int) -> None:
+    values: NDArray[np.int64] = getattr(timeline, column)[rows]
+    status = timeline.status[rows]
+    x = timeline.batch_ids[rows] if by == "id" else timeline.planned_ms[rows]
+    drawable = x >= 0
+    known = values >= 0
+    log = charts.wants_log(values)
+    axis = charts.time_length_axis(values[known].astype(np.float64), log)
+    shown = np.where(known, np.maximum(values, 1) if log else values, 0).astype(np.float64)
+    floor = 10 ** (axis["range"][0] + 0.12) if log else 0.0
+    typical = float(np.median(shown[known])) if known.any() else floor
+    hover = np.array(_hover(timeline, rows), dtype=object)
+    for name in STATUSES:
+        mine = (status == STATUSES.index(name)) & drawable
+        if not mine.any():
+            continue
+        symbol, colour, mark_size = _MARKS[name]
+        heights = np.where(known[mine], shown[mine], typical if name == "pending" else floor)
+        label = STATUS_WORDS[name]
+        figure.add_trace(
+            go.Scattergl(
+                x=charts.ints(x[mine]) if by == "id" else x[mine].astype(np.float64),
+                y=heights.astype(np.float32),
+                customdata=charts.ints(timeline.batch_ids[rows][mine]),
+                text=hover[mine].tolist() if row == 1 else None,
+                name=label,
+                legendgroup=name,
+                showlegend=row == 1,
+                mode="markers",
+                marker={
+                    "symbol": symbol,
+                    "color": colour,
+                    "size": mark_size,
+                    "line": {"width": 3 if name == "pending" else 0},
+                    "opacity": 1,
+                },
+                unselected={"marker": {"opacity": 1}},
+                hovertemplate="%{text}<extra></extra>" if row == 1 else "batch %{customdata}<extra></extra>",
+            ),
+            row=row,
+            col=1,
+        )
+        if name == "pending" and row == 1:
+            at = int(np.flatnonzero(mine)[-1])
+            figure.add_annotation(
+                x=int(x[at]) if by == "id" else float(x[at]),
+                y=float(np.log10(max(heights[-1], 1))) if log else float(heights[-1]),
+                text=f"batch {int(timeline.batch_ids[rows][at])}: not committed",
+                font={"color": charts.PENDING, "size": 13},
+                showarrow=False,
+                xanchor="right",
+                xshift=-14,
+                yshift=16,
+                row=row,
+                col=1,
+            )
+    figure.update_yaxes(title_text=title, row=row, col=1, **axis)
+
+
+def _hover(timeline: Timeline, rows: slice) -> list[str]:
+    lines = []
+    for at in range(rows.start, rows.stop):
+        parts = [f"batch {int(timeline.batch_ids[at])}: {STATUS_WORDS[STATUSES[int(timeline.status[at])]]}"]
+        if timeline.planned_ms[at] >= 0:
+            parts.append(words.exact_moment(int(timeline.planned_ms[at])))
+        if timeline.duration_ms[at] >= 0:
+            parts.append(f"took {words.duration(int(timeline.duration_ms[at]))}")
+        if timeline.gap_ms[at] >= 0:
+            parts.append(f"next {words.duration(int(timeline.gap_ms[at]))} later")
+        lines.append(", ".join(parts))
+    return lines
+
+
+def _gap_marks(figure: go.Figure, timeline: Timeline, first: int, last: int) -> None:
+    """Ids without any file, where that is not how this query works."""
+    for gap in [g for g in timeline.gaps if not g.is_legal and g.last >= first and g.first <= last][:MOST_GAPS]:
+        label = f"{gap.first} absent" if gap.size == 1 else f"{gap.first} to {gap.last} absent"
+        figure.add_vrect(
+            x0=gap.first - 0.4,
+            x1=gap.last + 0.4,
+            fillcolor=charts.MISSING,
+            opacity=0.25,
+            line_width=0,
+            annotation={"text": "✕ " + label, "font": {"size": 12}, "yanchor": "top"},
+            annotation_position="top left",
+        )
+
+
+def _vertical(figure: go.Figure, x: float, colour: str, label: str, right: bool) -> None:
+    figure.add_vline(
+        x=x,
+        line={"color": colour, "width": 2, "dash": "dash"},
+        annotation={"text": label, "font": {"color": colour, "size": 12}, "xanchor": "left" if right else "right"},
+        annotation_position="top",
+    )
+
+
+def progress(batch_ids: NDArray[Any], partitions: Sequence[str], advance: NDArray[Any], unit: str, chosen: int | None) -> go.Figure:
+    """How far each partition moved in each batch. ``advance``: batch x partition, -1 = not known. One partition gets bars, more a heatmap.
+
+    Adds up neighbouring batches where there are more than ``MOST_CELLS`` cells.
+    """
+    if len(partitions) == 1:
+        return _bars(batch_ids, advance[:, 0], unit, chosen)
+    if len(partitions) > MOST_PARTITIONS:
+        largest = np.sort(np.argsort(-np.where(advance > 0, advance, 0).sum(axis=0), kind="stable")[:MOST_PARTITIONS])
+        advance, partitions = advance[:, largest], [partitions[i] for i in largest]
+    ids, cells, per_column = added_up(batch_ids, advance)
+    values = np.where(cells >= 0, cells, np.nan).astype(np.float32)
+    positive = values[values > 0]
+    log = bool(len(positive) and positive.max() > 50 * np.median(positive))
+    shades = np.log10(values + 1) if log else values
+    names = [words.for_chart(name, 40) for name in partitions]
+    bar: dict[str, Any] = {"title": {"text": unit}, "thickness": 12, "outlinewidth": 0}
+    if log:
+        top = int(np.ceil(np.nanmax(shades)))
+        bar |= {"tickvals": list(range(top + 1)), "ticktext": ["0", *(words.number(10**i) for i in range(1, top + 1))]}
+    figure = go.Figure()
+    figure.add_trace(
+        go.Heatmap(
+            x=charts.ints(ids),
+            y=charts.ints(range(len(names))),
+            z=shades.T.astype(np.float32),
+            colorscale=charts.HEAT,
+            zmin=0,
+            colorbar=bar,
+            hoverinfo="skip",
+        )
+    )
+    # a click on a heatmap never reaches the program; these marks do, and they carry the number for the hover text
+    grid_x, grid_y = np.meshgrid(ids, np.arange(len(names)))
+    figure.add_trace(
+        go.Scattergl(
+            x=charts.ints(grid_x.ravel()),
+            y=charts.ints(grid_y.ravel()),
+            customdata=charts.ints(cells.T.ravel()),
+            mode="markers",
+            marker={"size": 14, "opacity": 0},
+            showlegend=False,
+            hovertemplate="%{y}, batch %{x:d}: %{customdata:,} " + words.for_chart(unit) + "<extra></extra>",
+        )
+    )
+    shown = range(0, len(names), max(1, len(names) // 24))
+    figure.update_yaxes(tickvals=list(shown), ticktext=[names[i] for i in shown], autorange="reversed", showgrid=False)
+    figure.update_xaxes(**charts.batch_axis(int(ids[0]), int(ids[-1])), title_text=x_title(per_column), showgrid=False)
+    if chosen is not None and ids[0] <= chosen <= ids[-1]:
+        figure.add_vline(x=chosen, line={"color": charts.GOOD, "width": 2, "dash": "dot"})
+    return charts.layout(figure, min(620, 130 + 22 * len(names)), legend=False)
+
+
+def x_title(per_column: int) -> str:
+    """What one column of the progress picture stands for."""
+    return "batch id" if per_column == 1 else f"batch id (each column adds up {per_column} batches)"
+
+
+def added_up(batch_ids: NDArray[Any], advance: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """The batches in columns that keep the picture below ``MOST_CELLS`` cells: first id and sum of each (-1 where nothing is known)."""
+    per_column = max(1, -(-advance.size // MOST_CELLS))
+    if per_column == 1:
+        return batch_ids, advance, 1
+    starts = np.arange(0, len(batch_ids), per_column)
+    sums = np.add.reduceat(np.where(advance >= 0, advance, 0), starts, axis=0)
+    known = np.add.reduceat((advance >= 0).astype(np.int64), starts, axis=0)
+    return batch_ids[starts], np.where(known > 0, sums, -1), per_column
+
+
+def _bars(batch_ids: NDArray[Any], advance: NDArray[Any], unit: str, chosen: int | None) -> go.Figure:
+    known = advance >= 0
+    figure = go.Figure(
+        go.Bar(
+            x=charts.ints(batch_ids[known]),
+            y=charts.ints(advance[known]),
+            marker={"color": charts.COMMITTED, "line": {"width": 0}},
+            unselected={"marker": {"opacity": 1}},
+            hovertemplate="batch %{x:d}: %{y:,} " + words.for_chart(unit) + "<extra></extra>",
+            showlegend=False,
+        )
+    )
+    figure.update_xaxes(**charts.batch_axis(int(batch_ids[0]), int(batch_ids[-1])), title_text="batch id")
+    top = int(advance[known].max()) if known.any() else 1
+    figure.update_yaxes(title_text=words.for_chart(unit), rangemode="tozero", tickformat=",d", dtick=1 if top <= 4 else None)
+    if chosen is not None and batch_ids[0] <= chosen <= batch_ids[-1]:
+        figure.add_vline(x=chosen, line={"color": charts.GOOD, "width": 2, "dash": "dot"})
+    return charts.layout(figure, 210, legend=False)
+
+
+def _known(value: float) -> float | None:
+    return None if not np.isfinite(value) else float(value)
