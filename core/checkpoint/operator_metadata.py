@@ -1,4 +1,4 @@
-"""What Spark noted about a stateful operator: its name, its stores, and the schemas of its keys and values. Bytes in, facts or a Problem out.
+"""What Spark noted about a stateful operator: its name, its stores, and the schemas of its keys and values. Bytes in, facts out.
 
 Operator metadata: ``_metadata/metadata`` (version 1) and ``_metadata/v2/<batch>`` (version 2: transformWithState, joins with column
 families), Spark 4.0+. Schemas: ``<partition 0>/[<store>/]_metadata/schema`` (versions 1 and 2, Spark 3.1+) and
@@ -24,9 +24,9 @@ _Json = Mapping[str, object]
 class StoreMetadata:
     """One store as the operator metadata names it.
 
-    ``prefix_columns``: how many key columns form the prefix, -1 where the metadata does not say. ``partitions`` is never updated in version 1:
-    after a repartition it is stale, and for a global limit it is the query's number although only partition 0 is used.
-    ``schema_files`` are file names below ``_stateSchema/<store>/``, oldest first; Spark writes them with the absolute path of the checkpoint.
+    ``prefix_columns``: how many key columns form the prefix, -1 where the metadata does not say. ``partitions`` is never updated in
+    version 1: after a repartition it is stale, and for a global limit it is the query's number although only partition 0 is used.
+    ``schema_files`` are file names below ``_stateSchema/<store>/``, oldest first; Spark writes them with the checkpoint's absolute path.
     """
 
     name: str

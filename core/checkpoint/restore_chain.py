@@ -104,8 +104,8 @@ class _Versions:
 def rebuildable(partition: PartitionState, ids: Ids | None = None) -> tuple[int, ...]:
     """The versions of one store of one partition that its files can rebuild, ascending (never 0, which needs no file).
 
-    ``ids`` is for state checkpoint format 2: the committed id of each version (:meth:`CommittedIds.of`). A version that is not in it, because
-    its commit is purged or was not read, is taken to be there under any id.
+    ``ids`` is for state checkpoint format 2: the committed id of each version (:meth:`CommittedIds.of`). A version that is not in it,
+    because its commit is purged or was not read, is taken to be there under any id.
     """
     return tuple(_Versions(partition.files, ids).rebuildable())
 

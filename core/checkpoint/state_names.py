@@ -1,6 +1,6 @@
 """What the file names below ``state/`` mean. Nothing is read here; 440,000 names take about a second.
 
-Layout (Spark 2.1 to 4.3, observed): ``state/<operator>/<partition>/`` holds the store ``default``, ``state/<operator>/<partition>/<store>/``
+Layout (Spark 2.1 to 4.3, observed): ``state/<operator>/<partition>/`` holds the store ``default``, and a directory ``<store>/`` below it
 any other; operator metadata and schemas lie beside the partitions (4.0+) or below partition 0 (3.1+).
 """
 

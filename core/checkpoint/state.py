@@ -1,0 +1,417 @@
+"""What lies below ``state/``: operators, partitions, stores, versions, bytes. One listing, plus the small metadata and schema files.
+
+State version N + 1 is what batch N produced. Hadoop's ``.x.crc`` side files and unfinished writes are no part of the inventory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from core.checkpoint.logs import problem
+from core.checkpoint.model import (
+    Certainty,
+    CommitEntry,
+    Leftover,
+    OperatorState,
+    PartitionState,
+    Problem,
+    Provider,
+    Restorable,
+    StateFile,
+    StateInventory,
+)
+from core.checkpoint.operator_metadata import (
+    OperatorMetadata,
+    StateSchema,
+    infer_name,
+    parse_operator_metadata,
+    parse_schemas,
+    uses_one_partition,
+)
+from core.checkpoint.restore_chain import CommittedIds, restorable
+from core.checkpoint.state_names import OPERATOR_LEVEL, Directory, Name, directory_of, name_of, plain_number
+from core.storage import FileInfo, Gone, ReadFailure
+
+if TYPE_CHECKING:
+    from core.checkpoint.checkpoint import Checkpoint
+
+PARTITIONS_KEY = "spark.sql.shuffle.partitions"
+PROVIDER_KEY = "spark.sql.streaming.stateStore.providerClass"
+CODEC_KEY = "spark.sql.streaming.stateStore.compression.codec"
+
+# So many of the newest commits tell the ids of state checkpoint format 2; the opening of a checkpoint has read them.
+COMMITS_FOR_IDS = 100
+
+_HDFS_KINDS = {"delta", "snapshot"}
+_ROCKSDB_KINDS = {"zip", "changelog", "sst"}
+_NOT_DATA = {"checksum", "schema", "metadata"}
+
+
+@dataclass(frozen=True, slots=True)
+class StateContext:
+    """What the rest of the checkpoint says and the listing of ``state/`` cannot.
+
+    ``newest_planned_batch``: the newest id of the offset log. ``logs_read_at_ms``: when the logs were listed; state written later belongs
+    to batches that this view does not know. ``metadata`` and ``schemas`` by operator id, as far as they were read.
+    """
+
+    provider_class: str | None = None
+    codec: str | None = None
+    shuffle_partitions: int | None = None
+    last_committed_batch: int | None = None
+    newest_planned_batch: int | None = None
+    logs_read_at_ms: int | None = None
+    committed: CommittedIds = field(default_factory=CommittedIds)
+    metadata: Mapping[int, OperatorMetadata | Problem] = field(default_factory=dict)
+    schemas: Mapping[int, tuple[StateSchema | Problem, ...]] = field(default_factory=dict)
+
+    @property
+    def needed_version(self) -> int | None:
+        """The state version that the next batch loads: last committed batch + 1."""
+        return None if self.last_committed_batch is None else self.last_committed_batch + 1
+
+    @property
+    def newest_planned_version(self) -> int:
+        """The version of the newest batch that is in a log; 0 when there is none."""
+        return max((b for b in (self.last_committed_batch, self.newest_planned_batch) if b is not None), default=-1) + 1
+
+
+@dataclass(slots=True)
+class _Operator:
+    """The files of one operator while they are sorted."""
+
+    own: list[StateFile] = field(default_factory=list)
+    stores: dict[tuple[int, str], list[StateFile]] = field(default_factory=dict)
+
+    @property
+    def partition_ids(self) -> set[int]:
+        return {partition_id for partition_id, _ in self.stores}
+
+
+@dataclass(slots=True)
+class SortedState:
+    """The listing of ``state/``, sorted by operator, partition and store; what belongs to none of them is a leftover."""
+
+    operators: dict[int, _Operator] = field(default_factory=dict)
+    leftovers: list[Leftover] = field(default_factory=list)
+
+
+def sort_files(files: Iterable[FileInfo]) -> SortedState:
+    """Sorts the files below ``state/`` by what their names say."""
+    found = SortedState()
+    places: dict[str, tuple[Directory | None, list[StateFile]]] = {}
+    present: set[str] = set()
+    side_files: list[FileInfo] = []
+    for info in files:
+        directory, _, name = info.path.rpartition("/")
+        if name.endswith("_$folder$"):  # the directory marker of older S3 connectors
+            continue
+        known = places.get(directory)
+        if known is None:
+            known = places[directory] = _place(found, directory)
+        place, bucket = known
+        if name[:1] == "." and name.endswith(".crc") and not name.endswith(".tmp.crc"):
+            side_files.append(info)
+            continue
+        present.add(info.path)
+        kind = name_of(place.section, name) if place is not None else name_of("versions", name) if name[:1] == "." else Name("foreign")
+        if place is None or kind.kind in ("foreign", "temporary"):
+            found.leftovers.append(_leftover(info, "temporary" if kind.kind == "temporary" else "foreign"))
+            continue
+        bucket.append(
+            StateFile(
+                info.path,
+                place.operator_id,
+                place.partition_id,
+                place.store,
+                kind.kind,
+                kind.version,
+                kind.unique_id,
+                info.size_bytes,
+                info.modified_ms,
+            )
+        )
+    for info in side_files:
+        directory, _, name = info.path.rpartition("/")
+        if f"{directory}/{name[1:-4]}" not in present:
+            found.leftovers.append(_leftover(info, "temporary"))
+    for operator in found.operators.values():
+        operator.stores = {key: files for key, files in operator.stores.items() if files}
+    return found
+
+
+def _place(found: SortedState, directory: str) -> tuple[Directory | None, list[StateFile]]:
+    place = directory_of(directory)
+    if place is None:
+        return None, []
+    operator = found.operators.setdefault(place.operator_id, _Operator())
+    if place.partition_id == OPERATOR_LEVEL:
+        return place, operator.own
+    return place, operator.stores.setdefault((place.partition_id, place.store), [])
+
+
+def inventory(files: Iterable[FileInfo] | SortedState, context: StateContext, read_at_ms: int) -> StateInventory:
+    """The inventory from a listing of ``state/`` (or one that is sorted already) and what the rest of the checkpoint says."""
+    found = files if isinstance(files, SortedState) else sort_files(files)
+    operators = [_operator(operator_id, found.operators[operator_id], context) for operator_id in sorted(found.operators)]
+    operators = [operator for operator in operators if operator.file_count]
+    leftovers = [*found.leftovers, *(item for operator in operators for item in _orphans(operator, context))]
+    return StateInventory(
+        operators=tuple(operators),
+        leftovers=tuple(sorted(leftovers, key=lambda item: item.path)),
+        size_bytes=sum(operator.size_bytes for operator in operators),
+        file_count=sum(operator.file_count for operator in operators),
+        read_at_ms=read_at_ms,
+    )
+
+
+def _operator(operator_id: int, files: _Operator, context: StateContext) -> OperatorState:
+    metadata = context.metadata.get(operator_id)
+    schemas = context.schemas.get(operator_id, ())
+    known_schemas = [schema for schema in schemas if isinstance(schema, StateSchema)]
+    problems = [item for item in (metadata, *schemas) if isinstance(item, Problem)]
+    partitions = tuple(_partition(key, files.stores[key]) for key in sorted(files.stores))
+    stores = {store for _, store in files.stores}
+    if isinstance(metadata, OperatorMetadata):
+        stores |= {store.name for store in metadata.stores}
+        if metadata.operator_id != operator_id:
+            reason = f"describes operator {metadata.operator_id}, but lies in the directory of operator {operator_id}"
+            problems.append(problem(metadata.evidence.path, "mismatch", reason, metadata.raw.encode(), line=2))
+    name, name_certainty = _name(metadata, stores, known_schemas)
+    kinds = {file.kind for partition in partitions for file in partition.files}
+    provider, provider_certainty = _provider(context.provider_class, kinds)
+    if provider_certainty == "inferred" and provider != "unknown" and _provider_of_class(context.provider_class) not in (None, provider):
+        wrong = _HDFS_KINDS if provider == "hdfs" else _ROCKSDB_KINDS
+        first = next(file for partition in partitions for file in partition.files if file.kind in wrong)
+        reason = f"is no file of the store that the offset log names ({context.provider_class})"
+        problems.append(problem(first.path, "mismatch", reason))
+    empty = (file for partition in partitions for file in partition.files if file.size_bytes == 0)
+    problems.extend(problem(file.path, "empty", "is empty (0 bytes); Spark fails when it needs this file") for file in empty)
+    everything = [*files.own, *(file for partition in partitions for file in partition.files)]
+    operator = OperatorState(
+        operator_id=operator_id,
+        name=name,
+        name_certainty=name_certainty,
+        provider=provider,
+        provider_certainty=provider_certainty,
+        format_version=2 if _has_ids(operator_id, partitions, context) else 1,
+        stores=tuple(sorted(stores)),
+        column_families=tuple(sorted({schema.column_family for schema in known_schemas if schema.format_version == 3})),
+        expected_partitions=_expected_partitions(files.partition_ids, name, known_schemas, context.shuffle_partitions),
+        partitions=partitions,
+        restorable=Restorable(None, None, ()),
+        size_bytes=sum(file.size_bytes for file in everything),
+        file_count=len(everything),
+        problems=tuple(problems),
+        metadata_raw=metadata.raw if isinstance(metadata, OperatorMetadata) else None,
+        own_files=tuple(files.own),
+        codec=context.codec,
+    )
+    return replace(operator, restorable=restorable(operator, context.needed_version, context.newest_planned_version, context.committed))
+
+
+def _partition(key: tuple[int, str], files: list[StateFile]) -> PartitionState:
+    bytes_by_version: dict[int, int] = {}
+    size_bytes = 0
+    for file in files:
+        if file.kind in _NOT_DATA:
+            continue
+        size_bytes += file.size_bytes
+        if file.version is not None:
+            bytes_by_version[file.version] = bytes_by_version.get(file.version, 0) + file.size_bytes
+    return PartitionState(
+        partition_id=key[0],
+        store=key[1],
+        files=tuple(files),
+        size_bytes=size_bytes,
+        newest_version=max(bytes_by_version, default=None),
+        bytes_by_version=bytes_by_version,
+    )
+
+
+def _name(metadata: OperatorMetadata | Problem | None, stores: Iterable[str], schemas: list[StateSchema]) -> tuple[str | None, Certainty]:
+    if isinstance(metadata, OperatorMetadata):
+        return metadata.name, "certain"
+    if any(store.startswith(("left-", "right-")) for store in stores):
+        return "symmetricHashJoin", "inferred"
+    name = infer_name(schemas)
+    return (name, "inferred") if name is not None else (None, "needs_input")
+
+
+def _provider(provider_class: str | None, kinds: Iterable[str]) -> tuple[Provider, Certainty]:
+    """The store, by the pinned conf and the kinds of files; where the two differ the files are right, and it is said to be inferred."""
+    named = _provider_of_class(provider_class)
+    present = set(kinds)
+    hdfs, rocksdb = bool(present & _HDFS_KINDS), bool(present & _ROCKSDB_KINDS)
+    if named is not None and not (rocksdb if named == "hdfs" else hdfs):
+        return named, "certain"
+    if hdfs != rocksdb:
+        return ("hdfs" if hdfs else "rocksdb"), "inferred"
+    return (named or "unknown"), "inferred"
+
+
+def _provider_of_class(provider_class: str | None) -> Provider | None:
+    last = (provider_class or "").rpartition(".")[-1]
+    if last == "HDFSBackedStateStoreProvider":
+        return "hdfs"
+    return "rocksdb" if last.startswith("RocksDB") else None  # also Databricks' own
+
+
+def _has_ids(operator_id: int, partitions: tuple[PartitionState, ...], context: StateContext) -> bool:
+    if any(str(operator_id) in operators for operators in context.committed.by_batch.values()):
+        return True
+    return any(file.unique_id is not None for partition in partitions for file in partition.files)
+
+
+def _expected_partitions(found: set[int], name: str | None, schemas: list[StateSchema], shuffle_partitions: int | None) -> int | None:
+    """How many partitions there should be.
+
+    A global limit and an aggregation without keys use partition 0 only, whatever the conf says. Where nothing but partition 0 is there and
+    neither name nor schema tells, the number is not known: two hundred lost partitions and a global limit look the same.
+    """
+    if shuffle_partitions is None or shuffle_partitions <= 1 or not found or found - {0}:
+        return shuffle_partitions
+    if name == "globalLimit":
+        return 1
+    if not schemas:
+        return None
+    return 1 if uses_one_partition(name, schemas[0]) else shuffle_partitions
+
+
+def _orphans(operator: OperatorState, context: StateContext) -> Iterable[Leftover]:
+    """State that no batch in the logs leads to: later versions, files of attempts that were not committed, partitions beyond the number."""
+    newest, read_at_ms = context.newest_planned_version, context.logs_read_at_ms
+    expected = operator.expected_partitions
+    beyond: dict[int, list[StateFile]] = {}
+    for partition in operator.partitions:
+        if expected is not None and partition.partition_id >= expected:
+            beyond.setdefault(partition.partition_id, []).extend(partition.files)
+            continue
+        ids: Mapping[int, str | None] = {}
+        if operator.format_version == 2:
+            ids = context.committed.of(operator.operator_id, partition.partition_id, operator.stores.index(partition.store))
+        for file in partition.files:
+            if file.version is None:
+                continue
+            if file.version > newest:
+                is_later = read_at_ms is not None and file.modified_ms is not None and file.modified_ms > read_at_ms
+                if not is_later:  # written after the logs were listed: a running query, not a leftover
+                    yield _leftover(file, "orphan_state")
+            elif ids.get(file.version) not in (None, file.unique_id):
+                yield _leftover(file, "orphan_state")
+    for partition_id, files in beyond.items():
+        yield Leftover(
+            path=f"state/{operator.operator_id}/{partition_id}",
+            kind="orphan_state",
+            size_bytes=sum(file.size_bytes for file in files),
+            modified_ms=max((file.modified_ms for file in files if file.modified_ms is not None), default=None),
+        )
+
+
+def _leftover(file: FileInfo | StateFile, kind: Literal["temporary", "orphan_state", "foreign"]) -> Leftover:
+    return Leftover(file.path, kind, file.size_bytes, file.modified_ms)
+
+
+def read_state(ck: Checkpoint) -> StateInventory:
+    """Lists ``state/`` of a checkpoint and reads at most one metadata file per operator and one schema file per store.
+
+    Raises :class:`StorageError` when ``state/`` cannot be listed. A checkpoint without state gives an inventory without operators.
+    """
+    listing = ck.door.list(["state"], recursive=True)["state"]
+    found = sort_files(listing.files.values())
+    metadata, schemas = _read_metadata(ck, found)
+    partitions = plain_number(ck.conf.get(PARTITIONS_KEY, ""))
+    context = StateContext(
+        provider_class=ck.conf.get(PROVIDER_KEY),
+        codec=ck.conf.get(CODEC_KEY),
+        shuffle_partitions=partitions,
+        last_committed_batch=ck.last_committed_batch,
+        newest_planned_batch=ck.offset_ids[-1] if ck.offset_ids else None,
+        logs_read_at_ms=ck.read_at_ms,
+        committed=committed_ids(ck),
+        metadata=metadata,
+        schemas=schemas,
+    )
+    return inventory(found, context, listing.read_at_ms)
+
+
+def committed_ids(ck: Checkpoint) -> CommittedIds:
+    """The state file ids in the newest commits that were read, for :func:`restorable_versions`; none for a checkpoint of format 1."""
+    loaded = set(ck.loaded_ids)
+    batch_ids = [batch_id for batch_id in ck.commit_ids[-COMMITS_FOR_IDS:] if batch_id in loaded or batch_id == ck.last_committed_batch]
+    entries = ((batch_id, ck.commit(batch_id)) for batch_id in batch_ids)
+    found = {batch_id: entry.state_unique_ids for batch_id, entry in entries if isinstance(entry, CommitEntry)}
+    return CommittedIds(found if any(found.values()) else {})
+
+
+def read_schemas(ck: Checkpoint, operator_id: int) -> tuple[StateSchema | Problem, ...]:
+    """The schemas of an operator's keys and values: one per store, or one per column family. Damaged files give a Problem in their place.
+
+    Of several generations the newest is read. Nothing for an operator that is not there or has no schema files (before Spark 3.1).
+    """
+    operator = next((o for o in ck.state().operators if o.operator_id == operator_id), None)
+    if operator is None:
+        return ()
+    files = [f for partition in operator.partitions for f in partition.files if f.kind == "schema"]
+    return _read_schema_files(ck, _newest_schemas(operator.own_files) or files)
+
+
+def _read_metadata(
+    ck: Checkpoint, found: SortedState
+) -> tuple[dict[int, OperatorMetadata | Problem], dict[int, tuple[StateSchema | Problem, ...]]]:
+    files = {operator_id: _newest_metadata(operator.own) for operator_id, operator in found.operators.items()}
+    contents = ck.door.read([_info(file) for file in files.values() if file is not None])
+    metadata: dict[int, OperatorMetadata | Problem] = {}
+    for operator_id, file in files.items():
+        content = contents[file.path] if file is not None else Gone()
+        if file is not None and isinstance(content, bytes):
+            metadata[operator_id] = parse_operator_metadata(content, file.path)
+        elif file is not None and isinstance(content, ReadFailure):
+            metadata[operator_id] = problem(file.path, "unreadable", f"cannot be read: {content.reason}")
+    wanted: dict[int, list[StateFile]] = {}
+    for operator_id, operator in found.operators.items():
+        generations = _newest_schemas(operator.own)
+        if generations:
+            wanted[operator_id] = generations
+        elif not isinstance(metadata.get(operator_id), OperatorMetadata) or not operator.partition_ids - {0}:
+            wanted[operator_id] = [f for key in sorted(operator.stores) for f in operator.stores[key] if f.kind == "schema"][:1]
+    read = {operator_id: _read_schema_files(ck, schema_files) for operator_id, schema_files in wanted.items() if schema_files}
+    return metadata, read
+
+
+def _newest_metadata(own: Iterable[StateFile]) -> StateFile | None:
+    """Version 2 before version 1, and of version 2 the file of the newest batch."""
+    files = [file for file in own if file.kind == "metadata"]
+    return max(files, key=lambda file: _leading_number(file) if "/v2/" in file.path else -1, default=None)
+
+
+def _newest_schemas(own: Iterable[StateFile]) -> list[StateFile]:
+    newest: dict[str, StateFile] = {}
+    for file in sorted((f for f in own if f.kind == "schema"), key=lambda f: (_leading_number(f), f.path)):
+        newest[file.store] = file
+    return [newest[store] for store in sorted(newest)]
+
+
+def _leading_number(file: StateFile) -> int:
+    number = plain_number(file.path.rpartition("/")[-1].partition("_")[0])
+    return -1 if number is None else number
+
+
+def _read_schema_files(ck: Checkpoint, files: Iterable[StateFile]) -> tuple[StateSchema | Problem, ...]:
+    wanted = list(files)
+    contents = ck.door.read([_info(file) for file in wanted])
+    found: list[StateSchema | Problem] = []
+    for file in wanted:
+        content = contents[file.path]
+        if isinstance(content, bytes):
+            parsed = parse_schemas(content, file.path, file.store)
+            found.extend([parsed] if isinstance(parsed, Problem) else parsed)
+        elif isinstance(content, ReadFailure):
+            found.append(problem(file.path, "unreadable", f"cannot be read: {content.reason}"))
+    return tuple(found)
+
+
+def _info(file: StateFile) -> FileInfo:
+    return FileInfo(file.path, file.size_bytes, file.modified_ms)
