@@ -41,11 +41,14 @@ def _topics(stage: Stage, names: str, offsets_per_batch: int) -> DataFrame:
     )
 
 
-def _produce(broker: Broker, topic: str, partitions: int, rows: list[dict[str, Any]]) -> None:
-    """Spread the rows over the partitions by their number."""
-    for partition in range(partitions):
-        values = [json.dumps(row) for row in rows if row["order_id"] % partitions == partition]
-        broker.produce(topic, values, partition)
+def _produce(stage: Stage, broker: Broker, topic: str, partitions: int, rows: list[dict[str, Any]]) -> None:
+    """Spread the rows over the partitions, not quite evenly, as keys do."""
+    values: list[list[str]] = [[] for _ in range(partitions)]
+    for row in rows:
+        [chosen] = stage.random.choices(range(partitions), weights=range(partitions + 2, 2, -1))
+        values[chosen].append(json.dumps(row))
+    for partition, batch in enumerate(values):
+        broker.produce(topic, batch, partition)
 
 
 def _pipeline(stage: Stage) -> None:
@@ -75,8 +78,8 @@ def kafka_pipeline_died_mid_batch(stage: Stage) -> str:
         for topic in ("orders", "refunds"):
             broker.create_topic(topic, partitions=3)
         for _ in range(6):
-            _produce(broker, "orders", 3, stage.orders(130, minutes_ago=5))
-            _produce(broker, "refunds", 3, stage.orders(40, minutes_ago=5))
+            _produce(stage, broker, "orders", 3, stage.orders(130, minutes_ago=5))
+            _produce(stage, broker, "refunds", 3, stage.orders(40, minutes_ago=5))
         stage.die_in(_pipeline)
     return f"""
 # A Kafka pipeline that died in the middle of a batch
@@ -87,9 +90,9 @@ batch, then the refunds. At night the driver was killed by the out-of-memory kil
 What the engineer knows: the orders of batch {stage.last_offset} are in the directory already, its refunds are not. The topics keep their
 records for seven days. The function appends; it does not look at the batch id.
 
-What a good tool says: the last committed batch is {stage.last_commit}; batch {stage.last_offset} is planned, with these offsets per partition of both
-topics, and will be run again with exactly this range. For an appending sink the orders of that batch repeat unless they are removed
-first. A new checkpoint must start at the end of batch {stage.last_commit}, not at the end of batch {stage.last_offset}: otherwise the
+What a good tool says: the last committed batch is {stage.last_commit}; batch {stage.last_offset} is planned, with its offsets per
+partition of both topics, and will be run again with exactly this range. For an appending sink the orders of that batch repeat unless
+they are removed first. A new checkpoint must start at the end of batch {stage.last_commit}, not at the end of batch {stage.last_offset}: otherwise the
 refunds of that batch are lost.
 """
 
@@ -111,7 +114,6 @@ def kafka_topic_gained_partitions(stage: Stage) -> str:
             counts.writeStream.format("noop")
             .outputMode("append")
             .option("checkpointLocation", str(stage.checkpoint))
-            # Kafka's metadata is kept for some seconds: new partitions are seen when the consumer asks again.
             .trigger(processingTime="500 milliseconds")
             .start()
         )
@@ -119,11 +121,9 @@ def kafka_topic_gained_partitions(stage: Stage) -> str:
             partitions = 2 if number < 5 else 4
             if number == 5:
                 broker.add_partitions("orders", 4)
-            _produce(broker, "orders", partitions, stage.orders(40, minutes_ago=3 * (9 - number)))
+            _produce(stage, broker, "orders", partitions, stage.orders(40, minutes_ago=3 * (9 - number)))
             query.processAllAvailable()
             stage.pause()
-        # What the producers still had in hand when the topic grew.
-        query.processAllAvailable()
         query.stop()
     return f"""
 # A Kafka query whose topic got new partitions
