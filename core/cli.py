@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _json(answer: Answer) -> str:
-    return json.dumps(answer.document, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(answer.document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _write(text: str) -> None:

@@ -13,7 +13,7 @@ from core.checkpoint.conf import NOTHING, ConfPool, conf_changes
 from core.checkpoint.logs import parse_commit, parse_metadata, parse_offset, problem
 from core.checkpoint.model import CommitEntry, ConfChange, Leftover, LogFile, OffsetEntry, Problem, StateInventory, WrittenBy
 from core.checkpoint.opening import Layout, read_layout
-from core.checkpoint.progress import SourceProgress, build_progress
+from core.checkpoint.progress import SourceProgress, build_progress, parsed
 from core.checkpoint.source import Source, directories_of, read_context
 from core.checkpoint.sources.base import Advance, SourceContext, SourceKind
 from core.checkpoint.sources.forms import OnePosition, compact, parse
@@ -80,15 +80,14 @@ class Checkpoint:
         """The checkpoint as it is now. Files whose size and time did not change are not read again."""
         fresh = Checkpoint(self.door, read_layout(self.door, before=self._layout), self._pool)
         fresh._newest = self._newest
-        with self._lock:
-            for batch_id, file in fresh.offset_files.items():
-                if self.offset_files.get(batch_id) == file and self._offsets.get(batch_id) is not None:
-                    fresh._offsets[batch_id] = self._offsets[batch_id]
-                    if batch_id in self._line_problems:
-                        fresh._line_problems[batch_id] = self._line_problems[batch_id]
-            for batch_id, file in fresh.commit_files.items():
-                if self.commit_files.get(batch_id) == file and self._commits.get(batch_id) is not None:
-                    fresh._commits[batch_id] = self._commits[batch_id]
+        for batch_id, offset in self._offsets.copy().items():
+            if offset is not None and _unchanged(self.offset_files[batch_id], fresh.offset_files.get(batch_id)):
+                if batch_id in self._line_problems:
+                    fresh._line_problems[batch_id] = self._line_problems[batch_id]
+                fresh._offsets[batch_id] = offset
+        for batch_id, commit in self._commits.copy().items():
+            if commit is not None and _unchanged(self.commit_files[batch_id], fresh.commit_files.get(batch_id)):
+                fresh._commits[batch_id] = commit
         fresh._read_first(before=self)
         return fresh
 
@@ -166,8 +165,7 @@ class Checkpoint:
     @property
     def loaded_ids(self) -> tuple[int, ...]:
         """The batch ids whose offset file has been read, ascending."""
-        with self._lock:
-            return tuple(sorted(i for i, entry in self._offsets.items() if entry is not None))
+        return tuple(sorted(i for i, entry in self._offsets.copy().items() if entry is not None))
 
     def loaded_offsets(self) -> list[OffsetEntry]:
         """The offset log entries that have been read and could be understood, ascending."""
@@ -210,13 +208,12 @@ class Checkpoint:
     @property
     def tracking(self) -> Tracking:
         """Ordinary or asynchronous progress tracking, with the reason, and which ids are missing."""
-        with self._lock:
-            if self._tracking is None:
-                writer = self.written_by
-                too_old = writer.at_most is not None and version_key(writer.at_most) < (3, 4)
-                traces = self._layout.offsets.checksums_of | self._layout.commits.checksums_of
-                self._tracking = track(self.offset_ids, self.commit_ids, traces=traces, has_state=self.has_state, too_old=too_old)
-            return self._tracking
+        if self._tracking is None:
+            writer = self.written_by
+            too_old = writer.at_most is not None and version_key(writer.at_most) < (3, 4)
+            traces = self._layout.offsets.checksums_of | self._layout.commits.checksums_of
+            self._tracking = track(self.offset_ids, self.commit_ids, traces=traces, has_state=self.has_state, too_old=too_old)
+        return self._tracking
 
     @property
     def is_async(self) -> bool:
@@ -266,20 +263,18 @@ class Checkpoint:
     @property
     def written_by(self) -> WrittenBy:
         """Which Spark wrote the newest files, as far as they tell."""
-        with self._lock:
-            commits = [entry for _, entry in sorted(self._commits.items()) if isinstance(entry, CommitEntry)]
+        commits = [entry for _, entry in sorted(self._commits.copy().items()) if isinstance(entry, CommitEntry)]
         return written_by(self.loaded_offsets(), commits)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What could not be understood in the files that were read so far."""
-        with self._lock:
-            found = [self.metadata_problem] if self.metadata_problem is not None else []
-            for i, offset in sorted(self._offsets.items()):
-                found += [offset] if isinstance(offset, Problem) else self._line_problems.get(i, ())
-            found += [commit for _, commit in sorted(self._commits.items()) if isinstance(commit, Problem)]
-            for _, problems in self._contexts.values():
-                found += problems
+        found = [self.metadata_problem] if self.metadata_problem is not None else []
+        for i, offset in sorted(self._offsets.copy().items()):
+            found += [offset] if isinstance(offset, Problem) else self._line_problems.get(i, ())
+        found += [commit for _, commit in sorted(self._commits.copy().items()) if isinstance(commit, Problem)]
+        for _, problems in self._contexts.copy().values():
+            found += problems
         return tuple(found)
 
     # Sources
@@ -287,10 +282,11 @@ class Checkpoint:
     @property
     def sources(self) -> tuple[Source, ...]:
         """The sources of the newest offset log entry that names any. Their own files are read only on use."""
-        with self._lock:
-            if self._sources is None:
-                self._sources = self._find_sources()
-            return self._sources
+        if self._sources is None:
+            with self._lock:
+                if self._sources is None:
+                    self._sources = self._find_sources()
+        return self._sources
 
     def _find_sources(self) -> tuple[Source, ...]:
         entries = [entry for entry in self.loaded_offsets() if entry.sources]
@@ -319,6 +315,8 @@ class Checkpoint:
         return self._read_context(key, source.directory, source.kind)
 
     def _read_context(self, key: str, directory: str, kind: SourceKind) -> SourceContext:
+        if key in self._contexts:
+            return self._contexts[key][0]
         with self._lock:
             if key not in self._contexts:
                 file = self._layout.source_files.get(directory.removeprefix("sources/"))
@@ -331,9 +329,12 @@ class Checkpoint:
         The start is the previous PRESENT entry; when that has ``-`` for the source, the one before it (Spark's rule at a restart). Batch 0
         starts at the source's own first offset, where it keeps one or its kind always begins at the same place.
         """
+        return self._start_text(batch_id, key), self._end_text(batch_id, key)
+
+    def _end_text(self, batch_id: int, key: str) -> str | None:
         entry = self.offset(batch_id)
         line = entry.source(key) if isinstance(entry, OffsetEntry) else None
-        return self._start_text(batch_id, key), None if line is None else line.raw
+        return None if line is None else line.raw
 
     def _start_text(self, batch_id: int, key: str, look_back: int = 2) -> str | None:
         previous = self.previous_offset_id(batch_id)
@@ -362,7 +363,7 @@ class Checkpoint:
     def advance(self, batch_id: int, key: str) -> Advance | None:
         """How far the source moved in this batch; None when the batch has no offset for it."""
         start, end = self.source_texts(batch_id, key)
-        return None if end is None else self._advance(key, None if start is None else parse(start), parse(end))
+        return None if end is None else self._advance(key, None if start is None else parsed(start), parsed(end))
 
     def _advance(self, key: str, start: object | None, end: object) -> Advance | None:
         source = self.source(key)
@@ -374,8 +375,9 @@ class Checkpoint:
     def progress(self, key: str, batch_ids: Iterable[int] | None = None) -> SourceProgress:
         """The positions of a source as matrices, for these batches (default: those that were read).
 
-        Without ``batch_ids`` nothing of the logs is read, and what the first batch started from counts as not known unless it was read
-        already; with them, everything that is needed is read in one wave. The log of a file source is read in both cases.
+        With ``batch_ids`` everything that is needed is read, the logs in one wave. Without them no log file is read, and the offset that the
+        oldest batch began with counts as not known, unless it was read already or the log is so short that it fits into the first view's
+        requests. The log of a file source is read in both cases.
         """
         source = self.source(key)
         ids = sorted(set(self.loaded_ids if batch_ids is None else batch_ids) & set(self.offset_files))
@@ -384,17 +386,15 @@ class Checkpoint:
             self._read([*ids, *(i for i in before if i is not None)], [])
         ids = [i for i in ids if isinstance(self._offsets.get(i), OffsetEntry)]
         kind: SourceKind = source.kind if source is not None else kind_of([])
-        texts = [self._known_texts(i, key, batch_ids is not None) for i in ids]
+        may_read = batch_ids is not None or len(self.offset_ids) < self._newest
+        texts = [self._known_texts(i, key, may_read) for i in ids]
         return build_progress(key, kind, ids, texts, lambda _, start, end: self._advance(key, start, end))
 
     def _known_texts(self, batch_id: int, key: str, may_read: bool) -> tuple[str | None, str | None]:
-        if not may_read:
-            previous = self.previous_offset_id(batch_id)
-            if (previous is None and key not in self._contexts) or (previous is not None and previous not in self._offsets):
-                entry = self._offsets[batch_id]
-                line = entry.source(key) if isinstance(entry, OffsetEntry) else None
-                return None, None if line is None else line.raw
-        return self.source_texts(batch_id, key)
+        end = self._end_text(batch_id, key)
+        previous = self.previous_offset_id(batch_id)
+        is_known = key in self._contexts if previous is None else previous in self._offsets
+        return (self._start_text(batch_id, key) if end is not None and (may_read or is_known) else None), end
 
     # State and the whole
 
@@ -412,6 +412,11 @@ class Checkpoint:
         from core.checkpoint.inspect import inspect
 
         return inspect(self, all_batches=all_batches)
+
+
+def _unchanged(before: LogFile, now: LogFile | None) -> bool:
+    # Without a time nothing shows that a file was replaced by one of the same length.
+    return before == now and before.modified_ms is not None
 
 
 def _info(file: LogFile) -> FileInfo:
@@ -447,4 +452,4 @@ def _partition_count(kind: SourceKind, text: str | None) -> int | None:
 def _same_offset(one: str | None, other: str | None) -> bool:
     if one == other:
         return True
-    return one is not None and other is not None and parse(one) == parse(other)
+    return one is not None and other is not None and parsed(one) == parsed(other)

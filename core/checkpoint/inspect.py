@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from core.checkpoint.model import CommitEntry, Leftover, OffsetEntry, OperatorState, Problem, StateInventory
-from core.checkpoint.sources.forms import parse
+from core.checkpoint.model import CommitEntry, Evidence, Leftover, OffsetEntry, OperatorState, Problem, StateInventory
+from core.checkpoint.progress import NOT_KNOWN, parsed
+from core.storage import StorageError
 
 if TYPE_CHECKING:
     from core.checkpoint.checkpoint import Checkpoint
@@ -20,8 +22,10 @@ def inspect(ck: Checkpoint, all_batches: bool = False) -> dict[str, object]:
     shown = ids if all_batches else ids[-SHOWN_BATCHES:]
     before = [previous for i in shown[:1] if (previous := ck.previous_offset_id(i)) is not None]
     ck.load([*before, *shown])
-    batches = [_batch(ck, i) for i in shown]
-    state = ck.state() if ck.has_state else None
+    progress = {source.key: ck.progress(source.key, shown) for source in ck.sources}
+    amounts = {key: dict(zip(found.batch_ids.tolist(), found.total.tolist(), strict=True)) for key, found in progress.items()}
+    batches = [_batch(ck, i, amounts) for i in shown]
+    state, refused = state_of(ck)
     tracking, writer = ck.tracking, ck.written_by
     return {
         "schema_version": 1,
@@ -34,7 +38,13 @@ def inspect(ck: Checkpoint, all_batches: bool = False) -> dict[str, object]:
         "pending_batch": ck.pending_batch,
         "batches": batches,
         "sources": [
-            {"key": source.key, "kind": source.kind.name, "partitions": source.partitions, "directory": source.directory}
+            {
+                "key": source.key,
+                "kind": source.kind.name,
+                "partitions": source.partitions,
+                "directory": source.directory,
+                "advance_unit": progress[source.key].unit or None,
+            }
             for source in ck.sources
         ],
         "operators": [_operator(operator) for operator in (state.operators if state is not None else ())],
@@ -47,8 +57,16 @@ def inspect(ck: Checkpoint, all_batches: bool = False) -> dict[str, object]:
         "progress_tracking_why": tracking.why,
         "written_by": {"at_least": writer.at_least, "at_most": writer.at_most, "why": writer.why, "certainty": writer.certainty},
         "leftovers": [_leftover(item) for item in (*ck.leftovers, *(state.leftovers if state is not None else ()))],
-        "problems": [_problem(item) for item in (*ck.problems, *_state_problems(state))],
+        "problems": [_problem(item) for item in (*ck.problems, *refused, *_state_problems(state))],
     }
+
+
+def state_of(ck: Checkpoint) -> tuple[StateInventory | None, list[Problem]]:
+    """The state inventory; a ``state/`` that cannot be listed is a problem and takes nothing from the rest."""
+    try:
+        return (ck.state() if ck.has_state else None), []
+    except StorageError as error:
+        return None, [Problem(Evidence("state"), "unreadable", str(error))]
 
 
 def utc_text(epoch_ms: int) -> str:
@@ -62,7 +80,7 @@ def _log(ck: Checkpoint, which: str) -> dict[str, object]:
     ids = ck.offset_ids if offsets else ck.commit_ids
     missing = tracking.missing_offsets if offsets else tracking.missing_commits
     paths = {file.path: i for i, file in (ck.offset_files if offsets else ck.commit_files).items()}
-    entries = [ck.offset(i) if offsets else ck.commit(i) for i in reversed(ids) if i in ck.loaded_ids or not offsets][:SHOWN_BATCHES]
+    entries = (ck.offset(i) if offsets else ck.commit(i) for i in ids[: -SHOWN_BATCHES - 1 : -1])
     versions = (entry.format_version for entry in entries if isinstance(entry, OffsetEntry | CommitEntry))
     return {
         "ids": list(ids),
@@ -75,7 +93,7 @@ def _log(ck: Checkpoint, which: str) -> dict[str, object]:
     }
 
 
-def _batch(ck: Checkpoint, batch_id: int) -> dict[str, object]:
+def _batch(ck: Checkpoint, batch_id: int, amounts: Mapping[str, Mapping[int, int]]) -> dict[str, object]:
     offset, commit = ck.offset(batch_id), ck.commit(batch_id)
     offset_file, commit_file = ck.offset_files.get(batch_id), ck.commit_files.get(batch_id)
     entry = offset if isinstance(offset, OffsetEntry) else None
@@ -89,20 +107,18 @@ def _batch(ck: Checkpoint, batch_id: int) -> dict[str, object]:
         "committed_ms": commit_file.modified_ms if commit_file is not None else None,
         "no_data": ck.is_no_data(batch_id),
         "repartition": ck.is_repartition(batch_id),
-        "sources": [_source(ck, batch_id, line.key) for line in (() if entry is None else entry.sources)],
+        "sources": [_source(ck, batch_id, line.key, amounts.get(line.key, {})) for line in (() if entry is None else entry.sources)],
     }
 
 
-def _source(ck: Checkpoint, batch_id: int, key: str) -> dict[str, object]:
+def _source(ck: Checkpoint, batch_id: int, key: str, amounts: Mapping[int, int]) -> dict[str, object]:
     start, end = ck.source_texts(batch_id, key)
-    advance = ck.advance(batch_id, key)
+    amount = amounts.get(batch_id, NOT_KNOWN)
     return {
         "key": key,
-        "start": None if start is None else parse(start),
-        "end": None if end is None else parse(end),
-        "advance": None if advance is None else advance.amount,
-        "unit": None if advance is None else advance.unit,
-        "bound": None if advance is None else advance.bound,
+        "start": None if start is None else parsed(start),
+        "end": None if end is None else parsed(end),
+        "advance": None if amount == NOT_KNOWN else amount,
     }
 
 

@@ -35,7 +35,7 @@ def is_broken(text: str) -> bool:
     if not text.lstrip().startswith(("{", "[")):
         return False
     try:
-        parse_json(text)
+        orjson.loads(text)
     except ValueError:
         return True
     return False

@@ -42,7 +42,7 @@ def split_lines(text: str) -> list[str]:
 
     An empty FIRST or SECOND line stays: an empty metadata line is legal.
     """
-    lines = _LINE_END.split(text)
+    lines = _LINE_END.split(text) if "\r" in text else text.split("\n")
     while lines and not lines[-1].strip():
         lines.pop()
     return lines

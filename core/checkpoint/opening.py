@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 
 from core.checkpoint.model import Leftover
 from core.checkpoint.names import LogDirectory, batch_id_of, other_leftovers, read_log_directory
-from core.storage import Door, FileInfo, Listing, Location, NotADirectory, StorageError
+from core.storage import Door, FileInfo, Listing, Location, LocationNotFound, NotADirectory, StorageError
 
 PARTS = ("metadata", "offsets", "commits")
 CHILDREN_LOOKED_INTO = 50  # when the pasted place is no checkpoint: how many directories in it are looked into for one
 
-_INSIDE = re.compile(
-    r"^(?P<root>.*?)/(?:metadata|(?:offsets|commits)(?:/[^/]*)?|sources(?:/[^/]+)*|state(?:/[^/]+)*|__tmp_path_dir(?:/[^/]+)*)$", re.DOTALL
-)
+_PARTS_OF_A_CHECKPOINT = {"metadata", "offsets", "commits", "sources", "state", "__tmp_path_dir"}
 
 
 class NotACheckpoint(Exception):  # noqa: N818  the name is the sentence
@@ -49,7 +47,7 @@ def read_layout(door: Door, before: Layout | None = None) -> Layout:
     prefixes = ["", "offsets", "commits"] + ([] if before is not None else ["sources"])
     try:
         listings = door.list(prefixes)
-    except NotADirectory as error:
+    except (NotADirectory, LocationNotFound) as error:
         suggestion = _outer_checkpoint(door.location)
         if suggestion is None:
             raise
@@ -127,19 +125,22 @@ def _inside(url: str, suggestion: str) -> NotACheckpoint:
 
 
 def _outer_checkpoint(location: Location) -> str | None:
-    """The checkpoint that the location lies in, by its path and one listing; None when there is none."""
-    match = _INSIDE.match(location.url)
-    inner = _INSIDE.match("/" + location.path.strip("/"))
-    if match is None or inner is None or not match["root"] or match["root"].endswith((":", ":/")):
-        return None
-    path = (
-        match["root"] if location.path == location.url else location.path[: len(location.path) - (len(location.url) - len(match["root"]))]
-    )
-    try:
-        root = Door.open(replace(location, url=match["root"], path=path)).list([""])[""]
-    except StorageError:
-        return None
-    return match["root"] if _looks_like_a_checkpoint(root) else None
+    """The checkpoint that the location lies in, judged by its path and a listing; None when there is none."""
+    parts = location.url.split("/")
+    for at in range(len(parts) - 1, 0, -1):
+        if parts[at] not in _PARTS_OF_A_CHECKPOINT:
+            continue
+        url, inside = "/".join(parts[:at]), "/" + "/".join(parts[at:])
+        path = location.path.removesuffix(inside)
+        if not path.strip("/") or path == location.path:
+            continue
+        try:
+            root = Door.open(replace(location, url=url, path=path)).list([""])[""]
+        except StorageError:
+            continue
+        if _looks_like_a_checkpoint(root):
+            return url
+    return None
 
 
 def _inner_checkpoints(door: Door, root: Listing) -> list[str]:

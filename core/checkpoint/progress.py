@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from core.checkpoint.sources.base import Advance, SourceKind
@@ -15,7 +17,13 @@ from core.checkpoint.sources.forms import parse
 Ints = NDArray[np.int64]
 AdvanceOf = Callable[[int, object | None, object], Advance | None]
 
-NOT_THERE = -1
+NOT_KNOWN = -1  # also: not there
+
+
+@lru_cache(maxsize=16)
+def parsed(text: str) -> object:
+    """One offset text as JSON. The end of a batch is the start of the next one, so the last few are kept; do not change what comes back."""
+    return parse(text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,21 +71,21 @@ def build_progress(
     difference = np.where(there, positions - before, 0)
     simple = np.fromiter((a.is_nested and b.is_nested for a, b in zip(starts, ends, strict=True)), dtype=np.bool_, count=len(texts))
     simple &= (there == (before >= 0)).all(axis=1) & (difference >= 0).all(axis=1)
-    advance = np.where(simple[:, None] & there, difference, NOT_THERE)
-    total = np.where(simple, difference.sum(axis=1), NOT_THERE)
+    advance = np.where(simple[:, None] & there, difference, NOT_KNOWN)
+    total = np.where(simple, difference.sum(axis=1), NOT_KNOWN)
     unit = ""
     for at, batch_id in enumerate(batch_ids):
         if simple[at] and unit:
             continue
         start, end = texts[at]
-        answer = None if end is None else advance_of(batch_id, None if start is None else parse(start), parse(end))
+        answer = None if end is None else advance_of(batch_id, None if start is None else parsed(start), parsed(end))
         if answer is None:
             continue
         if answer.amount is not None or not unit:
             unit = answer.unit
-        total[at] = NOT_THERE if answer.amount is None else answer.amount
+        total[at] = NOT_KNOWN if answer.amount is None else answer.amount
         for name, amount in answer.by_partition.items():
-            advance[at, rows.column(name)] = NOT_THERE if amount is None else amount
+            advance[at, rows.column(name)] = NOT_KNOWN if amount is None else amount
     order = rows.order(texts[-1][1] if texts else None)
     arrays = (np.array(batch_ids, dtype=np.int64), positions[:, order], advance[:, order], total)
     for array in arrays:
@@ -107,12 +115,11 @@ class _Rows:
             return _EMPTY
         row = self._by_text.get(text)
         if row is None:
-            value = parse(text)
-            row = self._by_text[text] = self._nested(value) or self._any(value)
+            row = self._by_text[text] = self._nested(text) or self._any(parse(text))
         return row
 
     def matrix(self, rows: Sequence[_Row]) -> Ints:
-        filled = np.full((len(rows), len(self.names)), NOT_THERE, dtype=np.int64)
+        filled = np.full((len(rows), len(self.names)), NOT_KNOWN, dtype=np.int64)
         for at, row in enumerate(rows):
             filled[at, row.columns] = row.numbers
         return filled
@@ -130,7 +137,11 @@ class _Rows:
         columns = np.fromiter((self.column(name) for name in found), dtype=np.int64, count=len(found))
         return _Row(columns, np.fromiter(found.values(), dtype=np.int64, count=len(found)), False)
 
-    def _nested(self, value: object) -> _Row | None:
+    def _nested(self, text: str) -> _Row | None:
+        try:
+            value = orjson.loads(text)  # an integer beyond 64 bits becomes a float here, and the row is left to the slower way
+        except ValueError:
+            return None
         if not isinstance(value, dict) or not all(type(parts) is dict for parts in value.values()):
             return None
         shape = tuple((topic, tuple(parts)) for topic, parts in value.items())

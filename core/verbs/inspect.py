@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from core.checkpoint import Checkpoint
+from core.checkpoint.inspect import state_of
 from core.checkpoint.model import CommitEntry, OffsetEntry, StateInventory
 from core.verbs import Answer, Verb
 from core.verbs.words import clean, ids, moment, size, table
@@ -26,7 +27,7 @@ def run(args: Namespace) -> Answer:
 
 def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
     tracking, writer = ck.tracking, ck.written_by
-    state = ck.state() if ck.has_state else None
+    state, refused = state_of(ck)
     version = f"at least {writer.at_least or '?'}" + (f", at most {writer.at_most}" if writer.at_most else "")
     lines = [
         f"Checkpoint     {clean(ck.location.url)}",
@@ -49,7 +50,11 @@ def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
         lines += ["", f"Leftovers ({len(leftovers)}; not part of the checkpoint)"]
         lines += [f"  {clean(item.path)}  {item.kind}" for item in leftovers[:10]]
         lines += [f"  and {len(leftovers) - 10} more"] if len(leftovers) > 10 else []
-    problems = [*ck.problems, *(item for operator in (state.operators if state is not None else ()) for item in operator.problems)]
+    problems = [
+        *ck.problems,
+        *refused,
+        *(item for operator in (state.operators if state is not None else ()) for item in operator.problems),
+    ]
     lines += ["", f"Problems ({len(problems)})"] if problems else ["", "No problems found in the files that were read."]
     return lines + [f"  {clean(item.reason, 400)}" for item in problems]
 
