@@ -124,7 +124,7 @@ def _what_blocks_batch_zero(s: Situation) -> str | None:
     foreign = next((item.path for item in s.checkpoint.leftovers if item.path.startswith(("offsets/", "commits/"))), None)
     if foreign is not None:
         return foreign.split("/", 1)[0]
-    if s.is_stateful and s.checkpoint.has_state and not s.state_is_empty:
+    if s.is_stateful and s.checkpoint.has_state and s.with_state and not s.state_is_empty:
         return "state"
     return None
 
@@ -203,7 +203,7 @@ def check_previous_offset(s: Situation) -> Verdict:
         error = "previous_missing_pending" if s.runs_again else "previous_missing_committed"
         also = "" if s.runs_again else f", although batch {s.n} is committed"
         why = f"offsets/{missing} is missing, and Spark needs it beside offsets/{s.n}{also}"
-        return failed(s, error, "PREVIOUS_OFFSET_MISSING", why, Evidence(f"offsets/{missing}"), details={"previous": missing})
+        return failed(s, error, "OFFSET_GAP", why, Evidence(f"offsets/{missing}"), details={"previous": missing})
     entry = s.offset(previous)
     if isinstance(entry, Problem):
         return _unreadable(s, entry, "offset")

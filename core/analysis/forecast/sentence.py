@@ -110,8 +110,6 @@ def _label(kind: str, key: str, names: list[str], sources: int) -> str:
 def not_checked(s: Situation, walk: Walk) -> tuple[str, ...]:
     """What this answer could not look at, most important first."""
     open_ends = list(walk.not_checked)
-    if s.is_stateful and walk.failure is None:
-        open_ends.append("the contents of the state files (level deep)")
     if s.query.operators is None and s.is_stateful:
         open_ends.append("whether the query still has the same stateful operators")
     return tuple(dict.fromkeys([*open_ends, *STAYS_OPEN]))

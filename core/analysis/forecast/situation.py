@@ -90,6 +90,7 @@ class Situation:
     checkpoint: Checkpoint
     version: Version
     query: Query
+    with_state: bool = True
     from_scratch: bool = field(default=False)
 
     @cached_property
@@ -176,14 +177,19 @@ class Situation:
     @cached_property
     def later_state(self) -> tuple[Evidence, ...]:
         """State of versions that only a batch after N can have written: proof that offsets and commits were set back."""
-        if not self.checkpoint.has_state or self.n is None:
+        if not self.checkpoint.has_state or self.n is None or not self.with_state:
             return ()
+        read_at_ms = self.checkpoint.read_at_ms
         newest = [
             (file.version, file.path)
             for op in self.checkpoint.state().operators
             for partition in op.partitions
             for file in partition.files
-            if file.version is not None and file.version > self.n + 1
+            if file.version is not None
+            and file.version > self.n + 1
+            and not (
+                file.modified_ms is not None and file.modified_ms > read_at_ms
+            )  # a running query has gone on since the logs were listed
         ]
         return tuple(Evidence(path) for _, path in sorted(newest, reverse=True)[:1])
 

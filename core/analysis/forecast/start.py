@@ -119,6 +119,7 @@ COMMIT = StartStep(
 _BATCH = (PLAN, OPERATORS, STATE_FOLDER, STATE_SCHEMA, STATE_FILES, COMMIT)
 _FROM_41 = (METADATA, NEWEST_OFFSET, SOURCE_LOGS, NEWEST_COMMIT, SOURCE_COUNT, PREVIOUS_OFFSET, SOURCE_RANGES, *_BATCH)
 _TO_40 = (METADATA, NEWEST_OFFSET, SOURCE_LOGS, SOURCE_COUNT, PREVIOUS_OFFSET, NEWEST_COMMIT, SOURCE_RANGES, *_BATCH)
+_NEEDS_STATE = frozenset({"operators", "state_folder", "state_schema", "state_files"})
 _SKIPPED_FROM_SCRATCH = frozenset({"newest_commit", "source_count", "previous_offset", "source_ranges", "state_folder", "state_files"})
 
 
@@ -170,6 +171,8 @@ def _not_taken(s: Situation, step: StartStep, so_far: Walk) -> str | None:
         return "not reached"
     if s.from_scratch and step.id in _SKIPPED_FROM_SCRATCH:
         return "not taken: batch 0 starts from scratch"
+    if not s.with_state and step.id in _NEEDS_STATE and s.checkpoint.has_state:
+        return "not looked at"
     if s.nothing_runs and step.phase == "batch":
         return "not reached: no batch runs until there is new data"
     return None

@@ -21,7 +21,7 @@ def check_operators(s: Situation) -> Verdict:
     recorded = {op.operator_id: op.name for op in operators if op.metadata_raw is not None}
     evidence = tuple(Evidence(f"state/{i}/_metadata") for i in recorded)
     if wanted is None:
-        return Verdict(evidence=evidence, note="the query is taken to have the same stateful operators", certainty="inferred")
+        return Verdict(evidence=evidence, note="the query is taken to have the same stateful operators")
     asked = dict(enumerate(wanted))
     if s.version < V40:
         return _before_operator_metadata(s, asked, operators)

@@ -1,0 +1,110 @@
+"""The integrity check: what is wrong with a checkpoint, what that means, what to do, and what was not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.analysis.findings import log_checks, practice_checks, state_checks
+from core.analysis.findings.catalogue import CATALOGUE, finding
+from core.analysis.findings.model import LEVELS, SEVERITIES, Finding, FindingsReport, Level, Severity
+from core.analysis.forecast import Forecast, forecast
+from core.analysis.forecast.model import Risk
+from core.analysis.forecast.versions import OLDEST, choose_spark, parse_version
+from core.checkpoint import Checkpoint
+
+# So many of the newest batches are read by the normal level: ten times what Spark keeps by default, and 4,000 small files at most.
+NEWEST_READ = 1_000
+
+
+def findings(checkpoint: Checkpoint, level: Level = "normal", spark: str | None = None, newest: int = NEWEST_READ) -> FindingsReport:
+    """What is wrong, worst first.
+
+    ``quick`` looks at the names in offsets/, commits/ and sources/ and at the log files that were read when the checkpoint was opened;
+    ``normal`` reads the newest ``newest`` batches of both logs, lists state/ and follows every chain of state files. ``spark`` chooses the
+    version whose rules apply, as for the forecast. A query that runs while it is looked at changes the files: what would block the
+    restart or risk data is looked at a second time, and only what is still so is told. Raises ValueError for an unknown level,
+    UnsupportedSparkError for an unknown version, StorageError when a listing fails.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"There is no level {level}; choose one of {', '.join(LEVELS)}.")
+    found = _look(checkpoint, level, spark, newest)
+    if any(item.severity != "note" for item in found):
+        # Writers and retention change the directory between two listings; what is damaged stays so.
+        again = {(item.id, item.evidence) for item in _look(checkpoint.refresh(), level, spark, newest)}
+        found = [item for item in found if item.severity == "note" or (item.id, item.evidence) in again]
+    found.sort(key=lambda item: SEVERITIES.index(item.severity))
+    checked, not_checked = _scope(checkpoint, level, newest)
+    return FindingsReport(level, tuple(found), checked, not_checked)
+
+
+def _look(ck: Checkpoint, level: Level, spark: str | None, newest: int) -> list[Finding]:
+    with_state = level == "normal"
+    if with_state:
+        ck.load(ck.offset_ids[-newest:])
+    answer = forecast(ck, spark=spark, with_state=with_state)
+    found = [*_of_forecast(ck, answer), *log_checks.missing_files(ck), *log_checks.without_commit(ck)]
+    entries = ck.loaded_offsets()
+    needed = frozenset(item.path for item in answer.evidence)
+    found += log_checks.unreadable_files(ck, needed)
+    found += log_checks.watermark_back(entries, ck)
+    found += log_checks.positions_back(entries, ck)
+    found += log_checks.two_writers(entries)
+    if with_state and ck.has_state:
+        version = parse_version(answer.spark) or OLDEST
+        found += state_checks.later_versions(ck)
+        found += state_checks.metadata_and_schemas(ck, version)
+        found += state_checks.extra_partitions(ck)
+    found += practice_checks.leftovers(ck, with_state)
+    found += practice_checks.temporary_location(ck)
+    return _once(found)
+
+
+def _of_forecast(ck: Checkpoint, answer: Forecast) -> Iterator[Finding]:
+    """What stops the next start, and what it does to the data without a word."""
+    if answer.outcome == "fail" and answer.reason is not None:
+        certainty = answer.certainty
+        yield finding(
+            answer.reason, answer.sentence, *answer.evidence, certainty=certainty, severity="blocks_restart", batch_id=answer.batch_id
+        )
+    for risk in answer.risks:
+        yield finding(risk.id, risk.sentence, *risk.evidence, certainty=risk.certainty, severity=_weight(risk), batch_id=answer.batch_id)
+
+
+def _weight(risk: Risk) -> Severity:
+    """A failure of one version may be a risk in another; without an effect on the rows it is for attention only."""
+    return "attention" if risk.data.is_exact else "data_risk"
+
+
+def _once(found: list[Finding]) -> list[Finding]:
+    """The same thing told by two checks is told once: what the forecast says comes first."""
+    seen: dict[tuple[str, object], Finding] = {}
+    for item in found:
+        seen.setdefault((item.id, item.evidence[:1]), item)
+    return list(seen.values())
+
+
+def _scope(ck: Checkpoint, level: Level, newest: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if level == "quick":
+        checked = ["the names in offsets/, commits/ and sources/", f"{len(ck.loaded_ids):,} of {len(ck.offset_ids):,} batches of the logs"]
+        not_checked = ["state/"] if ck.has_state else []
+    else:
+        read = min(len(ck.offset_ids), newest)
+        checked = [f"{'all' if read == len(ck.offset_ids) else 'the newest'} {read:,} batches of the logs", "the logs of the sources"]
+        checked += ["every chain of state files"] if ck.has_state else []
+        not_checked = [f"{len(ck.offset_ids) - read:,} older batches"] if read < len(ck.offset_ids) else []
+        not_checked += ["the contents of the state files"] if ck.has_state else []
+    return tuple(checked), (*not_checked, "the sources and the sink themselves", "the code of the query")
+
+
+__all__ = [
+    "CATALOGUE",
+    "LEVELS",
+    "NEWEST_READ",
+    "SEVERITIES",
+    "Finding",
+    "FindingsReport",
+    "Level",
+    "Severity",
+    "choose_spark",
+    "findings",
+]

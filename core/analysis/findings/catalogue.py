@@ -1,0 +1,253 @@
+"""Every finding id with its severity and what to do. ``docs/findings.md`` has a section for each; a test keeps the two equal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.analysis.findings.model import Finding, Severity
+from core.checkpoint.model import Certainty, Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One kind of finding. ``since``: the Spark from which it matters ("all" = every version from 3.3 on)."""
+
+    severity: Severity
+    title: str
+    action: str
+    since: str = "all"
+
+
+BACKUP = "Stop the query and back the checkpoint up first. "
+
+CATALOGUE: dict[str, Entry] = {
+    # What stops the next start
+    "METADATA_MISSING": Entry(
+        "blocks_restart",
+        "metadata is missing",
+        BACKUP
+        + 'Write the OLD query id back ({"id":"<uuid>"}); Delta knows the query by it. Only when nothing uses the id, take a new one.',
+        "4.2 (before: silently a new query id)",
+    ),
+    "METADATA_UNREADABLE": Entry(
+        "blocks_restart",
+        "metadata cannot be read",
+        BACKUP + 'Replace it by {"id":"<uuid>"} with the old query id, and remove .metadata.crc.',
+    ),
+    "OFFSETS_LOST": Entry(
+        "blocks_restart",
+        "all offsets are gone, commits are there",
+        "Restore offsets/ from a backup. Without one there is no way to go on from this directory: start a new checkpoint at a known"
+        " position.",
+    ),
+    "OLD_FILES_BEFORE_BATCH_0": Entry(
+        "blocks_restart",
+        "batch 0 would start in a directory that is not empty",
+        "Restore offsets/ and commits/ from a backup, or start in a new, empty directory.",
+        "4.1 (before: silently from scratch)",
+    ),
+    "LOG_FILE_NAME": Entry("blocks_restart", "a log file has leading zeros in its name", BACKUP + "Rename the file to the plain number."),
+    "LOG_FILE_UNREADABLE": Entry(
+        "blocks_restart",
+        "a log file that Spark reads at start cannot be read",
+        BACKUP
+        + "The newest offset file may be deleted when its batch is not committed (the batch is planned again); a commit may be deleted (the"
+        " batch runs again). Delete the .crc file beside it too.",
+    ),
+    "LOG_VERSION_UNKNOWN": Entry(
+        "blocks_restart", "a log file has a version that this Spark does not read", "Start with the Spark that wrote it, or a newer one."
+    ),
+    "SOURCE_COUNT": Entry(
+        "blocks_restart",
+        "the number of sources differs from the offset log",
+        "Start the query with the sources it had; or begin a new checkpoint with a start position for each source.",
+    ),
+    "OFFSET_GAP": Entry(
+        "blocks_restart",
+        "the offset entry before the newest is missing",
+        BACKUP + "Copy the newest offset file to the missing name: that is exact, with and without state.",
+    ),
+    "SOURCE_LOG_GAP": Entry(
+        "blocks_restart",
+        "an entry in the middle of a file source's log is missing",
+        BACKUP + "Write the missing entry anew from the listing of the input directory (path, time and log id of its files).",
+    ),
+    "SOURCE_LOG_END_MISSING": Entry(
+        "blocks_restart",
+        "the end of a file source's log is missing",
+        BACKUP + "Write the missing entry anew from the listing of the input directory (path, time and log id of its files).",
+    ),
+    "SOURCE_OFFSET_BACKWARDS": Entry(
+        "blocks_restart",
+        "a file source's offset goes back",
+        BACKUP + "One of the newest two offset files is not the one that Spark wrote: restore it from a backup.",
+    ),
+    "SOURCE_OFFSET_UNREADABLE": Entry(
+        "blocks_restart",
+        "the offset of a source is not valid JSON",
+        BACKUP + "Delete the newest offset file when its batch is not committed; else restore it from a backup.",
+    ),
+    "FAILED_PLAN_LEFT": Entry(
+        "blocks_restart",
+        "a failed start left a plan that cannot work",
+        BACKUP + "Delete the uncommitted offset file and its .crc, then start the query with the topics it had.",
+    ),
+    "KAFKA_TOPIC_REMOVED": Entry(
+        "blocks_restart",
+        "the query no longer reads a topic that the checkpoint has positions for",
+        "Keep the topic in the subscription, or begin a new checkpoint with startingOffsets for the others.",
+    ),
+    "OPERATORS_DIFFER": Entry(
+        "blocks_restart",
+        "the query's stateful operators are not those of the state",
+        "Start the query as it was; or, when no stateful operator is left, drop state/ from a copy of the checkpoint; else begin a new"
+        " one.",
+        "4.0 (before: silently, or a state error)",
+    ),
+    "STATE_FOLDER_MISSING": Entry(
+        "blocks_restart", "state/ is missing or empty", "Restore state/ from a backup of the same moment, or begin a new checkpoint."
+    ),
+    "STATE_SCHEMA_UNREADABLE": Entry(
+        "blocks_restart",
+        "a state schema file cannot be read",
+        BACKUP + "Delete the file: Spark writes it anew, and does not compare the types at this one start.",
+    ),
+    "STATE_NOT_RESTORABLE": Entry(
+        "blocks_restart",
+        "the state that the next batch needs cannot be rebuilt",
+        "Restore the missing file from a backup; else set offsets and commits back to the newest batch whose state is complete.",
+    ),
+    "STATE_IDS_OF_ANOTHER_VERSION": Entry(
+        "blocks_restart",
+        "the newest commit names state files of another version",
+        "Restore the missing commits from a backup: in state checkpoint format 2 only they name the files.",
+        "4.0",
+    ),
+    "COMMIT_AHEAD": Entry(
+        "blocks_restart",
+        "a commit is ahead of the newest offset",
+        BACKUP
+        + "Restore the missing offset file, or delete the commits that are ahead (with their .crc). Each start delivers rows again.",
+    ),
+    "STALE_CHECKSUM_FILE": Entry(
+        "blocks_restart", "a checksum file outlived its log file", BACKUP + "Delete the .crc file: without it Spark can write the log file."
+    ),
+    "UNFINISHED_REPARTITION": Entry(
+        "blocks_restart",
+        "a repartition of the state was not finished",
+        "Run the repartition again until it ends, or delete the newest offset file and its .crc.",
+        "4.2",
+    ),
+    # What Spark accepts and the data suffers from
+    "FRESH_START": Entry(
+        "data_risk", "the logs are gone and Spark would start from scratch", "Restore offsets/ and commits/ before the next start."
+    ),
+    "SOURCE_WITHOUT_OFFSET": Entry(
+        "data_risk", "a source has no offset in the newest entry", BACKUP + "Put the source's offset back into the newest offset file."
+    ),
+    "SOURCE_LOG_AHEAD": Entry(
+        "data_risk",
+        "offsets and commits were set back, the source's log was not",
+        "Before the next start delete the entries of the source's log after the newest offset too (not when they are inside a .compact"
+        " file).",
+    ),
+    "SOURCE_LOG_BEHIND": Entry(
+        "data_risk",
+        "a file source's log ends before the offset",
+        BACKUP + "Write the missing entry anew from the listing of the input directory.",
+    ),
+    "KAFKA_START_LOST": Entry(
+        "data_risk",
+        "the start position of batch 0 is missing",
+        "Restore sources/<n>/0, or start with startingOffsets set to where batch 0 began.",
+    ),
+    "SOURCES_CHANGED": Entry(
+        "data_risk", "named sources were added or removed", "Make sure that a source that starts from scratch is meant to."
+    ),
+    "STATE_DROPPED": Entry(
+        "data_risk", "the state of a removed operator is left unused", "Make sure that its contents are no longer needed.", "up to 3.5"
+    ),
+    "COMMITS_MISSING": Entry(
+        "data_risk",
+        "several batches have no commit",
+        "Compare the sink with these batches: Spark runs only the newest of them again. Their rows can be read again with a start"
+        " position.",
+    ),
+    "STALE_SNAPSHOT": Entry(
+        "data_risk",
+        "a snapshot of an abandoned time line would be loaded later",
+        BACKUP + "Delete the snapshots whose version is higher than the state of the newest batch.",
+    ),
+    "WATERMARK_WENT_BACK": Entry(
+        "data_risk",
+        "the watermark went back",
+        "Restore the log file from a backup, or put the earlier value back: late rows would open closed windows again.",
+    ),
+    "OFFSET_WENT_BACK": Entry(
+        "data_risk",
+        "a source's position went back",
+        "Find out why: the topic was made anew (records before the new position were never read), or two queries share this checkpoint.",
+    ),
+    # What somebody should look at
+    "OFFSETS_MISSING": Entry(
+        "attention", "older offset files are missing", "Nothing for the next start. Going back to these batches is not possible."
+    ),
+    "COMMIT_GAP": Entry("attention", "older commit files are missing", "Nothing for the next start: later batches are committed."),
+    "OLD_LOG_FILE_UNREADABLE": Entry(
+        "attention", "an older log file cannot be read", "Nothing for the next start. Going back to this batch is not possible."
+    ),
+    "OPERATOR_METADATA_MISSING": Entry(
+        "attention",
+        "operator metadata is missing",
+        "Make sure that the query's stateful operators did not change: the next start does not notice it.",
+        "4.0",
+    ),
+    "STATE_SCHEMA_MISSING": Entry(
+        "attention",
+        "a state schema file is missing",
+        "Make sure that the types of keys and values did not change: the next start does not notice it.",
+    ),
+    "TWO_WRITERS": Entry(
+        "attention",
+        "signs of two writers",
+        "Make sure that exactly one query uses this checkpoint: stop the other, give it a checkpoint of its own.",
+    ),
+    "EXTRA_PARTITIONS": Entry(
+        "attention",
+        "state of more partitions than the query has",
+        "Keep them unless you know that the state was repartitioned: rows in them are not read.",
+    ),
+    "UNKNOWN_FORMAT": Entry(
+        "attention", "a file of an unknown form", "Shown raw and not interpreted; use a newer version of this tool if Spark is newer."
+    ),
+    # Notes
+    "BATCH_NOT_COMMITTED": Entry(
+        "note", "the newest batch has no commit", "Nothing: it is in flight, or Spark runs it again at the next start."
+    ),
+    "STATE_OF_LATER_BATCHES": Entry(
+        "note",
+        "state of batches after the newest one",
+        "Nothing: the files are overwritten. They show that offsets and commits were set back.",
+    ),
+    "SOURCE_LOG_ONE_AHEAD": Entry(
+        "note", "a file source's log is one entry ahead", "Nothing, unless offsets and commits were set back by hand."
+    ),
+    "LEFTOVERS": Entry("note", "files that are no part of a checkpoint", "Nothing: Spark ignores them."),
+    "TEMPORARY_LOCATION": Entry(
+        "note", "a temporary location", "Set checkpointLocation to storage that outlives the cluster; what is here is gone with it."
+    ),
+}
+
+
+def finding(
+    finding_id: str,
+    sentence: str,
+    *evidence: Evidence,
+    certainty: Certainty = "certain",
+    severity: Severity | None = None,
+    batch_id: int | None = None,
+    place: str | None = None,
+) -> Finding:
+    """A finding of the catalogue. ``severity`` is for the few whose weight depends on the Spark version. KeyError for an unknown id."""
+    entry = CATALOGUE[finding_id]
+    return Finding(finding_id, severity or entry.severity, certainty, sentence, evidence, entry.action, batch_id, place)

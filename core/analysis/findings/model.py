@@ -1,0 +1,80 @@
+"""What the integrity check says, as frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.checkpoint.model import Certainty, Evidence
+
+Severity = Literal["blocks_restart", "data_risk", "attention", "note"]
+Level = Literal["quick", "normal"]
+
+SEVERITIES: tuple[Severity, ...] = ("blocks_restart", "data_risk", "attention", "note")
+LEVELS: tuple[Level, ...] = ("quick", "normal")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that the check found.
+
+    ``id`` is stable and has a section of its own in ``docs/findings.md``. ``sentence`` says what is so and why it matters, ``action`` what
+    to do. ``batch_id`` and ``place`` ("operator/partition/store") are what it speaks about, None when it is about no single one.
+    """
+
+    id: str
+    severity: Severity
+    certainty: Certainty
+    sentence: str
+    evidence: tuple[Evidence, ...]
+    action: str
+    batch_id: int | None = None
+    place: str | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """As one entry of ``findings`` in the JSON of ``python -m core check``."""
+        return {
+            "id": self.id,
+            "severity": self.severity,
+            "certainty": self.certainty,
+            "sentence": self.sentence,
+            "evidence": [str(item) for item in self.evidence],
+            "action": self.action,
+            "batch": self.batch_id,
+            "place": self.place,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FindingsReport:
+    """What was found, worst first, and what was and was not looked at."""
+
+    level: Level
+    findings: tuple[Finding, ...]
+    checked: tuple[str, ...]
+    not_checked: tuple[str, ...]
+
+    @property
+    def has_problems(self) -> bool:
+        """Whether something blocks the restart or risks data."""
+        return any(finding.severity in ("blocks_restart", "data_risk") for finding in self.findings)
+
+    def count(self, severity: Severity) -> int:
+        """How many findings have this severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+    @property
+    def sentence(self) -> str:
+        """The whole in one sentence."""
+        if not self.findings:
+            return f"No problems found in {_listed(self.checked)}; not checked: {_listed(self.not_checked)}."
+        words = {"blocks_restart": "blocks the restart", "data_risk": "risks data", "attention": "needs attention", "note": "is a note"}
+        plural = {"blocks_restart": "block the restart", "data_risk": "risk data", "attention": "need attention", "note": "are notes"}
+        parts = [f"{n} {words[s] if n == 1 else plural[s]}" for s in SEVERITIES if (n := self.count(s))]
+        return f"{_listed(parts)}; not checked: {_listed(self.not_checked)}."
+
+
+def _listed(items: tuple[str, ...] | list[str]) -> str:
+    if not items:
+        return "nothing"
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

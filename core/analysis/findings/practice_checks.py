@@ -1,0 +1,48 @@
+"""Checks of practice and of what lies around: leftovers, and places that do not last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.analysis.findings.catalogue import finding
+from core.analysis.findings.model import Finding
+from core.checkpoint import Checkpoint
+from core.checkpoint.model import Evidence, Leftover
+
+SHOWN = 3
+# Where Spark puts the checkpoint of a query without checkpointLocation, and the disks of a cluster's machines.
+_TEMPORARY = re.compile(r"(^|/)temporary-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/|$)|(^|/)local_disk0(/|$)")
+
+
+def leftovers(ck: Checkpoint, with_state: bool) -> Iterator[Finding]:
+    """Files that Spark ignores. A checksum file beside no log file is its own finding when it blocks."""
+    items = [item for item in ck.leftovers if not _is_stale_checksum(ck, item)]
+    if with_state and ck.has_state:
+        items += [item for item in ck.state().leftovers if item.kind != "orphan_state"]
+    if not items:
+        return
+    kinds = {kind: sum(item.kind == kind for item in items) for kind in ("temporary", "foreign")}
+    words = {"temporary": "left by interrupted writes", "foreign": "not Spark's"}
+    counted = " and ".join(f"{n} {words[kind]}" for kind, n in kinds.items() if n)
+    total = sum(item.size_bytes for item in items)
+    sentence = (
+        f"{len(items)} {'file is' if len(items) == 1 else 'files are'} no part of the checkpoint ({counted}; {total:,} bytes). Spark"
+        " ignores them."
+    )
+    yield finding("LEFTOVERS", sentence, *(Evidence(item.path) for item in items[:SHOWN]))
+
+
+def _is_stale_checksum(ck: Checkpoint, item: Leftover) -> bool:
+    log, _, name = item.path.partition("/")
+    if log not in ("offsets", "commits") or not name.endswith(".crc"):
+        return False
+    stale = ck.stale_checksums("offsets" if log == "offsets" else "commits")
+    return name.removeprefix(".").removesuffix(".crc") in {str(i) for i in stale}
+
+
+def temporary_location(ck: Checkpoint) -> Iterator[Finding]:
+    """A place that is gone with the cluster or the session."""
+    if ck.location.protocol == "memory" or _TEMPORARY.search(ck.location.path):
+        sentence = "This checkpoint lies in a temporary place; when it is gone the query starts from scratch."
+        yield finding("TEMPORARY_LOCATION", sentence, Evidence("."), certainty="inferred")
