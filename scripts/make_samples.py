@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from scripts.samples import files, kafka, stateful
+from scripts.samples import delta, files, kafka, stateful
 from scripts.samples.stage import STAGE_ROOT, Stage
 
 
@@ -32,6 +32,8 @@ class Sample(NamedTuple):
 SAMPLES = {
     "kafka-pipeline-died-mid-batch": Sample(kafka.kafka_pipeline_died_mid_batch),
     "kafka-topic-gained-partitions": Sample(kafka.kafka_topic_gained_partitions),
+    "delta-batch-already-in-table": Sample(delta.delta_batch_already_in_table, ("source/_delta_log", "sink/_delta_log")),
+    "delta-stopped-in-first-snapshot": Sample(delta.delta_stopped_in_first_snapshot, ("source/_delta_log", "sink/_delta_log")),
     "files-stopped-cleanly": Sample(files.files_stopped_cleanly, ("source", "sink/_spark_metadata")),
     "files-died-mid-batch": Sample(files.files_died_mid_batch, ("source", "sink")),
     "named-sources": Sample(files.named_sources),

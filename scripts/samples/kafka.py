@@ -92,8 +92,8 @@ records for seven days. The function appends; it does not look at the batch id.
 
 What a good tool says: the last committed batch is {stage.last_commit}; batch {stage.last_offset} is planned, with its offsets per
 partition of both topics, and will be run again with exactly this range. For an appending sink the orders of that batch repeat unless
-they are removed first. A new checkpoint must start at the end of batch {stage.last_commit}, not at the end of batch {stage.last_offset}: otherwise the
-refunds of that batch are lost.
+they are removed first. A new checkpoint must start at the end of batch {stage.last_commit}, not at the end of batch
+{stage.last_offset}: otherwise the refunds of that batch are lost.
 """
 
 

@@ -285,5 +285,6 @@ What the engineer knows: the sink has the results up to batch {newest}. The quer
 What a good tool says: by its logs the checkpoint stands at batch {stage.last_commit}, but the state reaches up to version {newest + 1} and
 the file source's own log up to entry {newest}: somebody has rewound it. The next start takes all files of the later batches at once as
 batch 6, whatever `maxFilesPerTrigger` says, so batch 6 will hold other rows than before, and a sink that remembers
-batch ids would drop them. A snapshot of the abandoned time line (version above {stage.last_commit + 1}) may be loaded later and must be removed first.
+batch ids would drop them. A snapshot of the abandoned time line (version above {stage.last_commit + 1}) may be loaded later and must be
+removed first.
 """

@@ -130,10 +130,14 @@ class Broker:
 
     # ---------------------------------------------------------------- topics
 
+    def _client(self) -> dict[str, object]:
+        # That the broker goes away is how every test ends; librdkafka would say so on standard error.
+        return {"bootstrap.servers": self.bootstrap, "log.connection.close": False}
+
     def admin(self) -> AdminClient:
         """The admin client. It is kept: what it promised is dropped together with it."""
         if self._admin is None:
-            self._admin = AdminClient({"bootstrap.servers": self.bootstrap})
+            self._admin = AdminClient(self._client())
         return self._admin
 
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
@@ -169,7 +173,7 @@ class Broker:
             if error is not None:
                 failures.append(str(error))
 
-        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 5})
+        producer = Producer({**self._client(), "linger.ms": 5})
         more = {} if timestamp_ms is None else {"timestamp": timestamp_ms}
         for value in values:
             producer.produce(topic, value=value.encode(), key=key and key.encode(), partition=partition, on_delivery=delivered, **more)

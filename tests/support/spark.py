@@ -21,7 +21,9 @@ def connector_jars() -> list[Path]:
     return sorted((PARTS / "kafka-connector").glob("*.jar"))
 
 
-def start_session(name: str = "checkpoint-explorer-tests", *, scratch: Path | None = None, extra: dict[str, str] | None = None) -> SparkSession:
+def start_session(
+    name: str = "checkpoint-explorer-tests", *, scratch: Path | None = None, extra: dict[str, str] | None = None
+) -> SparkSession:
     """Start Spark on two local cores, on loopback only, without its web page.
 
     The Kafka connector is on the class path whenever it was fetched, so that one session serves every test. Nothing is written to
