@@ -31,3 +31,9 @@ def filesystem(location: Location, at_once: int) -> Any:
             fs.dircache.use_listings_cache = False
             _open[key] = fs
         return fs
+
+
+def forget() -> None:
+    """Lets go of all file systems; the next use connects again. For tests, and after credentials were changed."""
+    with _lock:
+        _open.clear()
