@@ -58,7 +58,7 @@ def resume_points(ck: Checkpoint, batch_id: int | None = None) -> ResumeAnswer:
     sources = []
     for line in entry.sources:
         context = known[line.key].context if line.key in known else SourceContext(line.key)
-        kind = _settled(known[line.key].kind, context) if line.key in known else kind_of([line.raw])
+        kind = known[line.key].kind if line.key in known else kind_of([line.raw])
         if line.raw is None:
             sources.append(_first(line.key, kind, context, f"This source had no offset yet in batch {chosen}.", line.evidence))
         else:
@@ -104,11 +104,6 @@ def as_pyspark(point: ResumePoint, kind: SourceKind) -> str:
     return "\n".join(f"# {line}" for line in textwrap.wrap(one_line, 110))
 
 
-def _settled(kind: SourceKind, context: SourceContext) -> SourceKind:
-    """A bare number says only together with what lies beside it which source wrote it."""
-    return kind_of(["0"], context) if kind.name == "counter" else kind
-
-
 def _entry(ck: Checkpoint, batch_id: int, *, is_default: bool) -> OffsetEntry:
     entry = ck.offset(batch_id) if batch_id in ck.offset_files else None
     if isinstance(entry, OffsetEntry):
@@ -134,10 +129,8 @@ def _other_batch(ck: Checkpoint, batch_id: int) -> str:
 def _notes(ck: Checkpoint, batch_id: int, is_committed: bool, source_count: int) -> list[str]:
     notes = []
     if not is_committed:
-        notes.append(
-            f"Batch {batch_id} is not committed: if it never finished, its rows are skipped by a start after it. "
-            f"The last committed batch is {'none' if ck.last_committed_batch is None else ck.last_committed_batch}."
-        )
+        newest = "No batch is committed" if ck.last_committed_batch is None else f"The last committed batch is {ck.last_committed_batch}"
+        notes.append(f"Batch {batch_id} is not committed: if it never finished, its rows are skipped by a start after it. {newest}.")
     elif isinstance(commit := ck.commit(batch_id), Problem):
         notes.append(f"{commit.evidence.path} is there but cannot be read, so it is not certain that batch {batch_id} finished.")
     if ck.is_async:
@@ -150,10 +143,7 @@ def _notes(ck: Checkpoint, batch_id: int, is_committed: bool, source_count: int)
 
 
 def _from_the_beginning(ck: Checkpoint) -> ResumeAnswer:
-    sources = []
-    for source in ck.sources:
-        kind = _settled(source.kind, source.context)
-        sources.append(_first(source.key, kind, source.context, "Nothing is committed.", None))
+    sources = [_first(source.key, source.kind, source.context, "Nothing is committed.", None) for source in ck.sources]
     notes = ["Nothing is committed: the answer is where the query began, as far as the checkpoint tells."] if sources else []
     if not ck.offset_ids:
         notes.append("The checkpoint holds no batch: a query starts here with its own start options.")

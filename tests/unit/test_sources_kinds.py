@@ -212,6 +212,12 @@ def test_test_sources_are_refused_with_the_reason(kind: Any) -> None:
     assert "start option" in point.note
 
 
+def test_a_rate_source_can_be_transplanted_with_its_start_time() -> None:
+    point = RATE.resume(14, NOTHING)
+    assert point.seed == "transplant"
+    assert "sources/<n>/0" in point.note
+
+
 def test_an_unexplained_number_says_that_it_could_be_several_sources() -> None:
     point = COUNTER.resume(14, NOTHING)
     assert point.options is None

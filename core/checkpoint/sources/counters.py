@@ -70,13 +70,16 @@ class Rate(BareNumber):
         return 0
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
+        """No option; the transplant with the start time is exact (observed, Spark 4.3), without it the first batch fails."""
         if self.value(end) is None:
             return malformed(self.label, end)
         return no_option(
-            "The rate source makes its rows from the clock and has no start option: a new checkpoint begins again at value 0 and at a new "
-            "start time.",
-            repeats="all values from 0 on, with new timestamps",
+            "The rate source has no start option: a new checkpoint begins again at value 0 and at a new start time. Transplant: this "
+            "offset as `offsets/0` and `offsets/1` with `commits/0` and `commits/1`, and a copy of `sources/<n>/0` (the start time), goes "
+            "on exactly.",
+            repeats="without the transplant all values from 0 on, with new timestamps",
             skips="nothing",
+            seed="transplant",
         )
 
     def describe(self, offset: object) -> str:

@@ -88,7 +88,8 @@ class PythonSource(Unknown):
             return malformed(self.label, end)
         return no_option(
             "Where a new checkpoint starts is decided by the source's own initialOffset(). If its author offers an option for it, give it "
-            f"this offset: {shortened(end)} {COPY_THE_LOGS}",
+            f"this offset: {shortened(end)} A transplant (this offset as `offsets/0` and `offsets/1`, with `commits/0` and `commits/1`) "
+            "goes on there unless the source keeps something of its own.",
             repeats="without such an option what initialOffset() says",
             skips="without such an option what initialOffset() says",
             certainty="needs_input",
