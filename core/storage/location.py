@@ -107,11 +107,14 @@ def _file_path(cleaned: str, rest: str) -> str:
 
 
 def _local(text: str, options: dict[str, Any], name: str | None) -> Location:
-    path = os.path.normpath(Path(text).expanduser().absolute())
+    try:
+        path = os.path.normpath(Path(text).expanduser().absolute())
+    except RuntimeError:
+        raise UnsupportedLocation(f'"{text}" begins with the home of a user who is not known here; write the path out.', text) from None
     # POSIX lets normpath keep two leading slashes; here they mean nothing.
     path = "/" + path.lstrip("/") if path.startswith("//") else path
     for mount in ("/dbfs", "/Volumes", "/Workspace"):
-        if (path == mount or path.startswith(mount + "/")) and not Path(mount).is_dir():
+        if (path == mount or path.startswith(mount + "/")) and not _is_mounted(mount):
             raise _databricks(text, mount + "/...")
     return Location(url=path, protocol="file", path=path, name=name or Path(path).name or path, storage_options=options)
 
@@ -120,9 +123,13 @@ def _dbfs(cleaned: str, rest: str, options: dict[str, Any], name: str | None) ->
     path = rest.lstrip("/")
     if path.startswith("Volumes/"):  # dbfs:/Volumes/... is another way to write /Volumes/...
         return _local("/" + path, options, name)
-    if not Path("/dbfs").is_dir():
+    if not _is_mounted("/dbfs"):
         raise _databricks(cleaned, "dbfs:/...")
     return _local("/dbfs/" + path, options, name)
+
+
+def _is_mounted(mount: str) -> bool:
+    return Path(mount).is_dir()
 
 
 def _databricks(text: str, form: str) -> UnsupportedLocation:
@@ -142,6 +149,8 @@ def _remote(protocol: str, url: str, options: dict[str, Any], name: str | None) 
         if protocol != "memory":
             raise UnsupportedLocation(f'"{url}" names no bucket, host or container; write {protocol}://<name>/<path>.', url)
         cut = "memory://"
+    if protocol == "memory":
+        cut = "memory://" + cut.removeprefix("memory://").strip("/")
     parts = cut.split("://", 1)[1].split("/")
     if any(part in (".", "..") for part in parts):
         raise UnsupportedLocation(f'"{url}" has "." or ".." in its path, which object stores do not follow; write the path out.', url)

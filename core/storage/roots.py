@@ -125,8 +125,8 @@ def resolve_link(link: str, settings: Settings | None = None) -> Location:
             link,
         )
     root = configured[name]
-    parts = relative.split("/") if relative else []
-    if any(_decoded(part) in ("", ".", "..") or "\0" in part for part in parts):
+    parts = _decoded(relative).split("/") if relative else []
+    if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise NotAllowed(f'This link asks for "{link}", whose path leads out of the root "{name}".', link)
     location = _child(root, relative) if relative else root
     if not _is_below(location, root):

@@ -1,0 +1,141 @@
+"""What people paste, and what it means."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.storage import Location, StorageError, UnsupportedLocation, parse_location
+from core.storage import location as location_module
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("s3://bucket/a/ck", "s3://bucket/a/ck"),
+        ("s3a://bucket/a/ck/", "s3://bucket/a/ck"),
+        ("s3n://bucket/a/ck///", "s3://bucket/a/ck"),
+        ("S3A://bucket/CK", "s3://bucket/CK"),
+        ("  s3://bucket/ck \n", "s3://bucket/ck"),
+        ('"s3://bucket/ck/"', "s3://bucket/ck"),
+        ("'/data/ck'", "/data/ck"),
+        ("`/data/ck`", "/data/ck"),
+        ("“/data/ck”", "/data/ck"),
+        ("/data//x/../ck/./", "/data/ck"),
+        ("//data/ck", "/data/ck"),
+        ("file:/data/ck", "/data/ck"),
+        ("file:///data/ck", "/data/ck"),
+        ("file://localhost/data/ck", "/data/ck"),
+        ("FILE:///data/ck", "/data/ck"),
+        ("/data/with space/é", "/data/with space/é"),
+        ("/data/50%/a+b", "/data/50%/a+b"),
+        ("memory://ck/", "memory://ck"),
+        ("memory:///ck", "memory://ck"),
+        ("s3://bucket", "s3://bucket"),
+        ("s3://bucket/", "s3://bucket"),
+    ],
+)
+def test_what_was_pasted_becomes_a_location(text: str, url: str) -> None:
+    assert parse_location(text).url == url
+
+
+def test_relative_paths_and_the_home_directory_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert parse_location("a/ck").url == str(tmp_path / "a/ck")
+    assert parse_location("./ck").path == str(tmp_path / "ck")
+    assert parse_location("~/ck").path == str(tmp_path / "home/ck")
+
+
+def test_a_location_has_a_protocol_a_path_and_a_name() -> None:
+    location = parse_location("s3a://bucket/jobs/orders/", name=None)
+    assert (location.protocol, location.path, location.name) == ("s3", "bucket/jobs/orders", "orders")
+    assert parse_location("/data/ck", name="Orders").name == "Orders"
+    assert parse_location("s3://bucket").name == "bucket"
+    assert parse_location("memory://a/ck").path == "/a/ck"
+    assert parse_location("file:/x").is_local
+    assert not location.is_local
+
+
+def test_storage_options_are_never_shown() -> None:
+    location = parse_location("s3://bucket/ck", {"key": "AKIA-VISIBLE", "secret": "HIDDEN-VALUE"})
+    shown = repr(location) + str(location) + f"{location!s}" + location.name
+    assert "HIDDEN-VALUE" not in shown
+    assert "AKIA-VISIBLE" not in shown
+    assert location.storage_options["secret"] == "HIDDEN-VALUE"
+
+
+def test_other_storage_options_make_another_location() -> None:
+    one, same, other = (parse_location("s3://bucket/ck", {"secret": secret}) for secret in ("a", "a", "b"))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != other
+    assert parse_location("s3://bucket/ck", name="x") == parse_location("s3a://bucket/ck", name="y")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "The location is empty"),
+        ("  '' ", "The location is empty"),
+        ("/data/ck\n/data/other", "line breaks or control characters"),
+        ("~no-such-user-here/ck", "not known here"),
+        ("/data/\0ck", "line breaks or control characters"),
+        ("nonsense://x/y", '"nonsense://" is no store that can be read'),
+        ("s3://", "names no bucket"),
+        ("s3:/bucket/ck", "write s3://bucket/ck"),
+        ("s3://no good/ck", "no valid name of a bucket"),
+        ("s3://bucket/a/../ck", 'has "." or ".."'),
+        ("file://server/share/ck", 'names the host "server"'),
+        ("zip::s3://bucket/x.zip", "chains two stores"),
+        ("simplecache://x/y", "is no store of its own"),
+        ("dbfs:/checkpoints/ck", "exists only inside Databricks"),
+        ("dbfs:///checkpoints/ck", "exists only inside Databricks"),
+        ("dbfs:/Volumes/main/default/v/ck", "exists only inside Databricks"),
+        ("/Volumes/main/default/v/ck", "exists only inside Databricks"),
+        ("/dbfs/checkpoints/ck", "exists only inside Databricks"),
+    ],
+)
+def test_what_is_no_location_gets_one_clear_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(UnsupportedLocation) as caught:
+        parse_location(text)
+    message = str(caught.value)
+    assert sentence in message
+    assert isinstance(caught.value, StorageError)
+    assert "\n" not in message
+    assert message.endswith((".", ")"))
+
+
+@pytest.mark.parametrize(
+    ("text", "package"),
+    [
+        ("gs://bucket/ck", "gcsfs"),
+        ("abfss://box@account.dfs.core.windows.net/ck", "adlfs"),
+        ("oss://bucket/ck", "ossfs"),
+        ("sftp://h/ck", "paramiko"),
+    ],
+)
+def test_a_missing_package_is_an_instruction_with_the_install_line(text: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _without(package, monkeypatch)
+    with pytest.raises(UnsupportedLocation, match=f"pip install {package}"):
+        parse_location(text)
+
+
+def _without(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state of an environment in which the package is not installed, also when it is."""
+    monkeypatch.setitem(sys.modules, package, None)
+
+
+def test_databricks_paths_are_local_where_they_are_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(location_module, "_is_mounted", lambda mount: True)
+    assert parse_location("dbfs:/checkpoints/ck").path == "/dbfs/checkpoints/ck"
+    assert parse_location("dbfs:/Volumes/main/v/ck").path == "/Volumes/main/v/ck"
+    assert parse_location("/Volumes/main/v/ck").is_local
+
+
+def test_a_location_cannot_be_changed() -> None:
+    location: Location = parse_location("/data/ck")
+    with pytest.raises(AttributeError):
+        location.url = "/other"  # type: ignore[misc]

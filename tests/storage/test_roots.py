@@ -1,0 +1,236 @@
+"""Links, roots, and what may be opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+from pydantic import Secret
+
+from core.settings import RootSettings, Settings
+from core.storage import LocationNotFound, NotAllowed, StorageError, UnsupportedLocation, parse_location
+from core.storage.roots import find_checkpoints, is_loopback, link_for, locate, may_open, require_roots, resolve_link, roots
+
+LAPTOP = "127.0.0.1"
+SERVER = "0.0.0.0"
+OPTIONS = {"key": "k", "secret": "hidden"}
+
+
+def settings(address: str = LAPTOP, **places: str | dict[str, Any]) -> Settings:
+    configured = {
+        name: RootSettings(url=place)
+        if isinstance(place, str)
+        else RootSettings(url=place["url"], storage_options=Secret(place["options"]))
+        for name, place in places.items()
+    }
+    return Settings(roots=configured, address=address)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """checkpoints/{orders,deep/clicks,empty} with real names, and a secret beside it."""
+    for path in ("checkpoints/orders/offsets/0", "checkpoints/deep/clicks/commits/0", "checkpoints/empty/x.txt", "secret/offsets/0"):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_bytes(b"v1")
+    return tmp_path
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]", " LOCALHOST "])
+def test_a_loopback_address_is_private(address: str) -> None:
+    assert is_loopback(address)
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "", None, "10.0.0.5", "example.org", "localhost.example.org"])
+def test_any_other_address_is_not(address: str | None) -> None:
+    assert not is_loopback(address)
+
+
+def test_a_link_is_the_name_of_a_root_and_the_path_below_it(tree: Path) -> None:
+    s = settings(team=str(tree / "checkpoints"))
+    location = resolve_link("team/deep/clicks", s)
+    assert location.path == str(tree / "checkpoints/deep/clicks")
+    assert location.name == "clicks"
+    assert link_for(location, s) == "team/deep/clicks"
+    assert resolve_link("/team/", s).path == str(tree / "checkpoints")
+    assert link_for(resolve_link("team", s), s) == "team"
+
+
+def test_a_link_carries_no_url_and_no_storage_option() -> None:
+    s = settings(SERVER, prod={"url": "s3a://bucket/checkpoints/", "options": OPTIONS})
+    location = resolve_link("prod/orders", s)
+    assert location.url == "s3://bucket/checkpoints/orders"
+    assert location.storage_options == OPTIONS
+    assert link_for(location, s) == "prod/orders"
+
+
+def test_the_deepest_root_names_a_location(tree: Path) -> None:
+    s = settings(all=str(tree), team=str(tree / "checkpoints"))
+    assert link_for(parse_location(str(tree / "checkpoints/orders")), s) == "team/orders"
+    assert link_for(parse_location(str(tree / "secret")), s) == "all/secret"
+
+
+def test_a_location_below_no_root_has_no_link(tree: Path) -> None:
+    s = settings(team=str(tree / "checkpoints"))
+    assert link_for(parse_location(str(tree / "secret")), s) is None
+    assert link_for(parse_location(str(tree / "checkpoints-old")), s) is None
+    assert link_for(parse_location("s3://bucket/ck"), s) is None
+
+
+def test_a_link_to_an_unknown_root_says_what_it_asked_for_and_what_there_is(tree: Path) -> None:
+    with pytest.raises(LocationNotFound, match=r'asks for "prod/orders", and no root is called "prod" here \(there is: team'):
+        resolve_link("prod/orders", settings(team=str(tree)))
+
+
+@pytest.mark.parametrize(
+    "relative", ["../secret", "orders/../../secret", "%2e%2e/secret", "%252e%252e/secret", "..%2fsecret", "./orders", "a//b"]
+)
+@pytest.mark.parametrize("address", [LAPTOP, SERVER])
+def test_no_link_leads_out_of_its_root(tree: Path, relative: str, address: str) -> None:
+    with pytest.raises(NotAllowed, match="leads out of the root"):
+        resolve_link(f"team/{relative}", settings(address, team=str(tree / "checkpoints")))
+    with pytest.raises(NotAllowed, match="leads out of the root"):
+        resolve_link(f"team/{relative}", settings(address, team={"url": "s3://bucket/checkpoints", "options": OPTIONS}))
+
+
+def test_a_symbolic_link_below_a_root_leads_out_of_it_for_nobody(tree: Path) -> None:
+    (tree / "checkpoints/door").symlink_to(tree / "secret")
+    s = settings(SERVER, team=str(tree / "checkpoints"))
+    with pytest.raises(NotAllowed, match="through a symbolic link"):
+        resolve_link("team/door", s)
+    assert not may_open(parse_location(str(tree / "checkpoints/door")), s)
+    with pytest.raises(NotAllowed):
+        locate(str(tree / "checkpoints/door"), s)
+
+
+def test_a_root_that_is_a_symbolic_link_itself_works(tree: Path) -> None:
+    (tree / "alias").symlink_to(tree / "checkpoints")
+    s = settings(SERVER, team=str(tree / "alias"))
+    assert may_open(resolve_link("team/orders", s), s)
+    assert link_for(parse_location(str(tree / "checkpoints/orders")), s) == "team/orders"
+
+
+def test_on_a_laptop_any_location_may_be_opened(tree: Path) -> None:
+    s = settings(LAPTOP, team=str(tree / "checkpoints"))
+    assert may_open(parse_location(str(tree / "secret")), s)
+    assert locate(str(tree / "secret"), s).path == str(tree / "secret")
+    assert locate("s3a://anything/ck", s).url == "s3://anything/ck"
+
+
+OUTSIDE = [
+    "{tree}/secret",
+    "{tree}/checkpoints/../secret",
+    "{tree}",
+    "/",
+    "/etc",
+    "memory://x",
+    "s3://other/ck",
+    "file:{tree}/secret",
+    "s3://bucket/checkpoints-other/ck",
+    "s3://bucket",
+    "s3://bucket/checkpoints/%2e%2e/other",
+    "s3://bucket/checkpoints/%252e%252e/other",
+]
+
+
+@pytest.mark.parametrize("text", OUTSIDE)
+def test_on_a_server_nothing_outside_the_roots_is_opened(tree: Path, text: str) -> None:
+    s = settings(SERVER, team=str(tree / "checkpoints"), prod={"url": "s3://bucket/checkpoints", "options": OPTIONS})
+    text = text.format(tree=tree)
+    assert not may_open(parse_location(text), s)
+    with pytest.raises(NotAllowed, match=r"outside the configured roots \(team, prod\)"):
+        locate(text, s)
+
+
+def test_on_a_server_everything_below_a_root_is_opened_with_its_options(tree: Path) -> None:
+    s = settings(SERVER, team=str(tree / "checkpoints"), prod={"url": "s3://bucket/checkpoints", "options": OPTIONS})
+    assert locate(f" '{tree}/checkpoints/orders/' ", s).path == str(tree / "checkpoints/orders")
+    pasted = locate("s3a://bucket/checkpoints/a/b", s)
+    assert pasted.url == "s3://bucket/checkpoints/a/b"
+    assert pasted.storage_options == OPTIONS
+    assert may_open(parse_location("s3://bucket/checkpoints/a"), s)
+    assert locate("prod/a/b", s) == pasted
+
+
+def test_a_location_with_other_credentials_is_not_the_root(tree: Path) -> None:
+    s = settings(SERVER, prod={"url": "s3://bucket/checkpoints", "options": OPTIONS})
+    assert not may_open(parse_location("s3://bucket/checkpoints/a", {"endpoint_url": "http://elsewhere"}), s)
+
+
+def test_a_server_does_not_start_without_roots(tree: Path) -> None:
+    require_roots(LAPTOP, Settings(address=LAPTOP))
+    require_roots(SERVER, settings(SERVER, team=str(tree)))
+    for bound_to in (SERVER, LAPTOP, None):
+        with pytest.raises(NotAllowed, match="no roots are configured; set CHECKPOINT_EXPLORER_ROOTS"):
+            require_roots(bound_to, Settings(address=SERVER))
+    with pytest.raises(NotAllowed, match="no roots are configured"):
+        require_roots(SERVER, settings(SERVER))
+
+
+@pytest.mark.parametrize("bound_to", [SERVER, "", None, "192.168.1.7"])
+def test_a_server_that_listens_on_more_than_the_settings_say_does_not_start(tree: Path, bound_to: str | None) -> None:
+    with pytest.raises(NotAllowed, match="set CHECKPOINT_EXPLORER_ADDRESS="):
+        require_roots(bound_to, settings(LAPTOP, team=str(tree)))
+
+
+def test_a_root_that_is_no_location_is_named(tree: Path) -> None:
+    with pytest.raises(UnsupportedLocation, match='root "prod" in CHECKPOINT_EXPLORER_ROOTS cannot be used: "nonsense://"'):
+        roots(settings(prod="nonsense://x"))
+    with pytest.raises(StorageError):
+        require_roots(LAPTOP, settings(prod="nonsense://x"))
+
+
+def test_checkpoints_are_found_one_and_two_levels_below_a_root(tree: Path) -> None:
+    for path in (
+        "checkpoints/deep/er/still/offsets/0",
+        "checkpoints/orders/offsets/nested/offsets/0",
+        "checkpoints/_delta_log/a/offsets/0",
+    ):
+        (tree / path).parent.mkdir(parents=True)
+        (tree / path).write_bytes(b"")
+    (tree / "checkpoints/just-metadata").mkdir()
+    (tree / "checkpoints/just-metadata/metadata").write_bytes(b"{}")
+    found = find_checkpoints("team", settings(team=str(tree / "checkpoints")))
+    assert found.links == ("team/deep/clicks", "team/just-metadata", "team/orders")
+    assert found.is_complete
+
+
+def test_a_root_that_is_a_checkpoint_itself_is_found(tree: Path) -> None:
+    assert find_checkpoints("one", settings(one=str(tree / "checkpoints/orders"))).links == ("one",)
+
+
+def test_the_search_for_checkpoints_stops_at_the_limit_and_says_so(tree: Path) -> None:
+    for i in range(12):
+        (tree / f"many/ck{i:02}/offsets").mkdir(parents=True)
+    configured = {"many": RootSettings(url=str(tree / "many"))}
+    found = find_checkpoints("many", Settings(roots=configured, checkpoints_per_root=5))
+    assert not found.is_complete
+    assert found.listed == 5
+    assert found.links == ("many/ck00", "many/ck01", "many/ck02", "many/ck03")
+    everything = find_checkpoints("many", Settings(roots=configured, checkpoints_per_root=13))
+    assert everything.is_complete
+    assert len(everything.links) == 12
+
+
+def test_a_limit_that_bites_on_the_second_level_is_said_too(tree: Path) -> None:
+    for i in range(6):
+        (tree / f"two/group/ck{i}/offsets").mkdir(parents=True)
+    found = find_checkpoints("two", Settings(roots={"two": RootSettings(url=str(tree / "two"))}, checkpoints_per_root=4))
+    assert (len(found.links), found.is_complete) == (2, False)
+
+
+def test_a_root_that_does_not_exist_is_one_clear_sentence(tree: Path) -> None:
+    with pytest.raises(LocationNotFound, match="Nothing found at"):
+        find_checkpoints("gone", settings(gone=str(tree / "nothing")))
+
+
+def test_checkpoints_are_found_in_memory_too() -> None:
+    fsspec.filesystem("memory").pipe("/roots-test/a/offsets/0", b"")
+    assert find_checkpoints("m", settings(m="memory://roots-test")).links == ("m/a",)
+
+
+def test_the_name_of_a_root_wins_over_a_directory_of_that_name(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tree)
+    s = settings(secret=str(tree / "checkpoints"))
+    assert locate("secret/orders", s).path == str(tree / "checkpoints/orders")

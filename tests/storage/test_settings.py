@@ -1,0 +1,92 @@
+"""The settings: read from the environment, documented, and silent about secrets."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from core.settings import PREFIX, SAMPLES, InvalidSettingError, Settings, load_settings
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
+
+
+@pytest.fixture(autouse=True)
+def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(PREFIX + name.upper(), raising=False)
+
+
+def test_the_default_root_is_the_samples() -> None:
+    settings = load_settings()
+    assert {name: root.url for name, root in settings.roots.items()} == {"samples": str(SAMPLES)}
+    assert not settings.has_own_roots
+    assert SAMPLES.name == "sample_checkpoints"
+
+
+def test_roots_come_as_json_with_and_without_storage_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {"local": "/data/ck", "prod": {"url": "s3://bucket/ck", "storage_options": {"key": "k", "secret": "s"}}}
+    monkeypatch.setenv(PREFIX + "ROOTS", json.dumps(value))
+    settings = load_settings()
+    assert settings.has_own_roots
+    assert settings.roots["local"].url == "/data/ck"
+    assert settings.roots["local"].storage_options.get_secret_value() == {}
+    assert settings.roots["prod"].storage_options.get_secret_value() == {"key": "k", "secret": "s"}
+
+
+def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PREFIX + "CONCURRENT_REQUESTS", "8")
+    monkeypatch.setenv(PREFIX + "ADDRESS", "0.0.0.0")
+    settings = load_settings()
+    assert (settings.concurrent_requests, settings.address) == (8, "0.0.0.0")
+
+
+def test_storage_options_are_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {"prod": {"url": "s3://bucket/ck", "storage_options": {"secret": "HIDDEN-VALUE"}}}
+    monkeypatch.setenv(PREFIX + "ROOTS", json.dumps(value))
+    settings = load_settings()
+    shown = [repr(settings), str(settings), str(settings.model_dump()), settings.model_dump_json(), repr(settings.roots["prod"])]
+    assert not any("HIDDEN-VALUE" in text for text in shown)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("ROOTS", "not json HIDDEN-VALUE", "ROOTS is not valid JSON; write for example"),
+        ("ROOTS", '{"a": {"url": "x", "secret": "HIDDEN-VALUE"}}', "ROOTS: a.secret: Extra inputs are not permitted"),
+        ("ROOTS", '{"a": {"storage_options": {"secret": "HIDDEN-VALUE"}}}', "ROOTS: a.url: Field required"),
+        ("ROOTS", '{"a": {"url": "x", "storage_options": "HIDDEN-VALUE"}}', "ROOTS: a.storage_options"),
+        ("ROOTS", '["HIDDEN-VALUE"]', "ROOTS: Input should be a valid dictionary"),
+        ("ROOTS", '{"a/b": "HIDDEN-VALUE"}', 'the name of a root must be plain text without "/" or ":"'),
+        ("ROOTS", '{"..": "HIDDEN-VALUE"}', "the name of a root must be plain text"),
+        ("CONCURRENT_REQUESTS", "many HIDDEN-VALUE", "CONCURRENT_REQUESTS: Input should be a valid integer"),
+        ("CONCURRENT_REQUESTS", "0", "CONCURRENT_REQUESTS: Input should be greater than or equal to 1"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named_and_its_value_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, sentence: str
+) -> None:
+    monkeypatch.setenv(PREFIX + name, value)
+    with pytest.raises(InvalidSettingError) as caught:
+        load_settings()
+    assert sentence in str(caught.value)
+    assert PREFIX + name in str(caught.value)
+    assert "HIDDEN-VALUE" not in str(caught.value)
+
+
+def test_every_setting_has_a_reason() -> None:
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
+        assert len(field.description) > 60, name
+
+
+def test_the_document_says_exactly_what_the_code_says() -> None:
+    sections = re.findall(r"^## `(\w+)`\n\nDefault: ([^\n]+)\n\n(.+?)\n(?=\n##|\Z)", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+    documented = {name: (default, " ".join(text.split("\n\n")[0].split())) for name, default, text in sections}
+    expected = {}
+    for name, field in Settings.model_fields.items():
+        default = "the samples of this project" if name == "roots" else f"`{field.default}`"
+        expected[PREFIX + name.upper()] = (default, field.description)
+    assert documented == expected
