@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Literal
@@ -341,6 +342,8 @@ class Checkpoint:
         if previous is None:
             return self._first_text(key) if batch_id == 0 else None
         before = self.offset(previous)
+        if before is None:  # removed just now: from here on it is not among the previous ones
+            return self._start_text(batch_id, key, look_back)
         if not isinstance(before, OffsetEntry):
             return None
         line = before.source(key)
@@ -361,9 +364,22 @@ class Checkpoint:
         return context.initial if context.initial is not None and parse(context.initial) == start else compact(start)
 
     def advance(self, batch_id: int, key: str) -> Advance | None:
-        """How far the source moved in this batch; None when the batch has no offset for it."""
+        """How far the source moved in this batch; None when the batch has no offset for it.
+
+        Where the entry before it is missing from an ordinary log, the amount is that of all batches since the previous present entry, and
+        the note says so.
+        """
         start, end = self.source_texts(batch_id, key)
-        return None if end is None else self._advance(key, None if start is None else parsed(start), parsed(end))
+        if end is None:
+            return None
+        found = self._advance(key, None if start is None else parsed(start), parsed(end))
+        previous = self.previous_offset_id(batch_id)
+        if found is None or found.amount is None or previous in (None, batch_id - 1) or self.is_async:
+            return found
+        note = (
+            f"The offset files between batches {previous} and {batch_id} are missing, so this is the sum of all batches after {previous}."
+        )
+        return replace(found, note=" ".join(filter(None, (found.note, note))))
 
     def _advance(self, key: str, start: object | None, end: object) -> Advance | None:
         source = self.source(key)
@@ -375,9 +391,9 @@ class Checkpoint:
     def progress(self, key: str, batch_ids: Iterable[int] | None = None) -> SourceProgress:
         """The positions of a source as matrices, for these batches (default: those that were read).
 
-        With ``batch_ids`` everything that is needed is read, the logs in one wave. Without them no log file is read, and the offset that the
-        oldest batch began with counts as not known, unless it was read already or the log is so short that it fits into the first view's
-        requests. The log of a file source is read in both cases.
+        With ``batch_ids`` everything that is needed is read, the logs in one wave. Without them no log file is read, and what the oldest
+        batch began with counts as not known, unless it was read already or the log is shorter than the first view. The log of a file source
+        is read in both cases.
         """
         source = self.source(key)
         ids = sorted(set(self.loaded_ids if batch_ids is None else batch_ids) & set(self.offset_files))
