@@ -115,7 +115,7 @@ def _reset_loses(s: Situation, made: Recipe, behaviour: Behaviour) -> str:
             "Nothing in a sink that overwrites by key. One that overwrites by batch id loses its old batches: the numbers start at 0 again."
         )
     if behaviour == "batch_number_aware" and made.new_output:
-        parts.append("Nothing is skipped, because the rows go to a new output; read the old and the new one together by an explicit list.")
+        parts.append("Nothing is skipped, because the rows go to a new output; readers take the old and the new one together.")
     return " ".join(parts) or "Nothing."
 
 
@@ -139,7 +139,7 @@ def _backfill(s: Situation, behaviour: Behaviour) -> tuple[str, str]:
     if s.sink == "file":
         return (
             "Nothing, if the key is unique: only backup rows whose key is missing are added.",
-            "Nothing, if readers take the refreshed output and the backfill directory together by an explicit list.",
+            "Nothing, if readers take the refreshed output and the backfill directory together.",
         )
     return "Nothing, if the key is unique: only backup rows whose key is missing are added. Without a key the overlap repeats.", "Nothing."
 

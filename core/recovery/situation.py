@@ -15,6 +15,7 @@ from core.checkpoint.model import FileLogEntry, OffsetEntry
 from core.checkpoint.sources.base import Advance, ResumePoint
 from core.checkpoint.sources.registry import parse
 from core.recovery.answers import Answers
+from core.recovery.resume import ResumeError, resume_points
 from core.recovery.words import SINK_BEHAVIOUR, Behaviour
 from core.storage import StorageError
 
@@ -52,6 +53,7 @@ class SourceSituation:
     point: ResumePoint | None
     read_so_far: Advance | None
     pending: Advance | None
+    pending_position: str | None
     files_read: int | None
     newest_file_ms: int | None
     path_guess: str | None
@@ -136,6 +138,7 @@ def read_situation(ck: Checkpoint, answers: Answers) -> Situation:
     Raises :class:`StorageError` when the location cannot be read.
     """
     committed, pending = ck.last_committed_batch, ck.pending_batch
+    points, trouble = _resume(ck)
     entry = None if committed is None else ck.offset(committed)
     known = entry if isinstance(entry, OffsetEntry) else None
     inventory = ck.state() if ck.has_state else None
@@ -154,42 +157,47 @@ def read_situation(ck: Checkpoint, answers: Answers) -> Situation:
         named_sources=any(not key.isdecimal() for key in keys),
         offset_version=known.format_version if known is not None else 1,
         watermark_ms=(known.watermark_ms or 0) if known is not None else 0,
-        sources=tuple(_source(ck, source, i, known) for i, source in enumerate(ck.sources)),
+        sources=tuple(_source(ck, source, i, known, points.get(source.key)) for i, source in enumerate(ck.sources)),
         has_state=bool(operators),
         operators=tuple(operator.name for operator in operators),
         state_bytes=inventory.size_bytes if operators and inventory is not None else None,
         shuffle_partitions=known.conf.get("spark.sql.shuffle.partitions") if known is not None else None,
         state_provider=known.conf.get("spark.sql.streaming.stateStore.providerClass") if known is not None else None,
-        unreadable=_unreadable(ck, committed, known),
+        unreadable=_unreadable(ck, committed, known, trouble),
         answers=answers,
     )
 
 
-def _unreadable(ck: Checkpoint, committed: int | None, entry: OffsetEntry | None) -> str | None:
+def _resume(ck: Checkpoint) -> tuple[dict[str, ResumePoint], str | None]:
+    """The start position of every source by its key, or the sentence why there is none."""
+    try:
+        return {source.key: source.point for source in resume_points(ck).sources}, None
+    except ResumeError as error:
+        return {}, str(error)
+
+
+def _unreadable(ck: Checkpoint, committed: int | None, entry: OffsetEntry | None, trouble: str | None) -> str | None:
     if committed is None:
         return "No batch is committed, so there is no position to go on from."
     if entry is None:
-        pairs = [i for i in ck.offset_ids if i in ck.commit_files and isinstance(ck.offset(i), OffsetEntry)][-1:]
-        reason = f"The position after batch {committed} is not known: offsets/{committed} is missing or cannot be read."
-        return reason + (f" The newest batch with both a readable offset and a commit is {pairs[0]}." if pairs else "")
+        return trouble or f"offsets/{committed} is missing or cannot be read, so the position is not known."
     if not entry.sources:
         return f"offsets/{committed} names no source."
     return None
 
 
-def _source(ck: Checkpoint, source: Source, index: int, entry: OffsetEntry | None) -> SourceSituation:
+def _source(ck: Checkpoint, source: Source, index: int, entry: OffsetEntry | None, point: ResumePoint | None) -> SourceSituation:
     line = entry.source(source.key) if entry is not None else None
     position = line.raw if line is not None else None
     try:
         context = source.context
     except StorageError:
         context = None
-    point = read_so_far = None
+    read_so_far = None
     log: Sequence[FileLogEntry] = ()
     complete = False
     if position is not None and context is not None:
         offset = parse(position)
-        point = source.kind.resume(offset, context)
         first = source.kind.first_start(context)
         if first is not None:
             read_so_far = source.kind.advance(first, offset, context)
@@ -206,9 +214,10 @@ def _source(ck: Checkpoint, source: Source, index: int, entry: OffsetEntry | Non
         directory=source.directory,
         position=position,
         says=source.kind.describe(parse(position)) if position is not None else "Position not known",
-        point=point,
+        point=point if position is not None else None,
         read_so_far=read_so_far,
         pending=ck.advance(ck.pending_batch, source.key) if ck.pending_batch is not None else None,
+        pending_position=ck.source_texts(ck.pending_batch, source.key)[1] if ck.pending_batch is not None else None,
         files_read=len({item.path for item in log}) if complete else None,
         newest_file_ms=max((item.timestamp_ms for item in log), default=None),
         path_guess=_common_directory(paths),

@@ -1,0 +1,83 @@
+"""Code for Lakeflow pipelines: the flow's start position, and the update that resets or refreshes (documented by the vendor, not run)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Literal
+
+from jinja2 import Environment
+
+from core.recovery.recipe import Recipe, recipe
+from core.recovery.situation import Situation, SourceSituation
+from core.recovery.words import TITLES, OptionId
+
+Block = tuple[Literal["python", "sql", "bash"], str, str, str]
+
+HOST_ENV = "DATABRICKS_HOST"
+TOKEN_ENV = "DATABRICKS_TOKEN"  # noqa: S105  (the name of a variable)
+
+
+def lakeflow_blocks(s: Situation, option: OptionId, templates: Environment) -> list[Block]:
+    """(language, title, file name, text) of the pieces for a pipeline; empty when the option cannot be done there."""
+    made = recipe(_on_lakeflow(s), option)
+    if not made.possible:
+        return []
+    blocks: list[Block] = []
+    if option == "backup_and_backfill":
+        blocks.append(("sql", "1. Backup of the tables", "backup.sql", _render(templates, "lakeflow_backup.sql.j2", s, made)))
+    if option == "reset" or option == "backup_and_backfill":
+        title = (
+            "Deploy first: the flow's source with its start position" if option == "reset" else "2. Deploy: the flow that fills back once"
+        )
+        blocks.append(("python", title, "flow.py", _render(templates, "lakeflow_flow.py.j2", s, made)))
+    title = f"{TITLES[option]}: start the update"
+    blocks.append(("python", title, "start_update.py", _render(templates, "lakeflow_update.py.j2", s, made)))
+    blocks.append(("bash", "The same call with curl", "start_update.sh", _render(templates, "lakeflow_update.sh.j2", s, made)))
+    return blocks
+
+
+def _on_lakeflow(s: Situation) -> Situation:
+    return replace(s, answers=s.answers.having(platform="lakeflow"))
+
+
+def _render(templates: Environment, name: str, s: Situation, made: Recipe) -> str:
+    flows = [flow.strip() for flow in (s.answers.get("flows") or "").split(",") if flow.strip()]
+    field = "reset_checkpoint_selection" if made.option == "reset" else "full_refresh_selection"
+    return templates.get_template(name).render(
+        option=made.option,
+        body=json.dumps({field: flows, "validate_only": True}),
+        batch=s.last_committed,
+        pipeline_id=s.answers.get("pipeline_id"),
+        flows=flows,
+        field=field,
+        host_env=s.answers.get("host_env") or HOST_ENV,
+        token_env=s.answers.get("token_env") or TOKEN_ENV,
+        sources=[_source(s, made, source) for source in s.sources],
+        keys=[key.strip() for key in (s.answers.get("backfill_keys") or "").split(",") if key.strip()],
+    )
+
+
+def _source(s: Situation, made: Recipe, source: SourceSituation) -> dict[str, object]:
+    """The reader of one source in a pipeline: format, options in order, path."""
+    start = next(start for start in made.starts if start.source.key == source.key)
+    options = dict(s.answers.source_options(source.key))
+    path = s.answers.source(source.key, "path") or source.path_guess
+    kind = s.answers.source(source.key, "format") or source.format_guess or source.kind
+    if source.kind == "kafka":
+        kind, path = "kafka", None
+        options.setdefault("kafka.bootstrap.servers", s.answers.source(source.key, "servers") or "")
+        options.setdefault("subscribe", s.answers.source(source.key, "topics") or ",".join(source.topics))
+    elif source.kind == "file":
+        options["cloudFiles.format"] = kind
+        kind = "cloudFiles"
+    if made.option == "reset":
+        options |= start.options
+    return {
+        "index": source.index,
+        "format": kind,
+        "path": path,
+        "options": options,
+        "modified_after_ms": source.newest_file_ms if start.how == "modified_after" else None,
+        "is_kafka": source.kind == "kafka",
+    }

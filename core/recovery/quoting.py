@@ -1,0 +1,94 @@
+"""Templates that cannot be broken by a strange name: every value goes through a filter that writes it as a literal.
+
+A value that reaches the text without a filter raises; the filters are the only way to make :class:`Quoted` text.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import shlex
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+_WORDS = re.compile(r"[A-Za-z0-9 .,:;'()_<>=/+-]*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class QuotingError(TypeError):
+    """A template would have written a value that is no literal."""
+
+
+class Quoted(str):
+    """Text that a filter made; safe at the place the filter is meant for."""
+
+    __slots__ = ()
+
+
+def python_literal(value: object) -> Quoted:
+    """A value as a Python literal. Only plain values: text, numbers, booleans, None, and lists, tuples and dictionaries of them.
+
+    ``repr`` escapes quotes, line breaks, backslashes and everything that is not printable (so also characters that reverse the text).
+    """
+    if isinstance(value, list | tuple):
+        inner = ", ".join(python_literal(item) for item in value)
+        return Quoted(f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})")
+    if isinstance(value, dict):
+        return Quoted("{" + ", ".join(f"{python_literal(k)}: {python_literal(v)}" for k, v in value.items()) + "}")
+    if isinstance(value, str):
+        text = repr(str(value))
+        # Double quotes read better in code; possible whenever the text holds none of either kind.
+        return Quoted(f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text)
+    if value is None or type(value) in (int, bool, float):
+        return Quoted(repr(value))
+    raise QuotingError(f"A {type(value).__name__} cannot be written into code.")
+
+
+def shell_literal(value: object) -> Quoted:
+    """Text as one word of a POSIX shell."""
+    if not isinstance(value, str) or "\0" in value:
+        raise QuotingError("Only text without NUL can be written into a shell command.")
+    return Quoted(shlex.quote(value))
+
+
+def sql_name(value: object) -> Quoted:
+    """A table name in its parts, each in backticks. Dots separate the parts."""
+    if not isinstance(value, str) or not value or "\n" in value or "\0" in value:
+        raise QuotingError("A table name is one line of text.")
+    return Quoted(".".join("`" + part.replace("`", "``") + "`" for part in value.split(".")))
+
+
+def plain_words(value: object) -> Quoted:
+    """Our own words in a comment or a docstring; anything that could end one is refused."""
+    if not isinstance(value, str) or not _WORDS.fullmatch(value):
+        raise QuotingError(f"{value!r} is not plain enough for a comment.")
+    return Quoted(value)
+
+
+def identifier(value: object) -> Quoted:
+    """The name of a constant."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value) or keyword.iskeyword(value):
+        raise QuotingError(f"{value!r} is no name.")
+    return Quoted(value)
+
+
+def _only_quoted(value: object) -> object:
+    if isinstance(value, Quoted):
+        return value
+    raise QuotingError(f"A template writes {value!r} without a quoting filter.")
+
+
+def environment(directory: Path) -> Environment:
+    """The templates of a directory, strict: no undefined names, no value without a quoting filter."""
+    # Autoescape is for HTML; here the finalizer refuses everything that no filter has quoted.
+    made = Environment(  # noqa: S701
+        loader=FileSystemLoader(directory),
+        undefined=StrictUndefined,
+        finalize=_only_quoted,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters.update({"py": python_literal, "sh": shell_literal, "sql": sql_name, "words": plain_words, "name": identifier})
+    return made
