@@ -91,7 +91,7 @@ def marks(timeline: Timeline, rows: slice, by: timeline_charts.By, chosen: int |
     cards.text(" ".join(notes), "small")
     with st.expander("The same as a table"):
         columns = as_columns(timeline, rows)
-        tables.table(columns, alt="The batches of the window", height=tables.height(len(columns["batch"]), 12))
+        tables.table(columns, alt="The batches of the window", most=12)
         tables.downloads(columns, "timeline", key="timeline")
 
 
@@ -114,7 +114,7 @@ def as_columns(timeline: Timeline, rows: slice) -> tables.Columns:
 
 def progress(ck: Checkpoint, timeline: Timeline, rows: slice, chosen: int | None) -> None:
     """How far each partition of a source moved in the batches of the window."""
-    cards.text("Source progress", "lead")
+    cards.text("Source progress", "section")
     source = choosing.source(ck)
     if source is None:
         return
@@ -131,7 +131,7 @@ def progress(ck: Checkpoint, timeline: Timeline, rows: slice, chosen: int | None
         columns: dict[str, list[object]] = {"batch": found.batch_ids.tolist(), f"{found.unit} in all": _known(found.total)}
         shown = found.partitions[: choosing.MOST_COLUMNS]
         columns |= {words.one_line(name, 60): _known(found.advance[:, at]) for at, name in enumerate(shown)}
-        tables.table(columns, alt=told, height=tables.height(len(found.batch_ids), 12))
+        tables.table(columns, alt=told, most=12)
         if len(found.partitions) > len(shown):
             cards.text(f"Shown: the first {len(shown)} of {len(found.partitions)} partitions.", "small")
         tables.downloads(
@@ -159,7 +159,7 @@ def progress_words(found: SourceProgress, label: str) -> str:
 def details(ck: Checkpoint, timeline: Timeline, chosen: int | None) -> None:
     """The chosen batch."""
     shown = chosen if chosen is not None else choosing.interesting(timeline)
-    cards.text(f"Batch {shown}" + ("" if chosen is not None else " (none is chosen: this is the newest)"), "large")
+    cards.text(f"Batch {shown}" + ("" if chosen is not None else " (none is chosen: this is the newest)"), "section")
     batch.show(ck, timeline, shown)
 
 

@@ -106,9 +106,7 @@ def _sources(ck: Checkpoint, batch_id: int) -> None:
             "after": [move.after for move in found],
             f"difference ({advance.unit if advance else 'offsets'})": [move.difference for move in found],
         }
-        tables.table(
-            columns, alt=f"Positions of source {source.key} before and after batch {batch_id}", height=tables.height(len(found), 12)
-        )
+        tables.table(columns, alt=f"Positions of source {source.key} before and after batch {batch_id}", most=12)
         tables.downloads(columns, f"batch-{batch_id}-source-{source.key}", key=f"moves-{source.key}")
 
 

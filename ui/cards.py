@@ -15,15 +15,19 @@ _EDGES: dict[Tone, str] = {"done": "#0072B2", "doubt": "#D55E00", "blocked": "#B
 
 # Fixed text of this program, no value in it: sizes, the coloured edge of boxes, and less empty space above the first line.
 _STYLE = """<style>
-[data-testid="stMainBlockContainer"] {padding-top: 4.2rem; padding-bottom: 3rem; max-width: 1500px;}
+[data-testid="stMainBlockContainer"] {padding: 2.6rem 2.2rem 3rem 2.2rem; max-width: 1500px;}
+[data-testid="stSidebarHeader"] {height: 2.6rem; margin-bottom: 0;}
+[data-testid="stPageLink"] a {border: 1px solid rgba(128, 128, 128, 0.35); border-radius: 6px; padding: 0.35rem 0.7rem;}
+.st-key-read-at [data-testid="stText"] {white-space: nowrap;}
 [data-testid="stMain"] [data-testid="stText"] {overflow-wrap: anywhere;}
 [class*="st-key-large-"] [data-testid="stText"] {font-size: 1.45rem; font-weight: 650; line-height: 1.25;}
+[class*="st-key-section-"] [data-testid="stText"] {font-size: 1.22rem; font-weight: 650; line-height: 1.3; margin-top: 0.6rem;}
 [class*="st-key-strong-"] [data-testid="stText"] {font-weight: 600;}
 [class*="st-key-lead-"] [data-testid="stText"] {font-size: 1.12rem; font-weight: 600; line-height: 1.4;}
 [class*="st-key-small-"] [data-testid="stText"] {font-size: 0.87rem; opacity: 0.78; line-height: 1.35;}
 EDGES
 @media (max-width: 640px) {
-  [data-testid="stMainBlockContainer"] {padding-left: 0.8rem; padding-right: 0.8rem; padding-top: 3.6rem;}
+  [data-testid="stMainBlockContainer"] {padding: 3.2rem 0.8rem 3rem 0.8rem;}
   [class*="st-key-large-"] [data-testid="stText"] {font-size: 1.2rem;}
 }
 </style>""".replace(
@@ -50,7 +54,9 @@ def restart_keys() -> None:
 
 
 def text(
-    body: str, look: Literal["plain", "small", "strong", "lead", "large"] = "plain", width: Literal["stretch", "content"] = "stretch"
+    body: str,
+    look: Literal["plain", "small", "strong", "lead", "section", "large"] = "plain",
+    width: Literal["stretch", "content"] = "stretch",
 ) -> None:
     """A text exactly as it is, whatever is in it. ``width`` "content" for texts that stand side by side."""
     if look == "plain":

@@ -23,16 +23,21 @@ MOST_READ = 25_000
 
 
 def chosen_batch() -> int | None:
-    """The one batch that is chosen for the whole app, None when there is none. Says so when the address asks for nonsense."""
-    refused = links.number_refusal("batch", "batch")
+    """The one batch that is chosen for the whole app, None when there is none."""
+    return number("batch")
+
+
+def number(name: str) -> int | None:
+    """A number that the address carries, before its widget exists; says so when the address gives nonsense."""
+    refused = links.number_refusal(name, name)
     if refused is not None:
         cards.message("plain", refused)
         return None
-    value = st.session_state.get("batch")
-    if value is None:
-        asked = links.asked("batch")
-        return int(asked) if asked is not None and "batch" not in st.session_state else None
-    return int(value)
+    if name in st.session_state:
+        value = st.session_state[name]
+        return None if value is None else int(value)
+    asked = links.asked(name)
+    return None if asked is None else int(asked)
 
 
 def window_size(total: int) -> int:
@@ -44,10 +49,7 @@ def window_size(total: int) -> int:
 
 def window(timeline: Timeline, size: int, chosen: int | None) -> slice:
     """The rows to show: those that end at the batch the address names, else those around the chosen batch, else the newest."""
-    last = st.session_state.get("last")
-    if last is None and "last" not in st.session_state:
-        asked = links.asked("last")
-        last = int(asked) if asked is not None and asked.isdigit() and int(asked) <= links.LARGEST_NUMBER else None
+    last = number("last")
     if last is None and chosen is not None and timeline.row(chosen) is not None:
         newest = timeline.window(None, size)
         if int(timeline.batch_ids[newest.start]) <= chosen:
@@ -120,12 +122,13 @@ def controls(timeline: Timeline, rows: slice, with_axis: bool) -> By:
     return by
 
 
-def read(ck: Checkpoint, timeline: Timeline, rows: slice) -> None:
-    """Reads the batches of the window, or every batch when the address asks for that (``MOST_READ`` newest at most)."""
+def read(ck: Checkpoint, timeline: Timeline, rows: slice) -> list[int]:
+    """Reads the batches of the window, or every batch when the address asks for that (``MOST_READ`` newest at most). Returns their ids."""
     whole = st.session_state.get("whole", links.asked("whole") == "true")
-    ids = timeline.batch_ids[-MOST_READ:] if whole else timeline.batch_ids[rows]
+    ids: list[int] = (timeline.batch_ids[-MOST_READ:] if whole else timeline.batch_ids[rows]).tolist()
     with st.spinner(f"Reading {len(ids):,} batches ..."):
-        ck.load(ids.tolist())
+        ck.load(ids)
+    return ids
 
 
 def source(ck: Checkpoint) -> Source | None:
@@ -163,12 +166,21 @@ def marks_clicked() -> None:
     _choose(charts.clicked_value("marks"))
 
 
+def watermark_clicked() -> None:
+    """A point of the watermark was clicked: its x is the batch."""
+    _choose_x("watermark")
+
+
 def progress_clicked() -> None:
     """A cell or bar of the progress picture was clicked: its x is the batch."""
-    state = st.session_state.get("progress")
-    points = state.selection.points if state is not None else []
-    if points:
-        _choose(points[0].get("x"))
+    _choose_x("progress")
+
+
+def balance_clicked() -> None:
+    """A partition was clicked."""
+    partition = charts.clicked_value("balance")
+    if isinstance(partition, int | float):
+        links.choose(partition=int(partition))
 
 
 def strip_clicked() -> None:
@@ -185,3 +197,10 @@ def _choose(batch_id: object) -> None:
         links.choose(batch=int(batch_id))
         if "last" in st.session_state:
             links.choose(last=None)
+
+
+def _choose_x(key: str) -> None:
+    state = st.session_state.get(key)
+    points = state.selection.points if state is not None else []
+    if points:
+        _choose(points[0].get("x"))

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.analysis.findings import FindingsReport
+from core.analysis.findings import findings as find
+from core.analysis.forecast import Forecast, forecast
 from core.analysis.timeline import Timeline, build_timeline
-from core.checkpoint import Checkpoint, Source
-from ui import words
+from core.checkpoint import Checkpoint, NotACheckpoint, Source
+from core.checkpoint.model import StateInventory
+from core.recovery.resume import ResumeAnswer, ResumeError, resume_points
+from core.settings import get_settings
+from core.storage import StorageError
+from ui import cards, words
 from ui.opening import MOST_OPEN, Opened
+
+OUTCOMES: dict[str, tuple[cards.Tone, str]] = {
+    "resume": ("done", "goes on"),
+    "rerun": ("doubt", "runs a batch again"),
+    "fail": ("blocked", "fails"),
+    "fresh_start": ("plain", "starts from scratch"),
+}
+CERTAINTY = {"certain": "certain", "inferred": "inferred", "needs_input": "needs your input"}
 
 
 def timeline(opened: Opened, ck: Checkpoint) -> Timeline:
@@ -16,8 +31,83 @@ def timeline(opened: Opened, ck: Checkpoint) -> Timeline:
 
 
 @st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
-def _timeline(_key: tuple[str, int], _read_count: int, _ck: Checkpoint) -> Timeline:
+def _timeline(key: tuple[str, int], read_count: int, _ck: Checkpoint) -> Timeline:
     return build_timeline(_ck)
+
+
+def next_start(opened: Opened, ck: Checkpoint) -> Forecast | str:
+    """What Spark does at the next start, or one sentence why that cannot be said."""
+    return _next_start(opened.key, ck)
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _next_start(key: tuple[str, int], _ck: Checkpoint) -> Forecast | str:
+    try:
+        return forecast(_ck)
+    except StorageError as error:
+        return f"What happens at the next start is not known: {error}"
+
+
+def findings(opened: Opened, ck: Checkpoint) -> FindingsReport | str:
+    """What stands out in what the first view has read, or one sentence why it cannot be checked."""
+    return _findings(opened.key, ck)
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _findings(key: tuple[str, int], _ck: Checkpoint) -> FindingsReport | str:
+    try:
+        return find(_ck, newest=get_settings().first_view_batches)
+    except (StorageError, NotACheckpoint) as error:
+        return f"The check could not be finished: {error}"
+
+
+def state(ck: Checkpoint) -> StateInventory | str:
+    """The state inventory, or one sentence why it cannot be listed. The checkpoint keeps it."""
+    try:
+        return ck.state()
+    except StorageError as error:
+        return str(error)
+
+
+def operator_columns(inventory: StateInventory) -> dict[str, list[object]]:
+    """One row per stateful operator, for a table."""
+    operators = inventory.operators
+    return {
+        "operator": [op.operator_id for op in operators],
+        "name": [f"{op.name} ({op.name_certainty})" if op.name else words.NOT_KNOWN for op in operators],
+        "provider": [f"{op.provider} ({op.provider_certainty})" for op in operators],
+        "format": [f"v{op.format_version}" for op in operators],
+        "partitions": [len({part.partition_id for part in op.partitions}) for op in operators],
+        "stores": [", ".join(op.stores) for op in operators],
+        "size": [words.size(op.size_bytes) for op in operators],
+        "files": [op.file_count for op in operators],
+        "rebuilt up to version": [op.restorable.newest_common_version for op in operators],
+    }
+
+
+def resume(ck: Checkpoint, batch_id: int | None = None) -> ResumeAnswer | str:
+    """The start positions for a new checkpoint, or one sentence why there are none."""
+    try:
+        return resume_points(ck, batch_id)
+    except (ResumeError, StorageError) as error:
+        return str(error)
+
+
+def tone_of(found: Forecast) -> cards.Tone:
+    """The shape and colour of a forecast; a start that works and loses or repeats rows is in doubt."""
+    tone = OUTCOMES[found.outcome][0]
+    return "doubt" if tone == "done" and found.is_data_risk else tone
+
+
+def line(opened: Opened) -> None:
+    """The forecast in one line: sentence, certainty, proof."""
+    if opened.ck is None:
+        return
+    found = next_start(opened, opened.ck)
+    if isinstance(found, str):
+        cards.message("plain", found)
+        return
+    cards.message(tone_of(found), found.sentence, f"{CERTAINTY[found.certainty]} · {words.one_line(found.because, 300)}")
 
 
 def source_words(source: Source) -> str:

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-VIEW = ("batch", "last", "size", "x", "whole", "source", "partition", "operator", "store", "option")
+VIEW = ("batch", "last", "size", "x", "whole", "source", "partition", "operator", "store", "measure", "option")
 """Parameters that describe a view of one checkpoint; ``ck`` names the checkpoint, ``a_...`` are answers of the recovery chooser."""
 
 ANSWER = "a_"

@@ -116,7 +116,7 @@ def root_names() -> list[str]:
 
 def below(root: str) -> FoundCheckpoints | str:
     """The checkpoints below a root, or one sentence why they cannot be listed. At most a minute old."""
-    return _below(root, tuple(sorted(get_settings().roots)))
+    return _below(root)
 
 
 def list_again() -> None:
@@ -125,7 +125,7 @@ def list_again() -> None:
 
 
 @st.cache_resource(max_entries=64, ttl=_ROOTS_SECONDS, show_spinner="Looking for checkpoints below the roots ...")
-def _below(root: str, _roots: tuple[str, ...]) -> FoundCheckpoints | str:
+def _below(root: str) -> FoundCheckpoints | str:
     try:
         return find_checkpoints(root)
     except StorageError as error:

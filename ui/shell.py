@@ -15,6 +15,8 @@ from ui import cards, judged, links, opening, words
 from ui.opening import Opened
 
 TITLE = "Checkpoint Explorer"
+WITHOUT_LINE = ("Checkpoints", "Overview")  # Overview shows the whole forecast, Checkpoints is about all of them
+_REFRESH = "Lists the directory again and reads what is new."
 
 _run = threading.local()
 
@@ -77,14 +79,19 @@ def main() -> None:
         cards.message("blocked", refused)
         return
     opened = _choose()
-    slot = _header(opened, page.title)
+    slot = _header(opened)
+    above = st.container()
     try:
         with routed(opened):
             page.run()
     finally:
+        # below the page in time, above it on the screen: the sentence may need a listing of the state, the link knows the page's choices
         with slot:
             st.code(links.address(), language=None, wrap_lines=True)
             cards.text("This address opens exactly this view. Copy it here or from the address bar.", "small")
+        if opened is not None and opened.ck is not None and page.title not in WITHOUT_LINE:
+            with above, st.spinner("Working out what the next start does ..."):
+                judged.line(opened)
 
 
 def _choose() -> Opened | None:
@@ -120,30 +127,25 @@ def open_checkpoint(name: str) -> None:
     st.session_state["ck"] = name
 
 
-def _header(opened: Opened | None, title: str) -> st.delta_generator.DeltaGenerator:
-    """The header line and the sentence. Returns the place for the link, which is known only after the page ran."""
+def _header(opened: Opened | None) -> st.delta_generator.DeltaGenerator:
+    """The header line. Returns the place for the link, which is known only after the page ran."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
-        if opened is None:
-            cards.text(TITLE, "large", "content")
-        else:
-            cards.text(opened.title, "large", "content")
-            if opened.ck is not None:
-                cards.text(judged.what_it_is(opened.ck), "small", "content")
-                _read_at(opened.ck.read_at_ms)
-                st.button("Refresh", key="refresh-header", on_click=opening.refresh, args=(opened.name,), type="tertiary")
+        cards.text(TITLE if opened is None else opened.title, "large", "content")
+        if opened is not None and opened.ck is not None:
+            cards.text(judged.what_it_is(opened.ck), "small", "content")
+            _read_at(opened.ck.read_at_ms)
+            st.button("Refresh", key="refresh", on_click=opening.refresh, args=(opened.name,), type="tertiary", help=_REFRESH)
         slot = st.popover("Copy link", type="tertiary")
-    if opened is not None:
-        if opened.problem is not None:
-            _problem(opened)
-        elif opened.ck is not None and title not in ("Overview", "Checkpoints"):
-            pass  # judged.line(opened)
+    if opened is not None and opened.problem is not None:
+        _problem(opened)
     return slot
 
 
 @st.fragment(run_every="30s")
 def _read_at(read_at_ms: int) -> None:
     age = words.age(int(time.time() * 1000) - read_at_ms)
-    cards.text(f"read at {words.clock(read_at_ms)}, {age}", "small", "content")
+    with st.container(key="read-at", width="content"):
+        cards.text(f"read at {words.clock(read_at_ms)}, {age}", "small", "content")
 
 
 def _problem(opened: Opened) -> None:

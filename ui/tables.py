@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,36 @@ MOST_ROWS = 500
 Columns = Mapping[str, Sequence[Any]]
 
 
-def table(columns: Columns, alt: str, height: int | None = None) -> None:
-    """A table of at most ``MOST_ROWS`` rows. Cells are drawn as plain text."""
+def table(columns: Columns, alt: str, most: int = 12, absent: str = words.NOT_KNOWN) -> None:
+    """A table of which ``most`` rows are seen at once and ``MOST_ROWS`` are sent. Cells are drawn as plain text; None reads ``absent``."""
     rows = len(next(iter(columns.values()), ()))
-    frame = pd.DataFrame({name: list(values[:MOST_ROWS]) for name, values in columns.items()})
-    st.dataframe(frame, hide_index=True, alt=alt, **({"height": height} if height else {}))
+    st.dataframe(_frame(columns, absent), hide_index=True, alt=alt, height=_height(rows, most))
     if rows > MOST_ROWS:
         cards.text(f"Shown: {MOST_ROWS:,} of {rows:,} rows. The download holds all of them.", "small")
+
+
+def clickable(columns: Columns, key: str, alt: str, on_select: Callable[[], None]) -> None:
+    """A table in which a click on a cell calls ``on_select``; the clicked cell is in the session under ``key``."""
+    frame = _frame(columns, "")
+    st.dataframe(
+        frame, hide_index=True, alt=alt, key=key, on_select=on_select, selection_mode="single-cell", height=_height(len(frame), 20)
+    )
+
+
+def _frame(columns: Columns, absent: str) -> pd.DataFrame:
+    return pd.DataFrame({name: _cells(list(values[:MOST_ROWS]), absent) for name, values in columns.items()})
+
+
+def _cells(values: list[Any], absent: str) -> list[Any]:
+    """A column of one type: with a missing value in it, all become text, since a number cannot say why it is missing."""
+    if all(value is not None for value in values):
+        return values
+    return [absent if value is None else str(value) for value in values]
+
+
+def _height(rows: int, most: int) -> Any:
+    """The height of a table: its content, or ``most`` rows in pixels; the rest then scrolls inside."""
+    return "content" if rows <= most else 36 + 33 * most
 
 
 def downloads(columns: Columns, name: str, key: str) -> None:
@@ -64,8 +87,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def height(rows: int, most: int) -> int:
-    """The height of a table in pixels that shows ``rows`` rows, at most ``most``; the rest scrolls inside."""
-    return 38 + 35 * max(1, min(rows, most))

@@ -1,0 +1,61 @@
+"""Findings: what stands out in the checkpoint, most serious first, with its file and what to do."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.analysis.findings import SEVERITIES, Finding, FindingsReport
+from core.checkpoint import Checkpoint
+from ui import cards, judged, words
+from ui.opening import Opened
+
+LABELS: dict[str, tuple[cards.Tone, str, str]] = {
+    "blocks_restart": ("blocked", "blocks the restart", "block the restart"),
+    "data_risk": ("doubt", "risk of loss or duplicates", "risks of loss or duplicates"),
+    "attention": ("doubt", "for attention", "for attention"),
+    "note": ("note", "note", "notes"),
+}
+"""Shape and words of each severity, for one and for several."""
+
+
+def show(opened: Opened, ck: Checkpoint) -> None:
+    """All findings, notes folded away when something is more serious."""
+    with st.spinner("Checking ..."):
+        report = judged.findings(opened, ck)
+    cards.text("Findings so far", "section")
+    if isinstance(report, str):
+        cards.message("plain", report)
+        return
+    serious = [item for item in report.findings if item.severity != "note"]
+    notes = [item for item in report.findings if item.severity == "note"]
+    cards.text(headline(report), "strong")
+    for item in serious:
+        _one(item)
+    if notes and serious:
+        with st.expander(words.count(len(notes), "note")):
+            for item in notes:
+                _one(item)
+    else:
+        for item in notes:
+            _one(item)
+    cards.text(f"Looked at: {'; '.join(report.checked)}. Not checked: {'; '.join(report.not_checked)}.", "small")
+
+
+def headline(report: FindingsReport) -> str:
+    """``▲ 1 blocks the restart · ◐ 2 risks of loss or duplicates``, or that nothing was found in what was looked at."""
+    parts = []
+    for severity in SEVERITIES:
+        many = sum(1 for item in report.findings if item.severity == severity)
+        if many:
+            tone, one, several = LABELS[severity]
+            parts.append(f"{cards.MARKS[tone]} {many} {one if many == 1 else several}")
+    return "   ".join(parts) or f"No problems found in {'; '.join(report.checked)}."
+
+
+def _one(item: Finding) -> None:
+    tone, label, _ = LABELS[item.severity]
+    with cards.box(tone):
+        cards.text(f"{cards.MARKS[tone]} {item.sentence}", "strong")
+        cards.text(item.action)
+        files = ", ".join(map(str, item.evidence[:6])) + (f" and {len(item.evidence) - 6} more" if len(item.evidence) > 6 else "")
+        cards.text(f"{label} · {judged.CERTAINTY[item.certainty]} · {item.id}" + (f" · {files}" if files else ""), "small")
