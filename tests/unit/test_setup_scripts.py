@@ -1,0 +1,93 @@
+"""The list of jars, and what the scripts say when something is missing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts import parts
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def script(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_every_jar_has_a_version_and_a_sha_256() -> None:
+    listed = parts.read_list()
+    assert set(listed) == {"kafka-connector", "kafka-broker", "delta"}
+    for jars in listed.values():
+        assert jars
+        for jar in jars:
+            assert re.fullmatch(r"[0-9a-f]{64}", jar.sha256), jar.coordinates
+            assert jar.version[0].isdigit()
+        assert len({jar.path for jar in jars}) == len(jars)
+
+
+def test_delta_is_built_for_the_spark_of_the_second_environment() -> None:
+    spark = re.search(r"pyspark==(\d+\.\d+)", (PROJECT / "scripts" / "requirements-delta.txt").read_text(encoding="utf-8"))
+    assert spark is not None
+    assert any(jar.artifact == f"delta-spark_{spark[1]}_2.13" for jar in parts.read_list()["delta"])
+
+
+def test_check_names_the_missing_part_and_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(parts, "PARTS", tmp_path)
+    assert parts.main(["--check", "delta"]) == 1
+    said = capsys.readouterr().err
+    assert "delta is missing, 2 of 2 jars: io.delta:delta-spark_4.2_2.13:" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_part_that_is_there_is_not_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PARTS", tmp_path)
+    monkeypatch.setattr(parts, "fetch", lambda _: pytest.fail("fetched"))
+    for jar in parts.read_list()["delta"]:
+        jar.path.parent.mkdir(exist_ok=True)
+        jar.path.touch()
+    assert parts.main(["delta"]) == 0
+
+
+def test_a_jar_with_another_content_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = list(parts.read_list()["delta"])
+
+    def retrieve(part: str, jars: list[parts.Jar], scratch: Path) -> str:
+        (scratch / part).mkdir()
+        for jar in jars:
+            (scratch / part / jar.path.name).write_bytes(b"something else")
+        return ""
+
+    monkeypatch.setattr(parts, "PARTS", tmp_path)
+    monkeypatch.setattr(parts, "retrieve", retrieve)
+    with pytest.raises(parts.PartsError, match=r"wrong SHA-256, not used: io\.delta:delta-spark"):
+        parts.fetch(wanted)
+    assert not any(jar.path.exists() for jar in wanted)
+
+
+@pytest.mark.parametrize("name", ["setup", "run", "test"])
+def test_help_says_how_the_script_is_called(name: str) -> None:
+    done = script("sh", f"scripts/{name}", "--help")
+    assert done.returncode == 0
+    assert f"scripts/{name}" in done.stdout
+
+
+def test_leaving_out_something_unknown_is_refused() -> None:
+    done = script("sh", "scripts/setup", "tests", "--without", "kafka,nonsense")
+    assert done.returncode == 1
+    assert done.stderr.strip() == "--without nonsense: choose from spark, kafka, delta, browser."
+
+
+def test_what_is_left_out_is_skipped_with_that_reason(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/spark/test_engines.py"]
+    environment = {"PATH": "", "CHECKPOINT_EXPLORER_WITHOUT": "spark,kafka,delta"}
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    assert done.returncode == 0, done.stdout
+    assert "left out by --without kafka" in done.stdout
+    assert "left out by --without delta" in done.stdout
+    assert "passed" not in done.stdout
