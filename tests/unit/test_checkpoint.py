@@ -374,7 +374,7 @@ def test_a_repartition_batch_copies_the_entry_and_changes_the_partitions(tmp_pat
 
 
 def test_continuous_processing_is_told_by_its_empty_metadata_lines(tmp_path: Path) -> None:
-    files = {f"offsets/{i}": 'v1\n\n{"0":{"value":%d,"runTimeMs":1}}' % i for i in range(3)}
+    files = {f"offsets/{i}": f'v1\n\n{{"0":{{"value":{i},"runTimeMs":1}}}}' for i in range(3)}
     ck = Checkpoint.open(str(write(tmp_path, files)))
     assert ck.is_continuous
     assert ck.problems == ()
@@ -436,7 +436,7 @@ def test_the_fast_way_and_the_kinds_own_way_agree(tmp_path: Path) -> None:
 
 
 def test_progress_of_numbers_beyond_64_bits_does_not_fail(tmp_path: Path) -> None:
-    ck = Checkpoint.open(str(write(tmp_path, {f"offsets/{i}": offset_text(['{"t":{"0":%d}}' % (10**30 + i)]) for i in range(3)})))
+    ck = Checkpoint.open(str(write(tmp_path, {f"offsets/{i}": offset_text([f'{{"t":{{"0":{10**30 + i}}}}}']) for i in range(3)})))
     assert ck.progress("0", range(3)).positions.tolist() in ([[-1]] * 3, [[]] * 3)
 
 
@@ -485,7 +485,8 @@ def test_threads_that_share_a_checkpoint_read_each_file_once(tmp_path: Path) -> 
 
     def look(i: int) -> tuple[object, ...]:
         batch_id = i % 40
-        return ck.source_texts(batch_id, "0") + (ck.advance(batch_id, "0").amount, ck.loaded_ids[-1], len(ck.problems))  # type: ignore[union-attr]
+        advance = ck.advance(batch_id, "0")
+        return (*ck.source_texts(batch_id, "0"), advance and advance.amount, ck.loaded_ids[-1], len(ck.problems))
 
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(look, range(400)))
