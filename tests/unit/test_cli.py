@@ -206,8 +206,7 @@ def test_a_batch_that_is_not_there_is_wrong_usage(tmp_path: Path, capsys: Captur
 
 
 @pytest.mark.parametrize(
-    "argv",
-    [[], ["inspect"], ["nonsense", "x"], ["inspect", "x", "--nope"], ["resume", "x", "--batch", "two"], ["resume", "x", "--batch", "-1"]],
+    "arguments", ["", "inspect", "nonsense x", "inspect x --nope", "resume x --batch two", "resume x --batch -1", "resume x --batch"]
 )
 def test_wrong_usage_is_one_sentence_and_status_2(capsys: Capture, arguments: str) -> None:
     status, out, err = run(capsys, *arguments.split())
