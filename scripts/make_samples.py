@@ -10,7 +10,6 @@ from run to run; what the stories say does not. The Kafka and Delta samples need
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -69,11 +68,15 @@ def main() -> int:
         sample = SAMPLES[name]
         print(f"{name} ...", file=sys.stderr, flush=True)
         stage = Stage(name)
-        stage.clear()
+        try:
+            stage.open()
+        except FileExistsError:
+            print(f"{stage.root} is there already and may be somebody's: remove it first", file=sys.stderr)
+            return 1
         try:
             stage.publish(sample.make(stage), sample.keep)
         finally:
-            shutil.rmtree(stage.root, ignore_errors=True)
+            stage.close()
     return 0
 
 

@@ -94,7 +94,7 @@ install_one_of() {
         as_root apt-get update -qq < /dev/null > /dev/null 2>&1 || say "setup: apt-get update failed, going on with the list that is there"
         for package in $1; do
             say "setup: apt-get install $package"
-            as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" < /dev/null > /dev/null 2>&1 && return 0
+            as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$package" < /dev/null > /dev/null 2>&1 && return 0
         done
     elif command -v dnf > /dev/null 2>&1; then
         for package in $2; do

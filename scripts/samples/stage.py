@@ -65,11 +65,14 @@ class Stage:
         """Made by a query when it is in the middle of the batch that will not end."""
         return self.root / "busy"
 
-    def clear(self) -> None:
-        """An empty place."""
-        if self.root.exists():
-            shutil.rmtree(self.root)
-        self.source.mkdir(parents=True)
+    def open(self) -> None:
+        """Make the place. What is there already belongs to somebody: FileExistsError."""
+        self.root.mkdir()
+        self.source.mkdir()
+
+    def close(self) -> None:
+        """Remove the place; what is worth keeping has been published."""
+        shutil.rmtree(self.root, ignore_errors=True)
 
     # ----------------------------------------------------------------- input
 
