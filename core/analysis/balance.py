@@ -284,7 +284,7 @@ def _title(where: str, shares: list[PartitionShare], middle: float, missing: tup
 def _percent(share: float) -> str:
     if 0.995 <= share < 1:
         return "more than 99 %"
-    return f"{share * 100:.0f} %"
+    return f"{share * 100:.0f} %" if share >= 0.0095 else f"{share * 100:.1f} %"
 
 
 def _notes(operator: OperatorState, shares: list[PartitionShare], beyond: tuple[int, ...], measure: Measure) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from core.checkpoint.state_names import DEFAULT_STORE
 _FULL = ("snapshot", "zip")
 _CHANGES = ("delta", "changelog")
 
+LARGEST_VERSION = 2**63 - 1
+
 Ids = Mapping[int, str | None]
 
 
@@ -40,65 +42,118 @@ class CommittedIds:
         return found
 
 
-class _Versions:
-    """The usable files of one store by version: the ids under which there is a full file, and those under which there are changes."""
+class _Names:
+    """The versions for which there is a file of one sort (full, or changes), and under which ids."""
 
-    __slots__ = ("changes", "empty", "full", "ids")
+    __slots__ = ("by_id", "plain")
+
+    def __init__(self) -> None:
+        self.plain: set[int] = set()
+        self.by_id: dict[int, set[str]] = {}
+
+    def add(self, version: int, unique_id: str | None) -> None:
+        if unique_id is None:
+            self.plain.add(version)
+        else:
+            self.by_id.setdefault(version, set()).add(unique_id)
+
+    def has(self, version: int, ids: Ids | None) -> bool:
+        if ids is None:
+            return version in self.plain
+        if version not in ids:
+            return version in self.plain or version in self.by_id
+        wanted = ids[version]
+        return version in self.plain if wanted is None else wanted in self.by_id.get(version, ())
+
+    @property
+    def versions(self) -> set[int]:
+        return self.plain | self.by_id.keys()
+
+
+class _Versions:
+    """The usable files of one store of one partition by version.
+
+    ``lost``: the full files that were there once: one of 0 bytes, or a ``.zip`` of which only Spark's checksum is left.
+    """
+
+    __slots__ = ("changes", "empty", "full", "ids", "lost")
 
     def __init__(self, files: Iterable[StateFile], ids: Ids | None) -> None:
-        self.full: dict[int, set[str | None]] = {}
-        self.changes: dict[int, set[str | None]] = {}
+        self.full = _Names()
+        self.changes = _Names()
+        self.lost = _Names()
         self.empty: set[str] = set()
         self.ids = ids
         for file in files:
             if file.version is None:
                 continue
-            if file.size_bytes == 0:  # no store can decode it
+            if file.kind == "checksum":
+                if file.path.endswith(".zip.crc"):
+                    self.lost.add(file.version, file.unique_id)
+            elif file.size_bytes == 0:  # no store can decode it
                 self.empty.add(file.path)
-                continue
-            if file.kind in _FULL:
-                self.full.setdefault(file.version, set()).add(file.unique_id)
+                if file.kind in _FULL:
+                    self.lost.add(file.version, file.unique_id)
+            elif file.kind in _FULL:
+                self.full.add(file.version, file.unique_id)
             elif file.kind in _CHANGES:
-                self.changes.setdefault(file.version, set()).add(file.unique_id)
+                self.changes.add(file.version, file.unique_id)
 
     def has_full(self, version: int) -> bool:
-        return self._has(self.full, version)
+        return self.full.has(version, self.ids)
 
     def has_changes(self, version: int) -> bool:
-        return self._has(self.changes, version)
-
-    def _has(self, found: dict[int, set[str | None]], version: int) -> bool:
-        present = found.get(version)
-        if present is None:
-            return False
-        if self.ids is None:
-            return None in present
-        return version not in self.ids or self.ids[version] in present
+        return self.changes.has(version, self.ids)
 
     def rebuildable(self) -> list[int]:
         found = []
-        reached = 0
-        for version in sorted(self.full.keys() | self.changes.keys()):
-            if self.has_full(version) or (version == reached + 1 and self.has_changes(version)):
+        reached = start = 0
+        limit = self._limit_without_full()
+        for version in sorted(self.full.versions | self.changes.versions):
+            if self.has_full(version):
+                reached = start = version
+            elif version == reached + 1 and self.has_changes(version) and (start > 0 or version <= limit):
                 reached = version
-                if version > 0:
-                    found.append(version)
+            else:
+                continue
+            if version > 0:
+                found.append(version)
         return found
+
+    def missing(self, version: int) -> tuple[int, str | None] | None:
+        """The first version whose file is missing to rebuild ``version``; with "zip" when it is a full one that was there once."""
+        start = self.chain_start(version)
+        absent = next((v for v in range(start + 1, version + 1) if not self.has_changes(v)), None)
+        if absent is not None:
+            return absent, None
+        limit = self._limit_without_full()
+        return (limit, "zip") if start == 0 and version > limit else None
 
     def chain_start(self, version: int) -> int:
         """The newest version up to ``version`` that has a full file; 0, the empty state, when there is none."""
-        return max((v for v in self.full if v <= version and self.has_full(v)), default=0)
+        return max((v for v in self.full.versions if v <= version and self.has_full(v)), default=0)
 
     def is_certain(self, version: int) -> bool:
         """Whether nothing about the chain to ``version`` is taken on trust.
 
-        In format 2 a chain must begin at a full file (a changelog knows its lineage only back to the last one, so a chain back to version 0
-        breaks when a full file was lost), and every id must come from a commit that was read.
+        Spark before 4.2 does not go back behind a full file that is damaged. In format 2 the chain must begin at a full file, and every id
+        in it must come from a commit that was read.
         """
-        if self.ids is None:
-            return True
         start = self.chain_start(version)
-        return start > 0 and all(v in self.ids for v in range(start, version + 1))
+        if any(start < v <= version for v in self._lost_versions()):
+            return False
+        return self.ids is None or (start > 0 and all(v in self.ids for v in range(start, version + 1)))
+
+    def _lost_versions(self) -> list[int]:
+        return [v for v in self.lost.versions if self.lost.has(v, self.ids) and not self.has_full(v)]
+
+    def _limit_without_full(self) -> int:
+        """Up to which version changes alone are enough, when no full file is left.
+
+        A changelog of format 2 lists the versions since the last zip that was written; when that is lost and no older one is left, Spark
+        4.3 does not look further back, although every changelog since version 1 is there (observed).
+        """
+        return min(self._lost_versions(), default=LARGEST_VERSION) if self.ids is not None else LARGEST_VERSION
 
 
 def rebuildable(partition: PartitionState, ids: Ids | None = None) -> tuple[int, ...]:
@@ -207,15 +262,16 @@ def _first_missing(operator: OperatorState, key: tuple[int, str], versions: _Ver
     directory = store_directory(operator.operator_id, *key)
     if versions is None:
         return directory + "/"
-    start = versions.chain_start(version)
-    absent = next((v for v in range(start + 1, version + 1) if not versions.has_changes(v)), None)
-    if absent is None:
+    missing = versions.missing(version)
+    if missing is None:
         return None
-    kind = "delta"
-    if operator.provider != "hdfs":
-        kind = "changelog" if _writes_changelogs(operator, start) else "zip"
-    if kind == "zip":
-        absent = version  # every version has its own; the ones before it are not needed
+    absent, kind = missing
+    if kind is None and operator.provider == "hdfs":
+        kind = "delta"
+    elif kind is None and _writes_changelogs(operator, versions.chain_start(version)):
+        kind = "changelog"
+    elif kind is None:
+        absent, kind = version, "zip"  # every version has its own; the ones before it are not needed
     unique_id = versions.ids.get(absent) if versions.ids is not None else None
     path = f"{directory}/{absent}{f'_{unique_id}' if unique_id else ''}.{kind}"
     return f"{path} (0 bytes)" if path in versions.empty else path

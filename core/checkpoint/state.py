@@ -180,16 +180,17 @@ def _operator(operator_id: int, files: _Operator, context: StateContext) -> Oper
             reason = f"describes operator {metadata.operator_id}, but lies in the directory of operator {operator_id}"
             problems.append(problem(metadata.evidence.path, "mismatch", reason, metadata.raw.encode(), line=2))
     name, name_certainty = _name(metadata, stores, known_schemas)
-    kinds = {file.kind for partition in partitions for file in partition.files}
+    in_partitions = [file for partition in partitions for file in partition.files]
+    kinds = {file.kind for file in in_partitions}
     provider, provider_certainty = _provider(context.provider_class, kinds)
     if provider_certainty == "inferred" and provider != "unknown" and _provider_of_class(context.provider_class) not in (None, provider):
         wrong = _HDFS_KINDS if provider == "hdfs" else _ROCKSDB_KINDS
-        first = next(file for partition in partitions for file in partition.files if file.kind in wrong)
+        first = next(file for file in in_partitions if file.kind in wrong)
         reason = f"is no file of the store that the offset log names ({context.provider_class})"
         problems.append(problem(first.path, "mismatch", reason))
-    empty = (file for partition in partitions for file in partition.files if file.size_bytes == 0)
+    empty = (file for file in in_partitions if file.size_bytes == 0)
     problems.extend(problem(file.path, "empty", "is empty (0 bytes); Spark fails when it needs this file") for file in empty)
-    everything = [*files.own, *(file for partition in partitions for file in partition.files)]
+    everything = [*files.own, *in_partitions]
     operator = OperatorState(
         operator_id=operator_id,
         name=name,

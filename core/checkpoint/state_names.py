@@ -7,6 +7,7 @@ any other; operator metadata and schemas lie beside the partitions (4.0+) or bel
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from core.checkpoint.model import StateFileKind
@@ -76,6 +77,7 @@ def _operator_metadata(operator_id: int, inner: list[str]) -> Directory | None:
     return Directory(operator_id, OPERATOR_LEVEL, "", "metadata_v2") if inner == ["v2"] else None
 
 
+@lru_cache(maxsize=8192)  # every partition has the same names, unless they carry ids
 def name_of(section: Section, name: str) -> Name:
     """What the file ``name`` is, in a directory of this ``section``.
 
