@@ -82,12 +82,12 @@ class Checkpoint:
         fresh = Checkpoint(self.door, read_layout(self.door, before=self._layout), self._pool)
         fresh._newest = self._newest
         for batch_id, offset in self._offsets.copy().items():
-            if offset is not None and _unchanged(self.offset_files[batch_id], fresh.offset_files.get(batch_id)):
+            if offset is not None and _unchanged(self._layout.offsets.infos[batch_id], fresh._layout.offsets.infos.get(batch_id)):
                 if batch_id in self._line_problems:
                     fresh._line_problems[batch_id] = self._line_problems[batch_id]
                 fresh._offsets[batch_id] = offset
         for batch_id, commit in self._commits.copy().items():
-            if commit is not None and _unchanged(self.commit_files[batch_id], fresh.commit_files.get(batch_id)):
+            if commit is not None and _unchanged(self._layout.commits.infos[batch_id], fresh._layout.commits.infos.get(batch_id)):
                 fresh._commits[batch_id] = commit
         fresh._read_first(before=self)
         return fresh
@@ -98,7 +98,7 @@ class Checkpoint:
         if self.commit_ids and self.commit_ids[-1] not in commits and len(commits) < self._newest:
             commits.append(self.commit_ids[-1])
         info = self._layout.metadata
-        if before is not None and info is not None and info == before._layout.metadata and info.modified_ms is not None:
+        if before is not None and info is not None and _unchanged(info, before._layout.metadata):
             self.query_id, self.metadata_problem, info = before.query_id, before.metadata_problem, None
         contents = self._read(ids, commits, [info] if info is not None else [])
         if info is not None:
@@ -121,8 +121,8 @@ class Checkpoint:
         with self._lock:
             offsets = [i for i in dict.fromkeys(offset_ids) if i in self.offset_files and i not in self._offsets]
             commits = [i for i in dict.fromkeys(commit_ids) if i in self.commit_files and i not in self._commits]
-            files = [self.offset_files[i] for i in offsets] + [self.commit_files[i] for i in commits]
-            wanted = [*others, *(_info(file) for file in files if file.size_bytes <= LARGEST_LOG_FILE_BYTES)]
+            files = [self._layout.offsets.infos[i] for i in offsets] + [self._layout.commits.infos[i] for i in commits]
+            wanted = [*others, *(info for info in files if info.size_bytes <= LARGEST_LOG_FILE_BYTES)]
             if not wanted and not files:
                 return {}
             contents = self.door.read(wanted)
@@ -428,13 +428,9 @@ class Checkpoint:
         return inspect(self, all_batches=all_batches)
 
 
-def _unchanged(before: LogFile, now: LogFile | None) -> bool:
-    # Without a time nothing shows that a file was replaced by one of the same length.
-    return before == now and before.modified_ms is not None
-
-
-def _info(file: LogFile) -> FileInfo:
-    return FileInfo(file.path, file.size_bytes, file.modified_ms)
+def _unchanged(before: FileInfo, now: FileInfo | None) -> bool:
+    # Without a time or a mark nothing shows that a file was replaced by one of the same length.
+    return before == now and (before.modified_ms is not None or before.etag is not None)
 
 
 def _content(file: LogFile, contents: Mapping[str, Content], misnamed: bool) -> bytes | Problem | None:

@@ -64,11 +64,13 @@ def checksum_owner(name: str) -> str:
 class LogDirectory:
     """The batch files of ``offsets/`` or ``commits/``, ascending by number, and what else lies there.
 
+    ``infos``: the same files as the storage door takes them.
     ``misnamed``: ids whose file has leading zeros (``007``). ``checksums_of``: ids that have a checksum side file, whether or not the file
     itself is there.
     """
 
     files: dict[int, LogFile]
+    infos: dict[int, FileInfo]
     misnamed: frozenset[int] = frozenset()
     checksums_of: frozenset[int] = frozenset()
     leftovers: tuple[Leftover, ...] = ()
@@ -104,8 +106,10 @@ def read_log_directory(listing: Listing) -> LogDirectory:
     found.leftovers += [_leftover(info, "temporary") for name, info in found.checksums.items() if checksum_owner(name) not in names]
     found.leftovers += [Leftover(path=path, kind="foreign") for path in listing.directories]
     owners = (batch_id_of(checksum_owner(name)) for name in found.checksums)
+    infos = {i: found.files[i] for i in sorted(found.files)}
     return LogDirectory(
-        files={i: LogFile(i, found.files[i].path, found.files[i].size_bytes, found.files[i].modified_ms) for i in sorted(found.files)},
+        files={i: LogFile(i, info.path, info.size_bytes, info.modified_ms) for i, info in infos.items()},
+        infos=infos,
         misnamed=frozenset(found.misnamed),
         checksums_of=frozenset(i for i in owners if i is not None),
         leftovers=tuple(sorted(found.leftovers, key=lambda leftover: leftover.path)),
