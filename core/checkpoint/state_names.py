@@ -19,6 +19,7 @@ Section = Literal["versions", "sst", "rocksdb_log", "schema", "metadata", "metad
 
 _LARGEST_ID = 2**63 - 1  # Spark keeps versions as signed 64-bit numbers
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OLD_TEMPORARY = re.compile(r"temp--?[0-9]{1,19}")  # an unfinished delta of Spark 2.1 to 2.3, named by a random number
 _VERSIONED: dict[str, StateFileKind] = {"delta": "delta", "snapshot": "snapshot", "zip": "zip", "changelog": "changelog"}
 _WITH_IDS = ("zip", "changelog")  # the HDFS-backed store has no state checkpoint format 2
 _INNER: dict[str, Section] = {"SSTs": "sst", "logs": "rocksdb_log", "_metadata": "schema"}
@@ -82,7 +83,7 @@ def name_of(section: Section, name: str) -> Name:
     """What the file ``name`` is, in a directory of this ``section``.
 
     ``.x.crc`` (Hadoop's checksum) and ``x.crc`` (Spark's own, 4.1+) are both ``checksum``; only the second is a file that Spark wrote by
-    itself. ``.x.<uuid>.tmp`` and ``.x.<uuid>.TID<n>.tmp`` are unfinished writes.
+    itself. ``.x.<uuid>.tmp``, ``.x.<uuid>.TID<n>.tmp`` and, before Spark 2.4, ``temp-<number>`` are unfinished writes.
     """
     if name[:1] == ".":
         return _hidden(name)
@@ -109,7 +110,7 @@ def _versioned(name: str) -> Name:
     stem, _, extension = name.rpartition(".")
     kind = _VERSIONED.get(extension)
     if kind is None:
-        return FOREIGN
+        return TEMPORARY if _OLD_TEMPORARY.fullmatch(name) else FOREIGN
     version = plain_number(stem)
     if version is not None:
         return Name(kind, version)

@@ -26,6 +26,8 @@ VERSION_NAMES = {
     f".4.changelog.{ID}.TID6.tmp": Name("temporary"),
     f".4.delta.{ID}.tmp": Name("temporary"),
     f"..4.delta.{ID}.tmp.crc": Name("temporary"),
+    "temp--7387588417774979664": Name("temporary"),  # seen in a checkpoint of Spark 2.2
+    "temp-42": Name("temporary"),
 }
 
 FOREIGN_NAMES = [
@@ -41,6 +43,8 @@ FOREIGN_NAMES = [
     "7.delta.bak",
     "7.delta.crc.crc",
     "notes.crc",
+    "temp-",
+    "temp-x",
     ".hidden",
     f"7_{ID}.delta",  # the HDFS-backed store has no ids
     f"7_{ID}.snapshot",
