@@ -40,8 +40,9 @@ def directories_of(entries: Sequence[OffsetEntry], directories: Sequence[str], f
     """Source key -> path of its directory, for the keys of the newest of ``entries`` (ascending).
 
     Offset log v2: the directory has the name of the key. v1: directories are numbered by *distinct* sources in plan order, lines by their
-    position. A DataFrame used twice (a self-join) gives two equal lines and ONE directory (observed, Spark 4.3), so when there are fewer
-    numbers than lines, lines that were equal in every entry share one. Spark 4.2 with named sources writes v1 lines and directories with
+    position. A DataFrame used twice (a self-join, ``a.union(b).union(a)``) gives two equal lines and ONE directory, numbered by first use
+    (observed, Spark 4.3), so when there are fewer numbers than lines, lines that were equal in every entry share one. When that leaves more
+    directories than distinct lines, only the first line is certain. Spark 4.2 with named sources writes v1 lines and directories with
     names; one line and one directory then belong together.
     """
     if not entries:
@@ -56,9 +57,9 @@ def directories_of(entries: Sequence[OffsetEntry], directories: Sequence[str], f
         return {keys[0]: f"sources/{next(iter(names))}"} if len(keys) == 1 and len(names) == 1 else {}
     positions = list(range(len(keys)))
     if numbers[-1] < len(keys) - 1:
-        grouped = _distinct_lines([entry for entry in entries if len(entry.sources) == len(keys)], len(keys))
-        if max(grouped) >= numbers[-1]:
-            positions = grouped
+        positions = _distinct_lines([entry for entry in entries if len(entry.sources) == len(keys)], len(keys))
+        if max(positions) < numbers[-1]:
+            keys, positions = keys[:1], [0]
     return {key: f"sources/{n}" for key, n in zip(keys, positions, strict=True) if n in numbers}
 
 

@@ -6,12 +6,13 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pytest
 
 from core.checkpoint import Checkpoint, NotACheckpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry, Problem
-from core.storage import Door, LocationNotFound, NotADirectory, parse_location
+from core.storage import AccessDenied, Door, LocationNotFound, NotADirectory, parse_location
 from tests.support.build import CONF_4_3, QUERY_ID, commit_text, kafka_checkpoint, kafka_offset, offset_text, remove, truncate, write
 
 # Opening
@@ -33,6 +34,22 @@ def test_a_checkpoint_opens_from_a_text_a_location_or_a_door(tmp_path: Path, how
     url = str(kafka_checkpoint(tmp_path, range(2)))
     place = {"text": url, "location": parse_location(url), "door": Door.open(url)}[how]
     assert Checkpoint.open(place).offset_ids == (0, 1)
+
+
+def test_a_checkpoint_in_memory_is_read_like_one_on_disk(tmp_path: Path) -> None:
+    disk = kafka_checkpoint(tmp_path / "ck", range(6), commits=range(5))
+    memory = fsspec.filesystem("memory")
+    memory.put(f"{disk}/", f"/{QUERY_ID}/ck/", recursive=True)
+    try:
+        ck = Checkpoint.open(f"memory://{QUERY_ID}/ck")
+        assert (ck.offset_ids, ck.pending_batch, ck.sources[0].directory) == (tuple(range(6)), 5, "sources/0")
+        assert ck.progress("0").total.tolist() == [10] * 6
+        assert (ck.problems, ck.leftovers) == ((), ())
+        with pytest.raises(NotACheckpoint) as caught:
+            Checkpoint.open(f"memory://{QUERY_ID}/ck/offsets")
+        assert caught.value.suggestion == f"memory://{QUERY_ID}/ck"
+    finally:
+        memory.rm(f"/{QUERY_ID}", recursive=True)
 
 
 def test_opening_a_long_log_keeps_to_its_budget_of_requests(tmp_path: Path) -> None:
@@ -474,6 +491,23 @@ def test_a_refresh_reads_a_file_again_that_was_written_anew(tmp_path: Path) -> N
     again = ck.refresh()
     assert again.source_texts(2, "0")[1] == kafka_offset(1000)
     assert again.query_id == "00000000-0000-0000-0000-000000000000"
+
+
+# State
+
+
+def test_a_state_directory_that_cannot_be_listed_takes_nothing_from_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ck = Checkpoint.open(str(write(kafka_checkpoint(tmp_path, range(3)), {"state/0/0/1.delta": ""})))
+    assert ck.has_state
+
+    def refuse() -> None:
+        raise AccessDenied("The store refused to list state.")
+
+    monkeypatch.setattr(ck, "state", refuse)
+    answer = ck.inspect()
+    assert answer["operators"] == []
+    assert answer["problems"] == [{"path": "state", "line": None, "condition": "unreadable", "reason": "The store refused to list state."}]
+    assert answer["offsets"]["ids"] == [0, 1, 2]  # type: ignore[index]
 
 
 # Threads

@@ -157,6 +157,17 @@ def test_behind_a_self_join_directories_are_counted_by_distinct_source() -> None
     assert found == {"0": "sources/0", "1": "sources/0", "2": "sources/1"}
 
 
+def test_directories_are_numbered_by_first_use_as_spark_4_3_does() -> None:
+    a_b_a = entries_of(["0", "0", "0"], ["1", "2", "1"])
+    b_a_a = entries_of(["0", "0", "0"], ["2", "1", "1"])
+    assert directories_of(a_b_a, ("0", "1"), {}) == {"0": "sources/0", "1": "sources/1", "2": "sources/0"}
+    assert directories_of(b_a_a, ("0", "1"), {}) == {"0": "sources/0", "1": "sources/1", "2": "sources/1"}
+
+
+def test_of_lines_that_cannot_be_told_apart_only_the_first_has_a_certain_directory() -> None:
+    assert directories_of(entries_of(["0", "0", "0"]), ("0", "1"), {}) == {"0": "sources/0"}
+
+
 def test_equal_lines_with_a_directory_each_are_two_sources() -> None:
     assert directories_of(entries_of(["1", "1"]), ("0", "1"), {}) == {"0": "sources/0", "1": "sources/1"}
 
