@@ -148,7 +148,8 @@ def _backfill(s: Situation, behaviour: Behaviour) -> tuple[str, str]:
 
 
 def _trap(s: Situation, option: OptionId, behaviour: Behaviour) -> str:
-    everything = read_amount(s) or "everything that is still at the source"
+    read = read_amount(s)
+    everything = f"what was read before ({read})" if read else "everything that is still at the source"
     last = s.newest_offset if s.newest_offset is not None else s.last_committed
     if option == "reset":
         if behaviour == "append":
@@ -166,7 +167,7 @@ def _trap(s: Situation, option: OptionId, behaviour: Behaviour) -> str:
         numbers = f"numbers 0 to {last}" if last is not None else "the old numbers"
         return f"A new checkpoint on the same target starts at batch 0, and new rows are silently skipped while the batches have {numbers}."
     if behaviour == "append":
-        return f"With the old rows left in place {everything} would be there twice."
+        return f"With the old rows left in place {everything} is there twice."
     if behaviour == "overwrite":
         return "With the old rows left in place, keys that no longer come from the source stay; by batch id, old and new batches are mixed."
     if s.sink == "delta":

@@ -7,7 +7,10 @@ start option.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
 
 from core.checkpoint import Checkpoint
 from core.recovery.answers import Answers
@@ -15,6 +18,10 @@ from core.recovery.consequences import Consequence, consequences, lost_with_stat
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.situation import Situation, read_situation
 from core.recovery.words import OPTION_IDS, TITLES, OptionId, size
+
+
+Level = Literal["low", "medium", "high"]
+LEVELS: Mapping[OptionId, Level] = MappingProxyType({"full_refresh": "low", "backup_and_backfill": "medium"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Cell:
 class Option:
     """One option. ``why`` says why it can or cannot be done, ``reason`` why it comes first (empty for the others).
 
-    ``complexity`` and the other cells carry the columns of the table; ``loses`` and ``repeats`` are the sentence for the sink that was
+    ``level`` is the complexity in one word. ``complexity`` and the other cells carry the columns of the table; ``loses`` and ``repeats`` are the sentence for the sink that was
     answered, or for all kinds of sinks. ``consequences`` has one statement per kind of sink.
     """
 
@@ -45,6 +52,7 @@ class Option:
     recommended: bool
     why: str
     reason: str
+    level: Level
     complexity: Cell
     cost: Cell
     loss: Cell
@@ -107,6 +115,7 @@ def _option(s: Situation, made: Recipe, recommended: bool, reason: str) -> Optio
         recommended=recommended,
         why=made.why,
         reason=reason,
+        level=LEVELS.get(made.option) or _reset_level(s),
         complexity=cells[0],
         cost=cells[1],
         loss=cells[2],
@@ -190,7 +199,7 @@ def _backup_and_backfill(s: Situation, made: Recipe) -> Cells:
 
 def _reset(s: Situation, made: Recipe) -> Cells:
     return (
-        Cell("medium to high", _reset_effort(s, made)),
+        Cell("medium to high", f"Here {_reset_level(s)}. {_reset_effort(s, made)}" if made.possible else made.why),
         Cell("low", _reset_cost(s, made), made.method == "warm_up"),
         _reset_loss(s, made),
         _reset_duplicates(s, made),
@@ -199,9 +208,11 @@ def _reset(s: Situation, made: Recipe) -> Cells:
     )
 
 
+def _reset_level(s: Situation) -> Level:
+    return "high" if s.needs_state else "medium"
+
+
 def _reset_effort(s: Situation, made: Recipe) -> str:
-    if not made.possible:
-        return made.why
     how = {
         "start_options": "Start options for every source, in an empty checkpoint.",
         "seeded": "A file source has no start option: the code writes a new checkpoint that names the files already read."

@@ -1,0 +1,91 @@
+"""``python -m core recover``: the ways out of a broken pipeline with their price, and the plan and code of the chosen one."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from core.checkpoint import Checkpoint
+from core.recovery.answers import AnswerError, Answers
+from core.recovery.code import generate_of, why_no_code
+from core.recovery.options import Option, options_of
+from core.recovery.plan import plan_of
+from core.recovery.questions import questions_of
+from core.recovery.report import report_of
+from core.recovery.situation import Situation, read_situation
+from core.recovery.words import OPTION_IDS, OptionId
+from core.verbs import Answer, UsageError, Verb
+from core.verbs.words import clean
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What ``recover`` takes beside the location."""
+    parser.add_argument("--option", choices=OPTION_IDS, help="print the plan and the code of this option")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="answers", help="an answer, for example sink=file")
+
+
+def run(args: Namespace) -> Answer:
+    """Questions and options; with ``--option`` also its plan and code."""
+    try:
+        answers = Answers.parse(args.answers)
+    except AnswerError as error:
+        raise UsageError(str(error)) from error
+    situation = read_situation(Checkpoint.open(args.location), answers)
+    return Answer(report_of(situation, args.option), "\n".join(_text(situation, args.option)) + "\n")
+
+
+def _text(situation: Situation, chosen: OptionId | None) -> list[str]:
+    lines = ["Questions (answer with --set)"]
+    for question in questions_of(situation):
+        given = f"{question.answer}{' (from the checkpoint)' if question.from_checkpoint else ''}" if question.answer else "not answered"
+        lines.append(f"  {question.id}: {question.text} {clean(given)} [{', '.join(choice.value for choice in question.choices)}]")
+    for option in options_of(situation):
+        if chosen in (None, option.id):
+            lines += ["", *_option(option)]
+    if chosen is not None:
+        lines += ["", *_plan(situation, chosen), "", *_code(situation, chosen)]
+    return lines
+
+
+def _option(option: Option) -> list[str]:
+    mark = "recommended: " + option.reason if option.recommended else "can be done" if option.possible else "cannot be done"
+    lines = [f"{option.title} (--option {option.id}): {clean(mark, 1000)}", f"  {clean(option.why, 2000)}"]
+    cells = {
+        "complexity": option.complexity,
+        "cost": option.cost,
+        "data loss": option.loss,
+        "duplicates": option.duplicates,
+        "needs initial snapshot": option.initial_snapshot,
+        "full reset of the table": option.full_reset,
+    }
+    lines += [
+        f"  {name:<24} {clean(cell.text, 2000)}{' [corrected for this checkpoint]' if cell.corrected else ''}"
+        for name, cell in cells.items()
+    ]
+    for each in option.consequences:
+        lines.append(f"  {each.label}{' (yours)' if each.is_yours else ''}")
+        lines += [
+            f"    repeats  {clean(each.repeats, 2000)}",
+            f"    loses    {clean(each.loses, 2000)}",
+            f"    beware   {clean(each.trap, 2000)}",
+        ]
+    return lines
+
+
+def _plan(situation: Situation, chosen: OptionId) -> list[str]:
+    option = next(each for each in options_of(situation) if each.id == chosen)
+    made = plan_of(situation, option.recipe)
+    lines = ["Plan"] + [f"  {number}. {clean(f'{step.title} {step.why}', 4000)}" for number, step in enumerate(made.steps, 1)]
+    lines += [f"  Mind: {clean(sentence, 2000)}" for sentence in made.caution]
+    return lines if made.steps else []
+
+
+def _code(situation: Situation, chosen: OptionId) -> list[str]:
+    blocks = generate_of(situation, chosen)
+    lines = [] if blocks else [f"No code: {clean(why_no_code(situation, chosen), 2000)}"]
+    for block in blocks:
+        # Every value in the text is an escaped literal, so it can be printed as it is.
+        lines += [f"----- {block.title} ({block.file_name})", block.text]
+    return lines
+
+
+VERB = Verb("recover", "the ways out with their price, and the plan and code of the chosen one", add_arguments, run)

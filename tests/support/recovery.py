@@ -1,0 +1,130 @@
+"""Run generated recovery code as a user would: written to a file, started by the project's Python, its exit status and sink looked at."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.checkpoint import Checkpoint
+from core.recovery.answers import Answers
+from core.recovery.code import generate
+from core.recovery.words import OptionId
+from tests.support.spark import connector_jars
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SECONDS = 580  # one script: a JVM, a few batches; fifteen seconds on a quiet machine
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a script ended."""
+
+    status: int
+    output: str
+
+
+def fingerprint(*directories: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Every file below, with its time, size and content."""
+    return {
+        str(path): (path.stat().st_mtime_ns, path.stat().st_size, path.read_bytes())
+        for directory in directories
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+def script_for(checkpoint: Path | str, option: OptionId, answers: Mapping[str, str], place: Path) -> Path:
+    """The PySpark script of an option, written to a file below ``place``."""
+    blocks = generate(Checkpoint.open(str(checkpoint)), option, Answers({"platform": "pyspark", **answers}))
+    assert [block.platform for block in blocks] == ["pyspark"]
+    script = place / blocks[0].file_name
+    script.write_text(blocks[0].text, encoding="utf-8")
+    return script
+
+
+def run_script(script: Path, *arguments: str) -> Outcome:
+    """Starts the script with settings of Spark that lie beside it (as they do on a user's machine), and waits for it."""
+    home = script.parent / "spark-conf"
+    home.mkdir(exist_ok=True)
+    jars = os.pathsep.join(map(str, connector_jars()))
+    lines = {
+        "spark.master": "local[2]",
+        "spark.driver.memory": "1g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.local.dir": str(home / "local"),
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={home} -Dderby.system.home={home}",
+        **({"spark.driver.extraClassPath": jars} if jars else {}),
+    }
+    (home / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in lines.items()), encoding="utf-8")
+    environment = {**os.environ, "SPARK_CONF_DIR": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [sys.executable, str(script), *arguments], capture_output=True, text=True, timeout=SECONDS, cwd=script.parent, env=environment
+    )
+    return Outcome(done.returncode, done.stdout + done.stderr)
+
+
+def run_in_session(script: Path, spark: SparkSession, **constants: object) -> Outcome:
+    """The same text, executed in this process on the session that is there: no second JVM. Only starting and stopping Spark is left out.
+
+    ``constants`` are values that a user fills in at the top of the script.
+    """
+    spec = importlib.util.spec_from_file_location("generated_recovery", script)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, value in constants.items():
+        assert hasattr(module, name), f"the script has no constant {name}"
+        setattr(module, name, value)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        missing = module.missing_values()
+        if missing:
+            return Outcome(4, "\n".join(missing))
+        try:
+            checks = module.recover(spark, module.Files(spark), module.load_query())
+            status = 0 if module.verdict(checks) else 3
+        except module.Refused as reason:
+            module.say(f"Refused: {reason}")
+            status = 4
+        except SystemExit as stop:
+            status = int(str(stop.code))
+    return Outcome(status, printed.getvalue())
+
+
+def put_files(directory: Path, numbers: Iterable[int], rows: int = 10) -> None:
+    """JSON files of ``rows`` rows with ids of their own and times a second apart; the modification times ascend with the number."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for number in numbers:
+        path = directory / f"part {number:03d}.json"
+        lines = [
+            json.dumps({"id": number * rows + i, "key": (number * rows + i) % 15, "at": f"2026-01-01T00:{number:02d}:{i:02d}Z"})
+            for i in range(rows)
+        ]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        os.utime(path, (1_790_000_000 + number * 10, 1_790_000_000 + number * 10))
+
+
+SCHEMA = "id int, key int, at timestamp"
+
+
+def repeated(values: Iterable[object]) -> dict[object, int]:
+    """The values that occur more than once."""
+    return {value: count for value, count in Counter(values).items() if count > 1}
