@@ -15,7 +15,7 @@ _EDGES: dict[Tone, str] = {"done": "#0072B2", "doubt": "#D55E00", "blocked": "#B
 
 # Fixed text of this program, no value in it: sizes, the coloured edge of boxes, and less empty space above the first line.
 _STYLE = """<style>
-[data-testid="stMainBlockContainer"] {padding: 2.6rem 2.2rem 3rem 2.2rem; max-width: 1500px;}
+[data-testid="stMainBlockContainer"] {padding: 3.9rem 2.2rem 3rem 2.2rem; max-width: 1500px;}
 [data-testid="stSidebarHeader"] {height: 2.6rem; margin-bottom: 0;}
 [data-testid="stPageLink"] a {border: 1px solid rgba(128, 128, 128, 0.35); border-radius: 6px; padding: 0.35rem 0.7rem;}
 .st-key-read-at [data-testid="stText"] {white-space: nowrap;}
@@ -27,7 +27,7 @@ _STYLE = """<style>
 [class*="st-key-small-"] [data-testid="stText"] {font-size: 0.87rem; opacity: 0.78; line-height: 1.35;}
 EDGES
 @media (max-width: 640px) {
-  [data-testid="stMainBlockContainer"] {padding: 3.2rem 0.8rem 3rem 0.8rem;}
+  [data-testid="stMainBlockContainer"] {padding: 3.9rem 0.8rem 3rem 0.8rem;}
   [class*="st-key-large-"] [data-testid="stText"] {font-size: 1.2rem;}
 }
 </style>""".replace(
@@ -66,9 +66,11 @@ def text(
         st.text(body)
 
 
-def box(tone: Tone, height: Literal["content", "stretch"] = "content") -> st.delta_generator.DeltaGenerator:
+def box(
+    tone: Tone, height: Literal["content", "stretch"] = "content", gap: Literal["xxsmall", "small"] = "xxsmall"
+) -> st.delta_generator.DeltaGenerator:
     """A bordered box with an edge in the colour of ``tone``."""
-    return st.container(border=True, key=_key(f"box-{tone}"), gap="xxsmall", height=height)
+    return st.container(border=True, key=_key(f"box-{tone}"), gap=gap, height=height)
 
 
 def message(tone: Tone, body: str, more: str = "") -> None:

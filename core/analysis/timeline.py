@@ -225,9 +225,10 @@ def _written_by_a_copy(file_ms: Ints, log_ms: Ints) -> Flags:
     """Which offset files carry a time that cannot be the time of their batch, judged by the batches that were read."""
     both = (file_ms >= 0) & (log_ms >= 0)
     copy: Flags = both & (np.abs(file_ms - log_ms) > FAR_FROM_LOG_MS)
-    if np.count_nonzero(both) >= 2:
-        log_span = int(np.ptp(log_ms[both]))
-        if log_span >= MIN_LOG_SPAN_MS and int(np.ptp(file_ms[both])) * COPY_SPAN_RATIO < log_span:
+    near = both & ~copy
+    if np.count_nonzero(near) >= 2:
+        log_span = int(np.ptp(log_ms[near]))
+        if log_span >= MIN_LOG_SPAN_MS and int(np.ptp(file_ms[near])) * COPY_SPAN_RATIO < log_span:
             return both
     return copy
 

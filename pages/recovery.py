@@ -1,0 +1,189 @@
+"""Recovery: a few questions, the three options with this checkpoint's numbers, and the code of the chosen one."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.checkpoint import Checkpoint
+from core.recovery.code import CodeBlock, generate_of, why_no_code
+from core.recovery.options import Cell, Option, options_of
+from core.recovery.plan import Plan, plan_of
+from core.recovery.questions import questions_of
+from core.recovery.recipe import recipe
+from core.recovery.situation import Situation, read_situation
+from core.recovery.words import OPTION_IDS, TITLES
+from core.storage import StorageError
+from ui import answering, cards, links, resume, shell, tables, words
+
+ROWS: tuple[tuple[str, str], ...] = (
+    ("complexity", "Complexity"),
+    ("cost", "Cost"),
+    ("loss", "Potential data loss"),
+    ("duplicates", "Potential duplicates"),
+    ("initial_snapshot", "Needs initial snapshot"),
+    ("full_reset", "Full reset of the table"),
+)
+
+
+def main() -> None:
+    _, ck = shell.checkpoint()
+    with st.spinner("Reading what the sources keep ..."):
+        situation = read(ck)
+    if isinstance(situation, str):
+        cards.message("plain", situation)
+        return
+    cards.text("What has to be known", "section")
+    answering.ask(questions_of(situation))
+    found = options_of(situation)
+    cards.text("The options", "section")
+    compare(found)
+    chosen = choose(found)
+    plan = plan_of(situation, recipe(situation, chosen.id))
+    consequences(chosen)
+    steps(plan)
+    before_and_after(plan)
+    code(situation, chosen)
+    resume.block(ck)
+
+
+def read(ck: Checkpoint) -> Situation | str:
+    """The facts for the answers given so far, or one sentence why they cannot be read."""
+    try:
+        return read_situation(ck, answering.given())
+    except StorageError as error:
+        return f"The options cannot be worked out: {error}"
+
+
+def compare(found: tuple[Option, ...]) -> None:
+    """The options side by side, the recommended one first; the same as a table."""
+    with st.grid(3, min_column_width=260, vertical_alignment="top"):
+        for option in found:
+            card(option)
+    with st.expander("The same as a table"):
+        columns: dict[str, list[object]] = {"option": [option.title for option in found]}
+        columns["possible"] = ["yes" if option.possible else f"no: {option.why}" for option in found]
+        columns["recommended"] = ["yes" if option.recommended else "no" for option in found]
+        for field, label in ROWS:
+            columns[label] = [getattr(option, field).text for option in found]
+        tables.table(columns, alt="The recovery options")
+        tables.downloads(columns, "recovery-options", key="options")
+
+
+def card(option: Option) -> None:
+    """One option: whether it can be done, then a row per aspect with the general word and this checkpoint's fact."""
+    with cards.box("done" if option.recommended else "plain" if option.possible else "blocked", height="stretch", gap="small"):
+        cards.text(option.title, "lead")
+        if option.recommended:
+            cards.text(f"● recommended: {option.reason}", "strong")
+        elif not option.possible:
+            cards.text(f"▲ not possible: {option.why}", "strong")
+        else:
+            cards.text(f"○ possible: {option.why}", "small")
+        for field, label in ROWS:
+            aspect(label, getattr(option, field))
+
+
+def aspect(label: str, cell: Cell) -> None:
+    """One cell of the table."""
+    with st.container(gap=None):
+        cards.text(label, "small")
+        cards.text(("◐ in general: " if cell.corrected else "") + cell.general, "strong")
+        if cell.facts:
+            cards.text(("here it differs: " if cell.corrected else "") + cell.facts, "small")
+
+
+def choose(found: tuple[Option, ...]) -> Option:
+    """The option whose plan and code are shown: the chosen one, else the recommended, else the first."""
+    refused = links.refusal("option", OPTION_IDS, "the option")
+    if refused is not None:
+        cards.message("plain", refused)
+    first = found[0]
+    chosen = st.selectbox(
+        "Plan and code for",
+        [option.id for option in found],
+        index=None,
+        format_func=TITLES.__getitem__,
+        key="option",
+        bind="query-params",
+        placeholder=first.title,
+        width=480,
+    )
+    return next((option for option in found if option.id == chosen), first)
+
+
+def consequences(option: Option) -> None:
+    """What repeats and what is lost, for each way in which a sink treats a batch that comes again."""
+    cards.text(f"{option.title}: what repeats and what is lost", "section")
+    with st.grid(3, min_column_width=260, vertical_alignment="top"):
+        for item in option.consequences:
+            with cards.box("done" if item.is_yours else "plain", height="stretch"):
+                cards.text(f"{item.label}" + (" ● your sink" if item.is_yours else ""), "strong")
+                cards.text(f"Repeats: {item.repeats}")
+                cards.text(f"Loses: {item.loses}")
+                if item.trap:
+                    cards.text(f"The short cut: {item.trap}", "small")
+
+
+def steps(plan: Plan) -> None:
+    """What the code does, in order."""
+    if not plan.steps:
+        return
+    cards.text("What the code does, in order", "section")
+    for number, step in enumerate(plan.steps, start=1):
+        with st.container(gap=None):
+            cards.text(f"{number}. {step.title}", "strong")
+            if step.why:
+                cards.text(step.why, "small")
+    for sentence in plan.caution:
+        cards.message("doubt", sentence)
+
+
+def before_and_after(plan: Plan) -> None:
+    """For each source: where it stands, where the new checkpoint begins, what is read again."""
+    if not plan.before_after:
+        return
+    cards.text("Before and after", "section")
+    columns = {
+        "source": [item.source for item in plan.before_after],
+        "stands now": [str(item.before.get("says") or words.NOT_KNOWN) for item in plan.before_after],
+        "starts in the new checkpoint": [str(item.after.get("start") or "") for item in plan.before_after],
+        "first batch": [str(item.after.get("first_batch")) for item in plan.before_after],
+        "reads again": [str(item.after.get("reads_again") or "") for item in plan.before_after],
+    }
+    tables.table(columns, alt="Each source before and after")
+    tables.downloads(columns, f"before-after-{plan.option}", key="before-after")
+
+
+def code(situation: Situation, option: Option) -> None:
+    """The code, one tab per platform, to copy and to download."""
+    cards.text("The code", "section")
+    answering.ask_texts(answering.fields(situation, option.id))
+    blocks = generate_of(situation, option.id)
+    if not blocks:
+        cards.message("blocked", f"There is no code for this option: {why_no_code(situation, option.id)}")
+        return
+    cards.text("It is shown and downloaded, never run from here. Without --execute a script prints its plan and stops.", "small")
+    if len(blocks) == 1:
+        show_block(blocks[0], 0)
+        return
+    for at, (tab, block) in enumerate(zip(st.tabs([tab_name(block) for block in blocks]), blocks, strict=True)):
+        with tab:
+            show_block(block, at)
+
+
+def tab_name(block: CodeBlock) -> str:
+    """What stands on the tab of one block."""
+    platform = {"pyspark": "PySpark", "databricks": "Databricks", "lakeflow": "Lakeflow"}[block.platform]
+    return f"{platform}: {block.file_name}"
+
+
+def show_block(block: CodeBlock, at: int) -> None:
+    """One piece of code."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        cards.text(block.title, "strong", "content")
+        mime = {"python": "text/x-python", "sql": "application/sql", "bash": "text/x-sh"}[block.language]
+        st.download_button(f"Download {block.file_name}", block.text, block.file_name, mime, key=f"code-{at}", on_click="ignore")
+    st.code(block.text, language=block.language, wrap_lines=True, height=620 if block.text.count("\n") > 32 else "content")
+
+
+main()
