@@ -66,7 +66,7 @@ def read_layout(door: Door, before: Layout | None = None) -> Layout:
     if before is None:
         sources = listings["sources"]
         source_directories, source_files = sources.directory_names(), _offset_files(sources)
-        leftovers += [item for item in other_leftovers(sources, source_files, source_directories) if item.kind != "orphan_state"]
+        leftovers += other_leftovers(sources, source_files, source_directories)
     else:
         source_directories, source_files = before.source_directories, before.source_files
         leftovers += [item for item in before.leftovers if item.path.startswith("sources/")]
