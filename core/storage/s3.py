@@ -195,8 +195,8 @@ async def _prepare(fs: Any, root: str, tally: Tally) -> None:
     events = client.meta.events
     # Registering again under the same id changes nothing; s3fs makes a new client when it has to reconnect.
     events.register("before-send.s3", _count, unique_id="checkpoint-explorer-count")
-    # First, because a handler of botocore would read the whole listing just to see that it is no error.
-    events.register_first("before-parse.s3.ListObjectsV2", _read_listing, unique_id="checkpoint-explorer-listing")
+    # Spelled with "*" because that is called before botocore's own handler, which would parse the whole page to see that it is no error.
+    events.register("before-parse.*.ListObjectsV2", _read_listing, unique_id="checkpoint-explorer-listing")
 
 
 def _count(request: Any, event_name: str, **_: Any) -> None:

@@ -1,0 +1,232 @@
+"""How many requests a look at a checkpoint costs: counted by the server, not by us, so the numbers do not depend on the machine.
+
+The budget (LIST, HEAD, GET): first view of 100 batches <= 4, 0, 201; of 20,000 batches <= 190, 0, 201; state of K operators, P partitions
+and S stores <= 1 + K + K x P x pages, 0, K x (1 + S); refresh with nothing new <= 3 and no GET; with n new batches <= 2n GETs.
+The small checkpoints always run, over moto; the large ones use generator and slow server of ../shared/bench where those are present.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.checkpoint import Checkpoint
+from core.storage import Door, Location, parse_location
+from tests.storage.conftest import BUCKET
+from tests.support.s3 import S3Server
+
+BENCH = Path(__file__).resolve().parents[3] / "shared" / "bench"
+needs_bench = pytest.mark.skipif(not (BENCH / "slow_s3.py").exists(), reason="../shared/bench (slow server and generator) is not here")
+
+METADATA = '{{"batchWatermarkMs":0,"batchTimestampMs":{time},"conf":{{"spark.sql.shuffle.partitions":"12"}}}}'
+OFFSET = "v1\n" + METADATA + '\n{{"topic-a":{{"0":{n},"1":{n}}}}}'
+COMMIT = 'v1\n{"nextBatchWatermarkMs":0}'
+
+
+def logs(first: int, count: int) -> dict[str, bytes]:
+    found = {f"offsets/{n}": OFFSET.format(time=1_795_176_000_000 + n, n=n).encode() for n in range(first, first + count)}
+    return found | {f"commits/{n}": COMMIT.encode() for n in range(first, first + count)}
+
+
+def state(operators: int, partitions: int, stores: tuple[str, ...], versions: int) -> dict[str, bytes]:
+    found = {}
+    for k in range(operators):
+        operator = f'{{"operatorId":{k},"operatorName":"symmetricHashJoin"}}'
+        found[f"state/{k}/_metadata/metadata"] = f'v1\n{{"operatorInfo":{operator},"stateStoreInfo":[]}}'.encode()
+        for p in range(partitions):
+            for store in stores:
+                for v in range(1, versions + 1):
+                    found["/".join(part for part in (f"state/{k}/{p}", store, f"{v}.delta") if part)] = b"delta"
+    return found
+
+
+def put(server: S3Server, prefix: str, files: dict[str, bytes]) -> Location:
+    server.put_many(BUCKET, {f"{prefix}/{path}": content for path, content in files.items()})
+    server.fail()
+    server.stats()
+    return server.location(f"s3://{BUCKET}/{prefix}")
+
+
+def test_many_files_are_one_request_each_sent_side_by_side(s3_server: S3Server) -> None:
+    location = put(s3_server, "budget-read", logs(0, 100))
+    door = Door.open(location)
+    listings = door.list(["", "offsets", "commits", "sources"])
+    seen = s3_server.stats()
+    assert (seen["list"], seen["head"], seen["get"]) == (4, 0, 0)
+    files = [*listings["offsets"].files.values(), *listings["commits"].files.values()]
+    assert len(door.read(files)) == 200
+    seen = s3_server.stats()
+    assert (seen["list"], seen["head"], seen["get"]) == (0, 0, 200)
+    assert 2 <= seen["most_at_once"] <= 64
+    door.read(files)
+    assert s3_server.stats()["get"] == 0
+
+
+def test_what_the_door_counts_is_what_the_server_saw(s3_server: S3Server) -> None:
+    location = put(s3_server, "budget-count", logs(0, 10) | state(1, 5, ("",), 2))
+    door = Door.open(location)
+    tree = door.list([""], recursive=True)[""]
+    door.read(tree.files.values())
+    seen = s3_server.stats()
+    assert (door.requests.list, door.requests.get, door.requests.head) == (seen["list"], seen["get"], seen["head"])
+    assert door.requests.bytes == sum(info.size_bytes for info in tree.files.values())
+
+
+@pytest.mark.parametrize(("operators", "partitions", "stores"), [(1, 12, ("",)), (2, 7, ("left", "right")), (3, 1, ("",))])
+def test_a_tree_of_state_costs_one_listing_for_each_partition(
+    s3_server: S3Server, operators: int, partitions: int, stores: tuple[str, ...]
+) -> None:
+    files = state(operators, partitions, stores, 3)
+    location = put(s3_server, f"budget-state-{operators}", files)
+    tree = Door.open(location).list(["state"], recursive=True)["state"]
+    assert set(tree.files) == set(files)
+    seen = s3_server.stats()
+    assert seen["list"] <= 1 + operators + operators * partitions
+    assert (seen["head"], seen["get"]) == (0, 0)
+
+
+def test_a_long_log_is_not_listed_page_after_page(s3_small_pages: S3Server) -> None:
+    # Ten names a page: 900 batches are here what 90,000 are on S3.
+    location = put(s3_small_pages, "budget-long", {path: b"" for path in logs(0, 900) if path.startswith("offsets/")})
+    listing = Door.open(location).list(["offsets"])["offsets"]
+    assert len(listing.files) == 900
+    seen = s3_small_pages.stats()
+    assert seen["list"] <= 90 * 1.8
+    assert seen["most_at_once"] > 4
+
+
+def test_the_first_view_of_a_checkpoint_is_within_its_budget(s3_server: S3Server) -> None:
+    location = put(s3_server, "budget-first", {"metadata": b'{"id":"q"}'} | logs(20, 120))
+    ck = Checkpoint.open(location, newest=100)
+    assert len(ck.loaded_ids) == 100
+    seen = s3_server.stats()
+    assert seen["list"] <= 4
+    assert seen["head"] == 0
+    assert seen["get"] <= 2 * 100 + 1
+    assert seen["write"] == 0
+
+
+def test_a_refresh_is_within_its_budget(s3_server: S3Server) -> None:
+    location = put(s3_server, "budget-refresh", {"metadata": b'{"id":"q"}'} | logs(0, 30))
+    ck = Checkpoint.open(location)
+    s3_server.stats()
+    same = ck.refresh()
+    seen = s3_server.stats()
+    assert seen["list"] + seen["head"] <= 3
+    assert seen["get"] == 0
+    put(s3_server, "budget-refresh", logs(30, 3))
+    newer = same.refresh()
+    assert newer.last_committed_batch == 32
+    seen = s3_server.stats()
+    assert seen["list"] + seen["head"] <= 3
+    assert seen["get"] <= 2 * 3
+
+
+def test_the_state_of_a_checkpoint_is_within_its_budget(s3_server: S3Server) -> None:
+    operators, partitions, stores = 2, 12, ("left-keyToNumValues", "right-keyToNumValues")
+    files = {"metadata": b'{"id":"q"}'} | logs(0, 3) | state(operators, partitions, stores, 3)
+    ck = Checkpoint.open(put(s3_server, "budget-balance", files))
+    s3_server.stats()
+    inventory = ck.state()
+    assert len(inventory.operators) == operators
+    seen = s3_server.stats()
+    assert seen["list"] <= 1 + operators + operators * partitions
+    assert seen["head"] == 0
+    assert seen["get"] <= operators * (1 + len(stores))
+    ck.state()
+    assert s3_server.stats()["list"] == 0
+
+
+# The same on checkpoints of the size that users have, against the model of S3 that performance goals are measured with.
+
+
+class SlowServer:
+    """slow_s3.py over generated checkpoints; no latency is asked of it here, only its counts."""
+
+    def __init__(self, directory: Path) -> None:
+        for name, arguments in {
+            "hundred": ["--batches", "100", "--partitions", "200"],
+            "long": ["--batches", "20000", "--partitions", "0", "--topic-partitions", "12"],
+            "join": ["--batches", "100", "--stores", "4", "--partitions", "50", "--versions", "100"],
+        }.items():
+            subprocess.run([sys.executable, BENCH / "make_big.py", directory / name, *arguments], check=True, stdout=subprocess.DEVNULL)
+        buckets = [part for name in ("hundred", "long", "join") for part in ("--bucket", f"{name}={directory / name}")]
+        self.port, self._process = self._start(buckets)
+
+    @staticmethod
+    def _start(buckets: list[str]) -> tuple[int, subprocess.Popen[str]]:
+        for port in range(9210, 9240):
+            process = subprocess.Popen(
+                [sys.executable, BENCH / "slow_s3.py", "--port", str(port), "--ms", "0", *buckets],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+            assert process.stdout is not None
+            if process.stdout.readline().startswith("ready") and process.poll() is None:
+                return port, process
+            process.wait()
+            process.stdout.close()
+        raise AssertionError("no free port for the slow server between 9210 and 9239")
+
+    def location(self, bucket: str) -> Location:
+        options = {
+            "key": "k",
+            "secret": "s",
+            "endpoint_url": f"http://127.0.0.1:{self.port}",
+            "client_kwargs": {"region_name": "us-east-1"},
+        }
+        return parse_location(f"s3://{bucket}", options)
+
+    def stats(self) -> dict[str, int]:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"http://127.0.0.1:{self.port}/-/stats") as answer:
+            return {"list": 0, "head": 0, "get": 0, **json.load(answer)}
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlowServer]:
+    server = SlowServer(tmp_path_factory.mktemp("slow"))
+    yield server
+    server.stop()
+
+
+@needs_bench
+@pytest.mark.parametrize(("bucket", "lists"), [("hundred", 4), ("long", 190)])
+def test_the_first_view_of_a_large_checkpoint_is_within_its_budget(slow: SlowServer, bucket: str, lists: int) -> None:
+    slow.stats()
+    ck = Checkpoint.open(slow.location(bucket), newest=100)
+    assert len(ck.offset_ids) == {"hundred": 100, "long": 20_000}[bucket]
+    seen = slow.stats()
+    assert seen["list"] <= lists
+    assert seen["head"] == 0
+    assert seen["get"] <= 2 * 100 + 1
+    ck.sources, ck.conf_changes(), ck.written_by, ck.problems
+    seen = slow.stats()
+    assert (seen["list"], seen["head"], seen["get"]) == (0, 0, 0)
+
+
+@needs_bench
+@pytest.mark.parametrize(("bucket", "partitions", "stores"), [("hundred", 200, 1), ("join", 50, 4)])
+def test_the_state_of_a_large_checkpoint_is_within_its_budget(slow: SlowServer, bucket: str, partitions: int, stores: int) -> None:
+    ck = Checkpoint.open(slow.location(bucket))
+    slow.stats()
+    inventory = ck.state()
+    assert inventory.file_count > 20_000
+    seen = slow.stats()
+    pages = -(-100 * stores // 1000)
+    assert seen["list"] <= 1 + 1 + partitions * pages
+    assert seen["head"] == 0
+    assert seen["get"] <= 1 + stores
