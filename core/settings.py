@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,17 @@ from pydantic_settings.exceptions import SettingsError
 
 PREFIX = "CHECKPOINT_EXPLORER_"
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_checkpoints"
+
+
+def is_loopback(address: str | None) -> bool:
+    """Whether a server that listens on ``address`` can be reached from this machine only. None and "" mean all interfaces."""
+    host = (address or "").strip().strip("[]").lower()
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class InvalidSettingError(ValueError):
@@ -83,6 +95,11 @@ class Settings(BaseSettings):
             if not name or name.strip() != name or "/" in name or ":" in name or not name.isprintable() or name in (".", ".."):
                 raise ValueError('the name of a root must be plain text without "/" or ":"')
         return value
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only this machine can reach the app, so that any location may be opened."""
+        return is_loopback(self.address)
 
     @property
     def has_own_roots(self) -> bool:

@@ -40,7 +40,7 @@ class Door:
         at_once = settings.concurrent_requests
         store: Store
         if place.is_local:
-            store = LocalStore(place.path)
+            store = LocalStore(place.path, is_confined=not settings.is_private)
         elif place.protocol == "s3":
             store = S3Store(place.path, lambda: filesystem(place, at_once), at_once)
         else:
@@ -52,12 +52,15 @@ class Door:
         """How many requests this door has sent so far."""
         return self._tally.snapshot()
 
-    def list(self, prefixes: Iterable[str], recursive: bool = False) -> dict[str, Listing]:
+    def list(self, prefixes: Iterable[str], recursive: bool = False, first_page: bool = False) -> dict[str, Listing]:
         """One listing for each prefix ("" is the root): one level, or with ``recursive`` the whole tree below it.
 
         All prefixes are listed side by side. Paths in a listing are relative to the root of the location. Directory markers of object
         stores never appear as files. Hidden files do (``.5.crc`` of Hadoop's local file system with size 0 and without a time: neither was
         asked for). A prefix below the root that does not exist, or is a file, gives ``exists=False``.
+
+        ``first_page``: enough to see what a directory is; S3 then gives at most 1,000 names of each level and the listing says whether that
+        was all. Other stores give everything.
 
         Raises :class:`LocationNotFound` or :class:`NotADirectory` when the root itself was asked for and is not a directory,
         :class:`AccessDenied` or another :class:`StorageError` when anything cannot be listed.
@@ -66,7 +69,7 @@ class Door:
         self._check(wanted)
         read_at_ms = time.time_ns() // 1_000_000
         try:
-            folders = self._store.list(wanted, recursive, self._tally)
+            folders = self._store.list(wanted, recursive, first_page, self._tally)
         except StorageError:
             raise
         except Exception as error:
@@ -118,7 +121,7 @@ def _may_keep(info: FileInfo, content: bytes, now_ms: int) -> bool:
 
 def _listing(prefix: str, folder: Folder, read_at_ms: int) -> Listing:
     files = {info.path: info for info in folder.files}
-    return Listing(prefix, files, tuple(sorted(folder.directories)), read_at_ms, folder.exists)
+    return Listing(prefix, files, tuple(sorted(folder.directories)), read_at_ms, folder.exists, folder.is_complete)
 
 
 @lru_cache(maxsize=4)

@@ -31,7 +31,7 @@ class Listing:
 
     The keys of ``files`` and the entries of ``directories`` are paths relative to the CHECKPOINT ROOT, like ``FileInfo.path``
     (``offsets/5``, not ``5``). Directories are in text order, files in the order of the store. ``exists`` is False when nothing is there
-    under this name.
+    under this name. ``is_complete`` is False when only the first page was asked for and there are more.
     """
 
     prefix: str
@@ -39,6 +39,7 @@ class Listing:
     directories: tuple[str, ...]
     read_at_ms: int
     exists: bool = True
+    is_complete: bool = True
 
     def names(self) -> dict[str, FileInfo]:
         """The files by the last part of their path; for a listing of one level."""

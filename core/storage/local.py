@@ -14,21 +14,32 @@ from core.storage.store import Folder, ListingFailed, Tally, failure_reason, joi
 READ_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
+_Subfolders = list[tuple[str, str]]
+LEADS_OUT = "This is a symbolic link that leads out of the location; a server that others can reach does not follow it."
+
+
 class LocalStore:
-    """Files below the directory ``root`` of this machine. Symbolic links are followed, except into a directory that holds them."""
+    """Files below the directory ``root`` of this machine.
 
-    def __init__(self, root: str) -> None:
+    Symbolic links are followed, except into a directory that holds them. A store that ``is_confined`` (a server that others can reach) does
+    not follow a link out of the root either: such a link is listed as a file, and reading it says why it was not read.
+    """
+
+    def __init__(self, root: str, is_confined: bool = False) -> None:
         self._root = root
+        self._boundary = os.path.realpath(root) if is_confined else None
 
-    def list(self, prefixes: Sequence[str], recursive: bool, tally: Tally) -> dict[str, Folder]:
+    def list(self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally) -> dict[str, Folder]:
         return {prefix: self._list_one(prefix, recursive, tally) for prefix in prefixes}
 
     def _list_one(self, prefix: str, recursive: bool, tally: Tally) -> Folder:
         folder = Folder()
         top = join(self._root, prefix)
+        if self._leads_out(top):
+            return Folder(exists=False, is_file=True)
         try:
             above: tuple[tuple[int, int], ...] = (_identity(top),)
-            subfolders = _scan(top, prefix, folder, tally)
+            subfolders = self._scan(top, prefix, folder, tally)
         except FileNotFoundError:
             return Folder(exists=False)
         except NotADirectoryError:
@@ -44,7 +55,7 @@ class LocalStore:
                 identity = _identity(path)
                 if identity in above:
                     continue
-                deeper = _scan(path, relative, folder, tally)
+                deeper = self._scan(path, relative, folder, tally)
             except (FileNotFoundError, NotADirectoryError):
                 continue  # removed or replaced since its parent was listed
             except OSError as error:
@@ -56,37 +67,46 @@ class LocalStore:
         contents: dict[str, Content] = {}
         total = 0
         for path in paths:
-            content = _read_file(join(self._root, path))
+            full = join(self._root, path)
+            content = ReadFailure(LEADS_OUT) if self._leads_out(full) else _read_file(full)
             contents[path] = content
             if isinstance(content, bytes):
                 total += len(content)
         tally.add(get=len(contents), bytes=total)
         return contents
 
-
-def _scan(path: str, relative: str, folder: Folder, tally: Tally) -> list[tuple[str, str]]:
-    """Adds the entries of one directory to ``folder``; gives its sub-directories."""
-    tally.add(list=1)
-    start = relative + "/" if relative else ""
-    files, subfolders = folder.files, []
-    with os.scandir(path) as entries:
-        for entry in entries:
-            name = entry.name
-            if name[0] == "." and name.endswith(".crc"):
-                # Hadoop writes one beside every file; asking for their size would double the time of a large listing.
-                files.append(FileInfo(start + name, 0, None))
-                continue
-            try:
-                if entry.is_dir():
-                    subfolders.append((entry.path, start + name))
+    def _scan(self, path: str, relative: str, folder: Folder, tally: Tally) -> _Subfolders:
+        """Adds the entries of one directory to ``folder``; gives its sub-directories."""
+        tally.add(list=1)
+        start = relative + "/" if relative else ""
+        files, subfolders = folder.files, []
+        with os.scandir(path) as entries:
+            for entry in entries:
+                name = entry.name
+                if name[0] == "." and name.endswith(".crc"):
+                    # Hadoop writes one beside every file; asking for their size would double the time of a large listing.
+                    files.append(FileInfo(start + name, 0, None))
                     continue
-                status = entry.stat()
-            except OSError:
-                continue  # gone since the scan began, or a link that leads nowhere
-            if stat.S_ISREG(status.st_mode):
-                files.append(FileInfo(start + name, status.st_size, status.st_mtime_ns // 1_000_000))
-    folder.directories.update(relative for _, relative in subfolders)
-    return subfolders
+                try:
+                    if self._boundary is not None and entry.is_symlink() and self._leads_out(entry.path):
+                        files.append(FileInfo(start + name, 0, None))
+                        continue
+                    if entry.is_dir():
+                        subfolders.append((entry.path, start + name))
+                        continue
+                    status = entry.stat()
+                except OSError:
+                    continue  # gone since the scan began, or a link that leads nowhere
+                if stat.S_ISREG(status.st_mode):
+                    files.append(FileInfo(start + name, status.st_size, status.st_mtime_ns // 1_000_000))
+        folder.directories.update(relative for _, relative in subfolders)
+        return subfolders
+
+    def _leads_out(self, path: str) -> bool:
+        if self._boundary is None:
+            return False
+        real = os.path.realpath(path)
+        return real != self._boundary and not real.startswith(self._boundary.rstrip("/") + "/")
 
 
 def _identity(path: str) -> tuple[int, int]:

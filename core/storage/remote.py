@@ -36,7 +36,7 @@ class RemoteStore:
         self._connect = connect
         self._at_once = at_once
 
-    def list(self, prefixes: Sequence[str], recursive: bool, tally: Tally) -> dict[str, Folder]:
+    def list(self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally) -> dict[str, Folder]:
         fs = self._connect()
 
         def note(level: Sequence[str], found: Sequence[Folder | Exception]) -> _Found:

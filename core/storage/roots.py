@@ -7,13 +7,12 @@ below the roots.
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from core.settings import PREFIX, Settings, get_settings
+from core.settings import PREFIX, Settings, get_settings, is_loopback
 from core.storage.door import Door
 from core.storage.errors import LocationNotFound, NotAllowed, StorageError
 from core.storage.listing import Listing
@@ -38,17 +37,6 @@ class FoundCheckpoints:
     is_complete: bool
 
 
-def is_loopback(address: str | None) -> bool:
-    """Whether a server that listens on ``address`` can be reached from this machine only. None and "" mean all interfaces."""
-    host = (address or "").strip().strip("[]").lower()
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def roots(settings: Settings | None = None) -> dict[str, Location]:
     """The configured roots by name. Raises :class:`StorageError` when the URL of one is no location."""
     settings = settings or get_settings()
@@ -67,12 +55,12 @@ def require_roots(bound_to: str | None, settings: Settings | None = None) -> Non
     ``bound_to`` is the address the server really listens on (Streamlit's ``server.address``); None and "" are all interfaces.
     """
     settings = settings or get_settings()
-    if not is_loopback(bound_to) and is_loopback(settings.address):
+    if not is_loopback(bound_to) and settings.is_private:
         raise NotAllowed(
             f"The app listens on {bound_to or 'all interfaces'}, which others can reach, but {PREFIX}ADDRESS says {settings.address}; "
             f"set {PREFIX}ADDRESS={bound_to or '0.0.0.0'} so that only the configured roots can be opened."  # noqa: S104
         )
-    if not is_loopback(settings.address) and not (settings.has_own_roots and settings.roots):
+    if not settings.is_private and not (settings.has_own_roots and settings.roots):
         raise NotAllowed(
             f'The app listens on "{settings.address}", which others can reach, and no roots are configured; set {PREFIX}ROOTS, for example '
             f'{PREFIX}ROOTS=\'{{"prod": "s3://bucket/checkpoints"}}\', or listen on 127.0.0.1.'
@@ -83,7 +71,7 @@ def require_roots(bound_to: str | None, settings: Settings | None = None) -> Non
 def may_open(location: Location, settings: Settings | None = None) -> bool:
     """Whether this server may open ``location``: any on a loopback address, else only what lies below a root of the same store."""
     settings = settings or get_settings()
-    return is_loopback(settings.address) or _below_root(location, settings) is not None
+    return settings.is_private or _below_root(location, settings) is not None
 
 
 def locate(text: str, settings: Settings | None = None) -> Location:
@@ -101,7 +89,7 @@ def locate(text: str, settings: Settings | None = None) -> Location:
     if below is not None:
         root, relative = below
         return _child(root, relative) if relative else root
-    if not is_loopback(settings.address):
+    if not settings.is_private:
         raise NotAllowed(
             f"{location.url} lies outside the configured roots ({', '.join(settings.roots)}); open something below them, "
             f"or ask whoever runs this server to add it to {PREFIX}ROOTS.",
@@ -146,29 +134,32 @@ def link_for(location: Location, settings: Settings | None = None) -> str | None
 def find_checkpoints(root: str, settings: Settings | None = None) -> FoundCheckpoints:
     """The checkpoints one or two levels below the root of this name, told by listings only.
 
-    A directory is taken for a checkpoint when it holds ``offsets``, ``commits`` or ``metadata``; what lies below it is not searched.
-    At most ``checkpoints_per_root`` directories are listed. Raises :class:`StorageError` when the root cannot be listed.
+    A directory is taken for a checkpoint when it holds ``offsets``, ``commits`` or ``metadata``; what lies below it is not searched, and of
+    a Delta table only directories named ``_checkpoint...``. At most ``checkpoints_per_root`` directories are listed, on an object store
+    the first 1,000 names of each. Raises :class:`StorageError` when the root cannot be listed.
     """
     settings = settings or get_settings()
     location = resolve_link(root, settings)
     door = Door.open(location, settings)
     budget = settings.checkpoints_per_root
-    top = door.list([""])[""]
+    top = door.list([""], first_page=True)[""]
     if _is_checkpoint(top):
         return FoundCheckpoints(root, (root,), 1, True)
     links: list[str] = []
-    listed, is_complete = 1, True
-    level = _visible(top)
+    listed, is_complete = 1, top.is_complete
+    level = _searched(top)
     for depth in (1, 2):
         is_complete = is_complete and len(level) <= budget - listed
         level = level[: budget - listed]
         if not level:
             break
-        listings = door.list(level)
+        listings = door.list(level, first_page=True)
         listed += len(level)
         links.extend(f"{root}/{path}" for path, listing in listings.items() if _is_checkpoint(listing))
+        others = [listing for listing in listings.values() if not _is_checkpoint(listing)]
         if depth == 1:
-            level = [child for listing in listings.values() if not _is_checkpoint(listing) for child in _visible(listing)]
+            is_complete = is_complete and all(listing.is_complete or _is_table(listing) for listing in others)
+            level = [child for listing in others for child in _searched(listing)]
     return FoundCheckpoints(root, tuple(sorted(links)), listed, is_complete)
 
 
@@ -176,9 +167,16 @@ def _is_checkpoint(listing: Listing) -> bool:
     return not CHECKPOINT_DIRECTORIES.isdisjoint(listing.directory_names()) or CHECKPOINT_FILE in listing.names()
 
 
-def _visible(listing: Listing) -> list[str]:
-    # Hidden and underscored directories (_delta_log, _spark_metadata, .git) hold no checkpoints by Hadoop's convention.
-    return [path for path, name in zip(listing.directories, listing.directory_names(), strict=True) if name[0] not in "._"]
+def _is_table(listing: Listing) -> bool:
+    return "_delta_log" in listing.directory_names()
+
+
+def _searched(listing: Listing) -> list[str]:
+    """The directories in which a checkpoint can lie. Hidden and underscored names are not for data by Hadoop's convention, names with "="
+    are partitions of a table; but ``_checkpoint`` in a table is where many people put it."""
+    found = zip(listing.directories, listing.directory_names(), strict=True)
+    table = _is_table(listing)
+    return [path for path, name in found if name.startswith("_checkpoint") or not (table or name[0] in "._" or "=" in name)]
 
 
 def _below_root(location: Location, settings: Settings) -> tuple[Location, str] | None:

@@ -43,9 +43,10 @@ class S3Store:
         self._connect = connect
         self._at_once = at_once
 
-    def list(self, prefixes: Sequence[str], recursive: bool, tally: Tally) -> dict[str, Folder]:
+    def list(self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally) -> dict[str, Folder]:
         fs = self._connect()
-        return sync(fs.loop, _list, fs, self._root, prefixes, recursive, tally, self._at_once)  # type: ignore[no-any-return]
+        lister = partial(_list, first_page=first_page, tally=tally, at_once=self._at_once)
+        return sync(fs.loop, lister, fs, self._root, prefixes, recursive)  # type: ignore[no-any-return]
 
     def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]:
         fs = self._connect()
@@ -61,9 +62,11 @@ async def _read(fs: Any, root: str, paths: Sequence[str], tally: Tally, at_once:
     return await gather_bounded([partial(fs._cat_file, join(root, path), max_concurrency=1) for path in paths], at_once)
 
 
-async def _list(fs: Any, root: str, prefixes: Sequence[str], recursive: bool, tally: Tally, at_once: int) -> dict[str, Folder]:
+async def _list(
+    fs: Any, root: str, prefixes: Sequence[str], recursive: bool, *, first_page: bool, tally: Tally, at_once: int
+) -> dict[str, Folder]:
     await _prepare(fs, root, tally)
-    lister = _Lister(fs, root, at_once)
+    lister = _Lister(fs, root, first_page, at_once)
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(lister.folder(prefix, recursive)) for prefix in prefixes]
@@ -79,8 +82,9 @@ def _first(error: Exception) -> Exception:
 class _Lister:
     """Lists below one root, at most ``at_once`` requests at one time."""
 
-    def __init__(self, fs: Any, root: str, at_once: int) -> None:
+    def __init__(self, fs: Any, root: str, first_page: bool, at_once: int) -> None:
         self._fs = fs
+        self._first_page = first_page
         self._bucket, key, _ = fs.split_path(root)
         self._top = key.strip("/") + "/" if key.strip("/") else ""
         self._gate = asyncio.Semaphore(at_once)
@@ -142,6 +146,9 @@ class _Lister:
             self._note(page, result, below)
             children.update(key for key in page["CommonPrefixes"] if not key.endswith("//"))
             if not page.get("IsTruncated"):
+                return
+            if self._first_page:
+                result.is_complete = False
                 return
             last = max([key for key, *_ in page[ENTRIES][-1:]] + page["CommonPrefixes"][-1:], default="")
             digit = last[len(prefix) : len(prefix) + 1]

@@ -26,12 +26,14 @@ UNREACHABLE = {
 
 @dataclass(slots=True)
 class Folder:
-    """What a store found below one prefix. Paths are relative to the root of the location. ``is_file``: the prefix is a file itself."""
+    """What a store found below one prefix. Paths are relative to the root of the location. ``is_file``: the prefix is a file itself.
+    ``is_complete`` is False when there are more names than the one page that was asked for."""
 
     files: list[FileInfo] = field(default_factory=list)
     directories: set[str] = field(default_factory=set)
     exists: bool = True
     is_file: bool = False
+    is_complete: bool = True
 
 
 class Tally:
@@ -65,7 +67,7 @@ class ListingFailed(Exception):  # noqa: N818  (it never leaves this package; th
 class Store(Protocol):
     """A place that can be listed and read; it has no verb that writes. A listing that fails raises :class:`ListingFailed`."""
 
-    def list(self, prefixes: Sequence[str], recursive: bool, tally: Tally) -> dict[str, Folder]: ...
+    def list(self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally) -> dict[str, Folder]: ...
 
     def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]: ...
 

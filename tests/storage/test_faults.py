@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from fsspec.registry import _registry
 from core.settings import Settings
 from core.storage import AccessDenied, Door, Gone, Location, NotADirectory, ReadFailure, StorageError, parse_location
 from core.storage import filesystems as filesystems_module
+from core.storage import remote as remote_module
 
 
 class FaultyFileSystem(MemoryFileSystem):
@@ -165,6 +167,23 @@ def test_a_file_system_that_cannot_be_made_is_one_clear_sentence(location: Locat
     broken = parse_location("waiting://host/ck", {"no_such_option_of_any_file_system": object(), "loop": "wrong", "asynchronous": True})
     with pytest.raises(StorageError, match="waiting://host/ck cannot be"):
         Door.open(broken).list([""])
+
+
+def test_a_blocking_file_system_that_allows_threads_is_asked_many_things_at_once(
+    location: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_module, "THREADED", {"faulty"})
+    together = threading.Barrier(2)
+    real = FaultyFileSystem.cat_file
+
+    def cat_file(self: FaultyFileSystem, path: str, *arguments: Any, **options: Any) -> bytes:
+        together.wait(timeout=20)  # nobody gets past this alone
+        return real(self, path, *arguments, **options)
+
+    monkeypatch.setattr(FaultyFileSystem, "cat_file", cat_file)
+    door = Door.open(location)
+    files = door.list(["offsets"])["offsets"].files
+    assert door.read(files.values()) == {"offsets/0": b"v1", "offsets/1": b"v1"}
 
 
 def test_an_asynchronous_file_system_is_asked_many_things_at_once_and_not_too_many() -> None:

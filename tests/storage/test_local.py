@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from core.settings import RootSettings, Settings
 from core.storage import AccessDenied, Door, FileInfo, ReadFailure
 
 NOBODY = 65534
@@ -44,6 +45,25 @@ def test_a_link_that_leads_back_is_not_followed_for_ever(tmp_path: Path) -> None
     tree = Door.open(str(tmp_path / "ck")).list([""], recursive=True)[""]
     assert {"state/0/1.delta", "other/file", "other/back/1.delta", "state/0/forth/file"} <= set(tree.files)
     assert all(path.count("/") < 5 for path in tree.files)
+
+
+def test_a_server_follows_no_link_out_of_the_location(tmp_path: Path) -> None:
+    write(tmp_path, "secret/0", "ck/metadata", "ck/state/0/1.delta")
+    (tmp_path / "ck/offsets").symlink_to(tmp_path / "secret")
+    (tmp_path / "ck/commits").mkdir()
+    (tmp_path / "ck/commits/0").symlink_to(tmp_path / "secret/0")
+    (tmp_path / "ck/state/1").symlink_to(tmp_path / "ck/state/0")
+    settings = Settings(address="0.0.0.0", roots={"ck": RootSettings(url=str(tmp_path / "ck"))})
+    door = Door.open(str(tmp_path / "ck"), settings)
+    tree = door.list([""], recursive=True)[""]
+    assert set(tree.files) == {"metadata", "offsets", "commits/0", "state/0/1.delta", "state/1/1.delta"}
+    assert not door.list(["offsets"])["offsets"].exists
+    contents = door.read([*tree.files.values(), FileInfo("offsets/0", 8, 1)])
+    assert {path for path, content in contents.items() if isinstance(content, bytes)} == {"metadata", "state/0/1.delta", "state/1/1.delta"}
+    for path in ("offsets", "offsets/0", "commits/0"):
+        failure = contents[path]
+        assert isinstance(failure, ReadFailure)
+        assert "leads out of the location" in failure.reason
 
 
 def test_a_link_that_leads_nowhere_is_left_out(tmp_path: Path) -> None:

@@ -9,9 +9,11 @@ import fsspec
 import pytest
 from pydantic import Secret
 
-from core.settings import RootSettings, Settings
+from core.settings import RootSettings, Settings, is_loopback
 from core.storage import LocationNotFound, NotAllowed, StorageError, UnsupportedLocation, parse_location
-from core.storage.roots import find_checkpoints, is_loopback, link_for, locate, may_open, require_roots, resolve_link, roots
+from core.storage.roots import find_checkpoints, link_for, locate, may_open, require_roots, resolve_link, roots
+from tests.storage.conftest import BUCKET
+from tests.support.s3 import S3Server
 
 LAPTOP = "127.0.0.1"
 SERVER = "0.0.0.0"
@@ -185,7 +187,8 @@ def test_checkpoints_are_found_one_and_two_levels_below_a_root(tree: Path) -> No
     for path in (
         "checkpoints/deep/er/still/offsets/0",
         "checkpoints/orders/offsets/nested/offsets/0",
-        "checkpoints/_delta_log/a/offsets/0",
+        "checkpoints/_hidden/offsets/0",
+        "checkpoints/.git/offsets/0",
     ):
         (tree / path).parent.mkdir(parents=True)
         (tree / path).write_bytes(b"")
@@ -194,6 +197,35 @@ def test_checkpoints_are_found_one_and_two_levels_below_a_root(tree: Path) -> No
     found = find_checkpoints("team", settings(team=str(tree / "checkpoints")))
     assert found.links == ("team/deep/clicks", "team/just-metadata", "team/orders")
     assert found.is_complete
+
+
+def test_of_a_delta_table_only_the_checkpoint_directory_is_searched(tree: Path) -> None:
+    for path in (
+        "t/_delta_log/0.json",
+        "t/_checkpoint/offsets/0",
+        "t/part/offsets/0",
+        "plain/day=1/offsets/0",
+        "plain/_checkpoints/metadata",
+    ):
+        (tree / "lake" / path).parent.mkdir(parents=True)
+        (tree / "lake" / path).write_bytes(b"")
+    found = find_checkpoints("lake", settings(lake=str(tree / "lake")))
+    assert found.links == ("lake/plain/_checkpoints", "lake/t/_checkpoint")
+
+
+def test_a_root_with_long_directories_is_searched_by_their_first_pages(s3_small_pages: S3Server) -> None:
+    files = {f"lake/table/part-{i:05}.parquet" for i in range(60)} | {
+        "lake/table/_delta_log/0.json",
+        "lake/ck/offsets/0",
+        "lake/ck/commits/0",
+    }
+    s3_small_pages.put_many(BUCKET, dict.fromkeys(files | {f"lake/logs/{i}.log" for i in range(25)}, b""))
+    prod = RootSettings(url=f"s3://{BUCKET}/lake", storage_options=Secret(s3_small_pages.storage_options))
+    s3_small_pages.stats()
+    found = find_checkpoints("prod", Settings(roots={"prod": prod}))
+    assert found.links == ("prod/ck",)
+    assert not found.is_complete  # logs/ has more names than were looked at; the table has none that count
+    assert s3_small_pages.stats()["list"] == 4
 
 
 def test_a_root_that_is_a_checkpoint_itself_is_found(tree: Path) -> None:

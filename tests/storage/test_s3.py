@@ -213,6 +213,16 @@ def test_more_directories_than_fit_on_a_page_are_all_listed(s3_small_pages: S3Se
     assert len(door.list(["state"], recursive=True)["state"].files) == 91
 
 
+def test_the_first_page_alone_is_one_request_and_says_whether_it_was_all(s3_small_pages: S3Server) -> None:
+    s3_small_pages.put_many(BUCKET, {f"first/{folder}/{i}": b"" for folder, count in (("long", 25), ("short", 3)) for i in range(count)})
+    door = Door.open(s3_small_pages.location(f"s3://{BUCKET}/first"))
+    listings = door.list(["long", "short"], first_page=True)
+    assert door.requests.list == 2
+    assert (len(listings["long"].files), listings["long"].is_complete) == (10, False)
+    assert (len(listings["short"].files), listings["short"].is_complete) == (3, True)
+    assert door.list(["long"])["long"].is_complete
+
+
 def test_a_page_is_read_with_and_without_a_name_space_and_with_escaped_keys() -> None:
     entry = "<Contents><Key>a%2Bb+c</Key><Size>3</Size><LastModified>2026-11-20T03:12:11.000Z</LastModified></Contents>"
     for space in ("", ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'):
