@@ -19,7 +19,6 @@ from core.recovery.recipe import Recipe, recipe
 from core.recovery.situation import Situation, read_situation
 from core.recovery.words import OPTION_IDS, TITLES, OptionId, size
 
-
 Level = Literal["low", "medium", "high"]
 LEVELS: Mapping[OptionId, Level] = MappingProxyType({"full_refresh": "low", "backup_and_backfill": "medium"})
 
@@ -42,8 +41,8 @@ class Cell:
 class Option:
     """One option. ``why`` says why it can or cannot be done, ``reason`` why it comes first (empty for the others).
 
-    ``level`` is the complexity in one word. ``complexity`` and the other cells carry the columns of the table; ``loses`` and ``repeats`` are the sentence for the sink that was
-    answered, or for all kinds of sinks. ``consequences`` has one statement per kind of sink.
+    ``level`` is the complexity in one word; ``complexity`` and the other cells carry the columns of the table. ``loses`` and ``repeats``
+    are the sentence for the sink that was answered, or for all kinds of sinks. ``consequences`` has one statement per kind of sink.
     """
 
     id: OptionId

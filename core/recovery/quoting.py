@@ -73,6 +73,11 @@ def identifier(value: object) -> Quoted:
     return Quoted(value)
 
 
+def shell_variable(value: object) -> Quoted:
+    """The use of an environment variable in a shell text: ``${NAME}``."""
+    return Quoted("${" + identifier(value) + "}")
+
+
 def _only_quoted(value: object) -> object:
     if isinstance(value, Quoted):
         return value
@@ -90,5 +95,7 @@ def environment(directory: Path) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters.update({"py": python_literal, "sh": shell_literal, "sql": sql_name, "words": plain_words, "name": identifier})
+    made.filters.update(
+        {"py": python_literal, "sh": shell_literal, "sql": sql_name, "words": plain_words, "name": identifier, "var": shell_variable}
+    )
     return made

@@ -1,0 +1,403 @@
+"""The generated code for file pipelines, run unmodified on Spark; the sink is looked at row by row."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from core.recovery.words import OptionId
+from tests.support.recovery import SCHEMA, fingerprint, put_files, repeated, run_in_session, run_script, script_for
+
+pytestmark = pytest.mark.spark
+
+PLAIN = "def transform(df):\n    return df.select('id', 'key')\n"
+DISTINCT = "def transform(df):\n    return df.dropDuplicates(['key']).select('id', 'key')\n"
+WINDOWS = """
+from pyspark.sql import functions as F
+
+def transform(df):
+    counted = df.withWatermark("at", "1 minute").groupBy(F.window("at", "1 minute")).agg(F.count("*").alias("n"))
+    return counted.select(F.col("window.end").alias("end"), "n")
+"""
+
+
+class Pipeline:
+    """A file source and a file sink below one directory, driven by the shared session until the checkpoint has its story."""
+
+    def __init__(self, spark: SparkSession, place: Path, query: str) -> None:
+        self.spark, self.place = spark, place
+        place.mkdir(parents=True)
+        self.source, self.output, self.checkpoint = place / "in put", place / "output", place / "checkpoint"
+        self.query = place / "query.py"
+        self.query.write_text(query, encoding="utf-8")
+
+    def transform(self) -> Callable[[DataFrame], DataFrame]:
+        names: dict[str, Callable[[DataFrame], DataFrame]] = {}
+        exec(self.query.read_text(encoding="utf-8"), names)
+        return names["transform"]
+
+    def run(self, checkpoint: Path | None = None, output: Path | None = None) -> None:
+        """Reads everything that is there, one file a batch."""
+        reader = self.spark.readStream.format("json").schema(SCHEMA).option("maxFilesPerTrigger", 1)
+        writer = self.transform()(reader.load(str(self.source))).writeStream.format("parquet")
+        writer = writer.option("checkpointLocation", str(checkpoint or self.checkpoint)).trigger(availableNow=True)
+        writer.start(str(output or self.output)).awaitTermination()
+
+    def forget_last_commit(self) -> None:
+        """What a crash leaves that comes after the sink's own commit and before Spark's."""
+        commits = self.checkpoint / "commits"
+        newest = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
+        (commits / str(newest)).unlink()
+        (commits / f".{newest}.crc").unlink()
+
+    def answers(self, **more: str) -> dict[str, str]:
+        return {
+            "sink": "file",
+            "sink_path": str(self.output),
+            "sink_format": "parquet",
+            "query_file": str(self.query),
+            "source_complete": "yes",
+            "source.0.schema": SCHEMA,
+            "source.0.option.maxFilesPerTrigger": "1",
+            **more,
+        }
+
+    def script(self, option: OptionId, **more: str) -> Path:
+        return script_for(self.checkpoint, option, self.answers(**more), self.place)
+
+    def rows(self, *outputs: Path) -> list[tuple[object, ...]]:
+        found = []
+        for output in outputs or (self.output,):
+            found += [tuple(row) for row in self.spark.read.parquet(str(output)).collect()]
+        return sorted(found)
+
+    def ids(self, *outputs: Path) -> list[object]:
+        return [row[0] for row in self.rows(*outputs)]
+
+
+@pytest.fixture
+def plain(spark: SparkSession, tmp_path: Path) -> Pipeline:
+    """Stateless. Batches 0 to 3 are in the output; batch 3 has no commit, as after a crash between the two; two files wait."""
+    pipeline = Pipeline(spark, tmp_path / "plain", PLAIN)
+    put_files(pipeline.source, range(4))
+    pipeline.run()
+    pipeline.forget_last_commit()
+    put_files(pipeline.source, range(4, 6))
+    return pipeline
+
+
+# ---------------------------------------------------------------- as a user runs it: a script, a process, an exit status
+
+
+def test_reset_of_a_stateless_file_pipeline_writes_every_row_once_and_can_be_run_again(plain: Pipeline) -> None:
+    script = plain.script("reset")
+    before = fingerprint(plain.place)
+    dry = run_script(script)
+    mine = str(plain.place / "spark-conf")
+    assert dry.status == 0, dry.output
+    assert {path: value for path, value in fingerprint(plain.place).items() if not path.startswith(mine)} == before, "the dry run wrote"
+
+    done = run_script(script, "--execute")
+    assert done.status == 0, done.output
+    assert plain.ids() == list(range(60))
+    assert "none of the 3 old ones again" in done.output
+
+    put_files(plain.source, [6])
+    again = run_in_session(script, plain.spark)
+    assert again.status == 0, again.output
+    assert plain.ids() == list(range(70))
+    kept = {path: value for path, value in before.items() if path.startswith(f"{plain.checkpoint}/")}
+    assert fingerprint(plain.checkpoint) == kept, "the old checkpoint was changed"
+
+
+def test_full_refresh_of_a_stateless_file_pipeline_writes_every_row_once_and_keeps_the_old_output(plain: Pipeline) -> None:
+    old = plain.ids()
+    done = run_script(plain.script("full_refresh"), "--execute")
+    assert done.status == 0, done.output
+    assert plain.ids() == list(range(60))
+    aside = Path(f"{plain.output}.before-refresh-batch-2")
+    assert plain.ids(*aside.glob("*.parquet")) == old
+    assert not plain.checkpoint.exists()
+    assert "the output has 60 rows; a batch over all input gives 60" in done.output
+
+
+@pytest.fixture
+def distinct(spark: SparkSession, tmp_path: Path) -> Pipeline:
+    """Deduplication by a key of 15 values; two files were read (all 15 keys), the next ones hold nothing but duplicates and 5 new keys."""
+    pipeline = Pipeline(spark, tmp_path / "distinct", DISTINCT)
+    put_files(pipeline.source, range(2))
+    pipeline.run()
+    put_files(pipeline.source, [2])
+    (pipeline.source / "late.json").write_text(
+        "".join(json.dumps({"id": 900 + i, "key": 900 + i}) + "\n" for i in range(5)), encoding="utf-8"
+    )
+    return pipeline
+
+
+def test_reset_of_a_stateful_file_pipeline_builds_the_state_again_and_repeats_nothing(distinct: Pipeline) -> None:
+    before = distinct.rows()
+    assert sorted(row[1] for row in before) == list(range(15))
+    done = run_script(distinct.script("reset"), "--execute")
+    assert done.status == 0, done.output
+    new = Path(f"{distinct.output}.after-batch-1")
+    assert distinct.rows() == before
+    assert distinct.rows(new) == [(900 + i, 900 + i) for i in range(5)]
+    assert "the output has 20 rows; a batch over all input gives 20" in done.output
+
+
+def test_full_refresh_of_a_stateful_file_pipeline_writes_each_key_once(distinct: Pipeline) -> None:
+    done = run_script(distinct.script("full_refresh"), "--execute")
+    assert done.status == 0, done.output
+    assert sorted(row[1] for row in distinct.rows()) == [*range(15), *range(900, 905)]
+
+
+# ---------------------------------------------------------------- refusals: exit status 4, nothing changed
+
+
+def test_a_script_without_the_needed_values_refuses_and_starts_nothing(plain: Pipeline) -> None:
+    script = script_for(plain.checkpoint, "reset", {"sink": "file"}, plain.place)
+    done = run_script(script, "--execute")
+    assert done.status == 4
+    assert {line.split(":")[0].strip() for line in done.output.split("Refused")[1].splitlines()[1:]} == {
+        "QUERY_FILE",
+        "SINK_PATH",
+        "SINK_FORMAT",
+        "SOURCE_0_SCHEMA",
+    }
+
+
+def test_a_script_refuses_when_the_query_ran_on_after_the_plan_was_made(plain: Pipeline) -> None:
+    script = plain.script("reset")
+    plain.run()
+    before = fingerprint(plain.place)
+    done = run_in_session(script, plain.spark)
+    assert done.status == 4
+    assert "the plan was made for 2: the query ran on" in done.output
+    assert fingerprint(plain.place) == before
+
+
+def test_reset_refuses_an_output_that_is_ahead_of_the_checkpoint(plain: Pipeline) -> None:
+    other = plain.place / "other"
+    put_files(plain.source, range(6, 9))
+    plain.run(checkpoint=other, output=plain.place / "ahead")
+    done = run_in_session(plain.script("reset", sink_path=str(plain.place / "ahead")), plain.spark)
+    assert done.status == 4
+    assert "holds batches up to 8, but the new checkpoint begins with batch 3: new rows would be skipped" in done.output
+
+
+def test_full_refresh_refuses_when_files_are_gone_and_says_how_many(plain: Pipeline) -> None:
+    (plain.source / "part 001.json").unlink()
+    script = plain.script("full_refresh")
+    done = run_in_session(script, plain.spark)
+    assert done.status == 4
+    assert "1 of 3 files that were read are gone" in done.output
+    assert plain.checkpoint.exists() and plain.ids() == list(range(40))
+
+    accepted = run_in_session(script, plain.spark, ACCEPT_LOSS=True)
+    assert accepted.status == 0, accepted.output
+    assert plain.ids() == [i for i in range(60) if not 10 <= i < 20]
+
+
+def test_a_new_checkpoint_place_that_holds_something_else_is_refused(plain: Pipeline) -> None:
+    taken = plain.place / "taken"
+    taken.mkdir()
+    done = run_in_session(plain.script("reset", checkpoint_new=str(taken)), plain.spark)
+    assert done.status == 4
+    assert "exists and was not made by this script" in done.output
+
+
+def test_a_cut_source_log_is_refused_rather_than_guessed(plain: Pipeline) -> None:
+    script = plain.script("reset")
+    (plain.checkpoint / "sources" / "0" / "1").unlink()
+    done = run_in_session(script, plain.spark)
+    assert done.status == 4
+    assert "lacks the entries [1]" in done.output
+    assert not Path(f"{plain.checkpoint}.reset-after-batch-2").exists()
+
+
+# ---------------------------------------------------------------- what the tool says about each kind of sink, counted
+
+
+APPEND = """
+def transform(df):
+    return df.select("id", "key")
+
+def write_batch(df, batch_id):
+    df.write.mode("append").parquet({target!r})
+"""
+BY_BATCH = """
+def transform(df):
+    return df.select("id", "key")
+
+def write_batch(df, batch_id):
+    df.write.mode("overwrite").parquet({target!r} + "/batch=" + str(batch_id))
+"""
+
+
+def foreach(plain: Pipeline, query: str, sink: str, reaches_sink: bool) -> dict[str, str]:
+    """Runs the three committed batches into a foreachBatch target, and the fourth up to a crash; gives the answers for its script."""
+    target = plain.place / "target"
+    plain.query.write_text(query.format(target=str(target)), encoding="utf-8")
+    names: dict[str, Callable[[DataFrame, int], None]] = {}
+    exec(plain.query.read_text(encoding="utf-8"), names)
+
+    def crashing(df: DataFrame, batch_id: int) -> None:
+        if batch_id < 3 or reaches_sink:
+            names["write_batch"](df, batch_id)
+        if batch_id == 3:
+            raise RuntimeError("the sink is gone")
+
+    shutil.rmtree(plain.checkpoint)
+    for number in (4, 5):
+        (plain.source / f"part {number:03d}.json").unlink()
+    reader = plain.spark.readStream.format("json").schema(SCHEMA).option("maxFilesPerTrigger", 1).load(str(plain.source))
+    writer = reader.select("id", "key").writeStream.foreachBatch(crashing).option("checkpointLocation", str(plain.checkpoint))
+    with pytest.raises(Exception, match="the sink is gone"):
+        writer.trigger(availableNow=True).start().awaitTermination()
+    put_files(plain.source, range(4, 6))
+    return {"sink": sink, "sink_path": str(target), "sink_format": "parquet"}
+
+
+def test_append_sink_without_the_pending_rows_gets_every_row_once(plain: Pipeline) -> None:
+    answers = foreach(plain, APPEND, "foreach_append", reaches_sink=False)
+    done = run_in_session(plain.script("reset", **answers), plain.spark)
+    assert done.status == 0, done.output
+    assert plain.ids(plain.place / "target") == list(range(60))
+    assert "the output grew from 30 to 60 rows; the new input gives 30" in done.output
+
+
+def test_append_sink_that_had_the_pending_rows_gets_exactly_these_twice(plain: Pipeline) -> None:
+    answers = foreach(plain, APPEND, "foreach_append", reaches_sink=True)
+    done = run_in_session(plain.script("reset", **answers), plain.spark)
+    assert done.status == 0, done.output
+    assert repeated(plain.ids(plain.place / "target")) == dict.fromkeys(range(30, 40), 2)
+
+
+def test_sink_that_overwrites_by_batch_id_keeps_its_old_batches_because_the_numbers_go_on(plain: Pipeline) -> None:
+    answers = foreach(plain, BY_BATCH, "foreach_merge", reaches_sink=True)
+    done = run_in_session(plain.script("reset", **answers), plain.spark)
+    assert done.status == 0, done.output
+    assert plain.ids(plain.place / "target") == list(range(60))
+
+
+def test_file_sink_skips_new_rows_when_a_fresh_checkpoint_starts_at_batch_0(plain: Pipeline) -> None:
+    """The trap the tool names: the new rows of batches 0 and 1 never arrive, and nothing is said."""
+    for number in range(4):
+        (plain.source / f"part {number:03d}.json").unlink()
+    plain.run(checkpoint=plain.place / "fresh")
+    assert plain.ids() == list(range(40))
+
+
+def test_append_sink_gets_everything_twice_when_the_checkpoint_is_deleted_and_the_output_stays(plain: Pipeline) -> None:
+    answers = foreach(plain, APPEND, "foreach_append", reaches_sink=True)
+    done = run_in_session(plain.script("full_refresh", **answers), plain.spark)
+    assert done.status == 0, done.output
+    assert plain.ids(plain.place / "target") == list(range(60))
+
+    reader = plain.spark.readStream.format("json").schema(SCHEMA).load(str(plain.source)).select("id", "key")
+    writer = reader.writeStream.foreachBatch(lambda df, _: df.write.mode("append").parquet(str(plain.place / "target")))
+    writer.option("checkpointLocation", str(plain.place / "deleted")).trigger(availableNow=True).start().awaitTermination()
+    assert repeated(plain.ids(plain.place / "target")) == dict.fromkeys(range(60), 2)
+
+
+# ---------------------------------------------------------------- state
+
+
+def test_windows_that_were_emitted_do_not_come_again_and_open_ones_are_complete(spark: SparkSession, tmp_path: Path) -> None:
+    pipeline = Pipeline(spark, tmp_path / "windows", WINDOWS)
+    put_files(pipeline.source, range(6))
+    pipeline.run()
+    emitted = pipeline.rows()
+    assert len(emitted) == 4
+    undisturbed = Pipeline(spark, tmp_path / "undisturbed", WINDOWS)
+    put_files(undisturbed.source, range(6))
+    undisturbed.run()
+
+    script = pipeline.script("reset", output_mode="append")
+    asked = run_in_session(script, spark)
+    assert asked.status == 4
+    assert "WINDOW_END_COLUMN" in asked.output
+
+    put_files(pipeline.source, range(6, 12))
+    done = run_in_session(pipeline.script("reset", output_mode="append", window_end_column="end"), spark)
+    assert done.status == 0, done.output
+    put_files(undisturbed.source, range(6, 12))
+    undisturbed.run()
+    assert pipeline.rows(pipeline.output, Path(f"{pipeline.output}.after-batch-6")) == undisturbed.rows()
+    assert len(undisturbed.rows()) == 10
+
+
+def test_without_the_old_data_the_state_starts_empty_and_known_keys_come_again(distinct: Pipeline) -> None:
+    before = distinct.rows()
+    done = run_in_session(distinct.script("reset", source_complete="no"), distinct.spark)
+    assert done.status == 0, done.output
+    new = distinct.rows(Path(f"{distinct.output}.after-batch-1"))
+    assert sorted(row[1] for row in new) == [*range(5, 15), *range(900, 905)], "the keys of file 2 that the lost state knew"
+    assert distinct.rows() == before
+
+
+def test_when_the_deduplication_was_removed_the_position_goes_on_without_the_state(distinct: Pipeline) -> None:
+    distinct.query.write_text(PLAIN, encoding="utf-8")
+    done = run_in_session(distinct.script("reset", stateful="removed"), distinct.spark)
+    assert done.status == 0, done.output
+    assert len(distinct.rows()) == 15 + 10 + 5
+    assert not (Path(f"{distinct.checkpoint}.reset-after-batch-1") / "state").exists()
+
+
+# ---------------------------------------------------------------- several sources, old rows that only the output has
+
+
+UNION = """
+def transform(sources):
+    return sources["0"].select("id").union(sources["1"].select("id"))
+"""
+
+
+def test_two_file_sources_each_go_on_at_their_own_place(spark: SparkSession, tmp_path: Path) -> None:
+    pipeline = Pipeline(spark, tmp_path / "union", UNION)
+    left, right = tmp_path / "left", tmp_path / "right"
+    put_files(left, range(3))
+    put_files(right, range(100, 101))
+
+    def run() -> None:
+        frames = [
+            spark.readStream.format("json").schema(SCHEMA).option("maxFilesPerTrigger", 1).load(str(p)).select("id") for p in (left, right)
+        ]
+        writer = frames[0].union(frames[1]).writeStream.format("parquet").option("checkpointLocation", str(pipeline.checkpoint))
+        writer.trigger(availableNow=True).start(str(pipeline.output)).awaitTermination()
+
+    run()
+    put_files(left, [3])
+    put_files(right, [101, 102])
+    script = pipeline.script("reset", **{"source.1.schema": SCHEMA, "source.1.option.maxFilesPerTrigger": "1"})
+    done = run_in_session(script, spark)
+    assert done.status == 0, done.output
+    assert pipeline.ids() == [*range(40), *range(1000, 1030)]
+
+
+def test_backfill_brings_back_exactly_the_rows_whose_files_are_gone(plain: Pipeline) -> None:
+    (plain.source / "part 001.json").unlink()
+    script = plain.script("backup_and_backfill", source_complete="no", backfill_keys="id")
+    done = run_in_session(script, plain.spark)
+    assert done.status == 0, done.output
+    beside = Path(f"{plain.output}.backfill-batch-2")
+    assert plain.ids(beside) == list(range(10, 20))
+    assert plain.ids(plain.output, beside) == list(range(60))
+    again = run_in_session(script, plain.spark)
+    assert again.status == 0, again.output
+    assert plain.ids(plain.output, beside) == list(range(60))
+
+
+def test_strange_names_do_not_break_the_code(spark: SparkSession, tmp_path: Path) -> None:
+    pipeline = Pipeline(spark, tmp_path / 'it\'s "so" %20 \\n ü #1', PLAIN)
+    put_files(pipeline.source, range(2))
+    pipeline.run()
+    put_files(pipeline.source, [2])
+    done = run_in_session(pipeline.script("reset"), spark)
+    assert done.status == 0, done.output
+    assert pipeline.ids() == list(range(30))

@@ -1,0 +1,250 @@
+"""The generated code without Spark: it compiles whatever the names are, holds no secret and asks for what it lacks."""
+
+from __future__ import annotations
+
+import ast
+import http.server
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jinja2 import DictLoader, StrictUndefined, UndefinedError
+
+from core.checkpoint import Checkpoint
+from core.recovery.answers import CHOICES, Answers
+from core.recovery.code import TEMPLATES, CodeBlock, generate
+from core.recovery.quoting import QuotingError, environment, python_literal
+from core.recovery.words import OPTION_IDS
+from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint, make
+
+HOSTILE = [
+    "it's",
+    'a "quoted" name',
+    "line\nbreak\r\n",
+    "back\\slash\\",
+    "{{ 7*7 }} {% raw %} {# #}",
+    '"""\nimport os\nos.system("boom")\n"""',
+    "'''; boom(); '''",
+    "\u202etxt.exe \x1b[31m \0",
+    "$(boom) `boom` ${HOME}",
+    "\ud800",
+]
+NAMES = ["boom"]
+
+
+def answers_of(text: str, **more: str) -> Answers:
+    """The same text wherever text is taken."""
+    keys = ["query_file", "sink_path", "sink_format", "sink_servers", "sink_topic", "checkpoint_new", "backup_to", "pipeline_id", "flows"]
+    keys += ["window_end_column", "backfill_keys", "backfill_sequence"]
+    keys += [f"source.0.{what}" for what in ("path", "servers", "topics", "format", "schema", f"option.{text}")]
+    return Answers({**dict.fromkeys(keys, text), **more})
+
+
+def assert_harmless(block: CodeBlock, text: str) -> None:
+    """The code parses, and what a name holds is in it as data only: nothing is called that the templates do not call."""
+    if block.language == "python":
+        tree = ast.parse(block.text)
+        compile(block.text, block.file_name, "exec")
+        called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+        assert not called & set(NAMES)
+        comments = [line for line in block.text.splitlines() if line.lstrip().startswith("#")]
+        assert not any("boom" in line for line in comments)
+    if block.language == "bash":
+        assert subprocess.run(["sh", "-n"], input=block.text.encode("utf-8", "replace"), capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_strange_names_are_data_in_every_piece_of_code(text: str, tmp_path: Path) -> None:
+    cks = [file_checkpoint(tmp_path / "a"), kafka_checkpoint(tmp_path / "b"), file_checkpoint(tmp_path / "c", "dedupe")]
+    made = 0
+    for ck in cks:
+        for option in OPTION_IDS:
+            for sink in CHOICES["sink"]:
+                try:
+                    blocks = generate(ck, option, answers_of(text, sink=sink, source_complete="yes"))
+                except QuotingError:
+                    assert "\n" in text or "\0" in text, "only a line break in a table name and NUL in a shell word are refused"
+                    continue
+                for block in blocks:
+                    assert_harmless(block, text)
+                    made += 1
+    assert made or "\n" in text or "\0" in text
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(min_size=1, max_size=40))
+def test_any_text_survives_as_a_literal(text: str, tmp_path: Path) -> None:
+    value = {"a": [text, (text,), None, True, 3]}
+    assert ast.literal_eval(python_literal(value)) == value
+
+
+def test_hostile_texts_in_the_checkpoint_itself_are_data(tmp_path: Path) -> None:
+    topic = '"; boom(); x = "'
+    line = json.dumps({"logOffset": 0})
+    path = make(tmp_path / "ck", {0: [line], 1: [line]}, 1, files=1)
+    entry = {"path": "file:///data/'''%0Aboom()/" + topic, "timestamp": 1, "batchId": 0}
+    (path / "sources" / "0" / "0").write_text("v1\n" + json.dumps(entry), encoding="utf-8")
+    (path / "metadata").write_text(json.dumps({"id": 'x"\nboom()'}), encoding="utf-8")
+    for option in OPTION_IDS:
+        for block in generate(Checkpoint.open(str(path)), option, Answers({"sink": "file"})):
+            assert_harmless(block, topic)
+
+
+def test_a_template_that_forgets_a_filter_fails_instead_of_writing_the_value(tmp_path: Path) -> None:
+    templates = environment(tmp_path)
+    templates.loader = DictLoader({"a": "x = {{ value }}", "b": "x = {{ value|py }}", "c": "# {{ value|words }}"})
+    with pytest.raises(QuotingError, match="without a quoting filter"):
+        templates.get_template("a").render(value="1")
+    assert templates.get_template("b").render(value="1") == 'x = "1"'
+    with pytest.raises(QuotingError):
+        templates.get_template("c").render(value="a\nb")
+    assert templates.undefined is StrictUndefined
+    with pytest.raises((UndefinedError, QuotingError)):
+        templates.get_template("b").render()
+
+
+def test_no_template_writes_a_value_without_a_filter() -> None:
+    """Also on branches that no test renders."""
+    for name in TEMPLATES.list_templates():
+        source = (Path(TEMPLATES.loader.searchpath[0]) / name).read_text(encoding="utf-8")  # type: ignore[union-attr]
+        for piece in source.split("{{")[1:]:
+            assert "|" in piece.split("}}")[0], f"{name}: {piece[:40]}"
+
+
+def test_secrets_never_get_into_code_only_the_names_of_variables(tmp_path: Path) -> None:
+    given_answers = {"sink": "foreach_append", "source.0.option.kafka.sasl.jaas.config": "ORDERS_JAAS", "source.0.servers": "b:9092"}
+    text = generate(kafka_checkpoint(tmp_path), "reset", Answers(given_answers))[0].text
+    assert 'SOURCE_0_SECRETS = {"kafka.sasl.jaas.config": "ORDERS_JAAS"}' in text
+    assert "SOURCE_0_OPTIONS = {" in text and "ORDERS_JAAS" not in text.split("SOURCE_0_OPTIONS = ")[1].splitlines()[0]
+
+
+def test_the_script_holds_the_committed_position_and_never_the_planned_one(tmp_path: Path) -> None:
+    text = generate(kafka_checkpoint(tmp_path), "reset", Answers({"sink": "foreach_append"}))[0].text
+    assert '\\"0\\":30' in text or '"0":30' in text
+    assert '"0":50' not in text
+
+
+@pytest.mark.parametrize("option", OPTION_IDS)
+def test_a_script_names_what_is_missing_and_refuses_without_starting_spark(option: str, tmp_path: Path) -> None:
+    blocks = generate(kafka_checkpoint(tmp_path), option, Answers({"sink": "foreach_append"}))  # type: ignore[arg-type]
+    script = tmp_path / "script.py"
+    script.write_text(blocks[0].text, encoding="utf-8")
+    for arguments in ([], ["--execute"]):
+        done = subprocess.run(
+            [sys.executable, str(script), *arguments], capture_output=True, text=True, env={"PATH": "", "HOME": str(tmp_path)}
+        )
+        assert done.returncode == 4
+        assert "QUERY_FILE" in done.stdout and "SOURCE_0_SERVERS" in done.stdout
+        assert done.stderr == ""
+
+
+def test_a_filled_script_prints_its_plan_and_says_that_nothing_was_changed(tmp_path: Path) -> None:
+    answers = {"sink": "foreach_append", "query_file": "q.py", "source.0.servers": "b:9092"}
+    blocks = generate(kafka_checkpoint(tmp_path), "reset", Answers(answers))
+    script = tmp_path / "script.py"
+    script.write_text(blocks[0].text, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[0].startswith("1. Stop the query") and "Nothing was changed" in done.stdout
+
+
+def test_without_the_sink_the_script_shows_the_position_but_refuses_to_run(tmp_path: Path) -> None:
+    text = generate(kafka_checkpoint(tmp_path), "reset", Answers())[0].text
+    assert "SINK = None" in text and "answer the question where the query writes" in text
+
+
+def test_impossible_options_give_no_code(tmp_path: Path) -> None:
+    assert generate(file_checkpoint(tmp_path), "full_refresh", Answers({"source_complete": "no"})) == ()
+
+
+def test_lakeflow_gets_the_start_position_and_the_right_selection(tmp_path: Path) -> None:
+    answers = Answers(
+        {"platform": "lakeflow", "flows": "main.sales.orders,main.sales.items", "pipeline_id": "abc", "source.0.servers": "b:9"}
+    )
+    blocks = {block.file_name: block.text for block in generate(kafka_checkpoint(tmp_path), "reset", answers)}
+    assert '"startingOffsets": \'{"orders":{"0":30,"1":7}}\'' in blocks["flow.py"]
+    assert 'FIELD = "reset_checkpoint_selection"' in blocks["start_update.py"]
+    assert 'SELECTION = ["main.sales.orders", "main.sales.items"]' in blocks["start_update.py"]
+    refresh = {block.file_name: block.text for block in generate(kafka_checkpoint(tmp_path / "r"), "full_refresh", answers)}
+    assert 'FIELD = "full_refresh_selection"' in refresh["start_update.py"]
+    assert "full_refresh_selection" in refresh["start_update.sh"]
+
+
+class Workspace(http.server.BaseHTTPRequestHandler):
+    """Answers like the pipelines API as documented, and notes what it was asked."""
+
+    calls: ClassVar[list[tuple[str, str, object]]] = []
+    updates: ClassVar[dict[str, str]] = {}
+    state = "RUNNING"
+
+    def _answer(self, document: object) -> None:
+        data = json.dumps(document).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_GET(self) -> None:
+        type(self).calls.append(("GET", self.path, self.headers["Authorization"]))
+        if "/updates/" in self.path:
+            self._answer({"update": {"state": type(self).updates[self.path.rsplit("/", 1)[1]]}})
+        else:
+            self._answer({"state": type(self).state})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        type(self).calls.append(("POST", self.path, body))
+        if self.path.endswith("/stop"):
+            type(self).state = "IDLE"
+            self._answer({})
+        else:
+            name = f"u{len(type(self).updates)}"
+            type(self).updates[name] = "COMPLETED"
+            self._answer({"update_id": name})
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def workspace() -> Iterator[str]:
+    Workspace.calls, Workspace.updates, Workspace.state = [], {}, "RUNNING"
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Workspace)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_the_update_script_stops_the_running_update_validates_and_then_resets(workspace: str, tmp_path: Path) -> None:
+    answers = Answers({"platform": "lakeflow", "flows": "c.s.f", "pipeline_id": "p1", "token_env": "MY_TOKEN", "source.0.servers": "b:9"})
+    text = next(b.text for b in generate(kafka_checkpoint(tmp_path), "reset", answers) if b.file_name == "start_update.py")
+    script = tmp_path / "update.py"
+    script.write_text(text, encoding="utf-8")
+    environment_of = {**os.environ, "DATABRICKS_HOST": workspace, "MY_TOKEN": "secret-value"}
+    dry = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment_of)
+    assert dry.returncode == 0 and Workspace.calls == []
+    done = subprocess.run([sys.executable, str(script), "--execute"], capture_output=True, text=True, env=environment_of)
+    assert done.returncode == 0, done.stdout + done.stderr
+    posts = [(path, body) for verb, path, body in Workspace.calls if verb == "POST"]
+    assert posts == [
+        ("/api/2.0/pipelines/p1/stop", {}),
+        ("/api/2.0/pipelines/p1/updates", {"reset_checkpoint_selection": ["c.s.f"], "validate_only": True}),
+        ("/api/2.0/pipelines/p1/updates", {"reset_checkpoint_selection": ["c.s.f"]}),
+    ]
+    assert "secret-value" not in done.stdout + done.stderr + text
+
+    no_token = subprocess.run(
+        [sys.executable, str(script), "--execute"], capture_output=True, text=True, env={**environment_of, "MY_TOKEN": ""}
+    )
+    assert no_token.returncode == 4 and "MY_TOKEN is not set" in no_token.stdout

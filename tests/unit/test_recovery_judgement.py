@@ -1,0 +1,260 @@
+"""Questions, options, consequences and plans on small checkpoints written by the test, and on the samples."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from core.checkpoint import Checkpoint
+from core.recovery.answers import CHOICES, AnswerError, Answers
+from core.recovery.code import generate
+from core.recovery.options import Option, options
+from core.recovery.plan import plan
+from core.recovery.questions import questions
+from core.recovery.report import recover_json
+from core.recovery.words import OPTION_IDS, SINK_BEHAVIOUR, OptionId
+
+HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{"spark.sql.shuffle.partitions":"2"}}'
+KAFKA = '{"orders":{"0":%d,"1":7}}'
+DELTA = '{"sourceVersion":1,"reservoirId":"t","reservoirVersion":%d,"index":-1,"isStartingVersion":false}'
+QUERY = "b9b3c6f6-6fb0-4ac0-9a43-a6ee8a60ea9b"
+
+
+def make(place: Path, ends: dict[int, list[str]], committed: int, operator: str | None = None, files: int = 0) -> Path:
+    """A checkpoint with these source lines per batch; ``files`` entries in the log of file source 0, one each."""
+    for name in ("offsets", "commits"):
+        (place / name).mkdir(parents=True)
+    (place / "metadata").write_text(json.dumps({"id": QUERY}), encoding="utf-8")
+    for batch, lines in ends.items():
+        (place / "offsets" / str(batch)).write_text("\n".join(["v1", HEADER, *lines]), encoding="utf-8")
+        if batch <= committed:
+            (place / "commits" / str(batch)).write_text('v1\n{"nextBatchWatermarkMs":0}', encoding="utf-8")
+    for number in range(files):
+        (place / "sources" / "0").mkdir(parents=True, exist_ok=True)
+        entry = {"path": f"file:///data/in/{number}.json", "timestamp": 1000 + number, "batchId": number}
+        (place / "sources" / "0" / str(number)).write_text("v1\n" + json.dumps(entry), encoding="utf-8")
+    if operator is not None:
+        for partition in range(2):
+            (place / "state" / "0" / str(partition)).mkdir(parents=True)
+            for version in range(1, committed + 2):
+                (place / "state" / "0" / str(partition) / f"{version}.delta").write_bytes(b"\0" * 100)
+        (place / "state" / "0" / "_metadata").mkdir()
+        stored = {
+            "operatorInfo": {"operatorId": 0, "operatorName": operator},
+            "stateStoreInfo": [{"storeName": "default", "numColsPrefixKey": 0, "numPartitions": 2}],
+        }
+        (place / "state" / "0" / "_metadata" / "metadata").write_text("v1\n" + json.dumps(stored), encoding="utf-8")
+    return place
+
+
+def file_checkpoint(place: Path, operator: str | None = None) -> Checkpoint:
+    """Batches 0 to 3 of one file each; batch 3 is planned and not committed."""
+    return Checkpoint.open(str(make(place / "ck", {i: [json.dumps({"logOffset": i})] for i in range(4)}, 2, operator, files=4)))
+
+
+def kafka_checkpoint(place: Path, operator: str | None = None) -> Checkpoint:
+    """Batches 0 to 2; batch 2 is planned with 20 more offsets and not committed."""
+    path = make(place / "ck", {0: [KAFKA % 10], 1: [KAFKA % 30], 2: [KAFKA % 50]}, 1, operator)
+    (path / "sources" / "0").mkdir(parents=True)
+    (path / "sources" / "0" / "0").write_bytes(b'\0v1\n{"orders":{"0":0,"1":0}}')
+    return Checkpoint.open(str(path))
+
+
+def one(ck: Checkpoint, option: OptionId, **answers: str) -> Option:
+    return next(each for each in options(ck, Answers(answers)) if each.id == option)
+
+
+# ---------------------------------------------------------------- answers
+
+
+@pytest.mark.parametrize("values", [{"sink": "hive"}, {"colour": "red"}, {"token_env": "dapi 123"}, {"trigger": "5 seconds"}])
+def test_an_answer_that_cannot_be_meant_is_refused(values: dict[str, str]) -> None:
+    with pytest.raises(AnswerError):
+        Answers(values)
+
+
+def test_a_secret_option_takes_the_name_of_an_environment_variable_only() -> None:
+    with pytest.raises(AnswerError, match="NAME of the environment"):
+        Answers({"source.0.option.kafka.sasl.jaas.config": 'password="hunter2";'})
+    assert Answers({"source.0.option.kafka.sasl.jaas.config": "JAAS"}).source_options("0") == {"kafka.sasl.jaas.config": "JAAS"}
+
+
+def test_answers_are_read_from_key_value_texts_and_empty_ones_count_as_not_given() -> None:
+    answers = Answers.parse(["sink=file", "source.0.schema=a int, b string", "sink_path=a=b", "stateful="])
+    assert (answers.get("sink"), answers.source("0", "schema"), answers.get("sink_path")) == ("file", "a int, b string", "a=b")
+    assert answers.get("stateful") is None
+
+
+# ---------------------------------------------------------------- questions
+
+
+def test_state_is_asked_about_only_when_there_is_some(tmp_path: Path) -> None:
+    assert [q.id for q in questions(file_checkpoint(tmp_path / "a"), Answers())] == ["sink", "source_complete", "platform"]
+    asked = questions(file_checkpoint(tmp_path / "b", "dedupe"), Answers())
+    assert [q.id for q in asked] == ["sink", "source_complete", "stateful", "platform"]
+
+
+def test_each_answer_names_exactly_the_options_it_makes_impossible(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path)
+    for question in questions(ck, Answers()):
+        possible = {o.id for o in options(ck, Answers()) if o.possible}
+        for choice in question.choices:
+            left = {o.id for o in options(ck, Answers({question.id: choice.value})) if o.possible}
+            assert {option for option, _ in choice.rules_out} == possible - left
+    complete = next(q for q in questions(ck, Answers()) if q.id == "source_complete")
+    assert {c.value: [o for o, _ in c.rules_out] for c in complete.choices} == {"yes": [], "no": ["full_refresh"], "unknown": []}
+
+
+def test_a_socket_source_answers_for_itself_that_it_cannot_be_read_again(tmp_path: Path) -> None:
+    ck = Checkpoint.open(str(make(tmp_path / "ck", {0: ["3"], 1: ["9"]}, 1)))
+    found = {o.id: o for o in options(ck, Answers())}
+    if ck.sources[0].kind.name == "socket":  # a bare number alone does not say which source wrote it
+        assert not found["full_refresh"].possible
+    assert not found["reset"].possible and found["reset"].why
+
+
+# ---------------------------------------------------------------- options and numbers
+
+
+def test_the_table_has_three_options_with_the_recommended_one_first(tmp_path: Path) -> None:
+    found = options(file_checkpoint(tmp_path), Answers({"sink": "file"}))
+    assert {o.id for o in found} == set(OPTION_IDS)
+    assert [o.recommended for o in found] == [True, False, False]
+    assert found[0].id == "reset" and found[0].reason
+
+
+def test_cells_carry_this_checkpoints_numbers(tmp_path: Path) -> None:
+    ck = kafka_checkpoint(tmp_path)
+    wanted = "Reads at most 37 offsets again that were committed up to batch 1, and the at most 20 offsets of batch 2."
+    assert wanted in one(ck, "full_refresh").cost.facts
+    assert "at most 20 offsets of batch 2" in one(ck, "reset").cost.facts
+    files = file_checkpoint(tmp_path / "files", "stateStoreSave")
+    assert "Reads 3 files again" in one(files, "full_refresh").cost.facts
+    state = sum(path.stat().st_size for path in (tmp_path / "files" / "ck" / "state").rglob("*") if path.is_file())
+    assert f"{state} bytes of state is left behind" in one(files, "reset").cost.facts
+
+
+def test_a_delta_sink_is_said_not_to_absorb_repeats_after_a_reset(tmp_path: Path) -> None:
+    ck = Checkpoint.open(str(make(tmp_path / "ck", {i: [json.dumps({"logOffset": i})] for i in range(3)}, 2, files=3)))
+    for option in ("reset", "full_refresh"):
+        assert one(ck, option, sink="delta").duplicates.corrected  # type: ignore[arg-type]
+    assert not one(ck, "reset", sink="kafka").duplicates.corrected
+
+
+def test_a_reset_of_a_stateful_query_is_said_to_lose_the_state_unless_the_old_data_is_there(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path, "dedupe")
+    lossy = one(ck, "reset", sink="foreach_append", source_complete="no")
+    assert lossy.loss.corrected and "deduplication forgets its keys" in lossy.loss.facts
+    assert not lossy.recommended
+    warm = one(ck, "reset", sink="foreach_append", source_complete="yes")
+    assert warm.recipe.method == "warm_up" and warm.recommended and not warm.loss.corrected
+
+
+def test_a_reset_needs_a_committed_batch_and_its_offset(tmp_path: Path) -> None:
+    nothing = Checkpoint.open(str(make(tmp_path / "a", {0: [KAFKA % 3]}, -1)))
+    assert "No batch is committed" in one(nothing, "reset").why
+    path = make(tmp_path / "b", {0: [KAFKA % 3], 1: [KAFKA % 5]}, 1)
+    (path / "offsets" / "1").unlink()
+    missing = one(Checkpoint.open(str(path)), "reset")
+    assert not missing.possible and "offsets/1" in missing.why
+
+
+def test_a_file_log_with_a_gap_makes_the_reset_impossible_and_says_so(tmp_path: Path) -> None:
+    path = make(tmp_path / "ck", {i: [json.dumps({"logOffset": i})] for i in range(4)}, 3, files=4)
+    (path / "sources" / "0" / "1").unlink()
+    option = one(Checkpoint.open(str(path)), "reset")
+    assert not option.possible and "gaps" in option.why
+    assert generate(Checkpoint.open(str(path)), "reset", Answers({"platform": "pyspark"})) == ()
+
+
+def test_sinks_that_know_batch_ids_get_a_checkpoint_whose_numbers_go_on(tmp_path: Path) -> None:
+    ck = kafka_checkpoint(tmp_path)
+    assert one(ck, "reset", sink="foreach_append").recipe.method == "start_options"
+    for sink in ("file", "delta", "foreach_txn"):
+        made = one(ck, "reset", sink=sink).recipe
+        assert (made.method, made.keep_pending, made.first_batch) == ("seeded", True, 2)
+        assert made.keep_query_id == (sink != "file"), "Delta knows batches by the query id"
+
+
+def test_a_delta_source_gets_its_offset_twice_so_the_numbers_never_collide(tmp_path: Path) -> None:
+    ck = Checkpoint.open(str(make(tmp_path / "ck", {0: [DELTA % 4]}, 0)))
+    made = one(ck, "reset", sink="foreach_append").recipe
+    assert (made.method, made.first_batch) == ("seeded", 2)
+
+
+# ---------------------------------------------------------------- consequences
+
+
+def test_every_option_says_for_each_kind_of_sink_what_repeats_and_what_is_lost(tmp_path: Path) -> None:
+    for ck in (file_checkpoint(tmp_path / "a"), kafka_checkpoint(tmp_path / "b"), file_checkpoint(tmp_path / "c", "dedupe")):
+        for option in options(ck, Answers()):
+            assert [each.behaviour for each in option.consequences] == ["append", "overwrite", "batch_number_aware"]
+            assert all(each.repeats and each.loses and each.trap for each in option.consequences)
+            assert not any(each.is_yours for each in option.consequences)
+
+
+def test_the_statement_for_the_answered_sink_is_marked(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path)
+    for sink, behaviour in SINK_BEHAVIOUR.items():
+        if sink != "lakeflow_table":
+            assert [each.behaviour for each in one(ck, "reset", sink=sink).consequences if each.is_yours] == [behaviour]
+
+
+def test_the_pending_batch_comes_again_in_an_append_sink_and_is_carried_over_for_a_file_sink(tmp_path: Path) -> None:
+    found = {each.behaviour: each for each in one(file_checkpoint(tmp_path), "reset").consequences}
+    assert "Batch 3 has no commit (1 file planned)" in found["append"].repeats and "come again" in found["append"].repeats
+    assert found["batch_number_aware"].repeats.startswith("Nothing.")
+    assert "silently skipped while the batches have numbers 0 to 3" in found["batch_number_aware"].trap
+
+
+def test_a_sink_that_overwrites_by_batch_id_is_warned_when_numbers_start_at_0(tmp_path: Path) -> None:
+    ck = kafka_checkpoint(tmp_path)
+    overwrite = next(each for each in one(ck, "reset").consequences if each.behaviour == "overwrite")
+    assert "loses its old batches" in overwrite.loses
+    files = next(each for each in one(file_checkpoint(tmp_path / "f"), "reset").consequences if each.behaviour == "overwrite")
+    assert files.loses == "Nothing."
+
+
+# ---------------------------------------------------------------- plan and report
+
+
+def test_before_and_after_start_at_the_committed_offset_not_at_the_planned_one(tmp_path: Path) -> None:
+    ck = kafka_checkpoint(tmp_path)
+    made = plan(ck, "reset", Answers({"sink": "foreach_append"}))
+    assert made.before_after[0].before["position"] == KAFKA % 30
+    assert json.loads(dict(made.before_after[0].after["options"])["startingOffsets"]) == json.loads(KAFKA % 30)  # type: ignore[call-overload]
+    assert made.before_after[0].after["reads_again"] == "at most 20 offsets of batch 2, which is not committed"
+    assert made.steps[0].title.startswith("Stop the query")
+
+
+def test_the_report_has_the_fields_of_the_contract(tmp_path: Path) -> None:
+    document = recover_json(file_checkpoint(tmp_path), Answers({"sink": "file"}), "reset")
+    assert {"schema_version", "questions", "options", "plan", "code"} <= set(document)
+    listed = json.loads(json.dumps(document))
+    assert all({"id", "text", "choices"} <= set(q) for q in listed["questions"])
+    wanted = {"id", "title", "possible", "why", "complexity", "cost", "loses", "repeats", "needs_full_source", "recommended"}
+    assert all(wanted <= set(o) and o["complexity"] in ("low", "medium", "high") for o in listed["options"])
+    assert {"option", "steps", "before_after"} <= set(listed["plan"])
+    assert {"platform", "language", "title", "text"} <= set(listed["code"][0])
+    bare = recover_json(file_checkpoint(tmp_path / "again"), Answers())
+    assert bare["plan"] is None and bare["code"] == []
+
+
+def checkpoints(samples: Path) -> list[Path]:
+    return sorted(path.parent for path in samples.glob("*/*/offsets"))
+
+
+def test_every_sample_answers_for_every_option_sink_and_kind_of_state(samples: Path) -> None:
+    found = checkpoints(samples)
+    assert len(found) >= 12
+    for place in found:
+        ck = Checkpoint.open(str(place))
+        for sink, stateful in product(CHOICES["sink"], ("unchanged", "removed")):
+            answers = Answers({"sink": sink, "stateful": stateful, "source_complete": "yes"})
+            assert sum(option.recommended for option in options(ck, answers)) == 1
+            for option in OPTION_IDS:
+                document = recover_json(ck, answers, option)
+                assert document["code"] or document["no_code"], (place, sink, option)
