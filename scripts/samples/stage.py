@@ -176,8 +176,14 @@ class Stage:
 
     # --------------------------------------------------------------- publish
 
+    def settle(self) -> None:
+        """Unload the state stores: their maintenance goes on writing snapshots for a while after the query has stopped."""
+        if self._session is not None:
+            self._session.sparkContext._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
+
     def publish(self, story: str, keep: Iterable[str]) -> None:
         """Put checkpoint, story and the kept directories into `sample_checkpoints/<name>` in one step."""
+        self.settle()
         fresh = PUBLISHED / f".{self.name}.new"
         if fresh.exists():
             shutil.rmtree(fresh)
