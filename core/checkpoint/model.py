@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Certainty = Literal["certain", "inferred", "needs_input"]
-StateFileKind = Literal["delta", "snapshot", "zip", "changelog", "sst", "rocksdb_log", "schema", "metadata", "checksum", "temporary", "foreign"]
+StateFileKind = Literal[
+    "delta", "snapshot", "zip", "changelog", "sst", "rocksdb_log", "schema", "metadata", "checksum", "temporary", "foreign"
+]
 Provider = Literal["hdfs", "rocksdb", "unknown"]
 
 

@@ -73,15 +73,16 @@ class _Names:
 class _Versions:
     """The usable files of one store of one partition by version.
 
-    ``lost``: the full files that were there once: one of 0 bytes, or a ``.zip`` of which only Spark's checksum is left.
+    Two traces of full files that cannot be used any more: ``ruined`` have 0 bytes, of ``deleted`` ones only Spark's checksum is left.
     """
 
-    __slots__ = ("changes", "empty", "full", "ids", "lost")
+    __slots__ = ("changes", "deleted", "empty", "full", "ids", "ruined")
 
     def __init__(self, files: Iterable[StateFile], ids: Ids | None) -> None:
         self.full = _Names()
         self.changes = _Names()
-        self.lost = _Names()
+        self.ruined = _Names()
+        self.deleted = _Names()
         self.empty: set[str] = set()
         self.ids = ids
         for file in files:
@@ -89,11 +90,11 @@ class _Versions:
                 continue
             if file.kind == "checksum":
                 if file.path.endswith(".zip.crc"):
-                    self.lost.add(file.version, file.unique_id)
+                    self.deleted.add(file.version, file.unique_id)
             elif file.size_bytes == 0:  # no store can decode it
                 self.empty.add(file.path)
                 if file.kind in _FULL:
-                    self.lost.add(file.version, file.unique_id)
+                    self.ruined.add(file.version, file.unique_id)
             elif file.kind in _FULL:
                 self.full.add(file.version, file.unique_id)
             elif file.kind in _CHANGES:
@@ -121,7 +122,7 @@ class _Versions:
         return found
 
     def missing(self, version: int) -> tuple[int, str | None] | None:
-        """The first version whose file is missing to rebuild ``version``; with "zip" when it is a full one that was there once."""
+        """The first version whose file is missing to rebuild ``version``; with "zip" when it is one that was there once."""
         start = self.chain_start(version)
         absent = next((v for v in range(start + 1, version + 1) if not self.has_changes(v)), None)
         if absent is not None:
@@ -136,24 +137,24 @@ class _Versions:
     def is_certain(self, version: int) -> bool:
         """Whether nothing about the chain to ``version`` is taken on trust.
 
-        Spark before 4.2 does not go back behind a full file that is damaged. In format 2 the chain must begin at a full file, and every id
-        in it must come from a commit that was read.
+        Spark before 4.2 does not go back behind a full file that is damaged, later versions do so in most cases. In format 2 the chain must
+        begin at a full file, and every id in it must come from a commit that was read.
         """
         start = self.chain_start(version)
-        if any(start < v <= version for v in self._lost_versions()):
+        if any(start < v <= version for v in (*self._traces(self.ruined), *self._traces(self.deleted))):
             return False
         return self.ids is None or (start > 0 and all(v in self.ids for v in range(start, version + 1)))
 
-    def _lost_versions(self) -> list[int]:
-        return [v for v in self.lost.versions if self.lost.has(v, self.ids) and not self.has_full(v)]
+    def _traces(self, names: _Names) -> list[int]:
+        return [v for v in names.versions if names.has(v, self.ids) and not self.has_full(v)]
 
     def _limit_without_full(self) -> int:
         """Up to which version changes alone are enough, when no full file is left.
 
-        A changelog of format 2 lists the versions since the last zip that was written; when that is lost and no older one is left, Spark
-        4.3 does not look further back, although every changelog since version 1 is there (observed).
+        A changelog of format 2 lists the versions since the last zip. When that is deleted and no older one is left, Spark 4.3 fails,
+        although every changelog since version 1 is there; with a ruined zip in its place it goes on (both observed).
         """
-        return min(self._lost_versions(), default=LARGEST_VERSION) if self.ids is not None else LARGEST_VERSION
+        return LARGEST_VERSION if self.ids is None else min(self._traces(self.deleted), default=LARGEST_VERSION)
 
 
 def rebuildable(partition: PartitionState, ids: Ids | None = None) -> tuple[int, ...]:

@@ -318,7 +318,7 @@ def test_the_ids_of_a_join_belong_to_its_stores_in_the_order_of_names() -> None:
     assert len(operator_of(listing, provider_class=ROCKSDB, committed=swapped).restorable.broken_partitions) == 8
 
 
-def test_in_format_2_a_lost_zip_is_fatal_when_no_older_one_is_left() -> None:
+def test_in_format_2_a_deleted_zip_is_fatal_when_no_older_one_is_left() -> None:
     listing = files([*CHANGELOGS_2, "3_{id}.zip", "3_{id}.zip.crc"])
     del listing[f"state/0/1/3_{uid(1, 3)}.zip"]
     operator = operator_of(listing, provider_class=ROCKSDB, committed=ids(range(5)))
@@ -326,13 +326,14 @@ def test_in_format_2_a_lost_zip_is_fatal_when_no_older_one_is_left() -> None:
     assert operator.restorable.newest_common_version == 3
 
 
-def test_in_format_2_an_empty_zip_is_fatal_when_no_older_one_is_left() -> None:
+def test_in_format_2_a_ruined_zip_is_passed_over_and_the_chain_is_inferred() -> None:
     listing = files([*CHANGELOGS_2, "3_{id}.zip"]) | {f"state/0/1/3_{uid(1, 3)}.zip": 0}
     operator = operator_of(listing, provider_class=ROCKSDB, committed=ids(range(5)))
-    assert operator.restorable.broken_partitions == (("0/1/default", f"state/0/1/3_{uid(1, 3)}.zip (0 bytes)"),)
+    assert operator.restorable.broken_partitions == ()
+    assert operator.restorable.certainty == "inferred"
 
 
-def test_in_format_2_a_lost_zip_is_passed_over_when_an_older_one_is_left() -> None:
+def test_in_format_2_a_deleted_zip_is_passed_over_when_an_older_one_is_left() -> None:
     listing = files([*CHANGELOGS_2, "2_{id}.zip", "4_{id}.zip", "4_{id}.zip.crc"])
     del listing[f"state/0/1/4_{uid(1, 4)}.zip"]
     operator = operator_of(listing, provider_class=ROCKSDB, committed=ids(range(5)))
@@ -340,7 +341,7 @@ def test_in_format_2_a_lost_zip_is_passed_over_when_an_older_one_is_left() -> No
     assert operator.restorable.certainty == "inferred"
 
 
-def test_in_format_2_a_lost_zip_of_an_attempt_that_was_not_committed_does_not_matter() -> None:
+def test_in_format_2_a_deleted_zip_of_an_attempt_that_was_not_committed_does_not_matter() -> None:
     listing = files([*CHANGELOGS_2, "2_{id}.zip", "4_{other}.zip.crc"])
     operator = operator_of(listing, provider_class=ROCKSDB, committed=ids(range(5)))
     assert operator.restorable.broken_partitions == ()
