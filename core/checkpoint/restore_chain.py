@@ -8,6 +8,7 @@ of batch V - 1 counts.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -183,7 +184,9 @@ def first_missing(
     ends in "/" is a directory that is not there.
     """
     key = (partition_id, store)
-    return _first_missing(operator, key, _index(operator, committed).get(key), version)
+    at = bisect_left(operator.partitions, key, key=_key)  # they are in this order
+    partition = operator.partitions[at] if at < len(operator.partitions) and _key(operator.partitions[at]) == key else None
+    return _first_missing(operator, key, None if partition is None else _versions(operator, partition, committed), version)
 
 
 def restorable(
@@ -239,15 +242,20 @@ def _expected(operator: OperatorState) -> list[tuple[int, str]]:
     return [(p, store) for p in expected_partition_ids(operator) for store in operator.stores]
 
 
+def _key(partition: PartitionState) -> tuple[int, str]:
+    return partition.partition_id, partition.store
+
+
 def _index(operator: OperatorState, committed: CommittedIds | None) -> dict[tuple[int, str], _Versions]:
-    found = {}
-    for partition in operator.partitions:
-        ids: Ids | None = None
-        if operator.format_version == 2 and partition.store in operator.stores:
-            place = operator.stores.index(partition.store)
-            ids = (committed or CommittedIds()).of(operator.operator_id, partition.partition_id, place)
-        found[partition.partition_id, partition.store] = _Versions(partition.files, ids)
-    return found
+    return {_key(partition): _versions(operator, partition, committed) for partition in operator.partitions}
+
+
+def _versions(operator: OperatorState, partition: PartitionState, committed: CommittedIds | None) -> _Versions:
+    ids: Ids | None = None
+    if operator.format_version == 2:
+        place = operator.stores.index(partition.store)
+        ids = (committed or CommittedIds()).of(operator.operator_id, partition.partition_id, place)
+    return _Versions(partition.files, ids)
 
 
 def _common(expected: list[tuple[int, str]], index: dict[tuple[int, str], _Versions], up_to: int | None) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ from core.checkpoint.operator_metadata import (
     uses_one_partition,
 )
 from core.checkpoint.restore_chain import CommittedIds, restorable
-from core.checkpoint.state_names import OPERATOR_LEVEL, Directory, Name, directory_of, name_of, plain_number
+from core.checkpoint.state_names import OPERATOR_LEVEL, Directory, directory_of, name_of, plain_number
 from core.storage import FileInfo, Gone, ReadFailure
 
 if TYPE_CHECKING:
@@ -116,9 +116,12 @@ def sort_files(files: Iterable[FileInfo]) -> SortedState:
             side_files.append(info)
             continue
         present.add(info.path)
-        kind = name_of(place.section, name) if place is not None else name_of("versions", name) if name[:1] == "." else Name("foreign")
-        if place is None or kind.kind in ("foreign", "temporary"):
-            found.leftovers.append(_leftover(info, "temporary" if kind.kind == "temporary" else "foreign"))
+        kind = name_of("versions" if place is None else place.section, name)
+        if kind.kind == "temporary":
+            found.leftovers.append(_leftover(info, "temporary"))
+            continue
+        if place is None or kind.kind == "foreign":
+            found.leftovers.append(_leftover(info, "foreign"))
             continue
         bucket.append(
             StateFile(
