@@ -15,7 +15,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 
 def script(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_every_jar_has_a_version_and_a_sha_256() -> None:
@@ -86,7 +86,7 @@ def test_leaving_out_something_unknown_is_refused() -> None:
 def test_what_is_left_out_is_skipped_with_that_reason(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/spark/test_engines.py"]
     environment = {"PATH": "", "CHECKPOINT_EXPLORER_WITHOUT": "spark,kafka,delta"}
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=300, check=False, env=environment)
     assert done.returncode == 0, done.stdout
     assert "left out by --without kafka" in done.stdout
     assert "left out by --without delta" in done.stdout
