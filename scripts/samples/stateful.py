@@ -102,8 +102,7 @@ def windowed_aggregation_hot_partition(stage: Stage) -> str:
 # A windowed aggregation with one hot partition
 
 Unique visitors per day and store, collected in a set, state in RocksDB with changelog files, 6 partitions. The web shop has some
-hundred times the visitors of any other store, so one partition of the state holds nearly everything. Batches take longer and longer,
-and one task of six does the work.
+hundred times the visitors of any other store, so one partition of the state holds nearly everything and one task of six does the work.
 
 What the engineer knows: "it gets slower every day, more executors do not help". The query was stopped cleanly after batch
 {stage.last_commit} to look into it.
@@ -174,9 +173,9 @@ older offsets, commits and state versions by itself. The log now begins with bat
 
 What the engineer knows: a bug in the counting was found and somebody wants to go back to the numbers of batch 5.
 
-What a good tool says: the gap at the beginning is Spark's own retention, no damage; stopped cleanly after batch {stage.last_commit}. A
-rewind can reach no further back than the oldest batch that is kept; batch 5 is gone for good. For older numbers the source has to be
-read again.
+What a good tool says: the gap at the beginning is Spark's own retention, no damage; stopped cleanly after batch {stage.last_commit}. A rewind
+needs the offsets of its target and of the batch before, so it reaches back to batch {stage.log_ids("offsets")[0] + 1} and no further; batch 5 is gone for good. For
+older numbers the source has to be read again.
 """
 
 
