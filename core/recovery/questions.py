@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from core.checkpoint import Checkpoint
 from core.recovery.answers import CHOICES, AnswerError, Answers
-from core.recovery.options import options_of
+from core.recovery.recipe import recipe
 from core.recovery.situation import Situation, read_situation
-from core.recovery.words import SINK_LABELS, TITLES, OptionId
+from core.recovery.words import OPTION_IDS, SINK_LABELS, TITLES, OptionId
 
 __all__ = ["AnswerError", "Answers", "Choice", "Question", "questions", "questions_of"]
 
@@ -75,13 +75,18 @@ def _question(s: Situation, question: str) -> Question:
     given = s.answers.get(question)
     told, why = _told(s, question)
     answer = given or told
-    before = {option.id for option in options_of(_answered(s, question, None)) if not option.possible}
+    before = _impossible(_answered(s, question, None))
     choices = []
     for value in CHOICES[question]:
-        after = options_of(_answered(s, question, value))
-        out = tuple((option.id, option.why) for option in after if not option.possible and option.id not in before)
+        after = _impossible(_answered(s, question, value))
+        out = tuple((option, why) for option, why in after.items() if option not in before)
         choices.append(Choice(value, LABELS[question][value], out))
     return Question(question, TEXTS[question], tuple(choices), answer, given is None and told is not None, why if given is None else "")
+
+
+def _impossible(s: Situation) -> dict[OptionId, str]:
+    recipes = [recipe(s, option) for option in OPTION_IDS]
+    return {made.option: made.why for made in recipes if not made.possible}
 
 
 def _told(s: Situation, question: str) -> tuple[str | None, str]:

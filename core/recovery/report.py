@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.checkpoint import Checkpoint
 from core.recovery.answers import Answers
-from core.recovery.code import CodeBlock, generate_of, why_no_code
+from core.recovery.code import CodeBlock, generate_of
 from core.recovery.options import Cell, Option, options_of
 from core.recovery.plan import plan_of
 from core.recovery.questions import Question, questions_of
@@ -21,14 +21,15 @@ def report_of(situation: Situation, option: OptionId | None = None) -> dict[str,
     """The same from facts that were read before."""
     found = options_of(situation)
     chosen = next((each for each in found if each.id == option), None)
+    blocks = generate_of(situation, option) if option is not None else ()
     return {
         "schema_version": 1,
         "answers": dict(situation.answers.values),
         "questions": [_question(question) for question in questions_of(situation)],
         "options": [_option(each) for each in found],
         "plan": _plan(situation, chosen) if chosen is not None and chosen.possible else None,
-        "code": [_block(block) for block in generate_of(situation, option)] if option is not None else [],
-        "no_code": why_no_code(situation, option) if option is not None else "",
+        "code": [_block(block) for block in blocks],
+        "no_code": chosen.why if chosen is not None and not blocks else "",
     }
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from jinja2 import DictLoader, StrictUndefined, UndefinedError
 
 from core.checkpoint import Checkpoint
-from core.recovery.answers import CHOICES, Answers
+from core.recovery.answers import Answers
 from core.recovery.code import TEMPLATES, CodeBlock, generate
 from core.recovery.quoting import QuotingError, environment, python_literal
 from core.recovery.words import OPTION_IDS
@@ -52,7 +52,7 @@ def assert_harmless(block: CodeBlock, text: str) -> None:
     """The code parses, and what a name holds is in it as data only: nothing is called that the templates do not call."""
     if block.language == "python":
         tree = ast.parse(block.text)
-        compile(block.text, block.file_name, "exec")
+        compile(tree, block.file_name, "exec")
         called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
         assert not called & set(NAMES)
         comments = [line for line in block.text.splitlines() if line.lstrip().startswith("#")]
@@ -61,22 +61,37 @@ def assert_harmless(block: CodeBlock, text: str) -> None:
         assert subprocess.run(["sh", "-n"], input=block.text.encode("utf-8", "replace"), capture_output=True).returncode == 0
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+# Each script once: every option, source and way of writing the new checkpoint.
+CASES = [
+    ("file", "reset", "file", "yes"),
+    ("kafka", "reset", "kafka", "yes"),
+    ("kafka", "reset", "delta", "yes"),
+    ("dedupe", "reset", "foreach_txn", "yes"),
+    ("dedupe", "reset", "file", "no"),
+    ("file", "full_refresh", "foreach_append", "yes"),
+    ("kafka", "full_refresh", "kafka", "yes"),
+    ("file", "backup_and_backfill", "foreach_merge", "no"),
+]
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "".join(HOSTILE)])
 def test_strange_names_are_data_in_every_piece_of_code(text: str, tmp_path: Path) -> None:
-    cks = [file_checkpoint(tmp_path / "a"), kafka_checkpoint(tmp_path / "b"), file_checkpoint(tmp_path / "c", "dedupe")]
-    made = 0
-    for ck in cks:
+    cks = {
+        "file": file_checkpoint(tmp_path / "a"),
+        "kafka": kafka_checkpoint(tmp_path / "b"),
+        "dedupe": file_checkpoint(tmp_path / "c", "dedupe"),
+    }
+    for source, option, sink, complete in CASES:
+        answers = answers_of(text, sink=sink, source_complete=complete, platform="pyspark")
+        blocks = generate(cks[source], option, answers)  # type: ignore[arg-type]
+        assert len(blocks) == 1
+        assert_harmless(blocks[0], text)
+    try:
         for option in OPTION_IDS:
-            for sink in CHOICES["sink"]:
-                try:
-                    blocks = generate(ck, option, answers_of(text, sink=sink, source_complete="yes"))
-                except QuotingError:
-                    assert "\n" in text or "\0" in text, "only a line break in a table name and NUL in a shell word are refused"
-                    continue
-                for block in blocks:
-                    assert_harmless(block, text)
-                    made += 1
-    assert made or "\n" in text or "\0" in text
+            for block in generate(cks["kafka"], option, answers_of(text, platform="lakeflow")):
+                assert_harmless(block, text)
+    except QuotingError:
+        assert "\n" in text or "\0" in text, "only a line break in a table name and NUL in a shell word are refused"
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -11,10 +12,11 @@ import pytest
 from core.checkpoint import Checkpoint
 from core.recovery.answers import CHOICES, AnswerError, Answers
 from core.recovery.code import generate
-from core.recovery.options import Option, options
+from core.recovery.options import Option, options, options_of
 from core.recovery.plan import plan
 from core.recovery.questions import questions
-from core.recovery.report import recover_json
+from core.recovery.report import recover_json, report_of
+from core.recovery.situation import read_situation
 from core.recovery.words import OPTION_IDS, SINK_BEHAVIOUR, OptionId
 
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{"spark.sql.shuffle.partitions":"2"}}'
@@ -251,10 +253,10 @@ def test_every_sample_answers_for_every_option_sink_and_kind_of_state(samples: P
     found = checkpoints(samples)
     assert len(found) >= 12
     for place in found:
-        ck = Checkpoint.open(str(place))
+        situation = read_situation(Checkpoint.open(str(place)), Answers())
         for sink, stateful in product(CHOICES["sink"], ("unchanged", "removed")):
-            answers = Answers({"sink": sink, "stateful": stateful, "source_complete": "yes"})
-            assert sum(option.recommended for option in options(ck, answers)) == 1
+            answered = replace(situation, answers=Answers({"sink": sink, "stateful": stateful, "source_complete": "yes"}))
+            assert sum(option.recommended for option in options_of(answered)) == 1
             for option in OPTION_IDS:
-                document = recover_json(ck, answers, option)
+                document = report_of(answered, option)
                 assert document["code"] or document["no_code"], (place, sink, option)
