@@ -19,9 +19,10 @@ from core.checkpoint.state_names import DEFAULT_STORE
 _FULL = ("snapshot", "zip")
 _CHANGES = ("delta", "changelog")
 
-LARGEST_VERSION = 2**63 - 1
-
 Ids = Mapping[int, str | None]
+
+# A changelog written so soon after the upload of a zip may not know of it yet (seen after 0.1 s; S3 gives whole seconds).
+UPLOAD_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class _Versions:
     Two traces of full files that cannot be used any more: ``ruined`` have 0 bytes, of ``deleted`` ones only Spark's checksum is left.
     """
 
-    __slots__ = ("changes", "deleted", "empty", "full", "ids", "ruined")
+    __slots__ = ("changed_ms", "changes", "deleted", "deleted_ms", "empty", "full", "ids", "ruined")
 
     def __init__(self, files: Iterable[StateFile], ids: Ids | None) -> None:
         self.full = _Names()
@@ -85,6 +86,8 @@ class _Versions:
         self.ruined = _Names()
         self.deleted = _Names()
         self.empty: set[str] = set()
+        self.changed_ms: dict[tuple[int, str | None], int] = {}  # when the changes were written, and when a deleted zip was: format 2 only
+        self.deleted_ms: dict[tuple[int, str | None], int] = {}
         self.ids = ids
         for file in files:
             if file.version is None:
@@ -92,6 +95,8 @@ class _Versions:
             if file.kind == "checksum":
                 if file.path.endswith(".zip.crc"):
                     self.deleted.add(file.version, file.unique_id)
+                    if ids is not None and file.modified_ms is not None:
+                        self.deleted_ms[file.version, file.unique_id] = file.modified_ms
             elif file.size_bytes == 0:  # no store can decode it
                 self.empty.add(file.path)
                 if file.kind in _FULL:
@@ -100,6 +105,8 @@ class _Versions:
                 self.full.add(file.version, file.unique_id)
             elif file.kind in _CHANGES:
                 self.changes.add(file.version, file.unique_id)
+                if ids is not None and file.modified_ms is not None:
+                    self.changed_ms[file.version, file.unique_id] = file.modified_ms
 
     def has_full(self, version: int) -> bool:
         return self.full.has(version, self.ids)
@@ -110,15 +117,14 @@ class _Versions:
     def rebuildable(self) -> list[int]:
         found = []
         reached = start = 0
-        limit = self._limit_without_full()
         for version in sorted(self.full.versions | self.changes.versions):
             if self.has_full(version):
                 reached = start = version
-            elif version == reached + 1 and self.has_changes(version) and (start > 0 or version <= limit):
+            elif version == reached + 1 and self.has_changes(version):
                 reached = version
             else:
                 continue
-            if version > 0:
+            if version > 0 and (start > 0 or self.cut_off_by(version) is None):
                 found.append(version)
         return found
 
@@ -128,8 +134,8 @@ class _Versions:
         absent = next((v for v in range(start + 1, version + 1) if not self.has_changes(v)), None)
         if absent is not None:
             return absent, None
-        limit = self._limit_without_full()
-        return (limit, "zip") if start == 0 and version > limit else None
+        cut_off = self.cut_off_by(version) if start == 0 else None
+        return None if cut_off is None else (cut_off, "zip")
 
     def chain_start(self, version: int) -> int:
         """The newest version up to ``version`` that has a full file; 0, the empty state, when there is none."""
@@ -149,13 +155,24 @@ class _Versions:
     def _traces(self, names: _Names) -> list[int]:
         return [v for v in names.versions if names.has(v, self.ids) and not self.has_full(v)]
 
-    def _limit_without_full(self) -> int:
-        """Up to which version changes alone are enough, when no full file is left.
+    def cut_off_by(self, version: int) -> int | None:
+        """The version of a deleted zip without which changelogs back to the empty state do not help, None when there is none.
 
-        A changelog of format 2 lists the versions since the last zip. When that is deleted and no older one is left, Spark 4.3 fails,
-        although every changelog since version 1 is there; with a ruined zip in its place it goes on (both observed).
+        A changelog of format 2 lists the versions since the last zip that was uploaded when it was written. When that zip is deleted and
+        no older one is left, Spark 4.3 fails, although every changelog since version 1 is there; with a ruined zip in its place it goes on
+        (both observed). Whether the upload came first is told by the times of the changelog and of the checksum uploaded with the zip.
         """
-        return LARGEST_VERSION if self.ids is None else min(self._traces(self.deleted), default=LARGEST_VERSION)
+        written = self._time(self.changed_ms, version)
+        cuts = [v for v in self._traces(self.deleted) if v < version]
+        times = ((v, self._time(self.deleted_ms, v)) for v in sorted(cuts))
+        return next((v for v, at in times if at is not None and written is not None and at + UPLOAD_MS < written), None)
+
+    def _time(self, times: dict[tuple[int, str | None], int], version: int) -> int | None:
+        if self.ids is None:
+            return None
+        if version in self.ids:
+            return times.get((version, self.ids[version]))
+        return max((at for (v, _), at in times.items() if v == version), default=None)
 
 
 def rebuildable(partition: PartitionState, ids: Ids | None = None) -> tuple[int, ...]:
@@ -204,11 +221,12 @@ def restorable(
     certain = True
     if needed_version is not None:
         for key in expected:
-            missing = _first_missing(operator, key, index.get(key), needed_version)
+            versions = index.get(key)
+            missing = _first_missing(operator, key, versions, needed_version)
             if missing is not None:
                 broken.append((f"{operator.operator_id}/{key[0]}/{key[1]}", missing))
-            else:
-                certain = certain and index[key].is_certain(needed_version)
+            if versions is not None and (missing is None or versions.cut_off_by(needed_version) is not None):
+                certain = certain and versions.is_certain(needed_version)
     not_checked = ["what the files contain"]
     if operator.provider != "hdfs":
         not_checked.append("which .sst files a .zip needs")

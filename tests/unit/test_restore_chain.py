@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 import pytest
@@ -35,11 +36,20 @@ def files(names: Iterable[str], partitions: Iterable[int] = (0, 1), operator: in
     return found
 
 
+def written(path: str) -> int:
+    version = re.match(r"[0-9]+", path.rpartition("/")[2])
+    return 10_000 * int(version[0]) if version else 0
+
+
 def operator_of(listing: Mapping[str, int], **context: object) -> OperatorState:
-    """The one operator in the inventory of a listing {path: bytes}; two partitions and HDFS unless said otherwise."""
+    """The one operator in the inventory of a listing {path: bytes}; two partitions and HDFS unless said otherwise.
+
+    Files are written in the order of their versions, a checksum with its file; ``times`` names other times by path.
+    """
+    times = context.pop("times", {})
     said: dict[str, object] = {"provider_class": HDFS, "shuffle_partitions": 2, "last_committed_batch": 4, "newest_planned_batch": 4}
     said |= context
-    infos = [FileInfo(path, size, 1_000) for path, size in listing.items()]
+    infos = [FileInfo(path, size, times.get(path, written(path))) for path, size in listing.items()]  # type: ignore[attr-defined]
     (operator,) = inventory(infos, StateContext(**said), 0).operators  # type: ignore[arg-type]
     return operator
 
@@ -318,12 +328,29 @@ def test_the_ids_of_a_join_belong_to_its_stores_in_the_order_of_names() -> None:
     assert len(operator_of(listing, provider_class=ROCKSDB, committed=swapped).restorable.broken_partitions) == 8
 
 
-def test_in_format_2_a_deleted_zip_is_fatal_when_no_older_one_is_left() -> None:
+def without_its_zip() -> dict[str, int]:
+    """Changelogs from version 1 on and a zip of version 3, which is deleted in partition 1."""
     listing = files([*CHANGELOGS_2, "3_{id}.zip", "3_{id}.zip.crc"])
     del listing[f"state/0/1/3_{uid(1, 3)}.zip"]
-    operator = operator_of(listing, provider_class=ROCKSDB, committed=ids(range(5)))
+    return listing
+
+
+def test_in_format_2_a_deleted_zip_is_fatal_when_no_older_one_is_left() -> None:
+    operator = operator_of(without_its_zip(), provider_class=ROCKSDB, committed=ids(range(5)))
     assert operator.restorable.broken_partitions == (("0/1/default", f"state/0/1/3_{uid(1, 3)}.zip"),)
     assert operator.restorable.newest_common_version == 3
+    assert operator.restorable.certainty == "inferred"
+
+
+def test_in_format_2_a_changelog_written_before_the_upload_of_the_deleted_zip_does_not_need_it() -> None:
+    times = {f"state/0/1/3_{uid(1, 3)}.zip.crc": 36_000}
+    operator = operator_of(without_its_zip(), provider_class=ROCKSDB, committed=ids(range(5)), times=times)
+    assert operator.restorable.newest_common_version == 4
+    earlier = operator_of(
+        without_its_zip(), provider_class=ROCKSDB, committed=ids(range(5)), times=times, last_committed_batch=3, newest_planned_batch=3
+    )
+    assert earlier.restorable.broken_partitions == ()
+    assert earlier.restorable.certainty == "inferred"
 
 
 def test_in_format_2_a_ruined_zip_is_passed_over_and_the_chain_is_inferred() -> None:
