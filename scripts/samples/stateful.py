@@ -165,16 +165,17 @@ def purged_to_newest_10(stage: Stage) -> str:
     query = _start(stage, stage.read_orders().groupBy("store").count(), "update")
     stage.feed(query, _steady_orders(stage, 26, rows=8))
     query.stop()
+    oldest, newest = stage.log_ids("offsets")[0], stage.last_commit
     return f"""
 # A query purged to its newest ten batches
 
 A running count per store. `spark.sql.streaming.minBatchesToRetain` was set to 10 to save objects on the store, so Spark has removed the
-older offsets, commits and state versions by itself. The log now begins with batch {stage.log_ids("offsets")[0]}.
+older offsets, commits and state versions by itself. The log now begins with batch {oldest}.
 
 What the engineer knows: a bug in the counting was found and somebody wants to go back to the numbers of batch 5.
 
-What a good tool says: the gap at the beginning is Spark's own retention, no damage; stopped cleanly after batch {stage.last_commit}. A rewind
-needs the offsets of its target and of the batch before, so it reaches back to batch {stage.log_ids("offsets")[0] + 1} and no further; batch 5 is gone for good. For
+What a good tool says: the gap at the beginning is Spark's own retention, no damage; stopped cleanly after batch {newest}. A rewind
+needs the offsets of its target and of the batch before, so it reaches back to batch {oldest + 1} and no further; batch 5 is gone for good. For
 older numbers the source has to be read again.
 """
 
