@@ -175,8 +175,8 @@ older offsets, commits and state versions by itself. The log now begins with bat
 What the engineer knows: a bug in the counting was found and somebody wants to go back to the numbers of batch 5.
 
 What a good tool says: the gap at the beginning is Spark's own retention, no damage; stopped cleanly after batch {newest}. A rewind
-needs the offsets of its target and of the batch before, so it reaches back to batch {oldest + 1} and no further; batch 5 is gone for good. For
-older numbers the source has to be read again.
+needs the offsets of its target and of the batch before, so it reaches back to batch {oldest + 1} and no further; batch 5 is gone for
+good. For older numbers the source has to be read again.
 """
 
 
