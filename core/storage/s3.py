@@ -28,6 +28,9 @@ SHARD_DEPTH = 3
 # A directory that is longer than this many pages is listed in ranges of names, side by side.
 PAGES_IN_A_ROW = 2
 
+# Sorts behind every name that goes on with a digit and an ASCII character; the others are listed with their digit.
+BEHIND_DIGITS = "9~"
+
 # What EMR and old Hadoop versions leave in place of a directory: an empty object with this ending.
 OLD_MARKER = "_$folder$"
 
@@ -134,7 +137,7 @@ class _Lister:
         """One level of the directory ``below``: the names that begin with ``prefix`` and sort behind ``after``.
 
         Pages of one listing wait for one another. So when a directory is long and its names are numbers (20,000 batches), the rest is
-        listed by the next digit, side by side; the range of the 9 also holds every name that is no number.
+        listed by the next digit, side by side, and what sorts behind the digits in one listing more.
         """
         where: dict[str, str] = {"Prefix": prefix, "Delimiter": "/"}
         if after:
@@ -152,14 +155,14 @@ class _Lister:
                 return
             last = max([key for key, *_ in page[ENTRIES][-1:]] + page["CommonPrefixes"][-1:], default="")
             digit = last[len(prefix) : len(prefix) + 1]
-            if pages >= PAGES_IN_A_ROW and digit and digit in "012345678":
+            if pages >= PAGES_IN_A_ROW and digit and digit in "0123456789" and after != prefix + BEHIND_DIGITS:
                 break
             where["ContinuationToken"] = page["NextContinuationToken"]
         async with asyncio.TaskGroup() as group:
             group.create_task(self._level(below, prefix + digit, last, result, children))
-            for following in range(int(digit) + 1, 9):
+            for following in range(int(digit) + 1, 10):
                 group.create_task(self._level(below, f"{prefix}{following}", "", result, children))
-            group.create_task(self._level(below, prefix, f"{prefix}8~", result, children))
+            group.create_task(self._level(below, prefix, prefix + BEHIND_DIGITS, result, children))
 
     def _note(self, page: dict[str, Any], result: Folder, below: str) -> None:
         """Adds one page to the result. Markers of directories make a directory, never a file."""

@@ -69,6 +69,12 @@ class WaitingFileSystem(AsyncFileSystem):
 
     async def _ls(self, path: str, detail: bool = True, **_: Any) -> list[dict[str, Any]]:
         await self._wait()
+        if path not in self.dircache:
+            self.dircache[path] = self._entries(path)
+            return self._entries(path)
+        return list(self.dircache[path])
+
+    def _entries(self, path: str) -> list[dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
         for name, content in self.tree.items():
             if name == path:
@@ -194,6 +200,14 @@ def test_an_asynchronous_file_system_is_asked_many_things_at_once_and_not_too_ma
     assert listing.files["offsets/3"].modified_ms == 1_795_144_331_250
     assert door.read(listing.files.values()) == {f"offsets/{i}": str(i).encode() for i in range(40)}
     assert WaitingFileSystem.most == 7
+
+
+def test_a_listing_that_the_file_system_would_cache_is_asked_for_again() -> None:
+    WaitingFileSystem.tree = {"box/ck/commits/0": b"x"}
+    door = Door.open(parse_location("waiting://box/ck"))
+    assert set(door.list(["commits"])["commits"].names()) == {"0"}
+    WaitingFileSystem.tree = {"box/ck/commits/0": b"x", "box/ck/commits/1": b"x"}
+    assert set(door.list(["commits"])["commits"].names()) == {"0", "1"}
 
 
 def test_an_asynchronous_file_system_is_listed_as_a_tree_without_its_markers() -> None:

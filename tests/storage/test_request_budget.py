@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from core.checkpoint import Checkpoint
+from core.settings import Settings
 from core.storage import Door, Location, parse_location
 from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server
@@ -66,6 +67,13 @@ def test_many_files_are_one_request_each_sent_side_by_side(s3_server: S3Server) 
     assert 2 <= seen["most_at_once"] <= 64
     door.read(files)
     assert s3_server.stats()["get"] == 0
+
+
+def test_no_more_requests_are_sent_at_once_than_the_setting_says(s3_server: S3Server) -> None:
+    location = put(s3_server, "budget-few", logs(0, 20))
+    door = Door.open(location, Settings(concurrent_requests=3))
+    assert len(door.read(door.list(["offsets"])["offsets"].files.values())) == 20
+    assert 2 <= s3_server.stats()["most_at_once"] <= 3
 
 
 def test_what_the_door_counts_is_what_the_server_saw(s3_server: S3Server) -> None:

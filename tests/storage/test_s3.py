@@ -104,6 +104,14 @@ def test_a_neighbour_with_the_same_beginning_is_not_mixed_in(s3_server: S3Server
     assert set(door.list([""], recursive=True)[""].files) == {"metadata", "offsets/1", "offsets-old/2"}
 
 
+def test_keys_with_an_empty_part_are_no_files(s3_server: S3Server, bucket: str) -> None:
+    s3_server.put_many(bucket, {"ck/metadata": b"{}", "ck/offsets//1": b"", "ck//offsets/2": b"", "ck/offsets/3": b""})
+    door = Door.open(s3_server.location(f"s3://{bucket}/ck"))
+    for tree in (door.list([""], recursive=True)[""], door.list(["offsets"], recursive=True)["offsets"]):
+        assert {path for path in tree.files if path != "metadata"} == {"offsets/3"}
+        assert set(tree.directories) <= {"offsets"}
+
+
 def test_a_whole_bucket_can_be_a_location(s3_server: S3Server, bucket: str) -> None:
     s3_server.put_many(bucket, {"metadata": b"{}", "offsets/0": b"v1"})
     door = Door.open(s3_server.location(f"s3://{bucket}"))

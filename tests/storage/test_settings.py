@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from core.settings import PREFIX, SAMPLES, InvalidSettingError, Settings, load_settings
 
@@ -73,6 +74,13 @@ def test_a_setting_that_cannot_be_used_is_named_and_its_value_is_not_shown(
         load_settings()
     assert sentence in str(caught.value)
     assert PREFIX + name in str(caught.value)
+    assert "HIDDEN-VALUE" not in str(caught.value)
+
+
+def test_an_error_of_the_library_does_not_show_the_value_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PREFIX + "ROOTS", '{"a": {"url": ["HIDDEN-VALUE"], "storage_options": {"secret": "HIDDEN-VALUE"}}}')
+    with pytest.raises(ValidationError) as caught:
+        Settings()
     assert "HIDDEN-VALUE" not in str(caught.value)
 
 

@@ -1,0 +1,106 @@
+"""The listing of long S3 directories in ranges, against a model of ListObjectsV2: whatever the names and the length of a page, every name
+comes back once, in no more requests than plain paging plus a few for each split. The real server's answers are tested in ``test_s3.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.storage.s3 import ENTRIES, _Lister
+
+TOP = "top/"
+
+
+class Model:
+    """What S3 documents for ListObjectsV2: keys in the order of their UTF-8 bytes, prefix, delimiter, start-after, pages."""
+
+    def __init__(self, names: set[str], page_size: int) -> None:
+        self.keys = sorted((TOP + name for name in names), key=str.encode)
+        self.page_size = page_size
+        self.requests = 0
+
+    def split_path(self, path: str) -> tuple[str, str, None]:
+        bucket, _, key = path.partition("/")
+        return bucket, key, None
+
+    async def _call_s3(
+        self,
+        method: str,
+        Bucket: str,  # noqa: N803
+        Prefix: str,  # noqa: N803
+        Delimiter: str = "",  # noqa: N803
+        StartAfter: str = "",  # noqa: N803
+        ContinuationToken: str = "",  # noqa: N803
+        MaxKeys: int = 1000,  # noqa: N803
+    ) -> dict[str, Any]:
+        assert method == "list_objects_v2"
+        self.requests += 1
+        after = (ContinuationToken or StartAfter).encode()
+        found: list[tuple[str, bool]] = []
+        for key in self.keys:
+            if not key.startswith(Prefix):
+                continue
+            rest = key[len(Prefix) :]
+            group = Prefix + rest.split(Delimiter, 1)[0] + Delimiter if Delimiter and Delimiter in rest else None
+            name = group or key
+            # A group was given when its name was; as a start it only leaves out what sorts before it.
+            if (ContinuationToken and name.encode() <= after) or (not ContinuationToken and key.encode() <= after):
+                continue
+            if (name, group is not None) not in found[-1:]:
+                found.append((name, group is not None))
+        page = found[: min(self.page_size, MaxKeys)]
+        return {
+            "IsTruncated": len(found) > len(page),
+            "NextContinuationToken": page[-1][0] if page else None,
+            "CommonPrefixes": [name for name, is_group in page if is_group],
+            ENTRIES: [(name, 1, "", None) for name, is_group in page if not is_group],
+        }
+
+
+NUMBERS = st.sets(st.integers(0, 3000).map(str), max_size=150)
+RUNS = st.builds(lambda first, count: {str(n) for n in range(first, first + count)}, st.integers(0, 12_000), st.integers(0, 300))
+STRANGE = [
+    ".7.tmp",
+    "_x",
+    "9.compact",
+    "10.compact",
+    "~",
+    "a/b",
+    "4/x",
+    "40/x",
+    "8~",
+    "8~x",
+    "8~y",
+    "9~",
+    "9~x",
+    "é",
+    "8é",
+    "9é",
+    "2a",
+    "0x",
+]
+ODD = st.sets(st.sampled_from(STRANGE))
+
+
+@settings(deadline=None)
+@given(NUMBERS | RUNS, ODD, st.integers(1, 12))
+def test_every_name_of_a_long_directory_comes_back_once(numbers: set[str], odd: set[str], page_size: int) -> None:
+    names = numbers | {name for name in odd if name.split("/")[0] not in numbers}
+    model = Model(names, page_size)
+    folder = asyncio.run(_Lister(model, "bucket/top", False, 64).folder("", recursive=False))
+    assert sorted(info.path for info in folder.files) == sorted(name for name in names if "/" not in name)
+    assert folder.directories == {name.split("/")[0] for name in names if "/" in name}
+    assert model.requests <= 1 + 5 * (len(names) // page_size + 1)
+
+
+@settings(deadline=None)
+@given(NUMBERS, ODD, st.integers(1, 12))
+def test_every_name_of_a_tree_comes_back_once(numbers: set[str], odd: set[str], page_size: int) -> None:
+    names = {f"state/0/{number}/1.delta" for number in numbers} | {f"state/0/{name}" for name in odd} | {f"state/{name}" for name in odd}
+    model = Model(names, page_size)
+    folder = asyncio.run(_Lister(model, "bucket/top", False, 64).folder("state", recursive=True))
+    assert sorted(info.path for info in folder.files) == sorted(names)
