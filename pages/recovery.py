@@ -11,9 +11,9 @@ from core.recovery.plan import Plan, plan_of
 from core.recovery.questions import questions_of
 from core.recovery.recipe import recipe
 from core.recovery.situation import Situation, read_situation
-from core.recovery.words import OPTION_IDS, TITLES
+from core.recovery.words import TITLES
 from core.storage import StorageError
-from ui import answering, cards, links, resume, shell, tables, words
+from ui import answering, cards, choosing, resume, shell, tables, words
 
 ROWS: tuple[tuple[str, str], ...] = (
     ("complexity", "Complexity"),
@@ -94,21 +94,9 @@ def aspect(label: str, cell: Cell) -> None:
 
 def choose(found: tuple[Option, ...]) -> Option:
     """The option whose plan and code are shown: the chosen one, else the recommended, else the first."""
-    refused = links.refusal("option", OPTION_IDS, "the option")
-    if refused is not None:
-        cards.message("plain", refused)
-    first = found[0]
-    chosen = st.selectbox(
-        "Plan and code for",
-        [option.id for option in found],
-        index=None,
-        format_func=TITLES.__getitem__,
-        key="option",
-        bind="query-params",
-        placeholder=first.title,
-        width=480,
-    )
-    return next((option for option in found if option.id == chosen), first)
+    labels = {option.id: TITLES[option.id] for option in found}
+    chosen = choosing.pick("Plan and code for", "option", labels, "the option", found[0].title, width=480)
+    return next((option for option in found if option.id == chosen), found[0])
 
 
 def consequences(option: Option) -> None:

@@ -9,7 +9,11 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState, StateInventory
 from ui import cards, charts, choosing, judged, links, shell, state_charts, tables, words
 
-MEASURES: dict[str, str] = {"state": "rows now", "written": "newest version", "kept": "all kept files"}
+MEASURES = {
+    "state": "rows now: files the next batch loads",
+    "written": "what the newest version wrote",
+    "kept": "all kept files of all versions",
+}
 
 
 def main() -> None:
@@ -48,26 +52,14 @@ def overview(inventory: StateInventory) -> None:
 
 def choose_operator(inventory: StateInventory) -> OperatorState:
     """The operator to look at; a choice where there are several."""
-    ids = [str(operator.operator_id) for operator in inventory.operators]
-    refused = links.refusal("operator", ids, "operator")
-    if refused is not None:
-        cards.message("plain", refused)
-    chosen = ids[0]
-    if len(ids) > 1:
-        names = {str(op.operator_id): f"{op.operator_id}: {op.name or 'name not known'}" for op in inventory.operators}
-        chosen = (
-            st.selectbox(
-                "Operator",
-                ids,
-                index=None,
-                format_func=names.__getitem__,
-                key="operator",
-                bind="query-params",
-                placeholder=names[ids[0]],
-                width=320,
-            )
-            or chosen
-        )
+    names = {str(op.operator_id): f"{op.operator_id}: {op.name or 'name not known'}" for op in inventory.operators}
+    first = next(iter(names))
+    if len(names) == 1:
+        refused = links.refusal("operator", names, "operator")
+        if refused is not None:
+            cards.message("plain", refused)
+        return inventory.operators[0]
+    chosen = choosing.pick("Operator", "operator", names, "operator", names[first]) or first
     return next(operator for operator in inventory.operators if str(operator.operator_id) == chosen)
 
 
@@ -85,17 +77,8 @@ def choose_store(operator: OperatorState) -> str | None:
 
 def choose_measure() -> Measure:
     """Which bytes are compared."""
-    chosen = st.segmented_control(
-        "Compare",
-        list(MEASURES),
-        default="state",
-        required=True,
-        format_func=MEASURES.__getitem__,
-        key="measure",
-        bind="query-params",
-        help="Rows now: the files that the next batch loads. Newest version: what the last batch wrote. All kept files: of all versions.",
-    )
-    return chosen or "state"  # type: ignore[return-value]
+    chosen = choosing.pick("Compare", "measure", MEASURES, "the measure", MEASURES["state"])
+    return "written" if chosen == "written" else "kept" if chosen == "kept" else "state"
 
 
 def restorable(ck: Checkpoint, operator: OperatorState) -> None:

@@ -25,7 +25,7 @@ def main() -> None:
     timeline = judged.timeline(opened, ck)
 
     cards.text(headline(timeline, rows), "lead")
-    by = choosing.controls(timeline, rows, with_axis=True)
+    by = choosing.controls(timeline, rows, chosen, with_axis=True)
     if len(timeline) > size * STRIP_FROM:
         strip(timeline, rows)
     marks(timeline, rows, by, chosen)

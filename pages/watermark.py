@@ -23,11 +23,11 @@ def main() -> None:
     history = watermark_history(ck, ids)
     if not history.has_watermark:
         no_watermark(ck, history)
-        choosing.controls(timeline, rows, with_axis=False)
+        choosing.controls(timeline, rows, chosen, with_axis=False)
         return
     cards.text(headline(history), "lead")
     figures(history)
-    choosing.controls(timeline, rows, with_axis=False)
+    choosing.controls(timeline, rows, chosen, with_axis=False)
     charts.show(watermark_charts.figure(history, chosen), "watermark", headline(history), choosing.watermark_clicked)
     told(ck, history)
     stalls(ck, history)

@@ -9,7 +9,7 @@ import streamlit as st
 from core.recovery.answers import CHOICES, AnswerError, Answers
 from core.recovery.questions import LABELS, Question
 from core.recovery.situation import Situation
-from ui import cards, links
+from ui import cards, choosing, links
 
 ASKED = ("sink", "source_complete", "stateful", "platform", "output_mode")
 TEXT = "t_"
@@ -29,13 +29,9 @@ def given() -> Answers:
     """The answers so far, from the address and the session. A value that cannot be used is said and left out."""
     values: dict[str, str] = {}
     for name in ASKED:
-        key = links.ANSWER + name
-        refused = links.refusal(key, CHOICES[name], f"the answer {name}")
-        if refused is not None:
-            cards.message("plain", refused)
-        value = st.session_state.get(key) if key in st.session_state else links.asked(key)
-        if value in CHOICES[name]:
-            values[name] = str(value)
+        value = links.chosen(links.ANSWER + name, CHOICES[name])
+        if value is not None:
+            values[name] = value
     for key, value in st.session_state.items():
         if str(key).startswith(TEXT) and isinstance(value, str) and value.strip():
             name = str(key).removeprefix(TEXT)
@@ -59,14 +55,14 @@ def ask(questions: tuple[Question, ...]) -> None:
 def _one(question: Question) -> None:
     labels = LABELS[question.id]
     told = question.answer if question.from_checkpoint else None
-    st.selectbox(
+    first = f"{labels[told]} (told by the checkpoint)" if told is not None else None
+    choosing.pick(
         question.text,
-        [choice.value for choice in question.choices],
-        index=None,
-        format_func=lambda value: labels.get(value, value),
-        key=links.ANSWER + question.id,
-        bind="query-params",
-        placeholder=f"{labels[told]} (told by the checkpoint)" if told is not None else "Choose",
+        links.ANSWER + question.id,
+        {choice.value: labels.get(choice.value, choice.value) for choice in question.choices},
+        f"the answer {question.id}",
+        first,
+        width="stretch",
     )
     chosen = next((choice for choice in question.choices if choice.value == question.answer), None)
     if question.why:
@@ -132,11 +128,6 @@ def ask_texts(wanted: list[Field]) -> None:
             for field in wanted:
                 st.text_input(field.label, key=TEXT + field.id, placeholder=field.example)
             if any(field.id == "query_file" for field in wanted):
-                st.selectbox(
-                    "Output mode",
-                    list(MODES),
-                    index=None,
-                    key=f"{links.ANSWER}output_mode",
-                    bind="query-params",
-                    placeholder="as in the query",
+                choosing.pick(
+                    "Output mode", links.ANSWER + "output_mode", MODES, "the answer output_mode", "as in the query", width="stretch"
                 )

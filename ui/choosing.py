@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Literal
+
 import streamlit as st
 
 from core.analysis.timeline import Timeline
@@ -59,12 +62,38 @@ def window(timeline: Timeline, size: int, chosen: int | None) -> slice:
     return timeline.window(last, size)
 
 
-def controls(timeline: Timeline, rows: slice, with_axis: bool) -> By:
+def pick(
+    label: str, name: str, labels: Mapping[str, str], what: str, first: str | None = None, width: int | Literal["stretch"] = 320
+) -> str | None:
+    """A choice that the address carries by its value while people read its label. None: nothing chosen; the field reads ``first``."""
+    refused = links.refusal(name, labels, what)
+    if refused is not None:
+        cards.message("plain", refused)
+    key = links.WIDGET + name
+    st.session_state[key] = links.chosen(name, labels)
+    chosen = st.selectbox(
+        label,
+        list(labels),
+        index=None,
+        format_func=lambda value: labels.get(value, value),
+        key=key,
+        placeholder=first or "Choose",
+        on_change=_picked,
+        args=(name,),
+        width=width,
+    )
+    return None if chosen is None else str(chosen)
+
+
+def _picked(name: str) -> None:
+    links.pick(name, st.session_state.get(links.WIDGET + name))
+
+
+def controls(timeline: Timeline, rows: slice, chosen: int | None, with_axis: bool) -> By:
     """The row of controls above the charts. Returns the x axis: batch ids or time."""
     by: By = "id"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="controls"):
-        current = st.session_state.get("batch")
-        at = timeline.row(current) if current is not None else len(timeline) - 1
+        at = timeline.row(chosen) if chosen is not None else len(timeline) - 1
         st.number_input(
             "Batch",
             min_value=0,
@@ -77,7 +106,7 @@ def controls(timeline: Timeline, rows: slice, with_axis: bool) -> By:
             width=150,
         )
         before = int(timeline.batch_ids[at - 1]) if at is not None and at > 0 else None
-        after = int(timeline.batch_ids[at + 1]) if at is not None and current is not None and at + 1 < len(timeline) else None
+        after = int(timeline.batch_ids[at + 1]) if at is not None and chosen is not None and at + 1 < len(timeline) else None
         st.button("◀ Previous", on_click=_choose, args=(before,), disabled=before is None, key="previous", shortcut="P")
         st.button("Next ▶", on_click=_choose, args=(after,), disabled=after is None, key="next", shortcut="N")
         if with_axis:
@@ -86,7 +115,6 @@ def controls(timeline: Timeline, rows: slice, with_axis: bool) -> By:
                 ["id", "time"],
                 default="id",
                 required=True,
-                format_func={"id": "batch id", "time": "time"}.__getitem__,
                 key="x",
                 bind="query-params",
                 help="By time, outages become visible gaps.",
@@ -133,27 +161,17 @@ def read(ck: Checkpoint, timeline: Timeline, rows: slice) -> list[int]:
 
 def source(ck: Checkpoint) -> Source | None:
     """The source to show; a choice where there are several. None when the log names none yet."""
-    keys = [found.key for found in ck.sources]
-    refused = links.refusal("source", keys, "source")
-    if refused is not None:
-        cards.message("plain", refused)
-    if not keys:
+    labels = {found.key: f"{found.key}: {found.kind.label}" for found in ck.sources}
+    if not labels:
         cards.text("The offset log names no source yet.", "small")
         return None
-    if len(keys) == 1:
-        return ck.source(keys[0])
-    labels = {found.key: f"{found.key}: {found.kind.label}" for found in ck.sources}
-    chosen = st.selectbox(
-        "Source",
-        keys,
-        index=None,
-        format_func=labels.__getitem__,
-        key="source",
-        bind="query-params",
-        placeholder=labels[keys[0]],
-        width=320,
-    )
-    return ck.source(chosen if chosen is not None else keys[0])
+    first = next(iter(labels))
+    if len(labels) == 1:
+        refused = links.refusal("source", labels, "source")
+        if refused is not None:
+            cards.message("plain", refused)
+        return ck.source(first)
+    return ck.source(pick("Source", "source", labels, "source", labels[first]) or first)
 
 
 def interesting(timeline: Timeline) -> int:

@@ -11,8 +11,15 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-VIEW = ("batch", "last", "size", "x", "whole", "source", "partition", "operator", "store", "measure", "option")
-"""Parameters that describe a view of one checkpoint; ``ck`` names the checkpoint, ``a_...`` are answers of the recovery chooser."""
+BOUND = ("batch", "last", "partition", "store")
+"""Parameters that name something in one checkpoint and are bound to the widget of the same key; ``ck`` names the checkpoint itself,
+``x``, ``size`` and ``whole`` say how to look and stay when another checkpoint is opened."""
+
+PICKED = ("source", "operator", "measure", "option")
+"""The same for choices that are bound by :func:`chosen` and :func:`pick`; ``a_...`` are answers of the recovery chooser."""
+
+WIDGET = "pick_"
+_KEPT = "kept_"
 
 ANSWER = "a_"
 LARGEST_NUMBER = 2**53 - 1
@@ -49,6 +56,32 @@ def number_refusal(name: str, what: str) -> str | None:
     return f"This link asks for {what} {wanted[:80]!r}, which is not a number from 0 to {LARGEST_NUMBER:,}."
 
 
+def chosen(name: str, known: Iterable[str]) -> str | None:
+    """The value under ``name`` for a choice whose labels differ from its values; None when nothing that is known is chosen.
+
+    Streamlit's own binding writes the label into the address, so such choices are bound here: the address decides, and what was chosen
+    before on this page comes back when the page does.
+    """
+    choices = list(known)
+    wanted = asked(name)
+    if wanted is not None:
+        return wanted if wanted in choices else None
+    kept = st.session_state.get(_KEPT + name)
+    if kept not in choices:
+        return None
+    st.query_params[name] = kept
+    return str(kept)
+
+
+def pick(name: str, value: str | None) -> None:
+    """Writes a choice into the address; for callbacks."""
+    st.session_state[_KEPT + name] = value
+    if value is None:
+        st.query_params.pop(name, None)
+    else:
+        st.query_params[name] = value
+
+
 def choose(**values: object) -> None:
     """Sets choices from a callback; the address follows."""
     for key, value in values.items():
@@ -57,6 +90,11 @@ def choose(**values: object) -> None:
 
 def forget_view() -> None:
     """Drops the choices that belong to the checkpoint that was open before."""
+    for name in list(st.query_params):
+        if name in PICKED or name.startswith(ANSWER):
+            del st.query_params[name]
     for key in list(st.session_state):
-        if key in VIEW or str(key).startswith(ANSWER):
+        if str(key).startswith((_KEPT, WIDGET)):
             del st.session_state[key]
+    for key in BOUND:  # deleting would bring back what the address says
+        st.session_state[key] = None

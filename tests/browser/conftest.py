@@ -1,0 +1,146 @@
+"""The app in a real Chromium. Every request to another host is refused and remembered; a test that made one fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Playwright, Route, WebSocket, sync_playwright
+
+from tests.support.app import running_app
+
+CHROMIUM = os.environ.get("CHROMIUM") or "/usr/bin/chromium"
+LOCAL = {"127.0.0.1", "localhost"}
+
+CONNECTED = '[data-testid="stApp"][data-test-connection-state="CONNECTED"]'
+AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+EXCEPTION = '[data-testid="stException"]'
+
+
+@dataclass
+class Visit:
+    """One browser page with what it asked for and what it was sent."""
+
+    page: Page
+    address: str
+    foreign: list[str] = field(default_factory=list)
+    received_bytes: int = 0
+    console: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> Page:
+        """Opens a link of the app and waits until it is drawn."""
+        self.page.goto(self.address + path)
+        self.settle()
+        return self.page
+
+    def settle(self) -> None:
+        """Waits until the app is connected, at rest and has drawn its charts."""
+        self.page.wait_for_selector(CONNECTED)
+        self.page.wait_for_selector(AT_REST)
+        self.page.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
+
+    def text(self) -> str:
+        """What stands on the page."""
+        return self.page.locator('[data-testid="stMain"]').inner_text()
+
+    def wait_for_text(self, text: str) -> None:
+        """Waits until the main part says this."""
+        self.page.get_by_text(text).first.wait_for()
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """The system's Chromium. Missing, it fails the tests: only `--without browser` leaves them out."""
+    if not Path(CHROMIUM).exists():
+        pytest.fail(f"No Chromium at {CHROMIUM}: install it, set CHROMIUM, or leave these tests out with --without browser.")
+    running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="session")
+def app() -> Iterator[str]:
+    """The address of one server on the samples, for all tests that do not need a fresh one."""
+    with running_app() as address:
+        yield address
+
+
+Visiting = Callable[..., Visit]
+
+
+@pytest.fixture
+def visit(browser: Browser, app: str) -> Iterator[Visiting]:
+    """``visit(width=390, theme="dark")``: a new browser page on the app. At the end: no exception box, no request to another host."""
+    visits: list[Visit] = []
+
+    def new(width: int = 1280, height: int = 900, theme: str = "light", address: str | None = None) -> Visit:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if theme == "dark" else "light")
+        made = Visit(context.new_page(), address or app)
+
+        def route(found: Route) -> None:
+            if urlsplit(found.request.url).hostname in LOCAL:
+                found.continue_()
+            else:
+                made.foreign.append(found.request.url)
+                found.abort()
+
+        def socket(opened: WebSocket) -> None:
+            def count(payload: str | bytes) -> None:
+                made.received_bytes += len(payload)
+
+            opened.on("framereceived", count)
+
+        context.route(lambda url: url.startswith(("http:", "https:")), route)
+        made.page.on("websocket", socket)
+        made.page.on("console", lambda message: made.console.append(message.text) if message.type == "error" else None)
+        visits.append(made)
+        return made
+
+    yield new
+    for made in visits:
+        try:
+            assert made.foreign == [], "the page asked another host"
+            assert made.page.locator(EXCEPTION).count() == 0, "an exception box is on the page"
+        finally:
+            made.page.context.close()
+
+
+CHART_POINT = """([key, wanted]) => {
+  const box = document.querySelector('.st-key-' + key + ' .js-plotly-plot');
+  const layout = box._fullLayout;
+  for (let at = 0; at < box._fullData.length; at++) {
+    const trace = box._fullData[at];
+    for (let i = 0; i < trace.x.length; i++) {
+      const is = trace.customdata ? trace.customdata[i] : trace.x[i];
+      if (is == wanted) {
+        const xaxis = layout['xaxis' + trace.xaxis.slice(1)], yaxis = layout['yaxis' + trace.yaxis.slice(1)];
+        const place = box.getBoundingClientRect();
+        const inside = trace.type == 'bar' ? 4 : 0;
+        return [place.left + xaxis._offset + xaxis.d2p(trace.x[i]), place.top + yaxis._offset + yaxis.d2p(trace.y[i]) + inside];
+      }
+    }
+  }
+  return null;
+}"""
+
+
+def click_mark(page: Page, key: str, wanted: int) -> None:
+    """Clicks the mark of a chart that stands for ``wanted``; moves there first, as a hand does."""
+    page.locator(f".st-key-{key} .js-plotly-plot .main-svg").first.wait_for()
+    page.locator(f".st-key-{key}").scroll_into_view_if_needed()
+    place = page.evaluate(CHART_POINT, [key, wanted])
+    assert place is not None, f"the chart {key} has no mark for {wanted}"
+    page.mouse.move(place[0] - 3, place[1] - 3)
+    page.mouse.move(place[0], place[1])
+    page.wait_for_function("key => document.querySelector('.st-key-' + key + ' .hoverlayer')?.childElementCount > 0", arg=key)
+    page.mouse.click(place[0], place[1])

@@ -1,0 +1,92 @@
+"""Both themes, both widths, nothing cut off, nothing asked from other hosts, little sent."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import Visiting
+from tests.pages.test_hostile import MARK, hostile_checkpoint
+from tests.support.build import kafka_checkpoint
+
+PAGES = {
+    "checkpoints": "/?",
+    "overview": "/overview?ck=samples/dropduplicates-removed/checkpoint",
+    "timeline": "/timeline?ck=samples/kafka-pipeline-died-mid-batch/checkpoint&batch=3",
+    "state": "/state?ck=samples/windowed-aggregation-hot-partition/checkpoint&partition=3",
+    "watermark": "/watermark?ck=samples/join-watermark-held-back/checkpoint",
+    "recovery": "/recovery?ck=samples/dropduplicates-removed/checkpoint&a_sink=file",
+}
+MOST_BYTES = 300_000
+BATCHES = 20_000
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_scrolls_sideways_and_the_theme_is_the_visitors(visit: Visiting, theme: str, width: int) -> None:
+    one = visit(width=width, height=900, theme=theme)
+    for name, path in PAGES.items():
+        page = one.open(path)
+        main = '[data-testid="stMain"]'
+        wide = page.evaluate(f"(() => {{ const m = document.querySelector('{main}'); return [m.scrollWidth, m.clientWidth]; }})()")
+        assert wide[0] <= wide[1], (name, wide)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        ground = page.evaluate("getComputedStyle(document.querySelector('[data-testid=\"stApp\"]')).backgroundColor")
+        assert (ground == "rgb(255, 255, 255)") == (theme == "light"), (name, ground)
+
+
+def test_every_chart_has_words_for_those_who_cannot_see_it(visit: Visiting) -> None:
+    one = visit()
+    for name in ("timeline", "state", "watermark"):
+        page = one.open(PAGES[name])
+        charts = page.locator('[data-testid="stPlotlyChart"]')
+        charts.first.wait_for()
+        for at in range(charts.count()):
+            assert charts.nth(at).locator("xpath=descendant-or-self::*[@aria-label]").count() > 0, name
+
+
+def test_hostile_text_asks_no_other_host_and_makes_no_link(visit: Visiting, tmp_path: Path) -> None:
+    root = hostile_checkpoint(tmp_path / "ck")
+    one = visit()
+    for path in ("/overview", "/timeline", "/watermark", "/recovery"):
+        page = one.open(f"{path}?ck={root}")
+        page.wait_for_timeout(300)  # an image that is asked for would be asked for by now
+        assert page.locator(f'[src*="{MARK}"], [href*="{MARK}"]').count() == 0, path
+        assert page.locator('[data-testid="stMarkdownContainer"] img').count() == 0, path
+    assert one.foreign == []
+
+
+@pytest.fixture(scope="module")
+def long_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = kafka_checkpoint(tmp_path_factory.mktemp("long"), range(BATCHES), commits=range(BATCHES - 1))
+    for log, after in (("offsets", 40), ("commits", 3_040)):
+        for path in (root / log).iterdir():
+            ms = 1_795_176_000_000 + int(path.name) * 10_000 + after
+            os.utime(path, ns=(ms * 1_000_000, ms * 1_000_000))
+    return root
+
+
+@pytest.mark.parametrize("name", ["overview", "timeline", "watermark", "recovery"])
+def test_a_page_about_20_000_batches_sends_less_than_300_kb(visit: Visiting, long_one: Path, name: str) -> None:
+    one = visit()
+    one.open(f"/{name}?ck={long_one}")
+    one.wait_for_text(f"Spark will run batch {BATCHES - 1} again")
+    one.settle()
+    assert 0 < one.received_bytes < MOST_BYTES
+
+
+def test_a_click_in_the_strip_of_all_batches_moves_the_window(visit: Visiting, long_one: Path) -> None:
+    from tests.browser.conftest import click_mark
+
+    one = visit()
+    page = one.open(f"/timeline?ck={long_one}")
+    click_mark(page, "strip", 5024)
+    page.wait_for_url("**last=5074**")
+    one.wait_for_text("Batches 4975 to 5074 of 20,000 batches")
+    before = one.received_bytes
+    click_mark(page, "marks", 5000)
+    page.wait_for_url("**batch=5000**")
+    one.settle()
+    assert one.received_bytes - before < MOST_BYTES

@@ -1,0 +1,81 @@
+"""A link that cannot be honoured says what it asked for, and never shows something else in its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pages.conftest import OpenPage, assert_no_error, words_of
+
+CLEAN = "samples/files-stopped-cleanly/checkpoint"
+JOIN = "samples/join-watermark-held-back/checkpoint"
+
+
+@pytest.mark.parametrize(
+    ("batch", "told"),
+    [
+        ("4000", "Batch 4000 is asked for; it is not written yet: the logs hold batches 0 to 13."),
+        ("nonsense", "This link asks for batch 'nonsense', which is not a number"),
+        ("-3", "This link asks for batch '-3', which is not a number"),
+        ("99999999999999999999", "This link asks for batch '99999999999999999999', which is not a number"),
+        ("1.5", "This link asks for batch '1.5', which is not a number"),
+    ],
+)
+def test_a_batch_that_is_not_there(open_page: OpenPage, batch: str, told: str) -> None:
+    at = open_page("timeline", CLEAN, batch=batch)
+    assert_no_error(at)
+    assert told in words_of(at)
+
+
+def test_a_batch_that_was_removed_by_retention(open_page: OpenPage) -> None:
+    at = open_page("timeline", "samples/purged-to-newest-10/checkpoint", batch="1")
+    assert_no_error(at)
+    assert "Batch 1 is asked for; it was removed by retention" in words_of(at)
+
+
+def test_a_source_that_is_not_there(open_page: OpenPage) -> None:
+    at = open_page("timeline", JOIN, source="7")
+    assert_no_error(at)
+    assert "This link asks for source '7'; there are 0, 1 in this checkpoint." in words_of(at)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({"operator": "9"}, "This link asks for operator '9'; there are 0 in this checkpoint."),
+        ({"store": "nope"}, "This link asks for store 'nope'; there are left-"),
+        ({"partition": "400"}, "Partition 400 is asked for; operator 0 has partitions 0 to"),
+        ({"partition": "x"}, "This link asks for partition 'x', which is not a number"),
+    ],
+)
+def test_a_place_in_the_state_that_is_not_there(open_page: OpenPage, parameters: dict[str, str], told: str) -> None:
+    at = open_page("state", JOIN, **parameters)
+    assert_no_error(at)
+    assert told in words_of(at)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({"option": "pray"}, "This link asks for the option 'pray'"),
+        ({"a_sink": "printer"}, "This link asks for the answer sink 'printer'"),
+        ({"a_stateful": "maybe"}, "This link asks for the answer stateful 'maybe'"),
+    ],
+)
+def test_an_answer_that_does_not_exist(open_page: OpenPage, parameters: dict[str, str], told: str) -> None:
+    at = open_page("recovery", JOIN, **parameters)
+    assert_no_error(at)
+    assert told in words_of(at)
+
+
+@pytest.mark.parametrize("parameters", [{"last": "x"}, {"size": "7"}, {"x": "sideways"}, {"whole": "perhaps"}, {"measure": "weight"}])
+def test_nonsense_in_a_setting_of_the_view_falls_back_to_the_usual_view(open_page: OpenPage, parameters: dict[str, str]) -> None:
+    for page in ("timeline", "watermark", "state"):
+        at = open_page(page, JOIN, **parameters)
+        assert_no_error(at)
+
+
+def test_hostile_text_in_a_link_is_only_repeated_as_plain_text(open_page: OpenPage) -> None:
+    text = "![x](http://evil.example/x.png)<script>alert(1)</script>"
+    at = open_page("recovery", CLEAN, option=text, a_sink=text, source=text)
+    assert_no_error(at)
+    assert not at.markdown

@@ -1,0 +1,112 @@
+"""Places that cannot be opened get one clear sentence, and the rest of the app stays usable."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pages.conftest import PAGES, OpenPage, assert_no_error, words_of
+from tests.support.build import SAMPLES, kafka_checkpoint
+
+
+def sentence_of(open_page: OpenPage, ck: str | Path) -> str:
+    """What Overview says about a bad place; every other page says the same and nothing breaks."""
+    at = open_page("overview", ck)
+    assert_no_error(at)
+    problem = next(text.value for text in at.text if text.value.startswith("▲"))
+    for page in PAGES[1:]:
+        at = at.switch_page(f"pages/{page}.py").run()
+        assert_no_error(at)
+        assert problem in words_of(at)
+    return str(problem)
+
+
+def test_nothing_there(open_page: OpenPage, tmp_path: Path) -> None:
+    told = sentence_of(open_page, tmp_path / "gone")
+    assert str(tmp_path / "gone") in told and "Nothing found" in told
+
+
+def test_an_empty_directory(open_page: OpenPage, tmp_path: Path) -> None:
+    assert "it is empty" in sentence_of(open_page, tmp_path)
+
+
+def test_a_directory_that_is_no_checkpoint(open_page: OpenPage, tmp_path: Path) -> None:
+    (tmp_path / "part-0.parquet").write_bytes(b"PAR1")
+    told = sentence_of(open_page, tmp_path)
+    assert "is not a checkpoint" in told and "checkpointLocation" in told
+
+
+def test_a_file_instead_of_a_directory(open_page: OpenPage, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    assert "is a file" in sentence_of(open_page, tmp_path / "file")
+
+
+def test_no_permission(open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, listed = kafka_checkpoint(tmp_path, range(2)), os.scandir
+
+    def refuse(path: Any = ".") -> Any:
+        if str(path).startswith(str(root)):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert "No permission" in sentence_of(open_page, root)
+
+
+def test_a_part_of_a_checkpoint_offers_the_whole(open_page: OpenPage) -> None:
+    at = open_page("overview", "samples/files-died-mid-batch/checkpoint/offsets")
+    assert_no_error(at)
+    at.button[0].click().run()
+    assert at.session_state["ck"] == "samples/files-died-mid-batch/checkpoint"
+    assert "Spark will run batch 7 again" in words_of(at)
+
+
+def test_a_root_that_does_not_exist_is_a_place_on_this_machine(open_page: OpenPage) -> None:
+    assert "Nothing found" in sentence_of(open_page, "prod/orders")
+
+
+@pytest.mark.parametrize("path", ["samples/../../etc", "samples/./x", "samples/a/../../../b"])
+def test_a_link_cannot_leave_its_root(open_page: OpenPage, path: str) -> None:
+    assert "leads out of the root" in sentence_of(open_page, path)
+
+
+@pytest.mark.parametrize("text", ["nonsense://x/y", "s3:/one-slash", "https://", "file://other-host/x"])
+def test_a_text_that_is_no_location(open_page: OpenPage, text: str) -> None:
+    assert sentence_of(open_page, text).startswith("▲ ")
+
+
+def test_a_location_with_storage_secrets_in_it_is_not_asked_for(open_page: OpenPage) -> None:
+    """fsspec chains locations with ``::``; such a text could carry options of another store."""
+    assert "::" in sentence_of(open_page, "simplecache::s3://bucket/ck")
+
+
+def test_a_server_that_others_can_reach_refuses_to_work_without_roots(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    from streamlit import config
+
+    before = config.get_option("server.address")
+    config.set_option("server.address", "0.0.0.0")
+    try:
+        at = open_page("checkpoints", "samples/files-died-mid-batch/checkpoint")
+    finally:
+        config.set_option("server.address", before)
+    assert_no_error(at)
+    assert "which others can reach" in words_of(at)
+    assert not at.dataframe and not at.selectbox
+
+
+def test_pasting_a_location_below_a_root_gives_the_short_name(open_page: OpenPage) -> None:
+    at = open_page("checkpoints")
+    at.text_input(key="pasted").set_value(str(SAMPLES / "files-died-mid-batch" / "checkpoint"))
+    next(button for button in at.button if button.label == "Open").click().run()
+    assert_no_error(at)
+    assert at.session_state["ck"] == "samples/files-died-mid-batch/checkpoint"
+
+
+def test_pasting_a_location_elsewhere_opens_it(open_page: OpenPage, tmp_path: Path) -> None:
+    kafka_checkpoint(tmp_path, range(3), commits=range(2))
+    at = open_page("overview", tmp_path)
+    assert_no_error(at)
+    assert "Spark will run batch 2 again" in words_of(at)

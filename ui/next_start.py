@@ -1,0 +1,23 @@
+"""The steps of Spark's next start, for the pages that show them."""
+
+from __future__ import annotations
+
+from core.analysis.forecast import Forecast
+from ui import cards, tables
+
+_MARKS = {True: "● holds", False: "▲ fails", None: "○ not reached or not judged"}
+
+
+def steps(forecast: Forecast, key: str) -> None:
+    """What Spark reads and checks, in its order, with the file behind each step; then its error, word for word."""
+    columns = {
+        "step": [step.what for step in forecast.steps],
+        "result": [_MARKS[step.ok] for step in forecast.steps],
+        "file": [", ".join(map(str, step.evidence[:3])) for step in forecast.steps],
+        "note": [step.note for step in forecast.steps],
+    }
+    tables.table(columns, alt="The steps of the next start", most=14)
+    tables.downloads(columns, "next-start", key=key)
+    if forecast.error is not None:
+        cards.text("How Spark will word the error", "strong")
+        cards.raw(forecast.error.message)
