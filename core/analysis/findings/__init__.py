@@ -8,7 +8,6 @@ from core.analysis.findings import log_checks, practice_checks, state_checks
 from core.analysis.findings.catalogue import CATALOGUE, finding
 from core.analysis.findings.model import LEVELS, SEVERITIES, Finding, FindingsReport, Level, Severity
 from core.analysis.forecast import Forecast, forecast
-from core.analysis.forecast.model import Risk
 from core.analysis.forecast.versions import OLDEST, choose_spark, parse_version
 from core.checkpoint import Checkpoint
 
@@ -67,12 +66,7 @@ def _of_forecast(ck: Checkpoint, answer: Forecast) -> Iterator[Finding]:
             answer.reason, answer.sentence, *answer.evidence, certainty=certainty, severity="blocks_restart", batch_id=answer.batch_id
         )
     for risk in answer.risks:
-        yield finding(risk.id, risk.sentence, *risk.evidence, certainty=risk.certainty, severity=_weight(risk), batch_id=answer.batch_id)
-
-
-def _weight(risk: Risk) -> Severity:
-    """A failure of one version may be a risk in another; without an effect on the rows it is for attention only."""
-    return "attention" if risk.data.is_exact else "data_risk"
+        yield finding(risk.id, risk.sentence, *risk.evidence, certainty=risk.certainty, severity=risk.weight, batch_id=answer.batch_id)
 
 
 def _once(found: list[Finding]) -> list[Finding]:

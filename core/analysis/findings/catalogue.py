@@ -123,11 +123,15 @@ CATALOGUE: dict[str, Entry] = {
         "Restore the missing commits from a backup: in state checkpoint format 2 only they name the files.",
         "4.0",
     ),
+    "SETTINGS_CHANGED": Entry(
+        "blocks_restart",
+        "a pinned setting is not the one the state was written with",
+        BACKUP + "Put the settings of the entry before into the newest offset file; the session's settings do not count.",
+    ),
     "COMMIT_AHEAD": Entry(
         "blocks_restart",
         "a commit is ahead of the newest offset",
-        BACKUP
-        + "Restore the missing offset file, or delete the commits that are ahead (with their .crc). Each start delivers rows again.",
+        BACKUP + "Restore the missing offset file, or delete the commits that are ahead (with their .crc). Each start delivers rows again.",
     ),
     "STALE_CHECKSUM_FILE": Entry(
         "blocks_restart", "a checksum file outlived its log file", BACKUP + "Delete the .crc file: without it Spark can write the log file."

@@ -30,9 +30,15 @@ _LOADING = "An error occurred during loading state. "
 _MAX_VERSION = "UnsupportedLogVersion. The maximum supported log version is v{highest}, but encountered v{version}."
 _OLD_MAX_VERSION = "UnsupportedLogVersion: maximum supported log version is v{highest}, but encountered v{version}."
 _NO_STATE_DIR = "Cannot restart streaming query with stateful operators because the state directory is empty or missing."
+_NOT_EMPTY = "StateStoreCheckpointLocationNotEmpty"
 _LOCATION = "The checkpoint location {directory} should be empty on batch 0"
 _SOURCES = (
     "There are [{in_log}] sources in the checkpoint offsets and now there are [{in_query}] sources requested by the query. Cannot continue."
+)
+_BATCHES_GONE = "batches ({ids}) don't  exist (startId: Some({start}), endId: Some({end}))"  # two blanks, as Spark has them
+_NO_TRACKER = (
+    'Cannot invoke "org.apache.spark.sql.execution.streaming.{package}WatermarkTracker.currentWatermark()" because the return value of'
+    ' "org.apache.spark.sql.execution.streaming.{package}MicroBatchExecution.watermarkTracker()" is null'
 )
 _NEW_OPERATION = "If the stream job is restarted with a new or updated state operation, please create a new checkpoint location"
 
@@ -48,11 +54,9 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ),
     ),
     "metadata_empty": (ErrorForm(V33, None, "MismatchedInputException", "No content to map due to end-of-input"),),
-    "metadata_not_json": (ErrorForm(V33, None, "JsonParseException", "Unrecognized token in the metadata file"),),
-    "metadata_cut": (ErrorForm(V33, None, "JsonEOFException", "Unexpected end-of-input in the metadata file"),),
     "metadata_without_id": (ErrorForm(V33, None, "MappingException", "No usable value for id"),),
     "metadata_bad_id": (ErrorForm(V33, None, "IllegalArgumentException", "Invalid UUID string: {id}"),),
-    "location_not_empty": (ErrorForm(V41, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY", "SparkException", _LOCATION, "42K03"),),
+    "location_not_empty": (ErrorForm(V41, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY", _NOT_EMPTY, _LOCATION, "42K03"),),
     "no_offsets_but_commits": (
         ErrorForm(
             V33, "INTERNAL_ERROR", "SparkException", "Concurrent update to the commit log. Multiple streaming jobs detected for 0", "XX000"
@@ -65,30 +69,33 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "Concurrent update to the log. Multiple streaming jobs detected for 0.",
             "40000",
         ),
-        ErrorForm(V41, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY", "SparkException", _LOCATION, "42K03"),
+        ErrorForm(V41, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY", _NOT_EMPTY, _LOCATION, "42K03"),
         ErrorForm(V42, None, "AssertionError", "assertion failed"),
     ),
     "log_name": (ErrorForm(V33, None, "FileNotFoundException", "File {location}/{log}/{id} does not exist"),),
     "offset_empty": (ErrorForm(V33, None, "IllegalStateException", "Incomplete log file"),),
     "commit_empty": (ErrorForm(V33, None, "IllegalStateException", "Incomplete log file in the offset commit log"),),
-    "log_cut": (ErrorForm(V33, None, "JsonEOFException", "Unexpected end-of-input in {path}"),),
-    "log_not_json": (ErrorForm(V33, None, "JsonParseException", "Unrecognized token in {path}"),),
+    "json_cut": (ErrorForm(V33, None, "JsonEOFException", "Unexpected end-of-input"),),
+    "json_bad": (ErrorForm(V33, None, "JsonParseException", "Un"),),
     "offset_only_version": (ErrorForm(V33, None, "NoSuchElementException", "next on empty iterator"),),
-    "offset_no_metadata": (ErrorForm(V33, None, "NullPointerException", "the metadata line of {path} is empty"),),
+    "offset_no_metadata": (
+        ErrorForm(V33, None, "NullPointerException", _NO_TRACKER.format(package="")),
+        ErrorForm(V41, None, "NullPointerException", _NO_TRACKER.format(package="runtime.")),
+    ),
     "offset_version": (
         ErrorForm(V33, None, "IllegalStateException", _OLD_MAX_VERSION),
-        ErrorForm(V40, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", "SparkUnsupportedOperationException", _MAX_VERSION, "KD002"),
+        ErrorForm(V40, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", "SparkIllegalStateException", _MAX_VERSION, "KD002"),
     ),
     "commit_version": (
         ErrorForm(V33, None, "IllegalStateException", _OLD_MAX_VERSION),
         ErrorForm(
             V40,
             "INVALID_LOG_VERSION.EXACT_MATCH_VERSION",
-            "SparkUnsupportedOperationException",
+            "SparkIllegalStateException",
             "UnsupportedLogVersion. The only supported log version is v{highest}, but encountered v{version}.",
             "KD002",
         ),
-        ErrorForm(V42, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", "SparkUnsupportedOperationException", _MAX_VERSION, "KD002"),
+        ErrorForm(V42, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", "SparkIllegalStateException", _MAX_VERSION, "KD002"),
     ),
     "log_no_version": (
         ErrorForm(V33, None, "IllegalStateException", "Log file was malformed: failed to read correct log version from {text}."),
@@ -105,12 +112,14 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(V42, None, "FileNotFoundException", "{file} doesn't exist (latestId: {latest}, compactInterval: {interval})"),
     ),
     "source_log_end_missing": (ErrorForm(V33, None, "IllegalStateException", "batch {id} doesn't exist"),),
-    "source_log_ends_missing": (ErrorForm(V33, None, "IllegalStateException", "batches ({ids}) don't exist"),),
+    "source_log_ends_missing": (ErrorForm(V33, None, "IllegalStateException", _BATCHES_GONE),),
     "source_offset_backwards": (
         ErrorForm(V33, "INTERNAL_ERROR", "SparkException", "assertion failed", "XX000"),
         ErrorForm(V34, None, "AssertionError", "assertion failed"),
     ),
-    "source_line_bad": (ErrorForm(V33, None, "IllegalArgumentException", "the offset of source {key} in {path} cannot be read"),),
+    "kafka_line_bad": (
+        ErrorForm(V33, None, "IllegalArgumentException", 'Expected e.g. {{"topicA":{{"0":23,"1":-1}},"topicB":{{"0":-2}}}}, got {text}'),
+    ),
     "source_count": (
         ErrorForm(V33, "INTERNAL_ERROR", "SparkException", _SOURCES, "XX000"),
         ErrorForm(V34, None, "AssertionError", "assertion failed: " + _SOURCES),
@@ -163,12 +172,12 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     ),
     "schema_cut": (ErrorForm(V33, None, "EOFException", ""),),
     "delta_missing": (
-        ErrorForm(V33, None, "IllegalStateException", "Error reading delta file {file} of HDFSStateStoreProvider: {file} does not exist"),
+        ErrorForm(V33, None, "IllegalStateException", "Error reading delta file {file} of HDFSStateStoreProvider"),
         ErrorForm(
             V40,
             f"{_STATE}.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
             "SparkException",
-            _LOADING + "Error reading delta file {file} of HDFSStateStoreProvider: {file} does not exist.",
+            _LOADING + "Error reading delta file {file} of HDFSStateStoreProvider",
             "58030",
         ),
     ),
@@ -206,7 +215,25 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "58030",
         ),
     ),
-    "checkpoint_ids_not_supported": (ErrorForm(V43, "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED", "SparkException", "", "KD002"),),
+    "checkpoint_ids_not_supported": (
+        ErrorForm(
+            V43,
+            "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED",
+            "StateStoreCheckpointIdsNotSupported",
+            "HDFSBackedStateStoreProvider does not support checkpointFormatVersion > 1",
+            "KD002",
+        ),
+    ),
+    "value_schema": (
+        ErrorForm(V33, None, "StateSchemaNotCompatible", "Provided schema doesn't match to the schema for existing state!"),
+        ErrorForm(
+            V40,
+            "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+            "StateStoreValueSchemaNotCompatible",
+            "Provided value schema does not match existing state value schema.",
+            "XXKST",
+        ),
+    ),
     "unfinished_repartition": (
         ErrorForm(
             V42,

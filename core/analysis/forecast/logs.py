@@ -49,13 +49,13 @@ def check_metadata(s: Situation) -> Verdict:
 
 def _metadata_error(s: Situation, problem: Problem) -> str:
     if problem.condition in ("empty", "truncated"):
-        return {"empty": "metadata_empty", "truncated": "metadata_cut"}[problem.condition]
+        return {"empty": "metadata_empty", "truncated": "json_cut"}[problem.condition]
     if s.checkpoint.query_id is not None:
         return "metadata_bad_id"
     try:
         parse_object(problem.raw.decode("utf-8", "replace"))
     except ValueError:
-        return "metadata_not_json"
+        return "json_bad"
     return "metadata_without_id"
 
 
@@ -94,7 +94,9 @@ def _no_offsets(s: Situation) -> Verdict:
         return failed(s, "location_not_empty", "OLD_FILES_BEFORE_BATCH_0", why, Evidence(blocker), details=details)
     used = tuple(Evidence(path) for path in _signs_of_life(s))
     if not used:
-        return Verdict(note="no batch yet: Spark starts with batch 0", starts_from_scratch=True)
+        # Whether the sink holds rows of an earlier life cannot be seen: a directory that only has an id has no past of its own.
+        data = EXACT if s.checkpoint.query_id is None else UNKNOWN
+        return Verdict(note="no batch yet: Spark starts with batch 0", starts_from_scratch=True, data=data)
     sentence = (
         f"offsets/ and commits/ hold no batch, but {used[0]} shows that this checkpoint has been used: Spark starts from scratch without an"
         " error and delivers again what the sources still have."
@@ -214,7 +216,8 @@ def check_previous_offset(s: Situation) -> Verdict:
     if s.checkpoint.is_async and previous != s.n - 1:
         note = f"offsets/{s.n - 1} is not there, as usual with asynchronous progress tracking; without it Spark fails here"
         open_end = "whether asynchronous progress tracking is still on"
-        return Verdict(evidence=(entry.evidence,), note=note, certainty="inferred", not_checked=(open_end,))
+        again = DataEffect("duplicates", "unknown", "unknown")  # batches that ran and were not logged are made again, cut differently
+        return Verdict(evidence=(entry.evidence,), note=note, certainty="inferred", not_checked=(open_end,), data=again)
     return Verdict(evidence=(entry.evidence,))
 
 
@@ -230,8 +233,8 @@ def _unreadable(s: Situation, problem: Problem, log: str) -> Verdict:
         return failed(s, "log_name", "LOG_FILE_NAME", why, problem.evidence, details={**details, "id": batch})
     if condition == "unknown_version":
         return failed(s, f"{log}_version", "LOG_VERSION_UNKNOWN", why, problem.evidence, details=details)
-    errors = {"empty": f"{log}_empty", "truncated": "log_cut", "bad_json": "log_not_json", "no_version": "log_no_version"}
-    key = errors.get(condition, "log_not_json")
+    errors = {"empty": f"{log}_empty", "truncated": "json_cut", "bad_json": "json_bad", "no_version": "log_no_version"}
+    key = errors.get(condition, "json_bad")
     if log == "offset" and condition == "truncated" and problem.evidence.line is None:
         key = "offset_only_version"
     return failed(s, key, "LOG_FILE_UNREADABLE", why, problem.evidence, details=details)

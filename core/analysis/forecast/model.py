@@ -99,13 +99,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """Something that Spark accepts without an error and that touches the data. ``id`` is a finding of ``docs/findings.md``."""
+    """Something that Spark accepts without an error. ``id`` is a finding of ``docs/findings.md``, ``weight`` its severity there."""
 
     id: str
     sentence: str
     evidence: tuple[Evidence, ...]
     data: DataEffect
     certainty: Certainty = "certain"
+    weight: Literal["data_risk", "attention", "note"] = "data_risk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +139,7 @@ class Forecast:
     @property
     def is_data_risk(self) -> bool:
         """Rows may be lost, or repeated beyond what every restart of an unfinished batch does."""
-        usual = RUN_AGAIN if self.outcome == "rerun" else EXACT
-        return bool(self.risks) or self.data not in (EXACT, usual)
+        return any(risk.weight == "data_risk" for risk in self.risks)
 
     def to_json(self) -> dict[str, object]:
         """The JSON object of ``python -m core forecast``."""

@@ -16,6 +16,11 @@ STAYS_OPEN = (
 def resume_sentence(s: Situation) -> str:
     """Nothing is in doubt: the next batch is a new one."""
     assert s.n is not None
+    if s.checkpoint.is_async:
+        return (
+            f"Spark will go on after batch {s.n}, the newest that was logged. Progress was tracked asynchronously: batches after {s.n} that"
+            " ran already are made again with other boundaries, and none of their rows is lost."
+        )
     if s.query.new_data == "yes":
         return f"Spark will go on with batch {s.n + 1}, from the end of batch {s.n}."
     if s.query.new_data == "no":

@@ -28,7 +28,8 @@ class Verdict:
     """What one step found. ``ok`` None: it cannot be judged from the files, or it does not apply; ``note`` says which.
 
     With ``ok`` False: ``error`` is Spark's, ``reason`` the finding id, ``why`` one clause for the sentence ("offsets/4 is missing").
-    ``delivered`` is what the sink has already got when the step fails. ``starts_from_scratch`` ends the log steps: batch 0 follows.
+    ``delivered`` is what the sink has already got when the step fails; ``data`` what a step that goes well means for the rows, when that is
+    no risk of its own. ``starts_from_scratch`` ends the log steps: batch 0 follows.
     """
 
     ok: bool | None = True
@@ -40,6 +41,7 @@ class Verdict:
     why: str = ""
     fails_at: FailsAt | None = None
     delivered: DataEffect = EXACT
+    data: DataEffect = EXACT
     risks: tuple[Risk, ...] = ()
     not_checked: tuple[str, ...] = ()
     then: str | None = None
@@ -129,7 +131,27 @@ class Situation:
         """Whether the query has stateful operators, by what is asked for or else by what is in the checkpoint."""
         if self.query.operators is not None:
             return bool(self.query.operators)
-        return self.checkpoint.has_state
+        return self.checkpoint.has_state or self.was_stateful
+
+    @cached_property
+    def was_stateful(self) -> bool:
+        """Whether the logs show a stateful query although ``state/`` is gone: ids of state files, batches without data, a watermark.
+
+        A deduplication without a watermark leaves no such mark. Real-time mode (commits of version 2) and continuous mode log batches
+        without data for stateless queries too.
+        """
+        newest = self.commit(self.c)
+        if isinstance(newest, CommitEntry) and (newest.state_unique_ids or newest.next_watermark_ms):
+            return True
+        if self.checkpoint.is_continuous or (isinstance(newest, CommitEntry) and newest.format_version > 1):
+            return False
+        return any(self.checkpoint.is_no_data(i) for i in self.checkpoint.loaded_ids if i)
+
+    @property
+    def ids_are_missing(self) -> bool:
+        """State checkpoint format 2 (the files carry ids) without a commit that names them."""
+        newest = self.commit(self.c)
+        return not (isinstance(newest, CommitEntry) and newest.state_unique_ids)
 
     @property
     def nothing_runs(self) -> bool:
@@ -211,11 +233,12 @@ class Situation:
     @cached_property
     def file_logs(self) -> dict[str, FileLog]:
         """The logs of the file sources by source key: one listing each, nothing read."""
-        directories = {
-            source.key: source.directory for source in self.checkpoint.sources if source.kind.name == "file" and source.directory
-        }
+        directories = {s.key: s.directory for s in self.checkpoint.sources if s.kind.name == "file" and s.directory}
+        if not self.checkpoint.sources:  # without an offset nothing tells the kinds; only file sources write more than an entry 0
+            directories = {path.removeprefix("sources/"): path for path in self.source_directories}
         listings = self.checkpoint.door.list(directories.values()) if directories else {}
-        return {key: _file_log(directory, listings[directory]) for key, directory in directories.items()}
+        logs = {key: _file_log(directory, listings[directory]) for key, directory in directories.items()}
+        return logs if self.checkpoint.sources else {key: log for key, log in logs.items() if log.newest_id}
 
     def fill(self, template: str) -> str:
         """A title with its numbers."""

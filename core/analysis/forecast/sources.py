@@ -9,7 +9,7 @@ from typing import Literal
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Effect, FailsAt, Risk
 from core.analysis.forecast.situation import FileLog, Situation, Verdict, failed
 from core.analysis.forecast.versions import V40
-from core.checkpoint.json_text import is_broken
+from core.checkpoint.json_text import is_broken, json_trouble
 from core.checkpoint.model import Evidence, OffsetEntry, SourceOffset
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
@@ -91,9 +91,7 @@ def check_ranges(s: Situation) -> Verdict:
     for part in ranges(s):
         broken = next((o for o in (part.end, part.start) if o is not None and o.raw is not None and is_broken(o.raw)), None)
         if broken is not None:
-            why = f"the offset of source {part.key} in {broken.evidence} is not valid JSON"
-            details = {"key": part.key, "path": broken.evidence.path}
-            return failed(s, "source_line_bad", "SOURCE_OFFSET_UNREADABLE", why, broken.evidence, details=details, fails_at=phase)
+            return _broken_line(s, part, broken, phase)
         if part.end_text is None:
             risks.append(_no_offset(s, part, newest))
             continue
@@ -106,6 +104,14 @@ def check_ranges(s: Situation) -> Verdict:
     return Verdict(evidence=(newest.evidence,), risks=tuple(risks), not_checked=tuple(not_checked))
 
 
+def _broken_line(s: Situation, part: Range, broken: SourceOffset, phase: FailsAt) -> Verdict:
+    why = f"the offset of source {part.key} in {broken.evidence} is not valid JSON"
+    condition, _ = json_trouble(broken.raw or "")
+    error = "kafka_line_bad" if s.kinds.get(part.key) == "kafka" else "json_cut" if condition == "truncated" else "json_bad"
+    details = {"text": broken.raw}
+    return failed(s, error, "SOURCE_OFFSET_UNREADABLE", why, broken.evidence, details=details, fails_at=phase)
+
+
 def _file_range(s: Situation, part: Range, phase: FailsAt) -> Verdict | None:
     end, log = log_id(part.end_text), s.file_logs.get(part.key)
     start = log_id(part.start_text) if part.start_text is not None else -1
@@ -114,12 +120,12 @@ def _file_range(s: Situation, part: Range, phase: FailsAt) -> Verdict | None:
     if end < start:
         why = f"the offset of source {part.key} goes back from {start} to {end}"
         return failed(s, "source_offset_backwards", "SOURCE_OFFSET_BACKWARDS", why, part.end.evidence, fails_at=phase)
-    missing = list(range(max(start, _newest_id(log)) + 1, end + 1))
-    if not missing:
+    if _newest_id(log) >= end:
         return None
+    missing = list(range(start + 1, end + 1))  # Spark names the whole range, also the entries that are there
     path = f"{_directory(log, part)}/{missing[-1]}"
     error = "source_log_end_missing" if len(missing) == 1 else "source_log_ends_missing"
-    details = {"id": missing[0], "ids": ", ".join(map(str, missing[:20]))}
+    details = {"id": missing[0], "ids": ", ".join(map(str, missing)), "start": missing[0], "end": end}
     why = f"{path} is missing, and {part.end.evidence} counts on it"
     return failed(s, error, "SOURCE_LOG_END_MISSING", why, Evidence(path), part.end.evidence, details=details, fails_at=phase)
 
@@ -190,8 +196,12 @@ def _log_behind(s: Situation, directory: str, newest_id: int, end: int, at: Evid
     if newest_id < end - 1:
         why = f"{where}: the next new files get a number below it"
         return failed(s, "source_offset_backwards", "SOURCE_LOG_BEHIND", why, Evidence(directory), at)
-    sentence = f"{where}: the next new files get a number that counts as done and are never processed; no error, no batch."
-    return Verdict(evidence=(at,), risks=(Risk("SOURCE_LOG_BEHIND", sentence, (Evidence(directory), at), LOST),))
+    sentence = (
+        f"{where}: the next file that is listed gets number {end}, which counts as done. When it is the file of the lost entry, nothing"
+        " is lost;"
+        " when that is gone, a new file is never processed, without an error."
+    )
+    return Verdict(evidence=(at,), risks=(Risk("SOURCE_LOG_BEHIND", sentence, (Evidence(directory), at), UNKNOWN, "needs_input"),))
 
 
 def _log_ahead(s: Situation, directory: str, newest_id: int, end: int, at: Evidence) -> Verdict:
@@ -199,9 +209,12 @@ def _log_ahead(s: Situation, directory: str, newest_id: int, end: int, at: Evide
     proof = rewind_marks(s)
     if ahead == 1 and not proof:
         # A crash between the two writes leaves exactly this; so does going back by one batch by hand. The files cannot tell.
-        note = f"{newest} was written and no batch has been planned with it: normal after a crash"
-        open_end = "whether offsets and commits were set back by one batch by hand"
-        return Verdict(note=note, evidence=(newest,), not_checked=(open_end,))
+        note = f"{newest} was written and no batch has been planned with it"
+        sentence = f"{note}: normal after a crash, but offsets and commits that were set back by one batch look the same."
+        effect = DataEffect("unknown", "exact", "unknown")
+        return Verdict(
+            note=note, evidence=(newest,), risks=(Risk("SOURCE_LOG_ONE_AHEAD", sentence, (newest, at), effect, "needs_input", "note"),)
+        )
     runs = "The batch after it" if s.runs_again else f"Batch {s.first_batch}"
     entries = "entry" if ahead == 1 else "entries"
     sentence = (
@@ -305,7 +318,8 @@ def check_commit(s: Situation) -> Verdict:
         then = (
             f"The batch after it hands its rows to the sink and fails, because commits/{batch + 1} is already there; the next start works."
         )
-        risk = Risk("COMMIT_AHEAD", f"commits/{s.c} is ahead of the newest offset, {s.n}. {then}", (Evidence(commits[s.c].path),), EXACT)
+        sentence = f"commits/{s.c} is ahead of the newest offset, {s.n}. {then}"
+        risk = Risk("COMMIT_AHEAD", sentence, (Evidence(commits[s.c].path),), EXACT)
         return Verdict(evidence=risk.evidence, then=then, risks=(risk,))
     return Verdict()
 

@@ -91,6 +91,14 @@ STATE_FOLDER = StartStep(
     "batch",
     state.check_folder,
 )
+SETTINGS = StartStep(
+    "settings",
+    "take the pinned settings from offsets/{n}",
+    "the settings that the state was written with",
+    "the batch fails, or rows are looked for in the wrong partition",
+    "batch",
+    state.check_settings,
+)
 STATE_SCHEMA = StartStep(
     "state_schema",
     "read the state schemas",
@@ -116,11 +124,13 @@ COMMIT = StartStep(
     sources.check_commit,
 )
 
-_BATCH = (PLAN, OPERATORS, STATE_FOLDER, STATE_SCHEMA, STATE_FILES, COMMIT)
+_BATCH = (PLAN, OPERATORS, STATE_FOLDER, SETTINGS, STATE_SCHEMA, STATE_FILES, COMMIT)
 _FROM_41 = (METADATA, NEWEST_OFFSET, SOURCE_LOGS, NEWEST_COMMIT, SOURCE_COUNT, PREVIOUS_OFFSET, SOURCE_RANGES, *_BATCH)
 _TO_40 = (METADATA, NEWEST_OFFSET, SOURCE_LOGS, SOURCE_COUNT, PREVIOUS_OFFSET, NEWEST_COMMIT, SOURCE_RANGES, *_BATCH)
-_NEEDS_STATE = frozenset({"operators", "state_folder", "state_schema", "state_files"})
-_SKIPPED_FROM_SCRATCH = frozenset({"newest_commit", "source_count", "previous_offset", "source_ranges", "state_folder", "state_files"})
+_NEEDS_STATE = frozenset({"operators", "state_folder", "settings", "state_schema", "state_files"})
+_SKIPPED_FROM_SCRATCH = frozenset(
+    {"newest_commit", "source_count", "previous_offset", "source_ranges", "state_folder", "settings", "state_files"}
+)
 
 
 def steps_of(version: Version) -> tuple[StartStep, ...]:
@@ -157,6 +167,8 @@ def walk(s: Situation) -> Walk:
         result.risks += verdict.risks
         result.not_checked += verdict.not_checked
         result.certainties.append(verdict.certainty)
+        if verdict.ok is not False:
+            result.data = result.data.plus(verdict.data)
         if verdict.then:
             result.then.append(verdict.then)
         if verdict.ok is False:
@@ -182,7 +194,7 @@ def _data(s: Situation, result: Walk) -> DataEffect:
     """What the sinks see: of a failed start what was delivered before it failed, else the re-run and every risk together."""
     if result.failure is not None:
         return result.failure.delivered
-    data = RUN_AGAIN if s.runs_again else EXACT
+    data = result.data.plus(RUN_AGAIN if s.runs_again else EXACT)
     for risk in result.risks:
         data = data.plus(risk.data)
     return data

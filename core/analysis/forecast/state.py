@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from core.analysis.forecast.model import UNKNOWN, Risk
+from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.situation import Situation, Verdict, failed
-from core.analysis.forecast.versions import V40, V42
-from core.checkpoint.model import CommitEntry, Evidence, OperatorState, StateFile
+from core.analysis.forecast.versions import V40, V42, V43
+from core.checkpoint.model import Certainty, CommitEntry, Evidence, OperatorState, StateFile
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
+from core.checkpoint.state_names import plain_number
 
 STATELESS = "the query is stateless"
-TRANSFORM = "transformWithState"
+AGGREGATION = "spark.sql.streaming.aggregation.stateFormatVersion"
+PARTITIONS = "spark.sql.shuffle.partitions"
+LOST = DataEffect("loss", "loss", "loss")
 
 
 def check_operators(s: Situation) -> Verdict:
@@ -53,7 +56,30 @@ def check_folder(s: Situation) -> Verdict:
     added = not s.checkpoint.has_state and s.query.operators is not None
     why = "state/ is missing or empty" + (", because the query was stateless so far" if added else "")
     error = "state_folder_missing" if s.version >= V42 else "delta_missing"
-    return failed(s, error, "STATE_FOLDER_MISSING", why, Evidence("state"), details={"file": f"{s.location}/state/0/0/1.delta"})
+    certainty: Certainty = "certain" if s.checkpoint.has_state or s.query.operators is not None else "inferred"
+    details = {"file": f"{s.location}/state/0/0/1.delta"}
+    return failed(s, error, "STATE_FOLDER_MISSING", why, Evidence("state"), details=details, certainty=certainty)
+
+
+def check_settings(s: Situation) -> Verdict:
+    """The settings that offsets/N pins: they win over the session's, and one that is absent has an old default."""
+    newest, before = s.newest, s.offset_entry(s.previous)
+    if newest is None or before is None or not s.is_stateful:
+        return Verdict(note="nothing is pinned that a stateless query needs" if not s.is_stateful else "")
+    at = Evidence(newest.evidence.path, 2)
+    was, now = before.conf.get(AGGREGATION, "1"), newest.conf.get(AGGREGATION, "1")
+    aggregates = s.checkpoint.has_state and any(op.name == "stateStoreSave" for op in s.checkpoint.state().operators)
+    if was != now and aggregates:
+        why = f"{at} says format {now} for the state of aggregations, and {before.evidence.path} said {was}"
+        return failed(s, "value_schema", "SETTINGS_CHANGED", why, at)
+    partitions = [plain_number(entry.conf.get(PARTITIONS, "")) for entry in (before, newest)]
+    if None not in partitions and partitions[0] != partitions[1] and s.n is not None and not s.checkpoint.is_repartition(s.n):
+        sentence = (
+            f"{at} says {partitions[1]} state partitions and {before.evidence.path} said {partitions[0]}: rows are looked for in the"
+            " wrong place."
+        )
+        return Verdict(evidence=(at,), risks=(Risk("SETTINGS_CHANGED", sentence, (at,), LOST),))
+    return Verdict(evidence=(at,))
 
 
 def check_schema(s: Situation) -> Verdict:
@@ -75,12 +101,17 @@ def check_files(s: Situation) -> Verdict:
     if not s.checkpoint.has_state or not s.is_stateful:
         return Verdict(note=STATELESS)
     version = s.first_batch
+    newest = s.commit(s.c)
+    hdfs = next((op for op in s.checkpoint.state().operators if op.provider == "hdfs"), None)
+    if hdfs is not None and isinstance(newest, CommitEntry) and newest.format_version == 2 and s.version >= V43:
+        why = f"{newest.evidence.path} has version 2 (state files with ids), which the HDFS-backed store does not know"
+        return failed(s, "checkpoint_ids_not_supported", "STATE_IDS_OF_ANOTHER_VERSION", why, Evidence(newest.evidence.path, 1))
     if version == 0:
         return Verdict(note="batch 0 starts from empty state")
     ids = _ids_of(s, version)
     for op in s.checkpoint.state().operators:
         if op.format_version == 2:
-            verdict = _ids_of_another_version(s, op, version)
+            verdict = _without_ids(s, op) if s.ids_are_missing else _ids_of_another_version(s, op, version)
             if verdict is not None:
                 return verdict
         for partition_id in expected_partition_ids(op):
@@ -95,6 +126,17 @@ def _ids_of(s: Situation, version: int) -> CommittedIds:
     commit = s.commit(version - 1)
     entries = {commit.batch_id: commit.state_unique_ids} if isinstance(commit, CommitEntry) else {}
     return CommittedIds(entries)
+
+
+def _without_ids(s: Situation, op: OperatorState) -> Verdict:
+    """Format 2 whose newest commit names no files: Spark looks for names without ids, from version 1 on."""
+    newest = s.commit(s.c)
+    what = f"{newest.evidence.path} names no state files" if newest is not None else "no commit names the state files"
+    why = f"the state files of operator {op.operator_id} carry ids, and {what}"
+    path = f"state/{op.operator_id}/0/1.changelog"
+    details = {"file": f"{s.location}/{path}", "zip": f"{s.location}/{path}"}
+    evidence = newest.evidence if newest is not None else Evidence("commits")
+    return failed(s, "rocksdb_missing", "STATE_IDS_OF_ANOTHER_VERSION", why, evidence, details=details)
 
 
 def _ids_of_another_version(s: Situation, op: OperatorState, version: int) -> Verdict | None:
@@ -116,9 +158,11 @@ def _one_store(s: Situation, op: OperatorState, partition_id: int, store: str, v
     place = f"operator {op.operator_id}, partition {partition_id}" + (f", store {store}" if store != "default" else "")
     if missing is not None:
         path = missing.removesuffix(" (0 bytes)")
-        what = "is empty (0 bytes)" if path != missing else "is missing"
-        why = f"state version {version} of {place} cannot be rebuilt: {path} {what}"
-        if path != missing:
+        if path.endswith("/"):  # Spark names the first file of the chain
+            path += "1.delta" if op.provider == "hdfs" else "1.changelog"
+        is_empty = missing.endswith(" (0 bytes)")
+        why = f"state version {version} of {place} cannot be rebuilt: {path} {'is empty (0 bytes)' if is_empty else 'is missing'}"
+        if is_empty:
             return failed(s, "state_file_damaged", "STATE_NOT_RESTORABLE", why, Evidence(path))
         return failed(s, *_missing_error(op), why, Evidence(path), details=_names(s, path, version))
     damaged = _damaged_snapshot(op, partition_id, store, version)

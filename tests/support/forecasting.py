@@ -1,0 +1,82 @@
+"""Small checkpoints for the unit tests of the forecast, and the forecast of a directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.analysis.forecast import Forecast, Query, forecast
+from core.checkpoint import Checkpoint
+from tests.support.build import CONF_4_3, QUERY_ID, commit_text, offset_text, write
+
+CONF_3_5 = {
+    key: value
+    for key, value in CONF_4_3.items()
+    if not any(
+        part in key
+        for part in (
+            "encodingFormat",
+            "mergeOperatorVersion",
+            "rowChecksum",
+            "protobufExtensions",
+            "enableSourceEvolution",
+            "alwaysNullableOutput",
+            "deterministicKeyOrder",
+        )
+    )
+}
+METADATA = json.dumps({"id": QUERY_ID}, separators=(",", ":"))
+
+
+def files_entry(log_id: int) -> str:
+    """One entry of a file source's log with one file in it."""
+    return "v1\n" + json.dumps({"path": f"file:///in/{log_id:04d}.json", "timestamp": 1_795_176_000_000 + log_id, "batchId": log_id})
+
+
+def files_checkpoint(root: Path, batches: int = 5, commits: Sequence[int] | None = None, conf: dict[str, str] | None = None) -> Path:
+    """A stateless query over one file source: batch N reads entry N of the source's log. ``commits`` default to all batches."""
+    tree: dict[str, str | bytes] = {"metadata": METADATA}
+    for batch in range(batches):
+        time_ms = 1_795_176_000_000 + batch * 10_000
+        tree[f"offsets/{batch}"] = offset_text([f'{{"logOffset":{batch}}}'], conf=conf, timestamp_ms=time_ms)
+        tree[f"sources/0/{batch}"] = files_entry(batch)
+    for batch in range(batches) if commits is None else commits:
+        tree[f"commits/{batch}"] = commit_text()
+    return write(root, tree)
+
+
+def with_state(root: Path, versions: Sequence[int], kind: str = "delta", partitions: int = 2, operator: str = "stateStoreSave") -> Path:
+    """Adds the state of one operator: a file of this kind per version and partition, schema and operator metadata."""
+    tree: dict[str, str | bytes] = {
+        f"state/0/{partition}/{version}.{kind}": b"x" * 64 for partition in range(partitions) for version in versions
+    }
+    store = {"storeName": "default", "numColsPrefixKey": 0, "numPartitions": partitions}
+    info = {"operatorInfo": {"operatorId": 0, "operatorName": operator}, "stateStoreInfo": [store]}
+    tree["state/0/_metadata/metadata"] = "v1\n" + json.dumps(info, separators=(",", ":"))
+    tree["state/0/0/_metadata/schema"] = schema()
+    return write(root, tree)
+
+
+def schema() -> bytes:
+    """A state schema file of version 2: a key ``k`` and a value ``count``."""
+
+    def text(value: str) -> bytes:
+        data = value.encode()
+        return len(data).to_bytes(2, "big") + data
+
+    def struct(name: str, kind: str) -> str:
+        return json.dumps({"type": "struct", "fields": [{"name": name, "type": kind, "nullable": True, "metadata": {}}]})
+
+    one = (1).to_bytes(4, "big")
+    return text("v2") + one + text(struct("k", "string")) + one + text(struct("count", "long"))
+
+
+def stateful_conf(partitions: int = 2, **changes: str) -> dict[str, str]:
+    """The pinned settings of Spark 4.3 with few partitions."""
+    return {**CONF_4_3, "spark.sql.shuffle.partitions": str(partitions), **changes}
+
+
+def said(root: Path, spark: str | None = None, **query: object) -> Forecast:
+    """The forecast for a directory."""
+    return forecast(Checkpoint.open(str(root)), spark=spark, query=Query(**query))  # type: ignore[arg-type]

@@ -1,0 +1,362 @@
+"""The oracle: real checkpoints, real damage, a real restart; what Spark did is compared with what the forecast said.
+
+A base is made once per run: a small query reads five files, one per batch, and stops. Two more files wait for the restart. Every start
+writes to an output directory of its own (Spark's JSON file sink), which shows exactly which rows the sink got in which batch; the three
+kinds of sink (one that appends, one that overwrites by batch id, one that skips ids up to the newest it has seen) are worked out from that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA = "k string, id long, t timestamp, v long"
+FIRST_RUN, WAITING = 5, 2  # input files of the first run, and those that are there at the restart
+ROCKSDB = {
+    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+}
+CHANGELOG = {**ROCKSDB, "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
+FORMAT_2 = {**CHANGELOG, "spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
+NAMED = {"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}
+NO_EMPTY_BATCHES = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+
+Rows = tuple[str, ...]
+Build = Callable[["SparkSession", Path], "DataFrame"]
+
+
+def write_file(directory: Path, number: int) -> Path:
+    """One input file of two rows, ten minutes of event time after the one before; its own time goes up with its number."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{number:04d}.json"
+    minute = number * 10
+    rows = [
+        {"k": k, "id": number * 10 + i, "t": f"2026-01-01T{(minute + i) // 60:02d}:{(minute + i) % 60:02d}:00", "v": number + i}
+        for i, k in enumerate("ab")
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    moment = 1_767_225_600 + number * 60
+    os.utime(path, (moment, moment))
+    return path
+
+
+def source(spark: SparkSession, directory: Path, name: str | None = None) -> DataFrame:
+    """A stream of the files, one per batch."""
+    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+    if name is not None:
+        reader = reader.name(name)
+    return reader.json(str(directory))
+
+
+def stateless(spark: SparkSession, root: Path) -> DataFrame:
+    """Rows as they come."""
+    return source(spark, root / "in")
+
+
+def windows(spark: SparkSession, root: Path) -> DataFrame:
+    """Counts per window of ten minutes and key, handed out when the watermark closes the window."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    frame = source(spark, root / "in").withWatermark("t", "5 minutes").groupBy(F.window("t", "10 minutes"), "k")
+    return frame.agg(F.count("*").alias("n"), F.sum("v").alias("s")).select("k", F.col("window.start").cast("string").alias("w"), "n", "s")
+
+
+def dedup(spark: SparkSession, root: Path) -> DataFrame:
+    """The first row of each id; ids repeat in no file, so every row comes through once."""
+    return source(spark, root / "in").dropDuplicates(["id"])
+
+
+def join(spark: SparkSession, root: Path) -> DataFrame:
+    """An inner join of two streams within twenty minutes."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    left = source(spark, root / "in").withWatermark("t", "5 minutes").alias("l")
+    right = source(spark, root / "in2").withWatermark("t", "5 minutes").alias("r")
+    near = F.expr("l.id = r.id and r.t between l.t - interval 20 minutes and l.t + interval 20 minutes")
+    return left.join(right, near).select("l.id", "l.v", F.col("r.k").alias("rk"))
+
+
+def union(spark: SparkSession, root: Path) -> DataFrame:
+    """Two sources, one after the other in the plan."""
+    return source(spark, root / "in").union(source(spark, root / "in2"))
+
+
+def named(spark: SparkSession, root: Path) -> DataFrame:
+    """Two sources with names (offset log version 2)."""
+    return source(spark, root / "in", "orders").union(source(spark, root / "in2", "refunds"))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a base is made: the query, and the settings of the session at its first start and at every later one."""
+
+    name: str
+    build: Build
+    conf: Mapping[str, str] = field(default_factory=dict)
+    files: int = FIRST_RUN
+
+    @property
+    def restart_conf(self) -> dict[str, str]:
+        """The same settings: a restart with others is a case of its own."""
+        return dict(self.conf)
+
+
+SHORT_LOG = {"spark.sql.streaming.fileSource.log.compactInterval": "3", "spark.sql.streaming.minBatchesToRetain": "2"}
+RECIPES: dict[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (
+        Recipe("stateless", stateless),
+        Recipe("windows", windows),
+        Recipe("windows_with_data", windows, NO_EMPTY_BATCHES),
+        Recipe("windows_rocksdb", windows, ROCKSDB),
+        Recipe("windows_changelog", windows, CHANGELOG),
+        Recipe("windows_format_2", windows, FORMAT_2),
+        Recipe("dedup", dedup),
+        Recipe("join", join),
+        Recipe("join_changelog", join, CHANGELOG),
+        Recipe("union", union),
+        Recipe("named", named, NAMED),
+        Recipe("purged", windows, SHORT_LOG, files=8),
+        Recipe("compacted", stateless, {"spark.sql.streaming.fileSource.log.compactInterval": "3"}, files=8),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One exception of a chain: class without package, condition, SQLSTATE, message."""
+
+    error_class: str
+    condition: str | None
+    sqlstate: str | None
+    message: str
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What Spark did. ``delivered``: batch id -> rows, in the order in which the sink got them."""
+
+    outcome: str
+    first_batch: int | None
+    fails_at: str | None
+    causes: tuple[Cause, ...]
+    delivered: Mapping[int, Rows]
+    failed_batch: int | None
+
+    @property
+    def error(self) -> Cause | None:
+        """The first exception below Spark's own wrapper that has a condition, else the first."""
+        return next((cause for cause in self.causes if cause.condition), self.causes[0] if self.causes else None)
+
+
+@dataclass(frozen=True)
+class Base:
+    """A real checkpoint that stopped cleanly, what its sink got, and what an undisturbed restart hands out."""
+
+    recipe: Recipe
+    root: Path
+    delivered: Mapping[int, Rows]
+    undisturbed: Mapping[int, Rows]
+
+    @property
+    def checkpoint(self) -> Path:
+        """The checkpoint directory; never change it, copy it."""
+        return self.root / "ck"
+
+
+class Oracle:
+    """Makes bases on first use and restarts damaged copies of them, all in one session."""
+
+    def __init__(self, session: SparkSession, scratch: Path) -> None:
+        self.session = session
+        self.scratch = scratch
+        self._bases: dict[str, Base] = {}
+        self._copies = 0
+
+    def base(self, name: str) -> Base:
+        """The base with this name, made on first use."""
+        if name not in self._bases:
+            self._bases[name] = self._make(RECIPES[name])
+        return self._bases[name]
+
+    def _make(self, recipe: Recipe) -> Base:
+        root = self.scratch / recipe.name
+        for number in range(recipe.files):
+            for directory in ("in", "in2"):
+                write_file(root / directory, number)
+        first = self._run(recipe.build, root, root / "ck", root / "out", recipe.conf)
+        assert not first.causes, first
+        for number in range(recipe.files, recipe.files + WAITING):
+            for directory in ("in", "in2"):
+                write_file(root / directory, number)
+        base = Base(recipe, root, first.delivered, {})
+        clean = self.restart(base, self.copy(base))
+        assert not clean.causes, clean
+        return Base(recipe, root, first.delivered, clean.delivered)
+
+    def copy(self, base: Base) -> Path:
+        """A copy of the base's checkpoint to damage."""
+        self._copies += 1
+        target = self.scratch / "copies" / f"{self._copies}-{base.recipe.name}"
+        shutil.copytree(base.checkpoint, target / "ck")
+        return target / "ck"
+
+    def restart(self, base: Base, checkpoint: Path, build: Build | None = None, conf: Mapping[str, str] | None = None) -> Fact:
+        """Starts the query on a copy and waits until it has nothing to do or fails."""
+        self._copies += 1
+        output = checkpoint.parent / f"out-{self._copies}"
+        settings = base.recipe.restart_conf if conf is None else conf
+        return self._run(build or base.recipe.build, base.root, checkpoint, output, settings)
+
+    def _run(self, build: Build, root: Path, checkpoint: Path, output: Path, conf: Mapping[str, str]) -> Fact:
+        # Each start has a session of its own, so that no setting reaches the next one.
+        session = self.session.newSession()
+        session.conf.set("spark.sql.streaming.fileSink.log.compactInterval", "100000")
+        session.conf.set("spark.sql.streaming.pollingDelay", "1ms")
+        for key, value in conf.items():
+            session.conf.set(key, value)
+        offsets = ids(checkpoint / "offsets")
+        writer = build(session, root).writeStream.format("json").option("path", str(output)).option("checkpointLocation", str(checkpoint))
+        try:
+            query = writer.trigger(availableNow=True).start()
+        except Exception as error:
+            return Fact("fail", None, "start", _causes(_java_error(error)), {}, None)
+        try:
+            query.awaitTermination()
+        except Exception as error:
+            assert query._jsq.exception().isDefined(), error  # type: ignore[attr-defined]
+        return _fact(query, output, offsets)
+
+    def waiting(self, base: Base) -> tuple[str, ...]:
+        """The input files that are new at a restart."""
+        return tuple(f"{d}/{base.recipe.files + i:04d}.json" for d in ("in", "in2") for i in range(WAITING))
+
+    @contextmanager
+    def away(self, base: Base, names: Sequence[str]) -> Iterator[None]:
+        """Takes input files away for a while."""
+        paths = [base.root / name for name in names]
+        hidden = [path.with_name("_" + path.name) for path in paths]
+        for path, other in zip(paths, hidden, strict=True):
+            path.rename(other)
+        try:
+            yield
+        finally:
+            for path, other in zip(paths, hidden, strict=True):
+                other.rename(path)
+
+
+def _java_error(error: Exception) -> Any:
+    """The Java exception behind what ``start()`` raised."""
+    from py4j.protocol import Py4JJavaError
+
+    if isinstance(error, Py4JJavaError):
+        return error.java_exception
+    origin = getattr(error, "_origin", None)  # PySpark's own exceptions keep it there
+    assert origin is not None, error
+    return origin
+
+
+def _causes(error: Any) -> tuple[Cause, ...]:
+    found = []
+    while error is not None and len(found) < 8:
+        name = error.getClass().getName().rsplit(".", 1)[-1]
+        found.append(Cause(name, _call(error, "getCondition"), _call(error, "getSqlState"), error.getMessage() or ""))
+        error = error.getCause()
+    return tuple(found)
+
+
+def _call(error: Any, method: str) -> str | None:
+    try:
+        value = getattr(error, method)()
+    except Exception:  # not a SparkThrowable
+        return None
+    return None if value is None or str(value).startswith("_LEGACY") else str(value)
+
+
+def _fact(query: Any, output: Path, offsets: Sequence[int]) -> Fact:
+    java = query._jsq.exception()
+    causes: tuple[Cause, ...] = ()
+    failed_batch: int | None = None
+    fails_at: str | None = None
+    if java.isDefined():
+        error = java.get().cause()
+        causes = _causes(error)
+        frames = [frame.getMethodName() for frame in error.getStackTrace()]
+        fails_at = "batch" if any("executeOneBatch" in frame for frame in frames) else "start"
+        if fails_at == "batch":
+            failed_batch = query._jsq.streamingQuery().getLatestExecutionContext().batchId()
+    rows = delivered(output)
+    first = min([*rows, *([failed_batch] if failed_batch is not None else [])], default=None)
+    if causes and (fails_at == "start" or first == failed_batch):
+        outcome = "fail"
+    elif first is None:
+        outcome = "resume"
+    elif first in offsets:
+        outcome, fails_at = "rerun", None
+    elif first == 0 and not offsets:
+        outcome, fails_at = "fresh_start", None
+    else:
+        outcome, fails_at = "resume", None
+    return Fact(outcome, first, fails_at, causes, rows, failed_batch)
+
+
+def ids(directory: Path) -> list[int]:
+    """The batch ids in a log directory, ascending."""
+    if not directory.is_dir():
+        return []
+    return sorted(int(path.name) for path in directory.iterdir() if path.is_file() and path.name.isdecimal())
+
+
+def delivered(output: Path) -> dict[int, Rows]:
+    """What one start handed to its sink: batch id -> rows, read from the file sink's own log."""
+    found: dict[int, Rows] = {}
+    for batch_id in ids(output / "_spark_metadata"):
+        rows: list[str] = []
+        for line in (output / "_spark_metadata" / str(batch_id)).read_text(encoding="utf-8").splitlines()[1:]:
+            rows += Path(unquote(urlparse(json.loads(line)["path"]).path)).read_text(encoding="utf-8").splitlines()
+        found[batch_id] = tuple(sorted(rows))
+    return found
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What happened to the rows at the three kinds of sink."""
+
+    append: str
+    overwrite: str
+    skip: str
+
+
+def effects(base: Base, fact: Fact, expected_after: Mapping[int, Rows], ended_early: bool) -> Effects:
+    """Compares all that the sinks hold after the restart with an undisturbed run.
+
+    ``ended_early``: the restart failed, so rows that were not delivered yet are not lost; only repeated ones count.
+    """
+    expected = _rows([base.delivered, expected_after])
+    seen = max(base.delivered, default=-1)
+    kept = {i: rows for i, rows in fact.delivered.items() if i > seen}
+    return Effects(
+        _effect(expected, _rows([base.delivered, fact.delivered]), ended_early),
+        _effect(expected, _rows([{**base.delivered, **fact.delivered}]), ended_early),
+        _effect(expected, _rows([base.delivered, kept]), ended_early),
+    )
+
+
+def _rows(parts: Sequence[Mapping[int, Rows]]) -> Counter[str]:
+    return Counter(row for part in parts for rows in part.values() for row in rows)
+
+
+def _effect(expected: Counter[str], actual: Counter[str], ended_early: bool) -> str:
+    if expected - actual and not ended_early:
+        return "loss"
+    return "duplicates" if actual - expected else "exact"

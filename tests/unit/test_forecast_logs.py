@@ -1,0 +1,317 @@
+"""The log steps of the start, on small checkpoints. What Spark does was seen in restarts of 3.3 to 4.3 (tests/spark/test_oracle.py)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.build import commit_text, offset_text, remove, write
+from tests.support.forecasting import CONF_3_5, METADATA, files_checkpoint, files_entry, said, stateful_conf, with_state
+
+
+def test_a_committed_newest_batch_goes_on_with_the_next_one(tmp_path: Path) -> None:
+    answer = said(files_checkpoint(tmp_path))
+    assert (answer.outcome, answer.batch_id, answer.fails_at, answer.certainty) == ("resume", 5, None, "certain")
+    assert answer.sentence == "Spark will go on with batch 5 when there is new data, from the end of batch 4."
+    assert answer.data.is_exact and not answer.risks and not answer.is_data_risk
+
+
+def test_no_batch_runs_without_new_data(tmp_path: Path) -> None:
+    answer = said(files_checkpoint(tmp_path), new_data="no")
+    assert (answer.outcome, answer.batch_id) == ("resume", None)
+    assert answer.sentence == "Spark will run no batch until there is new data; the next one is batch 5."
+
+
+def test_a_batch_without_commit_runs_again_and_an_append_sink_may_have_its_rows_twice(tmp_path: Path) -> None:
+    answer = said(files_checkpoint(tmp_path, commits=range(4)))
+    assert (answer.outcome, answer.batch_id) == ("rerun", 4)
+    assert (answer.data.append, answer.data.overwrite, answer.data.skip) == ("duplicates", "exact", "exact")
+    assert "batch 4 again, with the same end offsets (1 file)" in answer.sentence
+    assert answer.because == "offsets/4 has no commits/4"
+    assert not answer.is_data_risk
+
+
+def test_batches_between_the_newest_commit_and_the_newest_offset_are_never_run(tmp_path: Path) -> None:
+    answer = said(files_checkpoint(tmp_path, commits=[0, 1]))
+    assert (answer.outcome, answer.batch_id) == ("rerun", 4)
+    assert "Batches 2 to 3 are not run again, although they have no commit." in answer.sentence
+
+
+def test_offsets_without_any_commit_run_the_newest_batch_again(tmp_path: Path) -> None:
+    answer = said(files_checkpoint(tmp_path, commits=[]))
+    assert (answer.outcome, answer.batch_id) == ("rerun", 4)
+
+
+def test_missing_previous_offset_blocks_restart_although_the_newest_batch_is_committed(tmp_path: Path) -> None:
+    remove(files_checkpoint(tmp_path), "offsets/3")
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.batch_id, answer.fails_at) == ("fail", None, "start")
+    assert answer.error is not None
+    assert (answer.error.condition, answer.error.error_class, answer.error.message) == (
+        None,
+        "IllegalStateException",
+        "batch 3 doesn't exist",
+    )
+    assert [str(item) for item in answer.evidence] == ["offsets/3"]
+    assert answer.reason == "OFFSET_GAP"
+
+
+@pytest.mark.parametrize(
+    ("spark", "error_class", "message"),
+    [
+        ("3.5", "IllegalStateException", "batch 3 doesn't exist"),
+        ("4.1", "IllegalStateException", "batch 3 doesn't exist"),
+        ("4.2", "IllegalArgumentException", "requirement failed: Previous batch 3 not found in offset log"),
+    ],
+)
+def test_missing_previous_offset_of_a_pending_batch_reads_differently_from_4_2_on(
+    tmp_path: Path, spark: str, error_class: str, message: str
+) -> None:
+    remove(files_checkpoint(tmp_path, commits=range(4)), "offsets/3")
+    answer = said(tmp_path, spark)
+    assert answer.error is not None
+    assert (answer.error.error_class, answer.error.message) == (error_class, message)
+
+
+def test_a_commit_ahead_of_the_newest_offset_delivers_the_batch_again_and_then_fails(tmp_path: Path) -> None:
+    remove(files_checkpoint(tmp_path), "offsets/4")
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.batch_id, answer.fails_at) == ("fail", 3, "batch")
+    assert answer.error is not None and answer.error.condition == "CONCURRENT_STREAM_LOG_UPDATE"
+    assert answer.data.append == "duplicates"
+    assert answer.then is not None and "Every further start does the same" in answer.then
+
+
+def test_a_later_commit_stops_the_batch_after_the_one_that_runs_again(tmp_path: Path) -> None:
+    remove(files_checkpoint(tmp_path), "offsets/4", "offsets/3", "commits/2")
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.batch_id) == ("rerun", 2)
+    assert answer.then is not None and "commits/3 is already there" in answer.then
+
+
+# metadata
+
+
+def test_missing_metadata_blocks_restart_from_4_2_on(tmp_path: Path) -> None:
+    remove(files_checkpoint(tmp_path), "metadata")
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.fails_at) == ("fail", "start")
+    assert answer.error is not None
+    assert (answer.error.condition, answer.error.sqlstate) == ("STREAMING_CHECKPOINT_MISSING_METADATA_FILE", "42K03")
+
+
+@pytest.mark.parametrize("spark", ["3.3", "3.5", "4.1"])
+def test_missing_metadata_gives_a_new_query_id_before_4_2(tmp_path: Path, spark: str) -> None:
+    remove(files_checkpoint(tmp_path, commits=range(4)), "metadata")
+    answer = said(tmp_path, spark)
+    assert (answer.outcome, answer.batch_id) == ("rerun", 4)
+    assert answer.data.skip == "duplicates"  # the sink knows batches by the query id
+    assert [risk.id for risk in answer.risks] == ["METADATA_MISSING"]
+
+
+@pytest.mark.parametrize(
+    ("content", "error_class"),
+    [
+        ("", "MismatchedInputException"),
+        (METADATA[:20], "JsonEOFException"),
+        ("hello", "JsonParseException"),
+        ("{}", "MappingException"),
+        ('{"id":"not-a-uuid"}', "IllegalArgumentException"),
+    ],
+)
+def test_metadata_that_cannot_be_read_blocks_restart(tmp_path: Path, content: str, error_class: str) -> None:
+    write(files_checkpoint(tmp_path), {"metadata": content})
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "start", "METADATA_UNREADABLE")
+    assert answer.error is not None and answer.error.error_class == error_class
+
+
+def test_metadata_is_looked_at_before_any_log_file(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"metadata": "hello", "offsets/4": ""})
+    assert said(tmp_path).reason == "METADATA_UNREADABLE"
+
+
+# The newest files of the logs
+
+
+@pytest.mark.parametrize(
+    ("content", "condition", "error_class"),
+    [
+        ("", None, "IllegalStateException"),
+        ("v1", None, "NoSuchElementException"),
+        ("v1\n\n{}", None, "NullPointerException"),
+        ('v1\n{"batch', None, "JsonEOFException"),
+        ("v1\nhello\n{}", None, "JsonParseException"),
+        ("{}\n{}", "MALFORMED_LOG_FILE", "SparkIllegalStateException"),
+        ("v9\n{}\n{}", "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", "SparkIllegalStateException"),
+    ],
+)
+def test_a_newest_offset_that_cannot_be_read_blocks_restart(tmp_path: Path, content: str, condition: str | None, error_class: str) -> None:
+    write(files_checkpoint(tmp_path), {"offsets/4": content})
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.fails_at, answer.batch_id) == ("fail", "start", None)
+    assert answer.error is not None
+    assert (answer.error.condition, answer.error.error_class) == (condition, error_class)
+    assert str(answer.evidence[0]).startswith("offsets/4")
+
+
+def test_a_newest_commit_that_cannot_be_read_blocks_restart(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"commits/4": ""})
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.fails_at) == ("fail", "start")
+    assert answer.error is not None and answer.error.message == "Incomplete log file in the offset commit log"
+
+
+def test_a_commit_with_only_its_version_is_accepted(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"commits/4": "v1"})
+    assert said(tmp_path).outcome == "resume"
+
+
+def test_older_log_files_may_be_missing_or_unreadable(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"offsets/1": "", "commits/2": "junk"})
+    remove(tmp_path, "offsets/0", "commits/0")
+    assert said(tmp_path).outcome == "resume"
+
+
+def test_offset_log_version_2_is_not_read_before_4_2(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"offsets/4": offset_text({"0": '{"logOffset":4}'})})
+    answer = said(tmp_path, "4.1")
+    assert answer.error is not None and answer.error.condition == "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION"
+    assert "maximum supported log version is v1, but encountered v2" in answer.error.message
+
+
+def test_the_commit_is_read_after_the_previous_offset_up_to_4_0_and_before_it_from_4_1_on(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"commits/4": "v9\n{}"})
+    remove(tmp_path, "offsets/3")
+    assert said(tmp_path, "4.0").reason == "OFFSET_GAP"
+    assert said(tmp_path, "4.1").reason == "LOG_VERSION_UNKNOWN"
+
+
+def test_leading_zeros_in_a_name_count_as_a_number_that_is_not_there(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"offsets/007": "v1\n{}\n{}"})
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.reason) == ("fail", "LOG_FILE_NAME")
+    assert answer.error is not None and answer.error.message.endswith("/offsets/7 does not exist")
+
+
+def test_other_names_in_the_logs_are_ignored(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"offsets/9.tmp": "x", "offsets/foo": "x", "offsets/-1": "x", "offsets/99/x": "x"})
+    assert said(tmp_path).outcome == "resume"
+
+
+def test_a_checksum_file_that_outlived_its_log_file_stops_the_write(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path, commits=range(4)), {"commits/.4.crc": b"crc"})
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.fails_at, answer.batch_id, answer.reason) == ("fail", "batch", 4, "STALE_CHECKSUM_FILE")
+    assert answer.data.append == "duplicates"  # the sink has the rows before the commit is written
+
+
+def test_a_checksum_file_of_the_next_offset_stops_the_batch_before_the_sink(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"offsets/.5.crc": b"crc"})
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.reason) == ("fail", "STALE_CHECKSUM_FILE")
+    assert answer.data.is_exact
+
+
+# The number of sources
+
+
+def test_fewer_sources_in_the_query_than_in_the_log_block_restart(tmp_path: Path) -> None:
+    answer = said(files_checkpoint(tmp_path), sources=2)
+    assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "start", "SOURCE_COUNT")
+    assert answer.error is not None
+    assert "There are [1] sources in the checkpoint offsets and now there are [2] sources requested by the query." in answer.error.message
+
+
+def test_a_newest_offset_without_source_lines_blocks_restart(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"offsets/4": "\n".join(offset_text(["x"]).split("\n")[:2])})
+    answer = said(tmp_path)
+    assert answer.error is not None and "There are [0] sources in the checkpoint offsets and now there are [1]" in answer.error.message
+
+
+# Nothing in the offset log
+
+
+@pytest.mark.parametrize(
+    ("spark", "outcome", "condition", "fails_at"),
+    [
+        ("3.3", "fail", "INTERNAL_ERROR", "batch"),
+        ("3.5", "fail", "CONCURRENT_STREAM_LOG_UPDATE", "batch"),
+        ("4.1", "fail", "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY", "start"),
+        ("4.3", "fail", None, "start"),
+    ],
+)
+def test_commits_without_offsets(tmp_path: Path, spark: str, outcome: str, condition: str | None, fails_at: str) -> None:
+    remove(files_checkpoint(tmp_path), *(f"offsets/{i}" for i in range(5)))
+    answer = said(tmp_path, spark)
+    assert (answer.outcome, answer.fails_at) == (outcome, fails_at)
+    assert answer.error is not None and answer.error.condition == condition
+    assert answer.data.append == ("duplicates" if fails_at == "batch" else "exact")
+
+
+def test_empty_logs_start_from_scratch_without_an_error(tmp_path: Path) -> None:
+    remove(files_checkpoint(tmp_path), *(f"offsets/{i}" for i in range(5)), *(f"commits/{i}" for i in range(5)))
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.batch_id) == ("fresh_start", 0)
+    assert answer.data.append == "duplicates"
+    assert [risk.id for risk in answer.risks] == ["FRESH_START"] and answer.is_data_risk
+
+
+def test_empty_logs_beside_state_are_refused_from_4_1_on(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf())
+    with_state(tmp_path, range(1, 6))
+    remove(tmp_path, *(f"offsets/{i}" for i in range(5)), *(f"commits/{i}" for i in range(5)))
+    answer = said(tmp_path)
+    assert answer.error is not None and answer.error.condition == "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"
+    assert said(tmp_path, "4.0").outcome == "fresh_start"
+
+
+def test_a_new_checkpoint_starts_with_batch_0_and_nothing_is_said_about_rows_of_an_earlier_life(tmp_path: Path) -> None:
+    write(tmp_path, {"metadata": METADATA})
+    (tmp_path / "offsets").mkdir()
+    (tmp_path / "commits").mkdir()
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.batch_id, answer.data.append) == ("fresh_start", 0, "unknown")
+    assert not answer.risks
+
+
+def test_batch_0_without_commit_runs_again(tmp_path: Path) -> None:
+    answer = said(files_checkpoint(tmp_path, batches=1, commits=[]))
+    assert (answer.outcome, answer.batch_id) == ("rerun", 0)
+
+
+# Asynchronous progress
+
+
+def test_gaps_of_asynchronous_progress_are_legal(tmp_path: Path) -> None:
+    tree: dict[str, str | bytes] = {"metadata": METADATA, "sources/0/0": b"\0v1\n" + b'{"orders":{"0":0}}'}
+    for batch in (0, 6, 11, 16, 21, 26):
+        tree[f"offsets/{batch}"] = offset_text([json.dumps({"orders": {"0": batch * 10}})])
+        tree[f"commits/{batch}"] = commit_text()
+    answer = said(write(tmp_path, tree))
+    assert (answer.outcome, answer.batch_id) == ("resume", 27)
+    assert "whether asynchronous progress tracking is still on" in answer.not_checked
+
+
+# The version
+
+
+def test_the_version_is_told_by_the_newest_offset(tmp_path: Path) -> None:
+    answer = said(files_checkpoint(tmp_path, conf=CONF_3_5))
+    assert answer.spark == "3.5"
+    assert "10 settings" in answer.spark_why
+
+
+def test_a_chosen_version_wins(tmp_path: Path) -> None:
+    answer = said(files_checkpoint(tmp_path, conf=CONF_3_5), "4.3")
+    assert (answer.spark, answer.spark_why) == ("4.3", "chosen")
+
+
+def test_the_file_source_log_is_read_before_the_commit(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"commits/4": ""})
+    remove(tmp_path, "sources/0/2")
+    assert said(tmp_path).reason == "SOURCE_LOG_GAP"
+    write(tmp_path, {"sources/0/2": files_entry(2)})
+    assert said(tmp_path).reason == "LOG_FILE_UNREADABLE"
