@@ -6,7 +6,6 @@ sink, and a start that failed leaves one behind.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -294,8 +293,3 @@ def _source_values(s: Situation, made: Recipe, source: SourceSituation) -> dict[
         "pending": source.pending_position if made.keep_pending else None,
         "start": dict(start.options) if start is not None and start.how in ("options", "earliest") else {},
     }
-
-
-def required_names(constants: Sequence[Constant]) -> list[str]:
-    """The constants that are still to be filled in."""
-    return [constant.name for constant in constants if constant.required is not None and constant.value is None]

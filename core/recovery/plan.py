@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.checkpoint import Checkpoint
 from core.recovery.answers import Answers
-from core.recovery.consequences import consequences, pending_amount, read_amount
+from core.recovery.consequences import read_amount
 from core.recovery.recipe import Recipe, SourceStart, recipe
 from core.recovery.situation import Situation, read_situation
 from core.recovery.words import OptionId, amount
@@ -186,11 +186,3 @@ def _before_after(s: Situation, made: Recipe, start: SourceStart) -> BeforeAfter
         waiting = amount(source.pending) if s.pending is not None else None
         after["reads_again"] = f"{waiting} of batch {s.pending}, which is not committed" if waiting else "nothing"
     return BeforeAfter(source.key, before, after)
-
-
-def sink_before_after(s: Situation, made: Recipe) -> dict[str, str]:
-    """What the sink gets a second time and what it loses, for the sink that was answered; empty when it was not."""
-    mine = next((item for item in consequences(s, made.option) if item.is_yours), None)
-    if mine is None:
-        return {}
-    return {"repeats": mine.repeats, "loses": mine.loses, "pending": pending_amount(s) or "nothing"}
