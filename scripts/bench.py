@@ -1,6 +1,7 @@
 """Compares two ways to read a checkpoint in one run: the plain way with fsspec, and this project's door.
 
 Both ways take turns, so that a busy machine slows them alike. Quote the LOWEST ratio of the rounds and the requests, never the seconds.
+"cpu" is the processor time of this process: on a busy machine the plain way only waits, ours has to compete for it, and the ratio sinks.
 With ../shared/bench beside the project the data comes from its generator and S3 from its server with a latency; without it a smaller
 checkpoint is written here and S3 is the server of the tests, which adds no latency, so that only the requests mean something there.
 """
@@ -103,15 +104,17 @@ def our_state(location: Location) -> int:
 def run(case: Case, rounds: int, stats: Stats) -> None:
     """Takes turns; prints the median seconds, the ratios and the requests of one round."""
     seconds: dict[str, list[float]] = {"plain": [], "ours": []}
+    cpu: dict[str, list[float]] = {"plain": [], "ours": []}
     requests: dict[str, dict[str, int]] = {}
     read: dict[str, int] = {}
     for _ in range(rounds):
         for way, call in (("plain", case.plain), ("ours", case.ours)):
             forget()
             stats()
-            start = time.perf_counter()
+            start, start_cpu = time.perf_counter(), time.process_time()
             read[way] = call(case.location)
             seconds[way].append(time.perf_counter() - start)
+            cpu[way].append(time.process_time() - start_cpu)
             requests[way] = stats()
     if read["plain"] != read["ours"]:
         raise SystemExit(f"bench: {case.name}: the two ways read different things: {read}")
@@ -119,7 +122,8 @@ def run(case: Case, rounds: int, stats: Stats) -> None:
     for way in ("plain", "ours"):
         counts = " ".join(f"{requests[way].get(kind, 0):6}" for kind in ("list", "head", "get"))
         ratio = f"{min(ratios):6.1f} .. {max(ratios):.1f}" if way == "ours" else ""
-        print(f"{case.name if way == 'plain' else '':42} {way:6} {read[way]:7} {statistics.median(seconds[way]):9.3f} {counts}   {ratio}")
+        name = case.name if way == "plain" else ""
+        print(f"{name:42} {way:6} {read[way]:7} {statistics.median(seconds[way]):9.3f} {min(cpu[way]):9.3f} {counts}   {ratio}")
     sys.stdout.flush()
 
 
@@ -209,7 +213,7 @@ def main() -> int:
         generate(directory, args.batches, args.long, args.partitions)
         latency = f"{args.ms:g} ms a request" if has_shared else "the server of the tests, no latency added"
         print(f"S3: {latency}; {args.rounds} rounds; ratio = plain / ours, lowest .. highest\n")
-        print(f"{'what':42} {'way':6} {'read':>7} {'seconds':>9} {'LIST':>6} {'HEAD':>6} {'GET':>6}   ratio")
+        print(f"{'what':42} {'way':6} {'read':>7} {'seconds':>9} {'cpu':>9} {'LIST':>6} {'HEAD':>6} {'GET':>6}   ratio")
         local = {name: parse_location(str(directory / name)) for name in ("typical", "long")}
         run(Case("local: logs of all batches, long", local["long"], plain_logs(args.long), our_logs(args.long)), args.rounds, no_stats)
         run(Case("local: state files", local["typical"], plain_state, our_state), args.rounds, no_stats)
