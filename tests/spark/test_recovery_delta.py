@@ -19,7 +19,7 @@ COPY = "def transform(df):\n    return df.select('id')\n"
 # Runs in the second environment: the text of the generated script on the session that is there.
 RUN = """
 import contextlib, importlib.util, io
-spec = importlib.util.spec_from_file_location("generated_recovery", args["script"])
+spec = importlib.util.spec_from_file_location("generated_recovery", args["path"])
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 printed = io.StringIO()
@@ -78,7 +78,7 @@ class Pipeline:
     def recover(self, option: OptionId, **more: str) -> Outcome:
         answers = {"sink": "delta", "sink_path": str(self.sink), "query_file": str(self.query), "source.0.path": str(self.source), **more}
         script = script_for(self.checkpoint, option, {"source_complete": "yes", **answers}, self.place)
-        status, output = self.engine.run(RUN, script=str(script))
+        status, output = self.engine.run(RUN, path=str(script))
         return Outcome(status, output)
 
     def ids(self, table: Path | str | None = None) -> Any:

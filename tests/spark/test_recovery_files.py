@@ -380,6 +380,34 @@ def test_two_file_sources_each_go_on_at_their_own_place(spark: SparkSession, tmp
     assert pipeline.ids() == [*range(40), *range(1000, 1030)]
 
 
+NAMED = """
+def transform(sources):
+    return sources["orders"].select("id").union(sources["refunds"].select("id"))
+"""
+
+
+def test_named_sources_keep_their_names_and_their_places(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set("spark.sql.streaming.queryEvolution.enableSourceEvolution", "true")
+    pipeline = Pipeline(spark, tmp_path / "named", NAMED)
+    places = {"orders": tmp_path / "orders", "refunds": tmp_path / "refunds"}
+    put_files(places["orders"], range(3))
+    put_files(places["refunds"], [100])
+
+    reader = {
+        n: spark.readStream.format("json").schema(SCHEMA).option("maxFilesPerTrigger", 1).name(n).load(str(p)) for n, p in places.items()
+    }
+    writer = reader["orders"].select("id").union(reader["refunds"].select("id")).writeStream.format("parquet")
+    writer = writer.option("checkpointLocation", str(pipeline.checkpoint)).trigger(availableNow=True)
+    writer.start(str(pipeline.output)).awaitTermination()
+    put_files(places["orders"], [3])
+    put_files(places["refunds"], [101])
+    script = pipeline.script("reset", **{f"source.{name}.schema": SCHEMA for name in places})
+    assert '"name": "refunds"' in script.read_text(encoding="utf-8")
+    done = run_in_session(script, spark)
+    assert done.status == 0, done.output
+    assert pipeline.ids() == [*range(40), *range(1000, 1020)]
+
+
 def test_backfill_brings_back_exactly_the_rows_whose_files_are_gone(plain: Pipeline) -> None:
     (plain.source / "part 001.json").unlink()
     script = plain.script("backup_and_backfill", source_complete="no", backfill_keys="id")
