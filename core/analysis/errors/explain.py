@@ -1,0 +1,128 @@
+"""``explain``: from a pasted error to what it means for the open checkpoint, the likely reasons and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.analysis.errors.look_up import look_up
+from core.analysis.errors.looking import Looking
+from core.analysis.errors.meanings import HANDLED, action_of, meaning_of
+from core.analysis.errors.model import EXACT, GENERAL, NO_PARAMETERS, OUTERMOST, WRAPPER, Explanation, Meaning, Recognised, Shown, Statement
+from core.analysis.errors.pasted import Pasted, read_pasted
+from core.analysis.errors.recognise import recognise, unknown_cause
+from core.analysis.errors.where import Place, find_place
+from core.checkpoint import Checkpoint
+from core.checkpoint.model import Certainty, Evidence
+
+NOTHING = "No error of Spark, of its streaming connectors or of their storage was recognised in this text."
+_PASTE_MORE = "Paste the whole error with its stack trace, from the first line to the last 'Caused by'."
+
+
+def explain(text: str, ck: Checkpoint | None = None) -> Explanation:
+    """What an error message or a stack trace means; with a checkpoint, what it means there.
+
+    The text may be one line, a Python traceback, a Java stack trace or a piece of a log; of a very long one the middle is left out
+    (``is_cut``). Reads what the error is about: log files, at most one listing of ``state/`` and of each named directory, the logs of
+    file sources. Never raises for any text; what cannot be listed in the checkpoint is named in ``not_checked``.
+    """
+    pasted = read_pasted(text)
+    found = recognise(pasted)
+    cause = unknown_cause(pasted, found)
+    if not found:
+        return _not_recognised(pasted, cause)
+    main, others = found[0], found[1:]
+    if main.weight <= WRAPPER and cause is not None:
+        others = (cause, *others)
+    meaning = meaning_of(main.name)
+    place, here, not_checked = _in_checkpoint(ck, pasted, main, meaning)
+    return Explanation(
+        name=main.name,
+        condition=main.condition,
+        error_class=main.error_class,
+        sqlstate=main.sqlstate,
+        parameters=main.parameters,
+        message=main.message,
+        line=main.line,
+        sentence=_sentence(main, meaning, here, cause),
+        means=meaning.means,
+        reasons=_reasons(main, meaning, others, cause),
+        action=action_of(meaning),
+        options=meaning.options,
+        finding=meaning.finding,
+        here=here,
+        shown=_shown(here),
+        unseen=meaning.unseen,
+        certainty=_certainty(main),
+        evidence=_evidence(here),
+        others=others,
+        not_checked=not_checked,
+        is_cut=pasted.is_cut,
+        other_checkpoint=place is not None and place.other_query is not None,
+    )
+
+
+def _in_checkpoint(
+    ck: Checkpoint | None, text: Pasted, main: Recognised, meaning: Meaning
+) -> tuple[Place | None, tuple[Statement, ...], tuple[str, ...]]:
+    if ck is None:
+        return None, (), ()
+    place = find_place(ck, text, main)
+    look = Looking(ck, text, main, meaning, place.paths)
+    statements = look_up(look)
+    if place.other_query is not None:  # what is so here says nothing about an error of another query
+        statements = [replace(s, shows_fault=None) for s in statements]
+    return place, (*place.statements, *statements), tuple(dict.fromkeys(look.not_checked))
+
+
+def _not_recognised(text: Pasted, cause: Recognised | None) -> Explanation:
+    return Explanation(
+        name=None,
+        condition=None,
+        error_class=cause.error_class if cause is not None else None,
+        sqlstate=None,
+        parameters=NO_PARAMETERS,
+        message=cause.message if cause is not None else "",
+        line=cause.line if cause is not None else None,
+        sentence=NOTHING,
+        means=NOTHING,
+        action=_PASTE_MORE,
+        certainty="needs_input",
+        others=(cause,) if cause is not None else (),
+        is_cut=text.is_cut,
+    )
+
+
+def _sentence(main: Recognised, meaning: Meaning, here: tuple[Statement, ...], cause: Recognised | None) -> str:
+    if main.weight <= WRAPPER and cause is not None:
+        first = f"{meaning.means.split('; ')[0].rstrip('.')}. It was {cause.message}"
+    elif main.name not in HANDLED:  # Spark's own words say more than what is common to a group
+        first = main.message
+    else:
+        first = meaning.means.split(". ")[0]
+    proof = next((s.sentence for s in here if s.shows_fault), None) or next((s.sentence for s in here if s.shows_fault is False), "")
+    return f"{first.rstrip('.')}. {proof}".strip()
+
+
+def _reasons(main: Recognised, meaning: Meaning, others: tuple[Recognised, ...], cause: Recognised | None) -> tuple[str, ...]:
+    """The likely reasons, first what the innermost cause in the text tells."""
+    if main.weight <= GENERAL and cause is not None:
+        return (f"The text tells: {cause.message}", *meaning.reasons)
+    deeper = [other for other in others if main.weight <= GENERAL and other.depth > main.depth and WRAPPER < other.weight <= main.weight]
+    return (*(f"The cause in the text tells: {other.message}" for other in deeper[:1]), *meaning.reasons)
+
+
+def _shown(here: tuple[Statement, ...]) -> Shown:
+    if any(statement.shows_fault for statement in here):
+        return "yes"
+    return "no" if any(statement.shows_fault is False for statement in here) else "unknown"
+
+
+def _certainty(main: Recognised) -> Certainty:
+    """How sure it is that this is the error: a name in brackets is certain, words that many errors share are not."""
+    if main.weight == OUTERMOST:
+        return "needs_input"
+    return "certain" if main.tagged or main.weight >= EXACT else "inferred"
+
+
+def _evidence(here: tuple[Statement, ...]) -> tuple[Evidence, ...]:
+    return tuple(dict.fromkeys(item for statement in here for item in statement.evidence))

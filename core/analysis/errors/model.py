@@ -1,0 +1,171 @@
+"""What the error translator says, as frozen values. Nothing here reads a file.
+
+An error text holds several errors: Spark wraps the cause in ``STREAM_FAILED``, in ``FOREACH_BATCH_USER_FUNCTION_ERROR``, in "Job aborted".
+Each error that is recognised is a :class:`Recognised`; the telling one is explained, the others are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from core.checkpoint.model import Certainty, Evidence
+
+Shown = Literal["yes", "no", "unknown"]
+RecoveryOption = Literal[
+    "restart",
+    "repair",
+    "restore",
+    "rewind",
+    "drop_state",
+    "repartition",
+    "reset",
+    "backup_and_backfill",
+    "full_refresh",
+    "change_query",
+    "none",
+]
+
+# How telling an error is. The cause is what counts, so a wrapper never wins while something else was recognised.
+OUTERMOST, WRAPPER, VAGUE, GENERAL, EXACT = range(5)
+
+NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """One error found in the text.
+
+    ``name`` is Spark's condition ("A" or "A.B"), or the name of this tool for an error without one (``docs/errors.md`` lists them).
+    ``condition`` is None for those. ``tagged``: the text carries the name in brackets, as Spark writes it from 3.4 on; otherwise the
+    message was recognised by its words. ``line`` is the line of the pasted text, from 1. ``depth`` counts the "Caused by" before it.
+    """
+
+    name: str
+    condition: str | None
+    error_class: str | None
+    sqlstate: str | None
+    parameters: Mapping[str, str]
+    message: str
+    line: int
+    weight: int
+    depth: int = 0
+    tagged: bool = False
+
+    def to_json(self) -> dict[str, object]:
+        """As one entry of ``others``."""
+        return {
+            "name": self.name,
+            "condition": self.condition,
+            "class": self.error_class,
+            "sqlstate": self.sqlstate,
+            "message": self.message,
+            "line": self.line,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that this checkpoint says about the error. ``shows_fault``: it confirms the fault, contradicts it, or is only a fact
+    (None)."""
+
+    sentence: str
+    evidence: tuple[Evidence, ...] = ()
+    certainty: Certainty = "certain"
+    shows_fault: bool | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """As one entry of ``here``."""
+        return {
+            "sentence": self.sentence,
+            "evidence": [str(item) for item in self.evidence],
+            "certainty": self.certainty,
+            "shows_fault": self.shows_fault,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What one kind of error means, in general.
+
+    ``means``: what is so and why it matters. ``reasons``: most likely first. ``finding``: the id of ``docs/findings.md`` that speaks
+    about the same fault; its action is used when ``action`` is empty. ``options``: recovery options, first choice first. ``in_files``:
+    the fault is in the checkpoint's files, so looking at them can confirm it. ``look``: what of the checkpoint has to be looked at.
+    ``unseen``: why the files cannot show it; empty when they can, at least in part.
+    """
+
+    means: str
+    reasons: tuple[str, ...]
+    action: str = ""
+    options: tuple[RecoveryOption, ...] = ("none",)
+    finding: str | None = None
+    weight: int = EXACT
+    in_files: bool = False
+    look: tuple[str, ...] = ()
+    unseen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer to a pasted error.
+
+    ``name`` is None when nothing in the text was recognised; then ``means`` says so and the other fields are empty. ``here`` is what this
+    checkpoint says (empty without one); ``shown`` sums it up: "yes" = its files show the fault now, "no" = they contradict it (repaired
+    since, or the error is from another checkpoint), "unknown" = they cannot tell. ``unseen`` says why the files cannot show the cause,
+    empty when they can. ``others`` are the other errors of the text, most telling first. ``is_cut``: the text was longer than what is
+    read, and its middle was left out.
+    """
+
+    name: str | None
+    condition: str | None
+    error_class: str | None
+    sqlstate: str | None
+    parameters: Mapping[str, str]
+    message: str
+    line: int | None
+    sentence: str
+    means: str
+    reasons: tuple[str, ...] = ()
+    action: str = ""
+    options: tuple[RecoveryOption, ...] = ()
+    finding: str | None = None
+    here: tuple[Statement, ...] = ()
+    shown: Shown = "unknown"
+    unseen: str = ""
+    certainty: Certainty = "certain"
+    evidence: tuple[Evidence, ...] = ()
+    others: tuple[Recognised, ...] = ()
+    not_checked: tuple[str, ...] = ()
+    is_cut: bool = False
+    other_checkpoint: bool = field(default=False)
+
+    def to_json(self) -> dict[str, object]:
+        """The JSON object of ``python -m core explain``."""
+        return {
+            "schema_version": 1,
+            "recognised": self.name is not None,
+            "name": self.name,
+            "condition": self.condition,
+            "class": self.error_class,
+            "sqlstate": self.sqlstate,
+            "parameters": dict(self.parameters),
+            "message": self.message,
+            "line": self.line,
+            "sentence": self.sentence,
+            "means": self.means,
+            "here": [statement.to_json() for statement in self.here],
+            "shown": self.shown,
+            "other_checkpoint": self.other_checkpoint,
+            "reasons": list(self.reasons),
+            "action": self.action,
+            "options": list(self.options),
+            "finding": self.finding,
+            "not_in_files": self.unseen or None,
+            "certainty": self.certainty,
+            "evidence": [str(item) for item in self.evidence],
+            "others": [other.to_json() for other in self.others],
+            "not_checked": list(self.not_checked),
+            "is_cut": self.is_cut,
+        }
