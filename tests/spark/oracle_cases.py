@@ -20,7 +20,8 @@ class Case:
     """One restart.
 
     ``unknown``: kinds of sink for which the files cannot tell what happens. ``at_most``: kinds for which the forecast is an upper bound (it
-    does not know what the rows are). ``hidden``: input files that are away at the restart. ``may_wait``: the trigger availableNow stops
+    does not know what the rows are). ``blind``: kinds for which the damage leaves no trace in the files, so that the forecast
+    is that of the undamaged checkpoint. ``hidden``: input files that are away at the restart. ``may_wait``: the trigger availableNow stops
     before the forecast's batch, a later trigger runs it.
     """
 
@@ -32,6 +33,7 @@ class Case:
     conf: Mapping[str, str] | None = None
     unknown: tuple[str, ...] = ()
     at_most: tuple[str, ...] = ()
+    blind: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     may_wait: bool = False
 
@@ -76,7 +78,7 @@ LOGS = [
         ("stateless",),
         "all_logs_and_sources_missing",
         d.both(d.log_gone("offsets", "commits"), d.without("sources")),
-        unknown=("overwrite", "skip"),
+        unknown=EVERY_SINK,
     ),
     *on(
         ("windows",),
@@ -138,8 +140,9 @@ LOGS = [
 ]
 
 SOURCES = [
+    *on(FORMATS, "rewound_by_2", d.rewound(2)),
     *on(
-        ("stateless", "windows", "windows_rocksdb", "windows_changelog", "windows_format_2", "dedup", "named", "union"),
+        ("stateless", "dedup", "named", "union"),
         "rewound_by_3",
         d.rewound(3),
     ),
@@ -147,8 +150,10 @@ SOURCES = [
     # The state shows the rewind; the merged batch hands out its additional rows only one batch later, when the watermark has moved.
     *on(("windows_with_data",), "rewound_by_1", d.rewound(1), at_most=("skip",)),
     *on(("dedup",), "rewound_by_1", d.rewound(1)),
-    *on(("stateless", "windows_with_data"), "rewound_by_2_no_new_data", d.rewound(2), query=NO_NEW),
-    *on(("stateless", "windows_with_data"), "rewound_by_2_with_sources", d.rewound(2, sources=True)),
+    *on(STATELESS, "rewound_by_2_no_new_data", d.rewound(2), query=NO_NEW),
+    *on(("windows_with_data",), "rewound_by_2_no_new_data", d.rewound(2), query=NO_NEW, at_most=("overwrite",)),  # the same windows again
+    *on(("windows_with_data",), "rewound_by_2_with_sources", d.rewound(2, sources=True)),
+    *on(STATELESS, "rewound_by_2_with_sources", d.rewound(2, sources=True), blind=("append",)),  # it leaves no trace at all
     *on(("stateless", "windows_with_data"), "last_source_entry_missing", d.without("sources/0/4")),
     *on(("stateless",), "last_source_entry_missing_pending", d.both(COMMIT_MISSING, d.without("sources/0/4"))),
     *on(
@@ -191,6 +196,9 @@ SOURCES = [
 ]
 
 STORE = '{"storeName":"default","numColsPrefixKey":0,"numPartitions":2}'
+REPARTITION = d.derived(
+    "offsets/{n+1}", "offsets/{n}", lambda text: text.replace('"spark.sql.shuffle.partitions":"2"', '"spark.sql.shuffle.partitions":"3"')
+)
 OPERATOR = f'{{"operatorInfo":{{"operatorId":0,"operatorName":"dedupe"}},"stateStoreInfo":[{STORE}]}}'
 
 STATE = [
@@ -230,6 +238,7 @@ STATE = [
     *on(("windows", "windows_format_2"), "operator_metadata_missing", d.without("state/0/_metadata")),
     *on(("windows",), "operator_metadata_empty", d.holding("state/0/_metadata/metadata", "")),
     *on(("windows",), "operator_metadata_unknown_version", d.changed("state/0/_metadata/metadata", d.line(1, "v9"))),
+    *on(("windows", "windows_rocksdb"), "unfinished_repartition", REPARTITION),
     *on(
         ("windows",),
         "operator_metadata_of_another_operator",

@@ -78,6 +78,16 @@ def changed(name: str, change: Callable[[str], str]) -> Damage:
     return apply
 
 
+def derived(name: str, origin: str, change: Callable[[str], str]) -> Damage:
+    """A new file: an edited copy of another one."""
+
+    def apply(ck: Path) -> None:
+        target, source = ck / _fill(ck, name), ck / _fill(ck, origin)
+        rewrite(target, change(source.read_text(encoding="utf-8")))
+
+    return apply
+
+
 def cut(name: str, keep: float = 0.5) -> Damage:
     """A file lost its end."""
 

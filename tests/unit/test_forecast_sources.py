@@ -91,11 +91,19 @@ def test_a_source_log_two_ahead_means_that_offsets_were_set_back(tmp_path: Path)
     assert "2 entries ahead" in answer.sentence
 
 
-def test_without_new_data_a_skipping_sink_loses_nothing_after_a_rewind(tmp_path: Path) -> None:
+def test_files_in_a_source_log_that_is_ahead_count_as_new_data(tmp_path: Path) -> None:
     remove(files_checkpoint(tmp_path), "offsets/4", "commits/4", "offsets/3", "commits/3")
-    assert said(tmp_path, new_data="no").risks == ()  # nothing runs
-    remove(tmp_path, "commits/2")
-    assert said(tmp_path, new_data="no").data.skip == "exact"
+    answer = said(tmp_path, new_data="no")
+    assert (answer.batch_id, answer.data.append, answer.data.skip) == (3, "duplicates", "exact")
+
+
+def test_state_of_later_batches_shows_that_offsets_were_set_back_although_the_source_log_was_too(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf())
+    with_state(tmp_path, range(1, 6))
+    remove(tmp_path, "offsets/4", "commits/4", "sources/0/4")
+    answer = said(tmp_path)
+    assert [risk.id for risk in answer.risks] == ["SET_BACK"]
+    assert (answer.data.append, answer.data.overwrite, answer.data.skip) == ("duplicates", "exact", "exact")
 
 
 def test_a_source_log_one_ahead_may_be_a_crash_and_is_only_a_note(tmp_path: Path) -> None:

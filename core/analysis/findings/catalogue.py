@@ -155,6 +155,12 @@ CATALOGUE: dict[str, Entry] = {
         "Before the next start delete the entries of the source's log after the newest offset too (not when they are inside a .compact"
         " file).",
     ),
+    "SET_BACK": Entry(
+        "data_risk",
+        "offsets and commits were set back",
+        "Make sure that the sink may get these batches again: it must overwrite or skip batch ids that it has seen, or lose their rows"
+        " first.",
+    ),
     "SOURCE_LOG_BEHIND": Entry(
         "data_risk",
         "a file source's log ends before the offset",

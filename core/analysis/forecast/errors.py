@@ -238,7 +238,7 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(
             V42,
             "STREAMING_UNFINISHED_REPARTITION_DETECTED",
-            "SparkIllegalStateException",
+            "SparkException",
             "The latest batch {batch} is for an unfinished state repartitioning i.e. last committed batch is: {committed}).",
             "55019",
         ),

@@ -81,6 +81,10 @@ def _readable_offset(s: Situation, entry: OffsetEntry) -> Verdict:
     if not entry.raw.split("\n")[1].strip() and not s.checkpoint.is_continuous:
         why = f"the metadata line of {path} is empty"
         return failed(s, "offset_no_metadata", "LOG_FILE_UNREADABLE", why, Evidence(path, 2))
+    if s.runs_again and s.version >= V42 and s.n is not None and s.checkpoint.is_repartition(s.n):
+        why = f"{path} plans a repartition of the state that was not finished"
+        last = {"batch": s.n, "committed": s.c}
+        return failed(s, "unfinished_repartition", "UNFINISHED_REPARTITION", why, Evidence(path, 2), details=last)
     return Verdict(evidence=(Evidence(path, 1),))
 
 

@@ -21,9 +21,9 @@ def resume_sentence(s: Situation) -> str:
             f"Spark will go on after batch {s.n}, the newest that was logged. Progress was tracked asynchronously: batches after {s.n} that"
             " ran already are made again with other boundaries, and none of their rows is lost."
         )
-    if s.query.new_data == "yes":
+    if s.query.new_data == "yes" or s.has_unplanned_files:
         return f"Spark will go on with batch {s.n + 1}, from the end of batch {s.n}."
-    if s.query.new_data == "no":
+    if s.nothing_runs:
         return f"Spark will run no batch until there is new data; the next one is batch {s.n + 1}."
     return f"Spark will go on with batch {s.n + 1} when there is new data, from the end of batch {s.n}."
 

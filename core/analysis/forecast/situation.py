@@ -17,6 +17,8 @@ from core.analysis.forecast.versions import Version
 from core.checkpoint.model import Certainty, CommitEntry, Evidence, OffsetEntry, Problem
 from core.checkpoint.names import batch_id_of, checksum_owner, compact_id_of, name_kind
 from core.checkpoint.source_log import file_log_chain
+from core.checkpoint.sources.files import FILES
+from core.checkpoint.sources.forms import parse
 from core.storage import Listing
 
 if TYPE_CHECKING:
@@ -155,8 +157,21 @@ class Situation:
 
     @property
     def nothing_runs(self) -> bool:
-        """There is nothing to do until data arrives, and the caller says that there is none."""
-        return self.query.new_data == "no" and not self.runs_again and not self.from_scratch
+        """There is nothing to do until data arrives, and the caller says that there is none.
+
+        Files that are in a source's log and in no batch yet count as new data.
+        """
+        return self.query.new_data == "no" and not self.runs_again and not self.from_scratch and not self.has_unplanned_files
+
+    @cached_property
+    def has_unplanned_files(self) -> bool:
+        """Whether the log of a file source goes on after the newest offset."""
+        for key, log in self.file_logs.items():
+            line = self.newest.source(key) if self.newest is not None else None
+            end = FILES.value(parse(line.raw)) if line is not None and line.raw is not None else None
+            if end is not None and log.newest_id is not None and log.newest_id > end:
+                return True
+        return False
 
     def offset(self, batch_id: int | None) -> OffsetEntry | Problem | None:
         """The offset entry of a batch; None when the file is not there (or when there is no such id)."""

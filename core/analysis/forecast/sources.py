@@ -172,6 +172,8 @@ def check_plan(s: Situation) -> Verdict:
         not_checked += verdict.not_checked
         notes += [verdict.note] if verdict.note else []
         then = then or verdict.then
+    if s.later_state and not any(risk.id == "SOURCE_LOG_AHEAD" for risk in risks):
+        risks.append(_set_back(s))
     return _stale_checksum(s, "offsets") or Verdict(
         note="; ".join(notes), risks=tuple(risks), not_checked=tuple(dict.fromkeys(not_checked)), then=then
     )
@@ -234,6 +236,15 @@ def rewind_marks(s: Situation) -> tuple[Evidence, ...]:
     stale = [("offsets", s.offset_checksums), ("commits", s.commit_checksums)]
     marks = [Evidence(f"{log}/.{i}.crc") for log, ids in stale for i in sorted(ids) if i > s.n]
     return tuple(marks[:1]) + s.later_state
+
+
+def _set_back(s: Situation) -> Risk:
+    """Sources without a log of their own cut the same batches again; only a sink that appends notices."""
+    sentence = (
+        f"{s.later_state[0]} was written by a batch after batch {s.n}: offsets and commits were set back, and later batches are made"
+        " again. A sink that appends gets their rows a second time."
+    )
+    return Risk("SET_BACK", sentence, s.later_state, DataEffect(append="duplicates"))
 
 
 def _kafka_plan(s: Situation, part: Range) -> Verdict:

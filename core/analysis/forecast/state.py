@@ -158,8 +158,8 @@ def _one_store(s: Situation, op: OperatorState, partition_id: int, store: str, v
     place = f"operator {op.operator_id}, partition {partition_id}" + (f", store {store}" if store != "default" else "")
     if missing is not None:
         path = missing.removesuffix(" (0 bytes)")
-        if path.endswith("/"):  # Spark names the first file of the chain
-            path += "1.delta" if op.provider == "hdfs" else "1.changelog"
+        if path.endswith("/"):
+            path += _first_name(op, partition_id, store, version, ids)
         is_empty = missing.endswith(" (0 bytes)")
         why = f"state version {version} of {place} cannot be rebuilt: {path} {'is empty (0 bytes)' if is_empty else 'is missing'}"
         if is_empty:
@@ -170,6 +170,14 @@ def _one_store(s: Situation, op: OperatorState, partition_id: int, store: str, v
         why = f"{damaged.path}, the newest snapshot of {place} up to version {version}, is empty, and Spark {s.version} tries no older one"
         return failed(s, "state_file_damaged", "STATE_NOT_RESTORABLE", why, Evidence(damaged.path))
     return None
+
+
+def _first_name(op: OperatorState, partition_id: int, store: str, version: int, ids: CommittedIds) -> str:
+    """The file that Spark names when a whole directory is gone: the first of the chain; in format 2 the newest, which tells the chain."""
+    if op.provider == "hdfs":
+        return "1.delta"
+    unique_id = ids.of(op.operator_id, partition_id, op.stores.index(store)).get(version) if op.format_version == 2 else None
+    return f"{version}_{unique_id}.changelog" if unique_id else "1.changelog"
 
 
 def _missing_error(op: OperatorState) -> tuple[str, str]:

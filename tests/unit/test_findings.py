@@ -1,0 +1,244 @@
+"""The integrity check: each kind of damage gives its finding, and clean checkpoints give none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.analysis.findings import Finding, FindingsReport, Level, findings
+from core.checkpoint import Checkpoint
+from tests.support.build import (
+    SAMPLES,
+    commit_text,
+    copy_sample,
+    corpus_entry,
+    corpus_names,
+    kafka_offset,
+    offset_text,
+    remove,
+    unpack_corpus,
+    write,
+)
+from tests.support.forecasting import files_checkpoint, stateful_conf, with_state
+
+CLEAN = (
+    "delta-stopped-in-first-snapshot",
+    "files-stopped-cleanly",
+    "join-watermark-held-back",
+    "kafka-topic-gained-partitions",
+    "named-sources",
+    "purged-to-newest-10",
+    "state-format-2",
+    "transform-with-state-timers",
+    "union-of-two-sources",
+    "windowed-aggregation-hot-partition",
+)
+DAMAGED = {
+    "files-died-mid-batch": {"BATCH_NOT_COMMITTED": "note"},
+    "kafka-pipeline-died-mid-batch": {"BATCH_NOT_COMMITTED": "note"},
+    "delta-batch-already-in-table": {"BATCH_NOT_COMMITTED": "note"},
+    "dropduplicates-removed": {"BATCH_NOT_COMMITTED": "note"},
+    "missing-delta-file": {"STATE_NOT_RESTORABLE": "blocks_restart"},
+    "hand-made-rewind": {"SOURCE_LOG_AHEAD": "data_risk", "STALE_SNAPSHOT": "data_risk", "STATE_OF_LATER_BATCHES": "note"},
+}
+
+
+def check(root: Path, level: Level = "normal", spark: str | None = None) -> FindingsReport:
+    return findings(Checkpoint.open(str(root)), level, spark)
+
+
+def found(root: Path, level: Level = "normal", spark: str | None = None) -> dict[str, Finding]:
+    return {finding.id: finding for finding in check(root, level, spark).findings}
+
+
+@pytest.mark.parametrize("level", ["quick", "normal"])
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_clean_sample_gives_no_finding(name: str, level: Level) -> None:
+    report = check(SAMPLES / name / "checkpoint", level)
+    assert report.findings == ()
+    assert report.sentence.startswith("No problems found in ") and "; not checked: " in report.sentence
+
+
+@pytest.mark.parametrize("name", list(DAMAGED))
+def test_a_damaged_sample_gives_the_findings_of_its_story(name: str) -> None:
+    report = check(SAMPLES / name / "checkpoint")
+    assert {finding.id: finding.severity for finding in report.findings} == DAMAGED[name]
+
+
+@pytest.mark.parametrize("name", [name for name in corpus_names() if corpus_entry(name).get("complete")])
+def test_a_complete_checkpoint_of_others_gives_nothing_worse_than_a_note(name: str, tmp_path: Path) -> None:
+    report = check(unpack_corpus(name, tmp_path), "quick")
+    assert [finding for finding in report.findings if finding.severity in ("blocks_restart", "data_risk")] == []
+
+
+def test_every_sample_has_its_expectation() -> None:
+    others = {path.parent.name for path in SAMPLES.glob("*/checkpoint")} - set(CLEAN) - set(DAMAGED)
+    assert others == set()
+
+
+# The next start
+
+
+def test_what_stops_the_next_start_blocks_it(tmp_path: Path) -> None:
+    remove(files_checkpoint(tmp_path), "offsets/3")
+    report = check(tmp_path)
+    assert [(f.id, f.severity, f.certainty) for f in report.findings] == [("OFFSET_GAP", "blocks_restart", "certain")]
+    assert report.has_problems
+    assert "Copy the newest offset file" in report.findings[0].action
+
+
+def test_a_missing_metadata_file_weighs_less_before_4_2(tmp_path: Path) -> None:
+    remove(files_checkpoint(tmp_path), "metadata")
+    assert found(tmp_path)["METADATA_MISSING"].severity == "blocks_restart"
+    assert found(tmp_path, spark="3.5")["METADATA_MISSING"].severity == "data_risk"
+
+
+def test_worst_comes_first(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path, commits=range(4)), {"offsets/1": ""})
+    remove(tmp_path, "metadata")
+    assert [f.severity for f in check(tmp_path).findings] == ["blocks_restart", "attention", "note"]
+
+
+def test_the_quick_level_does_not_look_into_state(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf())
+    remove(with_state(tmp_path, range(1, 6)), "state/0/1/3.delta")
+    assert check(tmp_path, "quick").findings == ()
+    assert "state/" in check(tmp_path, "quick").not_checked
+    assert set(found(tmp_path)) == {"STATE_NOT_RESTORABLE"}
+
+
+# The logs as a whole
+
+
+def test_one_missing_last_commit_is_normal(tmp_path: Path) -> None:
+    report = check(files_checkpoint(tmp_path, commits=range(4)))
+    assert [(f.id, f.severity, f.batch_id) for f in report.findings] == [("BATCH_NOT_COMMITTED", "note", 4)]
+
+
+def test_several_missing_commits_risk_data(tmp_path: Path) -> None:
+    finding = found(files_checkpoint(tmp_path, commits=[0, 1]))["COMMITS_MISSING"]
+    assert (finding.severity, finding.certainty) == ("data_risk", "needs_input")
+    assert finding.sentence.startswith("Batches 2 and 3 have offsets and no commit, and the next start runs only batch 4 again.")
+    assert [str(item) for item in finding.evidence] == ["commits/2", "commits/3"]
+
+
+def test_older_gaps_only_need_attention(tmp_path: Path) -> None:
+    remove(files_checkpoint(tmp_path, batches=8), "offsets/2", "commits/3")
+    assert {f.id: f.severity for f in check(tmp_path).findings} == {"OFFSETS_MISSING": "attention", "COMMIT_GAP": "attention"}
+
+
+def test_gaps_of_asynchronous_progress_are_no_finding(tmp_path: Path) -> None:
+    for batch in (0, 6, 11, 16, 21, 26):
+        write(tmp_path, {f"offsets/{batch}": offset_text([kafka_offset(batch, 1)]), f"commits/{batch}": commit_text()})
+    write(tmp_path, {"metadata": '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f"}', "sources/0/0": b'\0v1\n{"orders":{"0":0}}'})
+    assert check(tmp_path).findings == ()
+
+
+def test_an_older_log_file_that_cannot_be_read_needs_attention(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"offsets/1": ""})
+    finding = found(tmp_path)["OLD_LOG_FILE_UNREADABLE"]
+    assert finding.severity == "attention" and [str(item) for item in finding.evidence] == ["offsets/1"]
+
+
+def test_an_older_log_file_of_an_unknown_version_is_reported_and_not_guessed(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"commits/1": "v7\n{}"})
+    assert found(tmp_path)["UNKNOWN_FORMAT"].severity == "attention"
+
+
+def test_a_watermark_that_goes_back_risks_data(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path)
+    marks = [0, 1_000, 2_000, 500, 3_000]
+    for batch, mark in enumerate(marks):
+        write(tmp_path, {f"offsets/{batch}": offset_text([f'{{"logOffset":{batch}}}'], watermark_ms=mark)})
+    finding = found(tmp_path)["WATERMARK_WENT_BACK"]
+    assert (finding.severity, finding.batch_id) == ("data_risk", 3)
+    assert [str(item) for item in finding.evidence] == ["offsets/3:2", "offsets/2"]
+
+
+def test_a_kafka_position_that_goes_back_in_a_committed_batch_risks_data(tmp_path: Path) -> None:
+    write(tmp_path, {"metadata": '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f"}'})
+    for batch, position in enumerate((10, 20, 5, 8)):
+        write(tmp_path, {f"offsets/{batch}": offset_text([kafka_offset(position, 1)]), f"commits/{batch}": commit_text()})
+    finding = found(tmp_path)["OFFSET_WENT_BACK"]
+    assert finding.batch_id == 2 and "orders-0 from 20 to 5" in finding.sentence
+
+
+def test_batch_times_that_go_back_are_a_sign_of_two_writers(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path)
+    write(tmp_path, {"offsets/3": offset_text(['{"logOffset":3}'], timestamp_ms=1_795_175_000_000)})
+    finding = found(tmp_path)["TWO_WRITERS"]
+    assert (finding.severity, finding.certainty) == ("attention", "inferred")
+
+
+def test_clocks_of_two_hosts_may_differ_a_little(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path)
+    write(tmp_path, {"offsets/3": offset_text(['{"logOffset":3}'], timestamp_ms=1_795_176_000_000)})
+    assert check(tmp_path).findings == ()
+
+
+def test_a_changing_number_of_sources_is_a_sign_of_two_writers(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path)
+    write(tmp_path, {"offsets/1": offset_text(['{"logOffset":1}', '{"logOffset":1}'])})
+    assert found(tmp_path)["TWO_WRITERS"].batch_id == 1
+
+
+# State
+
+
+def test_a_snapshot_of_an_abandoned_time_line_is_a_trap(tmp_path: Path) -> None:
+    target = copy_sample("hand-made-rewind", tmp_path)
+    finding = found(target)["STALE_SNAPSHOT"]
+    assert ".snapshot was written by a batch that the logs no longer have" in finding.sentence
+    remove(target, *(str(path.relative_to(target)) for path in target.glob("state/0/*/*.snapshot")))
+    assert "STALE_SNAPSHOT" not in found(target)
+
+
+def test_missing_operator_metadata_needs_attention_from_4_0_on(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf())
+    remove(with_state(tmp_path, range(1, 6)), "state/0/_metadata")
+    assert found(tmp_path)["OPERATOR_METADATA_MISSING"].severity == "attention"
+    assert "OPERATOR_METADATA_MISSING" not in found(tmp_path, spark="3.5")
+
+
+def test_a_missing_state_schema_needs_attention(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf())
+    remove(with_state(tmp_path, range(1, 6)), "state/0/0/_metadata")
+    assert found(tmp_path)["STATE_SCHEMA_MISSING"].severity == "attention"
+
+
+def test_partitions_beyond_the_pinned_number_need_attention(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf())
+    with_state(tmp_path, range(1, 6), partitions=3)
+    finding = found(tmp_path)["EXTRA_PARTITIONS"]
+    assert (finding.severity, finding.place) == ("attention", "0/2")
+
+
+# What lies around
+
+
+def test_leftovers_are_a_note(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"offsets/.5.1234.tmp": "x", "notes.txt": "x"})
+    finding = found(tmp_path)["LEFTOVERS"]
+    assert finding.severity == "note" and finding.sentence.startswith("2 files are no part of the checkpoint")
+
+
+def test_the_place_of_a_query_without_a_location_is_a_note(tmp_path: Path) -> None:
+    root = tmp_path / "temporary-0b2a1f6c-3b1f-4d9b-9a51-0d1b8c7b2f10"
+    assert found(files_checkpoint(root))["TEMPORARY_LOCATION"].severity == "note"
+
+
+# A query that runs meanwhile
+
+
+def test_what_a_running_query_changed_between_two_looks_is_not_told(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path)
+    remove(tmp_path, "offsets/3")
+    checkpoint = Checkpoint.open(str(tmp_path))
+    write(tmp_path, {"offsets/3": offset_text(['{"logOffset":3}'])})  # it was only late
+    assert findings(checkpoint).findings == ()
+
+
+def test_an_unknown_level_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="There is no level deep"):
+        findings(Checkpoint.open(str(files_checkpoint(tmp_path))), "deep")  # type: ignore[arg-type]
