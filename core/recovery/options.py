@@ -136,7 +136,7 @@ def _reads_everything(s: Situation) -> str:
     read = read_amount(s)
     waiting = pending_amount(s)
     text = f"Reads {read} again that were committed up to batch {s.last_committed}" if read else "Reads the whole source again"
-    text += f", and the {waiting} of batch {s.pending}." if waiting and read else "."
+    text += f", and batch {s.pending} ({waiting})." if waiting and read else "."
     if s.state_bytes is not None:
         text += f" {size(s.state_bytes)} of state is built anew."
     return text
@@ -226,7 +226,7 @@ def _reset_effort(s: Situation, made: Recipe) -> str:
 
 def _reset_cost(s: Situation, made: Recipe) -> str:
     waiting = pending_amount(s)
-    text = f"Reads the {waiting} of batch {s.pending} again and nothing else." if waiting else "Reads nothing again."
+    text = f"Reads batch {s.pending} again ({waiting}) and nothing else." if waiting else "Reads nothing again."
     if made.method == "warm_up":
         text = f"Reads {read_amount(s) or 'the old data'} once more to build the state, without writing."
     if s.has_state and s.state_bytes is not None:

@@ -183,6 +183,6 @@ def _before_after(s: Situation, made: Recipe, start: SourceStart) -> BeforeAfter
     elif made.method == "warm_up":
         after["reads_again"] = f"{amount(source.read_so_far) or 'the old data'}, without writing"
     else:
-        waiting = amount(source.pending) if s.pending is not None else None
-        after["reads_again"] = f"{waiting} of batch {s.pending}, which is not committed" if waiting else "nothing"
+        planned = f"batch {s.pending}, which is not committed ({amount(source.pending) or 'not known how much'})"
+        after["reads_again"] = planned if s.pending is not None else "nothing"
     return BeforeAfter(source.key, before, after)

@@ -15,7 +15,7 @@ from core.checkpoint.model import FileLogEntry, OffsetEntry
 from core.checkpoint.sources.base import Advance, ResumePoint
 from core.checkpoint.sources.registry import parse
 from core.recovery.answers import Answers
-from core.recovery.resume import ResumeError, resume_points
+from core.recovery.resume import ResumeError, SourceResume, resume_points
 from core.recovery.words import SINK_BEHAVIOUR, Behaviour
 from core.storage import StorageError
 
@@ -168,10 +168,10 @@ def read_situation(ck: Checkpoint, answers: Answers) -> Situation:
     )
 
 
-def _resume(ck: Checkpoint) -> tuple[dict[str, ResumePoint], str | None]:
+def _resume(ck: Checkpoint) -> tuple[dict[str, SourceResume], str | None]:
     """The start position of every source by its key, or the sentence why there is none."""
     try:
-        return {source.key: source.point for source in resume_points(ck).sources}, None
+        return {source.key: source for source in resume_points(ck).sources}, None
     except ResumeError as error:
         return {}, str(error)
 
@@ -186,7 +186,8 @@ def _unreadable(ck: Checkpoint, committed: int | None, entry: OffsetEntry | None
     return None
 
 
-def _source(ck: Checkpoint, source: Source, index: int, entry: OffsetEntry | None, point: ResumePoint | None) -> SourceSituation:
+def _source(ck: Checkpoint, source: Source, index: int, entry: OffsetEntry | None, resume: SourceResume | None) -> SourceSituation:
+    kind = resume.kind if resume is not None else source.kind
     line = entry.source(source.key) if entry is not None else None
     position = line.raw if line is not None else None
     try:
@@ -198,23 +199,23 @@ def _source(ck: Checkpoint, source: Source, index: int, entry: OffsetEntry | Non
     complete = False
     if position is not None and context is not None:
         offset = parse(position)
-        first = source.kind.first_start(context)
+        first = kind.first_start(context)
         if first is not None:
-            read_so_far = source.kind.advance(first, offset, context)
-        if source.kind.name == "file":
-            value = source.kind.positions(offset).get("log id", -1)
+            read_so_far = kind.advance(first, offset, context)
+        if kind.name == "file":
+            value = kind.positions(offset).get("log id", -1)
             complete = context.file_log_complete
             log = context.file_log[: bisect_right(context.file_log, value, key=_log_id)]
     paths = [item.path for item in log[-2000:]]
     return SourceSituation(
         index=index,
         key=source.key,
-        kind=source.kind.name,
-        label=source.kind.label,
+        kind=kind.name,
+        label=kind.label,
         directory=source.directory,
         position=position,
-        says=source.kind.describe(parse(position)) if position is not None else "Position not known",
-        point=point if position is not None else None,
+        says=kind.describe(parse(position)) if position is not None else "Position not known",
+        point=resume.point if resume is not None and position is not None else None,
         read_so_far=read_so_far,
         pending=ck.advance(ck.pending_batch, source.key) if ck.pending_batch is not None else None,
         pending_position=ck.source_texts(ck.pending_batch, source.key)[1] if ck.pending_batch is not None else None,
@@ -222,7 +223,7 @@ def _source(ck: Checkpoint, source: Source, index: int, entry: OffsetEntry | Non
         newest_file_ms=max((item.timestamp_ms for item in log), default=None),
         path_guess=_common_directory(paths),
         format_guess=_common_format(paths),
-        topics=_topics(position) if source.kind.name == "kafka" else (),
+        topics=_topics(position) if kind.name == "kafka" else (),
     )
 
 

@@ -130,9 +130,9 @@ def test_the_table_has_three_options_with_the_recommended_one_first(tmp_path: Pa
 
 def test_cells_carry_this_checkpoints_numbers(tmp_path: Path) -> None:
     ck = kafka_checkpoint(tmp_path)
-    wanted = "Reads at most 37 offsets again that were committed up to batch 1, and the at most 20 offsets of batch 2."
+    wanted = "Reads at most 37 offsets again that were committed up to batch 1, and batch 2 (at most 20 offsets)."
     assert wanted in one(ck, "full_refresh").cost.facts
-    assert "at most 20 offsets of batch 2" in one(ck, "reset").cost.facts
+    assert "Reads batch 2 again (at most 20 offsets) and nothing else." in one(ck, "reset").cost.facts
     files = file_checkpoint(tmp_path / "files", "stateStoreSave")
     assert "Reads 3 files again" in one(files, "full_refresh").cost.facts
     state = sum(path.stat().st_size for path in (tmp_path / "files" / "ck" / "state").rglob("*") if path.is_file())
@@ -228,7 +228,7 @@ def test_before_and_after_start_at_the_committed_offset_not_at_the_planned_one(t
     made = plan(ck, "reset", Answers({"sink": "foreach_append"}))
     assert made.before_after[0].before["position"] == KAFKA % 30
     assert json.loads(dict(made.before_after[0].after["options"])["startingOffsets"]) == json.loads(KAFKA % 30)  # type: ignore[call-overload]
-    assert made.before_after[0].after["reads_again"] == "at most 20 offsets of batch 2, which is not committed"
+    assert made.before_after[0].after["reads_again"] == "batch 2, which is not committed (at most 20 offsets)"
     assert made.steps[0].title.startswith("Stop the query")
 
 
