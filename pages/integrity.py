@@ -12,7 +12,7 @@ from core.storage import StorageError
 from ui import cards, choosing, found, judged, next_start, shell, words
 from ui.opening import Opened
 
-LEVEL_LABELS: dict[Level, str] = {
+LEVEL_LABELS: dict[str, str] = {
     "quick": "quick: names only",
     "normal": "normal: logs, schemas, chains of state files",
     "deep": "deep: every state file is decoded",
@@ -21,14 +21,12 @@ QUERY_LABELS = {
     "same": "the same query",
     "stateless": "without its stateful operators",
 }
-LOOK_AGAIN_SECONDS = 5
 
 
 def main() -> None:
     opened, ck = shell.checkpoint()
     start(opened, ck)
     check(opened, ck)
-    liveness(ck)
     translator(ck)
 
 
@@ -60,6 +58,7 @@ def what_if(answer: Forecast) -> None:
 
 def check(opened: Opened, ck: Checkpoint) -> None:
     """Findings by severity, at the level that was chosen."""
+    cards.text("Findings", "section")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         labels = {str(level): LEVEL_LABELS[level] for level in LEVELS}
         chosen = choosing.pick("How deep to look", "level", labels, "the level", LEVEL_LABELS["normal"], width=380)
@@ -79,21 +78,6 @@ def cost(ck: Checkpoint, level: Level) -> str:
     if isinstance(inventory, str):
         return f"{logs} The state cannot be listed: {inventory}"
     return f"{logs} Then reads {words.count(inventory.file_count, 'state file')}, {words.size(inventory.size_bytes)} together."
-
-
-def liveness(ck: Checkpoint) -> None:
-    """Whether a query writes right now: a second look a few seconds later, when somebody asks for it."""
-    cards.text("Does a query write right now?", "section")
-    if not st.button(f"Look again in {LOOK_AGAIN_SECONDS} seconds", key="look-again"):
-        cards.text("Lists the logs twice and compares. Nothing is written.", "small")
-        return
-    with st.spinner(f"Looking a second time in {LOOK_AGAIN_SECONDS} seconds ..."):
-        answer = judged.second_look(ck, LOOK_AGAIN_SECONDS)
-    if isinstance(answer, str):
-        cards.message("plain", answer)
-        return
-    files = ", ".join(map(str, answer.evidence[:6]))
-    cards.message("doubt" if answer.status == "active" else "plain", answer.sentence, f"{judged.CERTAINTY[answer.certainty]} · {files}")
 
 
 def translator(ck: Checkpoint) -> None:

@@ -11,7 +11,7 @@ from core.analysis.timeline import Timeline
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import ConfChange, OffsetEntry, StateInventory
 from core.checkpoint.sources.forms import parse
-from ui import cards, found, judged, resume, shell, tables, words
+from ui import cards, found, judged, next_start, resume, shell, tables, words
 
 MOST_LEFTOVERS = 200
 
@@ -25,14 +25,14 @@ def main() -> None:
     with figures:
         latest(ck, timeline, forecast)
     with sentence:
-        next_start(forecast)
+        verdict(forecast)
     way_on()
     found.show(opened, ck)
     resume.block(ck)
     the_query(ck)
 
 
-def next_start(forecast: Forecast | str) -> None:
+def verdict(forecast: Forecast | str) -> None:
     """The whole forecast: the sentence, what it rests on, the error as Spark will word it, what was not checked."""
     if isinstance(forecast, str):
         cards.message("plain", forecast)
@@ -47,23 +47,7 @@ def next_start(forecast: Forecast | str) -> None:
         cards.text(f"Not checked: {'; '.join(forecast.not_checked) or 'nothing'}.", "small")
         with st.expander(f"How we know: the {len(forecast.steps)} steps of a start of Spark {forecast.spark}"):
             cards.text(f"The rules of Spark {forecast.spark} are applied: {forecast.spark_why}.", "small")
-            steps(forecast)
-            if forecast.error is not None:
-                cards.text("How Spark will word the error", "strong")
-                cards.raw(forecast.error.message)
-
-
-def steps(forecast: Forecast) -> None:
-    """What Spark reads and checks, in its order."""
-    marks = {True: "● holds", False: "▲ fails", None: "○ not reached or not judged"}
-    columns = {
-        "step": [step.what for step in forecast.steps],
-        "result": [marks[step.ok] for step in forecast.steps],
-        "file": [", ".join(map(str, step.evidence[:3])) for step in forecast.steps],
-        "note": [step.note for step in forecast.steps],
-    }
-    tables.table(columns, alt="The steps of the next start", most=14)
-    tables.downloads(columns, "next-start", key="steps")
+            next_start.steps(forecast, "steps")
 
 
 def latest(ck: Checkpoint, timeline: Timeline, forecast: Forecast | str) -> None:
@@ -108,6 +92,7 @@ def way_on() -> None:
             ("pages/timeline.py", "Timeline of the batches"),
             ("pages/state.py", "State and its partitions"),
             ("pages/watermark.py", "Watermark and stalls"),
+            ("pages/integrity.py", "Integrity: steps, findings, errors"),
             ("pages/recovery.py", "Recovery: choose, copy the code"),
         ):
             st.page_link(page, label=label, query_params={})

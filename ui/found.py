@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.findings import SEVERITIES, Finding, FindingsReport
+from core.analysis.findings import SEVERITIES, Finding, FindingsReport, Level
 from core.checkpoint import Checkpoint
 from ui import cards, judged, words
 from ui.opening import Opened
@@ -18,11 +18,12 @@ LABELS: dict[str, tuple[cards.Tone, str, str]] = {
 """Shape and words of each severity, for one and for several."""
 
 
-def show(opened: Opened, ck: Checkpoint) -> None:
-    """All findings, notes folded away when something is more serious."""
+def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> None:
+    """All findings, notes folded away when something is more serious. Without a level: of what the first view has read."""
     with st.spinner("Checking ..."):
-        report = judged.findings(opened, ck)
-    cards.text("Findings so far", "section")
+        report = judged.findings(opened, ck, level)
+    if level is None:
+        cards.text("Findings so far", "section")
     if isinstance(report, str):
         cards.message("plain", report)
         return
@@ -59,3 +60,17 @@ def _one(item: Finding) -> None:
         cards.text(item.action)
         files = ", ".join(map(str, item.evidence[:6])) + (f" and {len(item.evidence) - 6} more" if len(item.evidence) > 6 else "")
         cards.text(f"{label} · {judged.CERTAINTY[item.certainty]} · {item.id}" + (f" · {files}" if files else ""), "small")
+        _way_on(item)
+
+
+def _way_on(item: Finding) -> None:
+    """Links to the batch and the partition it speaks about, and to the options that mend what is serious."""
+    operator, partition, store = [*(item.place or "").split("/", 2), "", ""][:3]
+    with st.container(horizontal=True, gap="small"):
+        if item.batch_id is not None:
+            st.page_link("pages/timeline.py", label=f"Batch {item.batch_id}", query_params={"batch": str(item.batch_id)})
+        if operator.isdigit() and partition.isdigit():
+            at = {"operator": operator, "partition": partition} | ({"store": store} if store else {})
+            st.page_link("pages/state.py", label=f"Partition {partition} of operator {operator}", query_params=at)
+        if item.severity in ("blocks_restart", "data_risk"):
+            st.page_link("pages/recovery.py", label="Recovery: options and their price", query_params={})

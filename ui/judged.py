@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.findings import FindingsReport
+from core.analysis.findings import FindingsReport, Level
 from core.analysis.findings import findings as find
-from core.analysis.forecast import Forecast, forecast
+from core.analysis.forecast import Forecast, Query, forecast
 from core.analysis.timeline import Timeline, build_timeline
 from core.checkpoint import Checkpoint, NotACheckpoint, Source
 from core.checkpoint.model import StateInventory
@@ -48,15 +48,25 @@ def _next_start(key: tuple[str, int], _ck: Checkpoint) -> Forecast | str:
         return f"What happens at the next start is not known: {error}"
 
 
-def findings(opened: Opened, ck: Checkpoint) -> FindingsReport | str:
-    """What stands out in what the first view has read, or one sentence why it cannot be checked."""
-    return _findings(opened.key, ck)
+def start_of(opened: Opened, ck: Checkpoint, spark: str | None, query: str) -> Forecast | str:
+    """What another Spark, or the query without its stateful operators ("stateless"), does at the next start."""
+    if spark is None and query == "same":
+        return next_start(opened, ck)
+    try:
+        return forecast(ck, spark=spark, query=Query(operators=()) if query == "stateless" else None)
+    except StorageError as error:
+        return f"What happens at the next start is not known: {error}"
+
+
+def findings(opened: Opened, ck: Checkpoint, level: Level | None = None) -> FindingsReport | str:
+    """What stands out, or one sentence why it cannot be checked. Without a level: in what the first view has read."""
+    return _findings(opened.key, ck, level)
 
 
 @st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
-def _findings(key: tuple[str, int], _ck: Checkpoint) -> FindingsReport | str:
+def _findings(key: tuple[str, int], _ck: Checkpoint, level: Level | None) -> FindingsReport | str:
     try:
-        return find(_ck, newest=get_settings().first_view_batches)
+        return find(_ck, newest=get_settings().first_view_batches) if level is None else find(_ck, level=level)
     except (StorageError, NotACheckpoint) as error:
         return f"The check could not be finished: {error}"
 

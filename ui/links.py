@@ -15,7 +15,7 @@ BOUND = ("batch", "last", "partition", "store")
 """Parameters that name something in one checkpoint and are bound to the widget of the same key; ``ck`` names the checkpoint itself,
 ``x``, ``size`` and ``whole`` say how to look and stay when another checkpoint is opened."""
 
-PICKED = ("source", "operator", "measure", "option")
+PICKED = ("source", "operator", "measure", "option", "spark", "query", "level")
 """The same for choices that are bound by :func:`chosen` and :func:`pick`; ``a_...`` are answers of the recovery chooser."""
 
 WIDGET = "pick_"

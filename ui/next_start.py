@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from core.analysis.forecast import Forecast
+from core.analysis.forecast import Forecast, Step
 from ui import cards, tables
 
-_MARKS = {True: "● holds", False: "▲ fails", None: "○ not reached or not judged"}
+_MARKS = {True: "● holds", False: "▲ fails"}
 
 
 def steps(forecast: Forecast, key: str) -> None:
     """What Spark reads and checks, in its order, with the file behind each step; then its error, word for word."""
     columns = {
         "step": [step.what for step in forecast.steps],
-        "result": [_MARKS[step.ok] for step in forecast.steps],
+        "result": [_result(step) for step in forecast.steps],
         "file": [", ".join(map(str, step.evidence[:3])) for step in forecast.steps],
         "note": [step.note for step in forecast.steps],
     }
@@ -21,3 +21,9 @@ def steps(forecast: Forecast, key: str) -> None:
     if forecast.error is not None:
         cards.text("How Spark will word the error", "strong")
         cards.raw(forecast.error.message)
+
+
+def _result(step: Step) -> str:
+    if step.ok is None:
+        return "○ not reached" if step.note.startswith("not reached") else "○ not judged"
+    return _MARKS[step.ok]

@@ -1,0 +1,66 @@
+"""The page Integrity: steps, what-if, findings by level, the error translator."""
+
+from __future__ import annotations
+
+from tests.pages.conftest import OpenPage, assert_no_error, words_of
+
+DELTA_GONE = "samples/missing-delta-file/checkpoint"
+
+
+def test_the_step_that_fails_is_marked_with_its_file(open_page: OpenPage) -> None:
+    at = open_page("integrity", DELTA_GONE)
+    assert_no_error(at)
+    steps = next(item.value for item in at.dataframe if "step" in item.value.columns)
+    failed = steps[steps["result"].str.startswith("▲")]
+    assert len(failed) == 1 and "state/0/2/4.delta" in failed.iloc[0]["file"]
+    assert "CANNOT_READ_DELTA_FILE_NOT_EXISTS" in words_of(at)
+
+
+def test_another_spark_is_answered_under_its_own_rules(open_page: OpenPage) -> None:
+    at = open_page("integrity", "samples/dropduplicates-removed/checkpoint", spark="3.5", query="stateless")
+    assert_no_error(at)
+    shown = words_of(at)
+    assert "If so: " in shown and "The rules of Spark 3.5 are applied" in shown
+    newer = words_of(open_page("integrity", "samples/dropduplicates-removed/checkpoint", query="stateless"))
+    assert "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA" in newer
+    assert "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA" not in shown
+
+
+def test_a_finding_that_blocks_is_shown_with_what_to_do(open_page: OpenPage) -> None:
+    shown = words_of(open_page("integrity", DELTA_GONE))
+    assert "▲ 1 blocks the restart" in shown
+    assert "state/0/2/4.delta" in shown
+
+
+def test_the_quick_level_says_that_it_did_not_look_at_the_state(open_page: OpenPage) -> None:
+    shown = words_of(open_page("integrity", DELTA_GONE, level="quick"))
+    assert "blocks the restart" not in shown
+    assert "Not checked: state/" in shown
+
+
+def test_a_level_that_does_not_exist_is_named(open_page: OpenPage) -> None:
+    at = open_page("integrity", DELTA_GONE, level="bottomless")
+    assert_no_error(at)
+    assert "This link asks for the level 'bottomless'" in words_of(at)
+
+
+def test_a_pasted_error_is_explained_for_this_checkpoint(open_page: OpenPage) -> None:
+    at = open_page("integrity", DELTA_GONE)
+    file = "/data/ck/state/0/2/4.delta"
+    error = (
+        "org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] "
+        f"An error occurred during loading state. Error reading delta file {file} of HDFSStateStoreProvider: {file} does not exist. "
+        "SQLSTATE: 58030"
+    )
+    at.text_area[0].set_value(error).run()
+    assert_no_error(at)
+    shown = words_of(at)
+    assert "Likely reasons, most likely first" in shown and "What to do" in shown
+    assert "Here: " in shown and "state/0/2/4.delta" in shown
+
+
+def test_a_text_that_is_no_error_gets_one_sentence(open_page: OpenPage) -> None:
+    at = open_page("integrity", DELTA_GONE)
+    at.text_area[0].set_value("good morning **everyone** <img src=x>").run()
+    assert_no_error(at)
+    assert "Likely reasons" not in words_of(at)
