@@ -34,7 +34,7 @@ VIEWS = {
 
 def settle(page: Page) -> None:
     """Waits until the app has drawn everything."""
-    page.wait_for_selector('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')
+    page.locator(".st-key-header").wait_for()
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
     page.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
     page.wait_for_timeout(900)  # drawing of the charts has no event to wait for
@@ -45,14 +45,14 @@ def main() -> None:
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     wanted = {name: path for name, path in VIEWS.items() if len(sys.argv) < 3 or name in sys.argv[2:]}
-    with running_app() as address, sync_playwright() as playwright:
+    with running_app() as app, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for theme in ("light", "dark"):
             for width, height in WIDTHS.items():
                 context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
                 page = context.new_page()
                 for name, path in wanted.items():
-                    page.goto(address + path)
+                    page.goto(app.address + path)
                     settle(page)
                     _grow(page, width)
                     page.screenshot(path=out / f"{name}-{theme}-{width}.png")

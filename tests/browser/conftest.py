@@ -11,10 +11,12 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, Route, WebSocket, sync_playwright
 
-from tests.support.app import running_app
+from tests.support.app import RunningApp, running_app
 
 CHROMIUM = os.environ.get("CHROMIUM") or "/usr/bin/chromium"
 LOCAL = {"127.0.0.1", "localhost"}
+
+TIMEOUT_MS = 90_000  # a limit for broken pages, generous because other work may run on the machine
 
 CONNECTED = '[data-testid="stApp"][data-test-connection-state="CONNECTED"]'
 AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"]'
@@ -26,20 +28,21 @@ class Visit:
     """One browser page with what it asked for and what it was sent."""
 
     page: Page
-    address: str
+    app: RunningApp
     foreign: list[str] = field(default_factory=list)
     received_bytes: int = 0
     console: list[str] = field(default_factory=list)
 
     def open(self, path: str) -> Page:
         """Opens a link of the app and waits until it is drawn."""
-        self.page.goto(self.address + path)
+        self.page.goto(self.app.address + path)
         self.settle()
         return self.page
 
     def settle(self) -> None:
-        """Waits until the app is connected, at rest and has drawn its charts."""
+        """Waits until the app has begun to draw, is at rest and has drawn its charts."""
         self.page.wait_for_selector(CONNECTED)
+        self.page.locator(".st-key-header").wait_for()
         self.page.wait_for_selector(AT_REST)
         self.page.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
 
@@ -69,23 +72,24 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def app() -> Iterator[str]:
-    """The address of one server on the samples, for all tests that do not need a fresh one."""
-    with running_app() as address:
-        yield address
+def app() -> Iterator[RunningApp]:
+    """One server on the samples, for all tests that do not need a fresh one."""
+    with running_app() as running:
+        yield running
 
 
 Visiting = Callable[..., Visit]
 
 
 @pytest.fixture
-def visit(browser: Browser, app: str) -> Iterator[Visiting]:
+def visit(browser: Browser, app: RunningApp) -> Iterator[Visiting]:
     """``visit(width=390, theme="dark")``: a new browser page on the app. At the end: no exception box, no request to another host."""
     visits: list[Visit] = []
 
-    def new(width: int = 1280, height: int = 900, theme: str = "light", address: str | None = None) -> Visit:
+    def new(width: int = 1280, height: int = 900, theme: str = "light", server: RunningApp | None = None) -> Visit:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if theme == "dark" else "light")
-        made = Visit(context.new_page(), address or app)
+        context.set_default_timeout(TIMEOUT_MS)
+        made = Visit(context.new_page(), server or app)
 
         def route(found: Route) -> None:
             if urlsplit(found.request.url).hostname in LOCAL:
@@ -110,7 +114,7 @@ def visit(browser: Browser, app: str) -> Iterator[Visiting]:
     for made in visits:
         try:
             assert made.foreign == [], "the page asked another host"
-            assert made.page.locator(EXCEPTION).count() == 0, "an exception box is on the page"
+            assert made.page.locator(EXCEPTION).count() == 0, f"an exception box is on the page: {made.app.said()}"
         finally:
             made.page.context.close()
 

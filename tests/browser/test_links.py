@@ -16,11 +16,11 @@ def parameters(url: str) -> dict[str, list[str]]:
 
 
 def test_a_cold_deep_link_on_a_fresh_server_shows_its_view(visit: Visiting) -> None:
-    with running_app() as address:
-        one = visit(address=address)
+    with running_app() as server:
+        one = visit(server=server)
         page = one.open(f"/timeline?ck={CLEAN}&batch=5")
         one.wait_for_text("Batches 0 to 13 of 14 batches")
-        assert "Batch 5" in one.text()
+        page.get_by_text("Batch 5", exact=True).wait_for()
         assert page.get_by_role("spinbutton", name="Batch").input_value() == "5"
         assert parameters(page.url) == {"ck": [CLEAN], "batch": ["5"]}
         assert page.locator('[data-testid="stSidebarNav"]').get_by_text("Recovery").count() == 1
@@ -28,8 +28,8 @@ def test_a_cold_deep_link_on_a_fresh_server_shows_its_view(visit: Visiting) -> N
 
 
 def test_the_second_cold_page_of_a_fresh_server_has_its_frame_too(visit: Visiting) -> None:
-    with running_app() as address:
-        one = visit(address=address)
+    with running_app() as server:
+        one = visit(server=server)
         one.open(f"/state?ck={CLEAN}")
         one.wait_for_text("keeps no state")
         assert "files-stopped-cleanly" in one.text()
@@ -109,7 +109,8 @@ def test_an_answer_of_the_recovery_chooser_is_in_the_address_and_survives_a_relo
     page.get_by_role("option", name="Kafka topic").click()
     page.wait_for_url("**a_sink=kafka**")
     one.settle()
-    page.get_by_role("combobox", name="Plan and code for").click()
+    page.get_by_role("combobox", name="Plan and code for").scroll_into_view_if_needed()
+    page.get_by_role("combobox", name="Plan and code for").press("ArrowDown")
     page.get_by_role("option", name="Full table refresh").click()
     page.wait_for_url("**option=full_refresh**")
     page.reload()
