@@ -175,8 +175,12 @@ def _fits(name: str, value: str) -> bool:
 
 
 def _end_of_word(text: str, at: int, last: int) -> int:
-    stop = text.find(" ", at, min(last, at + LONGEST_TOKEN))
-    return stop if stop >= 0 else min(last, at + LONGEST_TOKEN)
+    end = min(last, at + LONGEST_TOKEN)
+    stop = text.find(" ", at, end)
+    stop = end if stop < 0 else stop
+    while stop > at and text[stop - 1] in ".,;:":
+        stop -= 1
+    return stop
 
 
 def _begin_of_word(text: str, at: int, first: int) -> int:

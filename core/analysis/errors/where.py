@@ -93,7 +93,7 @@ def _split(location: Location, candidates: Iterable[str]) -> tuple[list[str], li
             if root is None:
                 continue
             roots[root] = None
-        if tail and "_spark_metadata" not in tail:
+        if tail and "_spark_metadata" not in tail and ".." not in tail.split("/"):  # never a way out of the checkpoint
             paths[tail] = None
     return list(paths), list(roots)
 
