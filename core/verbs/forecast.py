@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, UnsupportedSparkError, forecast
 from core.checkpoint import Checkpoint
+from core.storage import Location, parse_location
 from core.verbs import Answer, UsageError, Verb
 from core.verbs.words import clean
 
-NEWEST_READ = 20  # log entries: enough to know what the sources are and whether gaps are asynchronous progress
+NEWEST_READ = 2  # log entries: the start of a query reads no others
 _MARKS = {True: "ok  ", False: "FAIL", None: "-   "}
 
 
@@ -24,6 +25,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="source.<key>.topics=a,b: what it subscribes to now"
+    )
+    parser.add_argument(
+        "--source", action="append", default=[], metavar="KEY=LOCATION", help="where a file source reads; its files are looked for"
     )
     parser.add_argument("--fail-on-data-loss", choices=("true", "false"), default="true", help="the option of the Kafka or Delta source")
 
@@ -55,12 +59,26 @@ def _topics(settings: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return topics
 
 
+def _places(ck: Checkpoint, given: Sequence[str]) -> dict[str, Location]:
+    places: dict[str, Location] = {}
+    for text in given:
+        key, equals, location = text.partition("=")
+        source = ck.source(key)
+        if not equals or source is None:
+            known = ", ".join(source.key for source in ck.sources) or "none"
+            raise UsageError(f"--source takes KEY=LOCATION with the key of a source; the sources here are: {known}.")
+        if source.kind.name != "file":
+            raise UsageError(f"--source looks at the files of file sources only, and source {clean(key)} is {source.kind.label}.")
+        places[key] = parse_location(location)
+    return places
+
+
 def run(args: Namespace) -> Answer:
     """Forecasts; problems are an outcome of fail or a risk for the data."""
     query = query_of(args)
     ck = Checkpoint.open(args.location, newest=NEWEST_READ)
     try:
-        answer = forecast(ck, spark=args.spark, query=query)
+        answer = forecast(ck, spark=args.spark, query=query, places=_places(ck, args.source))
     except UnsupportedSparkError as error:
         raise UsageError(str(error)) from error
     unknown = sorted(set(query.topics) - {source.key for source in ck.sources})

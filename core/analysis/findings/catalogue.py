@@ -117,6 +117,25 @@ CATALOGUE: dict[str, Entry] = {
         "the state that the next batch needs cannot be rebuilt",
         "Restore the missing file from a backup; else set offsets and commits back to the newest batch whose state is complete.",
     ),
+    "STATE_FILE_DAMAGED": Entry(
+        "blocks_restart",
+        "a state file is damaged",
+        BACKUP + "Restore the file from a backup; else set offsets and commits back to the newest batch whose state is intact.",
+    ),
+    "STATE_CHECKSUM_MISMATCH": Entry(
+        "blocks_restart",
+        "Spark's own checksum of a state file does not fit",
+        BACKUP
+        + "Restore the file and its .crc (the one without a leading dot) from the same backup. Deleting the .crc makes Spark read what is"
+        " there: do so only when you know that the file is right.",
+        "4.1",
+    ),
+    "STATE_DEFINITION_UNREADABLE": Entry(
+        "blocks_restart",
+        "operator metadata or a schema with column families cannot be read",
+        BACKUP + "Restore the file from a backup: Spark does not write it anew.",
+        "4.0",
+    ),
     "STATE_IDS_OF_ANOTHER_VERSION": Entry(
         "blocks_restart",
         "the newest commit names state files of another version",
@@ -145,6 +164,16 @@ CATALOGUE: dict[str, Entry] = {
     # What Spark accepts and the data suffers from
     "FRESH_START": Entry(
         "data_risk", "the logs are gone and Spark would start from scratch", "Restore offsets/ and commits/ before the next start."
+    ),
+    "INPUT_GONE": Entry(
+        "data_risk",
+        "input files of the batch that runs again are gone",
+        "Put the files back before the next start, or read their rows in another way afterwards.",
+    ),
+    "INPUT_CHANGED": Entry(
+        "data_risk",
+        "input files of the batch that runs again have changed",
+        "Put the files back as they were, or make sure that a sink which has the batch already can take the new content.",
     ),
     "SOURCE_WITHOUT_OFFSET": Entry(
         "data_risk", "a source has no offset in the newest entry", BACKUP + "Put the source's offset back into the newest offset file."
@@ -188,6 +217,21 @@ CATALOGUE: dict[str, Entry] = {
         "a snapshot of an abandoned time line would be loaded later",
         BACKUP + "Delete the snapshots whose version is higher than the state of the newest batch.",
     ),
+    "SNAPSHOT_DIFFERS": Entry(
+        "data_risk",
+        "a snapshot does not hold what its deltas lead to",
+        BACKUP
+        + "Find out which is right: compare with the sink, and look at the times of the files. When the deltas are, delete the snapshot and"
+        " its .crc.",
+    ),
+    "ROWS_IN_WRONG_PARTITION": Entry(
+        "data_risk",
+        "rows lie in a partition that their key does not belong to",
+        BACKUP
+        + "Find out whether partition directories were exchanged or files were copied between them, and put them back. Else begin a new"
+        " checkpoint.",
+        "3.3",
+    ),
     "WATERMARK_WENT_BACK": Entry(
         "data_risk",
         "the watermark went back",
@@ -209,6 +253,12 @@ CATALOGUE: dict[str, Entry] = {
     "OPERATOR_METADATA_MISSING": Entry(
         "attention",
         "operator metadata is missing",
+        "Make sure that the query's stateful operators did not change: the next start does not notice it.",
+        "4.0",
+    ),
+    "OPERATOR_METADATA_UNREADABLE": Entry(
+        "attention",
+        "operator metadata cannot be read",
         "Make sure that the query's stateful operators did not change: the next start does not notice it.",
         "4.0",
     ),
@@ -241,6 +291,11 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "SOURCE_LOG_ONE_AHEAD": Entry(
         "note", "a file source's log is one entry ahead", "Nothing, unless offsets and commits were set back by hand."
+    ),
+    "HADOOP_CHECKSUM_MISMATCH": Entry(
+        "note",
+        "a hidden checksum does not fit its file",
+        "Nothing for the next start. Find out who changed the file; delete the hidden .crc when the change is meant.",
     ),
     "LEFTOVERS": Entry("note", "files that are no part of a checkpoint", "Nothing: Spark ignores them."),
     "TEMPORARY_LOCATION": Entry(

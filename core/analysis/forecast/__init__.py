@@ -18,22 +18,32 @@ from core.analysis.forecast.start import walk
 from core.analysis.forecast.versions import SUPPORTED, UnsupportedSparkError, choose_spark
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from core.checkpoint import Checkpoint
+    from core.storage import Location
 
 SUPPORTED_SPARK: tuple[str, ...] = tuple(str(version) for version in SUPPORTED)
 
 
-def forecast(checkpoint: Checkpoint, spark: str | None = None, query: Query | None = None, with_state: bool = True) -> Forecast:
+def forecast(
+    checkpoint: Checkpoint,
+    spark: str | None = None,
+    query: Query | None = None,
+    with_state: bool = True,
+    places: Mapping[str, Location] | None = None,
+) -> Forecast:
     """What the next start of the query does, under the rules of one Spark version.
 
     ``spark`` ("3.5"): default is the version that wrote the newest files as far as they tell, else the newest supported. ``query``
-    describes the query that will be started where it differs from the one that wrote the checkpoint. The answer is about the first
+    describes the query that will be started where it differs from the one that wrote the checkpoint. ``places`` says where file sources
+    read, by source key: the input files of a batch that runs again are looked for there. The answer is about the first
     batch; what is known to stop a later one is in ``then``. Reads the newest two offset entries, the newest commit, the names of the
     source logs and, unless ``with_state`` is False, of the state files; no JVM. Raises UnsupportedSparkError for a version whose
     restarts were not observed.
     """
     chosen = choose_spark(checkpoint, spark)
-    s = Situation(checkpoint, chosen.version, query or Query(), with_state)
+    s = Situation(checkpoint, chosen.version, query or Query(), with_state, places or {})
     result = walk(s)
     outcome: Outcome
     if result.failure is not None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from core.analysis.forecast.inputs import planned_files
 from core.analysis.forecast.model import DataEffect, SparkError
 from core.analysis.forecast.situation import Situation
+from core.analysis.forecast.sources import log_id, ranges, start_id
 from core.analysis.forecast.start import Walk
 from core.checkpoint.model import Evidence
+from core.checkpoint.sources.base import Advance
 
 STAYS_OPEN = (
     "the code of the query that starts next (a changed aggregate, window or key can give wrong numbers without an error)",
@@ -93,7 +96,7 @@ def amounts(s: Situation) -> str:
     """How much batch N holds, per source: "orders: 18,422 offsets on 12 partitions"."""
     parts = []
     for source in s.checkpoint.sources:
-        advance = s.checkpoint.advance(s.n, source.key) if s.n is not None else None
+        advance = _advance(s, source.key, source.kind.name)
         if advance is None or advance.amount is None:
             continue
         noun = advance.unit if advance.amount != 1 else advance.unit.removesuffix("s")
@@ -102,6 +105,20 @@ def amounts(s: Situation) -> str:
         up_to = {"exact": "", "at_most": "", "estimate": "about "}[advance.bound]
         parts.append(f"{_label(source.kind.label, source.key, names, len(s.checkpoint.sources))}{up_to}{advance.amount:,} {noun}{on}")
     return "; ".join(parts)
+
+
+def _advance(s: Situation, key: str, kind: str) -> Advance | None:
+    """How far a source moves in batch N. For a file source only the log entries of this batch are read, not its whole log."""
+    if s.n is None:
+        return None
+    if kind != "file":
+        return s.checkpoint.advance(s.n, key)
+    part = next((part for part in ranges(s) if part.key == key), None)
+    end = log_id(part.end_text) if part is not None else None
+    if part is None or end is None:
+        return None
+    files = planned_files(s, part, start_id(part), end) if part.differs else ()
+    return Advance(len(files), "files", "exact") if files is not None else None
 
 
 def _label(kind: str, key: str, names: list[str], sources: int) -> str:

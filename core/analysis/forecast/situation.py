@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from core.analysis.forecast.errors import spark_error
 from core.analysis.forecast.model import EXACT, DataEffect, FailsAt, Query, Risk, SparkError
 from core.analysis.forecast.versions import Version
-from core.checkpoint.model import Certainty, CommitEntry, Evidence, OffsetEntry, Problem
+from core.checkpoint.model import Certainty, CommitEntry, Evidence, OffsetEntry, Problem, SourceOffset
 from core.checkpoint.names import batch_id_of, checksum_owner, compact_id_of, name_kind
 from core.checkpoint.source_log import file_log_chain
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
-from core.storage import Listing
+from core.storage import FileInfo, Listing, Location
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
@@ -54,13 +54,15 @@ class Verdict:
 class FileLog:
     """The log of one file source, from its listing. ``missing``: ids that Spark needs between the last compact file and the newest entry.
 
-    ``interval`` is the compact interval that the names show, None when there is no compact file; ``checksums`` are the ids with a
-    checksum side file, whether or not the entry is there.
+    ``files`` are those that together hold every entry: the newest compact file and the plain ones after it. ``interval`` is the compact
+    interval that the names show, None when there is no compact file; ``checksums`` are the ids with a checksum side file, whether or not
+    the entry is there.
     """
 
     directory: str
     newest_id: int | None
     newest_path: str | None
+    files: Mapping[int, FileInfo]
     missing: tuple[int, ...]
     interval: int | None
     checksums: frozenset[int]
@@ -69,6 +71,32 @@ class FileLog:
     def is_empty(self) -> bool:
         """There is no entry at all."""
         return self.newest_id is None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """One source's part of batch N: its lines in offsets/N and offsets/N-1. ``end`` None = the source has no line in offsets/N."""
+
+    key: str
+    start: SourceOffset | None
+    end: SourceOffset | None
+
+    @property
+    def start_text(self) -> str | None:
+        """The start offset as written; None when there is none."""
+        return self.start.raw if self.start is not None else None
+
+    @property
+    def end_text(self) -> str | None:
+        """The end offset as written; None for ``-`` and for a missing line."""
+        return self.end.raw if self.end is not None else None
+
+    @property
+    def differs(self) -> bool:
+        """Whether Spark has to ask the source for this range: compared as values, as Spark does."""
+        if self.start_text is None or self.end_text is None:
+            return self.start_text != self.end_text
+        return parse(self.start_text) != parse(self.end_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +123,7 @@ class Situation:
     version: Version
     query: Query
     with_state: bool = True
+    places: Mapping[str, Location] = field(default_factory=dict)
     from_scratch: bool = field(default=False)
 
     @cached_property
@@ -276,6 +305,7 @@ def _file_log(directory: str, listing: Listing) -> FileLog:
         directory=directory,
         newest_id=chain.newest_id,
         newest_path=chain.files[-1][1].path if chain.files else None,
+        files=dict(chain.files),
         missing=chain.missing,
         interval=min(compact) + 1 if compact else None,
         checksums=frozenset(i for i in checksums if i is not None),

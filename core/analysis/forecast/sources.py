@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from core.analysis.forecast.inputs import check_inputs
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Effect, FailsAt, Risk
-from core.analysis.forecast.situation import FileLog, Situation, Verdict, failed
+from core.analysis.forecast.situation import FileLog, Range, Situation, Verdict, failed
 from core.analysis.forecast.versions import V40
 from core.checkpoint.json_text import is_broken, json_trouble
 from core.checkpoint.model import Evidence, OffsetEntry, SourceOffset
@@ -18,32 +18,6 @@ from core.checkpoint.sources.kafka import topics_of
 LAST_BATCH_TWICE = DataEffect("duplicates", "duplicates", "duplicates")
 LOST = DataEffect("loss", "loss", "loss")
 DEFAULT_COMPACT_INTERVAL = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """One source's part of batch N: its lines in offsets/N and offsets/N-1. ``end`` None = the source has no line in offsets/N."""
-
-    key: str
-    start: SourceOffset | None
-    end: SourceOffset | None
-
-    @property
-    def start_text(self) -> str | None:
-        """The start offset as written; None when there is none."""
-        return self.start.raw if self.start is not None else None
-
-    @property
-    def end_text(self) -> str | None:
-        """The end offset as written; None for ``-`` and for a missing line."""
-        return self.end.raw if self.end is not None else None
-
-    @property
-    def differs(self) -> bool:
-        """Whether Spark has to ask the source for this range: compared as values, as Spark does."""
-        if self.start_text is None or self.end_text is None:
-            return self.start_text != self.end_text
-        return parse(self.start_text) != parse(self.end_text)
 
 
 def ranges(s: Situation) -> Iterator[Range]:
@@ -58,6 +32,12 @@ def ranges(s: Situation) -> Iterator[Range]:
 def log_id(text: str | None) -> int | None:
     """The log id in a file source's offset text; None when it is none (another kind of source, or no offset)."""
     return None if text is None else FILES.value(parse(text))
+
+
+def start_id(part: Range) -> int:
+    """The log id after which the batch reads; -1 for the beginning."""
+    start = log_id(part.start_text)
+    return -1 if start is None else start
 
 
 def check_source_logs(s: Situation) -> Verdict:
@@ -168,6 +148,10 @@ def check_plan(s: Situation) -> Verdict:
         verdict = check(s, part)
         if verdict.ok is False:
             return verdict
+        if s.runs_again and s.kinds.get(part.key) == "file" and part.differs:
+            inputs = check_inputs(s, part, start_id(part), log_id(part.end_text) or 0)
+            risks += inputs.risks
+            not_checked += inputs.not_checked
         risks += verdict.risks
         not_checked += verdict.not_checked
         notes += [verdict.note] if verdict.note else []
@@ -181,15 +165,14 @@ def check_plan(s: Situation) -> Verdict:
 
 def _file_plan(s: Situation, part: Range) -> Verdict:
     log, end = s.file_logs.get(part.key), log_id(part.end_text)
-    inputs = ("whether the input files of the batch are still there and unchanged",) if s.runs_again else ()
     if end is None or part.end is None:
-        return Verdict(not_checked=inputs)
+        return Verdict()
     newest_id, directory = _newest_id(log), _directory(log, part)
     if newest_id < end and not part.differs:
         return _log_behind(s, directory, newest_id, end, part.end.evidence)
     if newest_id > end and not s.checkpoint.is_async:
         return _log_ahead(s, directory, newest_id, end, part.end.evidence)
-    return Verdict(not_checked=inputs)
+    return Verdict()
 
 
 def _log_behind(s: Situation, directory: str, newest_id: int, end: int, at: Evidence) -> Verdict:
