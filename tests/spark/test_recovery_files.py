@@ -410,7 +410,8 @@ def test_named_sources_keep_their_names_and_their_places(spark: SparkSession, tm
 
 def test_backfill_brings_back_exactly_the_rows_whose_files_are_gone(plain: Pipeline) -> None:
     (plain.source / "part 001.json").unlink()
-    script = plain.script("backup_and_backfill", source_complete="no", backfill_keys="id")
+    places = {"checkpoint_new": str(plain.place / "new" / "checkpoint"), "backup_to": str(plain.place / "saved" / "checkpoint")}
+    script = plain.script("backup_and_backfill", source_complete="no", backfill_keys="id", **places)
     done = run_in_session(script, plain.spark)
     assert done.status == 0, done.output
     beside = Path(f"{plain.output}.backfill-batch-2")
