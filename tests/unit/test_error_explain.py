@@ -219,6 +219,15 @@ def test_the_operators_of_the_message_are_compared_with_those_of_the_state(tmp_p
     assert "the message speaks of other ones" in told(other)
 
 
+def test_an_operator_added_to_a_stateless_query_is_not_contradicted_by_the_forecast(tmp_path: Path) -> None:
+    ck = copy_sample("files-stopped-cleanly", tmp_path)
+    answer = explained(ck, text_of("operator_added", ck))
+    assert answer.shown == "yes"
+    assert answer.reasons[0] == "A stateful operator was added to a query that had none."
+    assert "For the query as it was the forecast of the next start is:" in told(answer)
+    assert all(item.shows_fault is not False for item in answer.here)
+
+
 def test_missing_operator_metadata_is_named(tmp_path: Path) -> None:
     ck = copy_sample("transform-with-state-timers", tmp_path)
     remove(ck, "state/0/_metadata")

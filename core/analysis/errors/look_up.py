@@ -30,6 +30,8 @@ def look_forecast(look: Looking) -> Iterator[Statement]:
         yield Statement(f"The next start fails{so}: {sentence}", evidence, answer.certainty, shows_fault=True)
     elif answer.outcome == "fail":
         yield Statement(f"By the files that are there the next start fails in another way: {sentence}", evidence, answer.certainty)
+    elif look.is_confirmed:  # the forecast takes the query to be as it was
+        yield Statement(f"For the query as it was the forecast of the next start is: {sentence}", evidence, "inferred")
     elif look.meaning.in_files and CONTENTS in look.not_checked and not look.says_missing:
         yield Statement(f"By the names and sizes of the files, without their contents: {sentence}", evidence, "inferred")
     elif look.meaning.in_files:
@@ -78,7 +80,9 @@ def look_up(look: Looking) -> list[Statement]:
     found: list[Statement] = []
     for name in ("files", *look.meaning.look):
         try:
-            found += LOOKS[name](look)
+            for statement in LOOKS[name](look):
+                found.append(statement)
+                look.is_confirmed = look.is_confirmed or statement.shows_fault is True
         except StorageError as error:
             look.not_checked.append(f"{_WORDS.get(name, name)} ({error})")
     return list({statement.sentence: statement for statement in found}.values())

@@ -29,7 +29,10 @@ CONTENTS = "the contents of the state files"
 
 @dataclass
 class Looking:
-    """One look at one checkpoint for one error. ``paths``: files of the checkpoint that the text names, relative to its root."""
+    """One look at one checkpoint for one error.
+
+    ``paths``: files of the checkpoint that the text names, relative to its root. ``is_confirmed``: something has shown the fault already.
+    """
 
     ck: Checkpoint
     text: Pasted
@@ -37,6 +40,7 @@ class Looking:
     meaning: Meaning
     paths: tuple[str, ...] = ()
     not_checked: list[str] = field(default_factory=list)
+    is_confirmed: bool = False
 
     @property
     def says_missing(self) -> bool:
