@@ -240,5 +240,5 @@ def test_what_a_running_query_changed_between_two_looks_is_not_told(tmp_path: Pa
 
 
 def test_an_unknown_level_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="There is no level deep"):
-        findings(Checkpoint.open(str(files_checkpoint(tmp_path))), "deep")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="There is no level full"):
+        findings(Checkpoint.open(str(files_checkpoint(tmp_path))), "full")  # type: ignore[arg-type]

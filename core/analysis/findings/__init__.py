@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
-from core.analysis.findings import log_checks, practice_checks, state_checks
+from core.analysis.findings import deep_checks, log_checks, practice_checks, state_checks
 from core.analysis.findings.catalogue import CATALOGUE, finding
 from core.analysis.findings.model import LEVELS, SEVERITIES, Finding, FindingsReport, Level, Severity
 from core.analysis.forecast import Forecast, forecast
@@ -15,29 +16,46 @@ from core.checkpoint import Checkpoint
 NEWEST_READ = 1_000
 
 
-def findings(checkpoint: Checkpoint, level: Level = "normal", spark: str | None = None, newest: int = NEWEST_READ) -> FindingsReport:
+def findings(
+    checkpoint: Checkpoint,
+    level: Level = "normal",
+    spark: str | None = None,
+    newest: int = NEWEST_READ,
+    *,
+    seconds: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> FindingsReport:
     """What is wrong, worst first.
 
     ``quick`` looks at the names in offsets/, commits/ and sources/ and at the log files that were read when the checkpoint was opened;
-    ``normal`` reads the newest ``newest`` batches of both logs, lists state/ and follows every chain of state files. ``spark`` chooses the
-    version whose rules apply, as for the forecast. A query that runs while it is looked at changes the files: what would block the
-    restart or risk data is looked at a second time, and only what is still so is told. Raises ValueError for an unknown level,
-    UnsupportedSparkError for an unknown version, StorageError when a listing fails.
+    ``normal`` reads the newest ``newest`` batches of both logs, lists state/ and follows every chain of state files; ``deep`` also decodes
+    every state file that the retained versions need and verifies both kinds of checksum. ``seconds`` is the time that deep may take for all
+    (what was not reached is named), ``progress`` gets the state files done and all of them. ``spark`` chooses the version whose rules
+    apply, as for the forecast. A query that runs while it is looked at changes the files: what would block the restart or risk data is
+    looked at a second time, and only what is still so is told. Raises ValueError for an unknown level, UnsupportedSparkError for an unknown
+    version, StorageError when a listing fails.
     """
     if level not in LEVELS:
         raise ValueError(f"There is no level {level}; choose one of {', '.join(LEVELS)}.")
+    started = time.monotonic()
     found = _look(checkpoint, level, spark, newest)
     if any(item.severity != "note" for item in found):
         # Writers and retention change the directory between two listings; what is damaged stays so.
         again = {(item.id, item.evidence) for item in _look(checkpoint.refresh(), level, spark, newest)}
         found = [item for item in found if item.severity == "note" or (item.id, item.evidence) in again]
-    found.sort(key=lambda item: SEVERITIES.index(item.severity))
     checked, not_checked = _scope(checkpoint, level, newest)
+    if level == "deep":
+        left = None if seconds is None else max(0.0, seconds - (time.monotonic() - started))
+        told = frozenset(str(item.path) for known in found if known.id.startswith("STATE") for item in known.evidence)
+        deep = deep_checks.deep_checks(checkpoint, choose_spark(checkpoint, spark).version, reported=told, seconds=left, progress=progress)
+        found += deep.findings
+        checked, not_checked = (*checked, *deep.checked), (*deep.not_checked, *not_checked)
+    found.sort(key=lambda item: SEVERITIES.index(item.severity))
     return FindingsReport(level, tuple(found), checked, not_checked)
 
 
 def _look(ck: Checkpoint, level: Level, spark: str | None, newest: int) -> list[Finding]:
-    with_state = level == "normal"
+    with_state = level != "quick"
     if with_state:
         ck.load(ck.offset_ids[-newest:])
     answer = forecast(ck, spark=spark, with_state=with_state)
@@ -86,7 +104,7 @@ def _scope(ck: Checkpoint, level: Level, newest: int) -> tuple[tuple[str, ...], 
         checked = [f"{'all' if read == len(ck.offset_ids) else 'the newest'} {read:,} batches of the logs", "the logs of the sources"]
         checked += ["every chain of state files"] if ck.has_state else []
         not_checked = [f"{len(ck.offset_ids) - read:,} older batches"] if read < len(ck.offset_ids) else []
-        not_checked += ["the contents of the state files"] if ck.has_state else []
+        not_checked += ["the contents of the state files"] if ck.has_state and level == "normal" else []
     return tuple(checked), (*not_checked, "the sources and the sink themselves", "the code of the query")
 
 

@@ -8,10 +8,10 @@ from typing import Literal
 from core.checkpoint.model import Certainty, Evidence
 
 Severity = Literal["blocks_restart", "data_risk", "attention", "note"]
-Level = Literal["quick", "normal"]
+Level = Literal["quick", "normal", "deep"]
 
 SEVERITIES: tuple[Severity, ...] = ("blocks_restart", "data_risk", "attention", "note")
-LEVELS: tuple[Level, ...] = ("quick", "normal")
+LEVELS: tuple[Level, ...] = ("quick", "normal", "deep")
 
 
 @dataclass(frozen=True, slots=True)

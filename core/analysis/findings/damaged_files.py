@@ -1,0 +1,159 @@
+"""Damaged state files: what Spark does with each. Needed by the next start or not, replaced by an older snapshot or not.
+
+The rules were observed by damaging real checkpoints and starting Spark 4.3 on them; where an older one does otherwise, the rule says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from core.analysis.findings.catalogue import finding
+from core.analysis.findings.model import Finding, Severity
+from core.analysis.forecast.versions import V41, V42, Version
+from core.checkpoint import Checkpoint
+from core.checkpoint.model import Certainty, Evidence, OperatorState
+from core.checkpoint.restore_chain import CommittedIds, first_missing, restorable_versions
+from core.checkpoint.state import committed_ids
+from core.checkpoint.state_content.inspection import Fault, StoreFacts
+
+# So many change files Spark reads at most to do without a damaged snapshot (autoSnapshotRepair.maxChangeFileReplay, 4.2 and newer).
+MOST_REPLAYED = 500
+
+SHOWN = 20  # files cited by one finding
+_FULL = ("snapshot", "zip")
+
+
+@dataclass(slots=True)
+class _Group:
+    """Files that show the same thing in one operator: told in one finding."""
+
+    finding_id: str
+    severity: Severity
+    operator_id: int
+    consequence: str
+    faults: list[Fault] = field(default_factory=list)
+
+
+def damaged_files(ck: Checkpoint, facts: Sequence[StoreFacts], version: int, spark: Version, reported: frozenset[str]) -> Iterator[Finding]:
+    """What the faults mean for a start of ``spark`` that loads ``version``. ``reported``: paths that are told of already."""
+    committed = committed_ids(ck)
+    groups: dict[tuple[str, Severity, int, str], _Group] = {}
+    ruined: set[str] = set()
+    for item in facts:
+        worst = _worst_of_each_file(item, spark)
+        fatal = {path for path, fault in worst.items() if _is_fatal(fault, item.store.operator, spark)}
+        ruined |= fatal
+        severities = _severities(item, fatal, version, spark, committed)
+        for path, fault in worst.items():
+            if path in reported:
+                continue
+            finding_id, severity, consequence = _meaning(fault, path in fatal, severities.get(path), version, spark)
+            key = (finding_id, severity, item.store.operator.operator_id, consequence)
+            groups.setdefault(key, _Group(*key)).faults.append(fault)
+        yield from _lineage(item, version, committed)
+    newest = _newest_intact(ck, ruined, committed, version) if groups else None
+    yield from (_told(group, newest) for group in groups.values())
+
+
+def _worst_of_each_file(facts: StoreFacts, spark: Version) -> dict[str, Fault]:
+    """One fault for each file: one that Spark fails on before others. Hidden checksums that nobody reads are told of elsewhere."""
+    found: dict[str, Fault] = {}
+    for fault in facts.faults:
+        known = found.get(fault.file.path)
+        if fault.kind != "hidden_checksum" and (known is None or _is_fatal(fault, facts.store.operator, spark)):
+            found[fault.file.path] = fault
+    return found
+
+
+def _is_fatal(fault: Fault, operator: OperatorState, spark: Version) -> bool:
+    """Whether a Spark that reads the file fails on it."""
+    if fault.kind == "visible_checksum":
+        # 4.1 verifies Spark's own checksum of every state file, 4.2 and newer only with state checkpoint format 2.
+        return spark >= V41 and (operator.format_version == 2 or spark < V42)
+    return fault.kind == "content"
+
+
+def _severities(facts: StoreFacts, fatal: set[str], version: int, spark: Version, committed: CommittedIds) -> dict[str, Severity]:
+    """Of the damaged files those that the start needs: it fails on them, or (attention) goes on without."""
+    if not fatal:
+        return {}
+    operator, partition = facts.store.operator, facts.store.partition
+    where = (partition.partition_id, partition.store, version, committed)
+    if first_missing(operator, *where) is not None:
+        return {}  # the start fails anyhow, and that is told
+    files = tuple(replace(file, size_bytes=0) if file.path in fatal else file for file in partition.files)
+    without = replace(operator, partitions=tuple(replace(p, files=files) if p is partition else p for p in operator.partitions))
+    is_blocked = first_missing(without, *where) is not None
+    start = max((step.version for step in facts.store.steps if step.full is not None and step.full.path not in fatal), default=0)
+    needed = [file for file in facts.store.files if file.path in fatal and (file.version or 0) > start]
+    skipped = [file for file in needed if file.kind in _FULL]
+    if not is_blocked and skipped:
+        is_blocked = spark < V42 or version - start > MOST_REPLAYED
+    return {file.path: "blocks_restart" if is_blocked else "attention" for file in (needed if is_blocked else skipped)}
+
+
+def _meaning(fault: Fault, is_fatal: bool, needed: Severity | None, version: int, spark: Version) -> tuple[str, Severity, str]:
+    """Finding id, severity, and what follows from the fault."""
+    finding_id = "STATE_CHECKSUM_MISMATCH" if fault.kind == "visible_checksum" else "STATE_FILE_DAMAGED"
+    if not is_fatal and fault.kind == "visible_checksum":
+        return finding_id, "note", f"Spark {spark} does not look at this checksum and reads the file."
+    if not is_fatal:
+        return finding_id, "note", "Spark does not look at that part of the file and reads it without an error."
+    if needed == "blocks_restart":
+        return finding_id, needed, f"The next start needs the file for state version {version}, and fails."
+    if needed == "attention":
+        text = (
+            f"The next start tries the file for state version {version}; Spark {spark} then rebuilds the state from an older snapshot and"
+            " the changes after it, which are intact (self-repair, on by default since 4.2; an older Spark fails)."
+        )
+        return finding_id, needed, text
+    return finding_id, "attention", "The next start does not need it; going back to a version that does is not possible."
+
+
+def _told(group: _Group, newest: int | None) -> Finding:
+    first = group.faults[0]
+    more = f" (and {len(group.faults) - 1:,} more files like it)" if len(group.faults) > 1 else ""
+    what = "is not as Spark wrote it" if group.severity == "note" else "is damaged"
+    sentence = f"{first.file.path} {what}: {first.reason}{more}. {group.consequence}"
+    if group.severity == "blocks_restart":
+        sentence += (
+            f" The newest version that every partition can rebuild from intact files is {newest}, the state after batch {newest - 1}."
+            if newest
+            else " No version can be rebuilt from intact files by every partition."
+        )
+    evidence = [Evidence(path) for fault in group.faults for path in (fault.file.path, *fault.others)]
+    certainty: Certainty = "certain" if all(fault.certainty == "certain" for fault in group.faults) else "inferred"
+    place = f"{group.operator_id}/{first.file.partition_id}/{first.file.store}"
+    return finding(group.finding_id, sentence, *evidence[:SHOWN], certainty=certainty, severity=group.severity, place=place)
+
+
+def _newest_intact(ck: Checkpoint, ruined: set[str], committed: CommittedIds, version: int) -> int | None:
+    """The newest version that every partition of every store can rebuild without the damaged files."""
+    common: set[int] | None = None
+    for operator in ck.state().operators:
+        partitions = tuple(
+            replace(p, files=tuple(replace(f, size_bytes=0) if f.path in ruined else f for f in p.files)) for p in operator.partitions
+        )
+        versions = set(restorable_versions(replace(operator, partitions=partitions), committed, version))
+        common = versions if common is None else common & versions
+    return max(common or (), default=None)
+
+
+def _lineage(facts: StoreFacts, version: int, committed: CommittedIds) -> Iterator[Finding]:
+    """The versions that the newest changelog of format 2 says it is built from must be there under the ids it names."""
+    store = facts.store
+    if not facts.lineage or any(step.version == version and step.full is not None for step in store.steps):
+        return
+    if first_missing(store.operator, store.partition.partition_id, store.partition.store, version, committed) is not None:
+        return
+    there = {(file.version, file.unique_id, file.kind) for file in store.partition.files}
+    for item in sorted(facts.lineage, key=lambda entry: -entry.version):
+        if (item.version, item.unique_id, "zip") in there:
+            return
+        if (item.version, item.unique_id, "changelog") not in there:
+            newest = max((step.change for step in store.steps if step.change is not None), key=lambda file: file.version or 0)
+            missing = f"{newest.path.rpartition('/')[0]}/{item.version}_{item.unique_id}.changelog"
+            sentence = f"{newest.path} is built on {missing}, which is missing: the next start cannot rebuild state version {version}."
+            yield finding("STATE_NOT_RESTORABLE", sentence, Evidence(missing), Evidence(newest.path), place=store.place)
+            return

@@ -1,0 +1,354 @@
+"""The deep level: what is inside the state files, and whether every file is the one its checksum was written for.
+
+Facts come from ``core.checkpoint.state_content``; here it is judged what Spark does with a damaged file (observed, Spark 4.3; the versions
+before by the same rules of ``restart``): needed by the next start or not, replaced by an older snapshot (4.2 and newer) or not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from core.analysis.findings.catalogue import finding
+from core.analysis.findings.damaged_files import SHOWN, damaged_files
+from core.analysis.findings.model import Finding
+from core.analysis.forecast.versions import Version
+from core.checkpoint import Checkpoint
+from core.checkpoint.model import Evidence, OperatorState, Problem
+from core.checkpoint.operator_metadata import StateSchema, parse_operator_metadata, parse_schemas
+from core.checkpoint.state import committed_ids, read_schemas
+from core.checkpoint.state_content.checksums import Mismatch, hidden_name, verify_hidden
+from core.checkpoint.state_content.inspection import Inspection, Progress, StoreFacts, inspect_stores
+from core.checkpoint.state_content.placement import Placement, placement
+from core.storage import FileInfo
+
+ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
+PARTITIONS_KEY = "spark.sql.shuffle.partitions"
+
+_LOGS = ("offsets", "commits")
+_FILES_AT_ONCE = 1_000  # log files that are read together
+
+
+@dataclass(frozen=True, slots=True)
+class DeepReport:
+    """What was found in the contents, and what was and was not looked at."""
+
+    findings: tuple[Finding, ...]
+    checked: tuple[str, ...]
+    not_checked: tuple[str, ...]
+
+
+def loaded_version(ck: Checkpoint) -> int | None:
+    """The state version that the next batch loads: N when batch N runs (again), N + 1 when N is committed. None without logs."""
+    newest = ck.offset_ids[-1] if ck.offset_ids else ck.last_committed_batch
+    if newest is None:
+        return None
+    return newest + 1 if ck.last_committed_batch == newest else newest
+
+
+def deep_checks(
+    ck: Checkpoint,
+    spark: Version,
+    *,
+    reported: frozenset[str] = frozenset(),
+    seconds: float | None = None,
+    progress: Progress | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> DeepReport:
+    """Decodes every state file that the retained versions need and verifies both kinds of checksum.
+
+    ``spark``: the version whose rules apply. ``reported``: paths that are told of already. ``seconds``: the time it may take; what was
+    not reached is named. ``progress`` gets the state files done and all of them. Files that a running query changed or removed
+    meanwhile are looked at a second time, and only what is still so is told. Raises StorageError when the location cannot be read.
+    """
+    ends_at = None if seconds is None else clock() + seconds
+
+    def is_over() -> bool:
+        return ends_at is not None and clock() >= ends_at
+
+    logs, state = _listed(ck)
+    hidden = _hidden(state)
+    found: list[Finding] = []
+    checked: list[str] = []
+    not_checked: list[str] = []
+    version = loaded_version(ck)
+    altered, unread = _altered_logs(ck, logs, is_over)
+    if ck.has_state and version is not None:
+        found += _definitions(ck, reported)
+        places, unplaced = _placements(ck)
+        look = _Look(ck, version, hidden, places, is_over, progress)
+        inspection = look.everything()
+        facts = look.confirmed(inspection)
+        altered += [f for item in facts for f in _altered_state(item)]
+        found += damaged_files(ck, facts, version, spark, reported)
+        found += _rows(facts)
+        checked += _checked(inspection, facts)
+        not_checked += [*_not_checked(ck, inspection, facts), *unplaced]
+    elif ck.has_state:
+        not_checked.append("the contents of the state files (no batch in the logs says which version is needed)")
+    if altered:
+        found.append(_altered(altered))
+    if unread:
+        not_checked.append(f"the hidden checksums of {unread:,} log files (the time was over)")
+    else:
+        checked.append("the hidden checksum files")
+    return DeepReport(tuple(found), tuple(checked), tuple(dict.fromkeys(not_checked)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """One look into the state files, and a second one at what was wrong."""
+
+    ck: Checkpoint
+    version: int
+    hidden: Mapping[str, FileInfo]
+    placements: Mapping[tuple[int, str], Placement]
+    is_over: Callable[[], bool]
+    progress: Progress | None
+
+    def everything(self) -> Inspection:
+        return self._inspect(self.ck, self.hidden, None, self.is_over, self.progress)
+
+    def confirmed(self, inspection: Inspection) -> list[StoreFacts]:
+        """The facts, with those of stores where something is wrong as they are after a second listing."""
+        doubtful = {item.store.place for item in inspection.stores if _is_doubtful(item)}
+        if not doubtful:
+            return list(inspection.stores)
+        fresh = self.ck.refresh()
+        again = self._inspect(fresh, _hidden(_listed(fresh)[1]), frozenset(doubtful), lambda: False, None)
+        second = {item.store.place: item for item in again.stores}
+        return [_in_both(item, second.get(item.store.place)) if item.store.place in doubtful else item for item in inspection.stores]
+
+    def _inspect(
+        self,
+        ck: Checkpoint,
+        hidden: Mapping[str, FileInfo],
+        only: frozenset[str] | None,
+        is_over: Callable[[], bool],
+        progress: Progress | None,
+    ) -> Inspection:
+        return inspect_stores(
+            ck.door,
+            ck.state().operators,
+            self.version,
+            committed_ids(ck),
+            hidden=hidden,
+            placements=self.placements,
+            has_row_checksums=ck.conf.get(ROW_CHECKSUM_KEY) == "true",
+            only=only,
+            is_over=is_over,
+            progress=progress,
+        )
+
+
+def _is_doubtful(facts: StoreFacts) -> bool:
+    is_misplaced = facts.misplaced is not None and facts.misplaced.rows > 0
+    return bool(facts.faults or facts.differing) or is_misplaced or not facts.is_settled
+
+
+def _in_both(first: StoreFacts, second: StoreFacts | None) -> StoreFacts:
+    """What both looks saw. A store that is gone at the second look, or changes all the time, shows nothing."""
+    if second is None or not second.is_settled:
+        return replace(first, faults=(), differing=(), misplaced=None, is_settled=False)
+    seen = {(fault.file.path, fault.kind) for fault in first.faults}
+    differing = {file.path for file in first.differing}
+    faults = second.faults if not first.is_settled else tuple(f for f in second.faults if (f.file.path, f.kind) in seen)
+    return replace(second, faults=faults, differing=tuple(f for f in second.differing if not first.is_settled or f.path in differing))
+
+
+def _listed(ck: Checkpoint) -> tuple[dict[str, FileInfo], dict[str, FileInfo]]:
+    """The files of the logs and those of the state by path, hidden ones included."""
+    logs = ck.door.list(["", *_LOGS, *ck.source_directories]).values()
+    state = ck.door.list(["state"], recursive=True).values() if ck.has_state else ()
+    return {k: v for item in logs for k, v in item.files.items()}, {k: v for item in state for k, v in item.files.items()}
+
+
+def _hidden(files: Mapping[str, FileInfo]) -> dict[str, FileInfo]:
+    """Hadoop's checksum files."""
+    return {path: info for path, info in files.items() if info.name.startswith(".") and info.name.endswith(".crc")}
+
+
+# Rows that are not what or where they should be
+
+
+def _rows(facts: Sequence[StoreFacts]) -> Iterator[Finding]:
+    for item in facts:
+        if item.differing:
+            first = item.differing[0]
+            sentence = (
+                f"{first.path} does not hold the rows that the deltas up to version {first.version} lead to: one of these files is of"
+                " another time line or was replaced. Whether a start reads the snapshot or the deltas decides the results, and Spark"
+                " notices neither."
+            )
+            evidence = (Evidence(file.path) for file in item.differing[:SHOWN])
+            yield finding("SNAPSHOT_DIFFERS", sentence, *evidence, certainty="inferred", place=item.store.place)
+    by_store: dict[tuple[int, str], list[StoreFacts]] = {}
+    for item in facts:
+        if item.misplaced is not None:
+            by_store.setdefault((item.store.operator.operator_id, item.store.partition.store), []).append(item)
+    for items in by_store.values():
+        yield from _wrong_partition(items)
+
+
+def _wrong_partition(items: Sequence[StoreFacts]) -> Iterator[Finding]:
+    """Rows that Spark will look for elsewhere. Told only where the pattern shows that the rule for this store is known."""
+    wrong = [item for item in items if item.misplaced is not None and item.misplaced.rows]
+    if not wrong or not _is_plausible(items):
+        return
+    rows = sum(item.misplaced.rows for item in wrong if item.misplaced is not None)
+    looked_at = sum(item.misplaced.looked_at for item in items if item.misplaced is not None)
+    first = wrong[0]
+    assert first.misplaced is not None
+    target, count = max(first.misplaced.by_partition.items(), key=lambda pair: pair[1])
+    partition = first.store.partition
+    sentence = (
+        f"{rows:,} of {looked_at:,} rows looked at lie in a partition that their key does not belong to; {count:,} of those in"
+        f" {_directory(first)} belong to partition {target}. Spark looks for them there only and finds nothing, or older rows: the results"
+        " are wrong without an error."
+    )
+    place = f"{first.store.operator.operator_id}/{partition.partition_id}/{partition.store}"
+    evidence = [Evidence(_directory(item)) for item in wrong[:SHOWN]]
+    yield finding("ROWS_IN_WRONG_PARTITION", sentence, *evidence, certainty="inferred", place=place)
+
+
+def _is_plausible(items: Sequence[StoreFacts]) -> bool:
+    """Whether most rows lie where the hash says, or whole partitions were exchanged: each holds the rows of one other.
+
+    Anything else means that this query spreads its rows by another rule, which is no damage.
+    """
+    seen = [item.misplaced for item in items if item.misplaced is not None and item.misplaced.looked_at]
+    right = sum(found.looked_at - found.rows for found in seen)
+    if right >= 0.9 * sum(found.looked_at for found in seen):
+        return True
+    exchanged = [found for found in seen if found.rows]
+    return all(len(found.by_partition) == 1 and found.rows == found.looked_at for found in exchanged) and sum(
+        found.looked_at for found in exchanged
+    ) >= 8 * len(exchanged)
+
+
+def _directory(facts: StoreFacts) -> str:
+    return facts.store.partition.files[0].path.rpartition("/")[0] if not facts.store.steps else facts.store.files[0].path.rpartition("/")[0]
+
+
+# Metadata and schemas
+
+
+def _definitions(ck: Checkpoint, reported: frozenset[str]) -> Iterator[Finding]:
+    """Operator metadata and state schemas must be readable to the last byte."""
+    files = [
+        (operator, file)
+        for operator in ck.state().operators
+        for file in (*operator.own_files, *(f for p in operator.partitions for f in p.files))
+        if file.kind in ("metadata", "schema") and file.path not in reported
+    ]
+    contents = ck.door.read([FileInfo(file.path, file.size_bytes, file.modified_ms) for _, file in files])
+    newest = {operator.operator_id: _newest_v2(operator) for operator in ck.state().operators}
+    for operator, file in files:
+        data = contents[file.path]
+        if not isinstance(data, bytes):
+            continue
+        parsed = parse_operator_metadata(data, file.path) if file.kind == "metadata" else parse_schemas(data, file.path, file.store)
+        if not isinstance(parsed, Problem):
+            continue
+        what = f"{file.path} {parsed.reason.removeprefix(file.path).strip().rstrip('.')}"
+        place = str(operator.operator_id)
+        if file.kind == "metadata" and "/v2/" not in file.path:
+            sentence = f"{what}: Spark ignores it and writes it anew; a change of the stateful operators is not noticed at the next start."
+            yield finding("OPERATOR_METADATA_UNREADABLE", sentence, parsed.evidence, place=place)
+        elif file.kind == "metadata" and file.path != newest[operator.operator_id]:
+            continue
+        elif parsed.condition == "unreadable" and "after the end" in parsed.reason:
+            sentence = f"{what}: Spark does not look at them and reads the file without an error."
+            yield finding("STATE_FILE_DAMAGED", sentence, parsed.evidence, severity="note", place=place)
+        elif "/_stateSchema/" in file.path or file.kind == "metadata":
+            yield finding("STATE_DEFINITION_UNREADABLE", f"{what}: the first batch fails on it.", parsed.evidence, place=place)
+        else:
+            yield finding("STATE_SCHEMA_UNREADABLE", f"{what}: the first batch fails on it.", parsed.evidence, place=place)
+
+
+def _newest_v2(operator: OperatorState) -> str | None:
+    files = [file.path for file in operator.own_files if file.kind == "metadata" and "/v2/" in file.path]
+    return max(files, key=lambda path: int(path.rpartition("/")[2]), default=None)
+
+
+# Hidden checksums that Spark does not look at
+
+
+def _altered_logs(ck: Checkpoint, files: Mapping[str, FileInfo], is_over: Callable[[], bool]) -> tuple[list[str], int]:
+    """Log files that are not those that their hidden checksum was written for, and how many were not reached."""
+    pairs = [(files[_data_path(path)], info) for path, info in _hidden(files).items() if _data_path(path) in files]
+    found: list[str] = []
+    for start in range(0, len(pairs), _FILES_AT_ONCE):
+        if is_over():
+            return found, len(pairs) - start
+        some = pairs[start : start + _FILES_AT_ONCE]
+        contents = ck.door.read([info for pair in some for info in pair])
+        for info, checksum_info in some:
+            data, checksum = contents[info.path], contents[checksum_info.path]
+            if isinstance(data, bytes) and isinstance(checksum, bytes) and isinstance(verify_hidden(data, checksum), Mismatch):
+                found.append(info.path)
+    return found, 0
+
+
+def _data_path(path: str) -> str:
+    directory, slash, name = path.rpartition("/")
+    return f"{directory}{slash}{name[1:-4]}"
+
+
+def _altered_state(facts: StoreFacts) -> list[str]:
+    damaged = {fault.file.path for fault in facts.faults if fault.kind == "content"}
+    return [f.file.path for f in facts.faults if f.kind == "hidden_checksum" and f.file.path not in damaged]
+
+
+def _altered(paths: Sequence[str]) -> Finding:
+    what = f"{paths[0]} is" if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1:,} more files are"
+    sentence = (
+        f"{what} not what the hidden checksum file beside was written for: changed or replaced later. Spark does not look at these"
+        " checksums and reads what is there."
+    )
+    evidence = [Evidence(path) for name in paths for path in (name, hidden_name(name))]
+    return finding("HADOOP_CHECKSUM_MISMATCH", sentence, *evidence[:SHOWN])
+
+
+# What was looked at
+
+
+def _placements(ck: Checkpoint) -> tuple[dict[tuple[int, str], Placement], list[str]]:
+    """How rows are spread, by operator and store, and where that could not be computed."""
+    found: dict[tuple[int, str], Placement] = {}
+    reasons: dict[str, list[int]] = {}
+    is_changed = any(change.key == PARTITIONS_KEY for change in ck.conf_changes())
+    for operator in ck.state().operators:
+        schemas = {schema.store: schema for schema in read_schemas(ck, operator.operator_id) if isinstance(schema, StateSchema)}
+        for store in operator.stores:
+            answer = "the number of partitions changed" if is_changed else placement(operator, store, schemas.get(store), ck.conf)
+            if isinstance(answer, Placement):
+                found[operator.operator_id, store] = answer
+            elif operator.expected_partitions != 1:
+                reasons.setdefault(answer, []).append(operator.operator_id)
+    texts = [f"the partitions of the rows of operator {', '.join(map(str, dict.fromkeys(ids)))} ({why})" for why, ids in reasons.items()]
+    return found, texts
+
+
+def _checked(inspection: Inspection, facts: Iterable[StoreFacts]) -> list[str]:
+    rows = [item.count.keys for item in facts]
+    known = [keys for keys in rows if keys is not None]
+    texts = [f"the contents of {inspection.files:,} state files"] if inspection.files else []
+    if known:
+        texts.append(f"{sum(known):,} rows in {len(known):,} of {len(rows):,} partition stores")
+    return texts
+
+
+def _not_checked(ck: Checkpoint, inspection: Inspection, facts: Sequence[StoreFacts]) -> list[str]:
+    texts = []
+    if inspection.not_reached:
+        whole = inspection.not_reached + sum(item.is_complete for item in facts)
+        texts.append(f"the state files of {inspection.not_reached:,} of {whole:,} partition stores (the time was over)")
+    changing = sum(not item.is_settled for item in facts)
+    if changing:
+        texts.append(f"{changing:,} partition stores that changed while they were read")
+    texts += [f"state files: {reason}" for reason in dict.fromkeys(reason for item in facts for reason in item.skipped)]
+    if any(file.kind == "sst" for operator in ck.state().operators for p in operator.partitions for file in p.files):
+        texts.append("the rows inside .sst files")
+    return texts

@@ -1,0 +1,203 @@
+"""Unpacking of state files: a delta, a snapshot or a changelog is one compressed stream. Bytes in, bytes out.
+
+The codec is ``spark.sql.streaming.stateStore.compression.codec`` of the offset log (lz4 when it is absent). Seen in files of Spark 2.1 to
+4.3: lz4 (``LZ4Block`` of lz4-java: a header of 21 bytes per block), zstd (one standard frame), snappy (stream of snappy-java). lzf is
+recognised and not unpacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import cramjam
+import numpy as np
+
+from core.checkpoint.state_content.xxhash32 import xxhash32
+
+Codec = Literal["lz4", "zstd", "snappy", "lzf"]
+
+LZ4_MAGIC, ZSTD_MAGIC, SNAPPY_MAGIC, LZF_MAGIC = b"LZ4Block", b"\x28\xb5\x2f\xfd", b"\x82SNAPPY\x00", b"ZV"
+_MAGICS: tuple[tuple[bytes, Codec], ...] = ((LZ4_MAGIC, "lz4"), (ZSTD_MAGIC, "zstd"), (SNAPPY_MAGIC, "snappy"), (LZF_MAGIC, "lzf"))
+
+_LZ4_HEADER = 21
+_RAW, _COMPRESSED = 0x10, 0x20
+_SEED = 0x9747B28C
+_CHECKSUM_BITS = 0x0FFFFFFF  # lz4-java keeps 28 bits
+_SNAPPY_HEADER = 16
+_SNAPPY_RATIO = 64  # three bytes can stand for 64 at most
+
+# A file that unpacks to more is not looked at: a small file of a hostile checkpoint could fill the memory.
+LARGEST_CONTENT = 1 << 29
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """The content of one file. ``trouble`` says why it ends before the file does, None when everything could be unpacked.
+
+    Spark unpacks while it reads: what comes before the trouble reaches it, and it never sees trouble behind the last record.
+    """
+
+    content: bytes
+    trouble: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotUnpacked:
+    """The file is packed in a way that is not known here. ``reason`` is one clause without the path."""
+
+    reason: str
+
+
+_TOO_LARGE = NotUnpacked(f"unpacks to more than {LARGEST_CONTENT >> 20} MiB")
+
+
+def codec_of(data: bytes) -> Codec | None:
+    """What the first bytes say; None for no known codec."""
+    return next((codec for magic, codec in _MAGICS if data.startswith(magic)), None)
+
+
+def unpack(files: Mapping[str, bytes], codec: str | None) -> dict[str, Unpacked | NotUnpacked]:
+    """The contents of state files by path, checksums of lz4 blocks included. ``codec`` is the pinned one (short name or class name).
+
+    Many files at once, because the checksums of all their blocks are computed side by side. A file whose first bytes are those of no
+    codec is in trouble from its first byte on when the pinned codec is one that is unpacked here.
+    """
+    found: dict[str, Unpacked | NotUnpacked] = {}
+    parts: dict[str, _Blocks] = {}
+    for path, data in files.items():
+        seen = codec_of(data) or _named(codec)
+        if seen == "lz4":
+            parts[path] = _lz4(data)
+        elif seen == "zstd":
+            found[path] = _zstd(data)
+        elif seen == "snappy":
+            found[path] = _snappy(data)
+        else:
+            found[path] = NotUnpacked(f"packed with {seen or codec}, which is not unpacked here")
+    found.update(_verified(parts))
+    return found
+
+
+def _named(codec: str | None) -> str | None:
+    """The codec that a setting names: ``lz4``, or the class ``org.apache.spark.io.LZ4CompressionCodec``."""
+    if codec is None:
+        return "lz4"
+    name = codec.rpartition(".")[-1].lower().removesuffix("compressioncodec")
+    return name if name in ("lz4", "zstd", "snappy", "lzf") else None
+
+
+class _Block(NamedTuple):
+    start: int
+    content: bytes
+    checksum: int
+
+
+class _Blocks(NamedTuple):
+    """The blocks of one file before their checksums are looked at, up to the first that cannot be unpacked."""
+
+    blocks: list[_Block]
+    trouble: str | None
+    is_too_large: bool = False
+
+
+def _lz4(data: bytes) -> _Blocks:
+    blocks: list[_Block] = []
+    at = total = 0
+    while at < len(data):
+        header = data[at : at + _LZ4_HEADER]
+        if not header.startswith(LZ4_MAGIC[: len(header)]):
+            return _Blocks(blocks, f"there is no lz4 block at byte {at}")
+        if len(header) < _LZ4_HEADER:
+            return _Blocks(blocks, f"it ends in the middle of the header of an lz4 block (at byte {at})")
+        method = header[8] & 0xF0
+        packed_size, size, checksum = (int.from_bytes(header[i : i + 4], "little") for i in (9, 13, 17))
+        if method == _RAW and size == packed_size == checksum == 0:  # ends a stream; another one may follow
+            at += _LZ4_HEADER
+            continue
+        largest = 1 << (header[8] & 0x0F) + 10
+        if method not in (_RAW, _COMPRESSED) or not 0 < size <= largest or packed_size == 0 or (method == _RAW and packed_size != size):
+            return _Blocks(blocks, f"the header of the lz4 block at byte {at} is damaged")
+        packed = data[at + _LZ4_HEADER : at + _LZ4_HEADER + packed_size]
+        if len(packed) < packed_size:
+            return _Blocks(blocks, f"it ends in the middle of an lz4 block (at byte {at})")
+        content = packed if method == _RAW else _lz4_block(packed, size)
+        if content is None:
+            return _Blocks(blocks, f"the lz4 block at byte {at} is damaged")
+        blocks.append(_Block(at, content, checksum))
+        at += _LZ4_HEADER + packed_size
+        total += size
+        if total > LARGEST_CONTENT:
+            return _Blocks([], None, is_too_large=True)
+    return _Blocks(blocks, None if data else "it is empty")
+
+
+def _lz4_block(packed: bytes, size: int) -> bytes | None:
+    try:
+        content = bytes(cramjam.lz4.decompress_block(packed, output_len=size))
+    except cramjam.DecompressionError:
+        return None
+    return content if len(content) == size else None
+
+
+def _verified(files: Mapping[str, _Blocks]) -> dict[str, Unpacked | NotUnpacked]:
+    """The contents up to the first block whose checksum does not fit."""
+    hashes = iter(xxhash32([block.content for file in files.values() for block in file.blocks], _SEED))
+    found: dict[str, Unpacked | NotUnpacked] = {}
+    for path, (blocks, trouble, is_too_large) in files.items():
+        fits = [next(hashes) & _CHECKSUM_BITS == block.checksum for block in blocks]
+        good = fits.index(False) if False in fits else len(blocks)
+        if good < len(blocks):
+            trouble = f"the checksum of the lz4 block at byte {blocks[good].start} does not fit"
+        found[path] = _TOO_LARGE if is_too_large else Unpacked(b"".join(block.content for block in blocks[:good]), trouble)
+    return found
+
+
+def _snappy(data: bytes) -> Unpacked | NotUnpacked:
+    if len(data) < _SNAPPY_HEADER or not data.startswith(SNAPPY_MAGIC):
+        return Unpacked(b"", "it does not begin as a snappy stream")
+    content: list[bytes] = []
+    at, size = _SNAPPY_HEADER, 0
+    while at < len(data):
+        if data.startswith(SNAPPY_MAGIC, at):  # streams may follow each other
+            at += _SNAPPY_HEADER
+            continue
+        packed_size = int.from_bytes(data[at : at + 4], "big")
+        packed = data[at + 4 : at + 4 + packed_size]
+        if len(data) - at < 4 or len(packed) < packed_size:
+            return Unpacked(b"".join(content), f"it ends in the middle of a snappy block (at byte {at})")
+        block = _snappy_block(packed)
+        if block is None:
+            return Unpacked(b"".join(content), f"the snappy block at byte {at} is damaged")
+        content.append(block)
+        size += len(block)
+        if size > LARGEST_CONTENT:
+            return _TOO_LARGE
+        at += 4 + packed_size
+    return Unpacked(b"".join(content))
+
+
+def _snappy_block(packed: bytes) -> bytes | None:
+    try:
+        if cramjam.snappy.decompress_raw_len(packed) > _SNAPPY_RATIO * len(packed):  # it would allocate what a damaged length says
+            return None
+        return bytes(cramjam.snappy.decompress_raw(packed))
+    except cramjam.DecompressionError:
+        return None
+
+
+def _zstd(data: bytes) -> Unpacked | NotUnpacked:
+    if not data.startswith(ZSTD_MAGIC):
+        return Unpacked(b"", "it does not begin as a zstd frame")
+    room = np.empty(min(LARGEST_CONTENT, max(1 << 24, len(data) * 256)), dtype=np.uint8)  # taken from the system only as it is filled
+    try:
+        size = cramjam.zstd.decompress_into(data, room.data)
+    except cramjam.DecompressionError as error:
+        if "whole buffer" in str(error):
+            return _TOO_LARGE
+        return Unpacked(b"", f"the zstd frame cannot be unpacked ({error})")
+    return Unpacked(room[:size].tobytes())
+
+
+__all__: Sequence[str] = ["Codec", "NotUnpacked", "Unpacked", "codec_of", "unpack"]

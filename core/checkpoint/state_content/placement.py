@@ -1,0 +1,87 @@
+"""Whether the rows of a store lie in the partition that their key belongs to, where that can be computed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from core.checkpoint.model import OperatorState
+from core.checkpoint.operator_metadata import StateSchema
+from core.checkpoint.state_content.partitioning import Column, hashable_columns, partition_ids
+
+STRICT_DISTRIBUTION_KEY = "spark.sql.streaming.statefulOperator.useStrictDistribution"
+
+# Operators whose rows Spark 4.3 was seen to spread by all columns of the key.
+_BY_WHOLE_KEY = frozenset(
+    {
+        "stateStoreSave",
+        "dedupe",
+        "dedupeWithinWatermark",
+        "flatMapGroupsWithState",
+        "applyInPandasWithState",
+    }
+)
+_JOIN = "symmetricHashJoin"
+_JOIN_STORES = {"keyToNumValues": 0, "keyWithIndexToValue": 1}  # columns behind the key that do not count: the index
+_ENCODING_BYTES = 1  # RocksDB puts one byte before the row
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """Rows of one store by the partition that their key belongs to."""
+
+    looked_at: int
+    by_partition: Mapping[int, int]
+
+    @property
+    def rows(self) -> int:
+        """How many rows lie in a wrong partition."""
+        return sum(self.by_partition.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """How one store of an operator is spread over ``partitions`` partitions."""
+
+    columns: tuple[Column, ...]
+    width: int
+    partitions: int
+    skip_bytes: int
+
+    def look(self, partition_id: int, keys: Collection[bytes]) -> Misplaced | None:
+        """Which of these keys belong to another partition. None when the keys are not laid out as the schema says."""
+        rows = [key[self.skip_bytes :] for key in keys] if self.skip_bytes else list(keys)
+        if not rows:
+            return Misplaced(0, {})
+        found = partition_ids(rows, self.columns, self.partitions, self.width)
+        if found is None:
+            return None
+        wrong = Counter(int(where) for where in found[found != partition_id])
+        return Misplaced(len(rows), wrong)
+
+
+def placement(operator: OperatorState, store: str, schema: StateSchema | None, conf: Mapping[str, str]) -> Placement | str:
+    """How the rows of a store are spread, or why that cannot be computed (one clause).
+
+    ``conf`` is the newest pinned conf; the number of partitions must not have changed over the versions that are looked at.
+    """
+    if operator.expected_partitions is None:
+        return "how many partitions there are is not known"
+    if conf.get(STRICT_DISTRIBUTION_KEY) != "true":
+        return "born before Spark 3.3, when rows could be spread by some of the key's columns"
+    if schema is None or schema.format_version == 3:
+        return "the layout of the keys is not read here" if schema is not None else "there is no state schema"
+    surplus = 0
+    if operator.name == _JOIN:
+        kind = store.partition("-")[2]
+        if kind not in _JOIN_STORES:
+            return "the layout of the keys is not read here"
+        surplus = _JOIN_STORES[kind]
+    elif operator.name not in _BY_WHOLE_KEY:
+        return f"how {operator.name or 'the operator'} spreads its rows is not known here"
+    columns = hashable_columns(schema.key)
+    if columns is None or len(columns) <= surplus:
+        return "the key has a column whose hash is not computed here"
+    skip = _ENCODING_BYTES if operator.provider == "rocksdb" else 0
+    return Placement(columns[: len(columns) - surplus], len(columns), operator.expected_partitions, skip)

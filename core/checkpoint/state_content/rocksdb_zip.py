@@ -1,0 +1,171 @@
+"""A RocksDB snapshot, ``<version>[_<id>].zip``: its small files, and in the member ``metadata`` what lies beside it. Bytes in, facts out.
+
+The rows are not in the zip but in the ``.sst`` (and ``.log``) files that ``metadata`` names, in ``SSTs/`` and ``logs/`` of the same store.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from struct import Struct
+
+from core.checkpoint.json_text import parse_object
+
+METADATA = "metadata"
+_LOCAL_HEADER, _DESCRIPTOR = b"PK\x03\x04", b"PK\x07\x08"
+_HEADER = Struct("<4sHHHHHIIIHH")
+_STORED, _DEFLATED = 0, 8
+_SIZES_BEHIND = 0x08
+_KNOWN_VERSION = "v1"
+
+# The members are RocksDB's MANIFEST, OPTIONS, CURRENT and a short log. One that unpacks to more is not looked at.
+LARGEST_MEMBER = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    """A file that a zip needs. ``name`` is the one below ``SSTs/`` or ``logs/`` of the store, ``local_name`` the one RocksDB expects."""
+
+    name: str
+    local_name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ZipContent:
+    """What the metadata of a zip says.
+
+    ``num_keys``: rows of the column families a user knows, None when Spark did not count them (``rocksdb.trackTotalNumberOfRows`` off).
+    ``num_internal_keys``: rows of Spark's own column families (Spark 4.0+). ``column_families``: name -> id; ``internal`` are the names of
+    those that Spark keeps for itself. Both are empty for a store without column families.
+    """
+
+    sst_files: tuple[NamedFile, ...]
+    log_files: tuple[NamedFile, ...]
+    num_keys: int | None
+    num_internal_keys: int | None
+    column_families: Mapping[str, int] = field(default_factory=dict)
+    internal: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenZip:
+    """Why Spark cannot use a zip. ``reason`` is one clause."""
+
+    reason: str
+
+
+def read_zip(data: bytes) -> ZipContent | BrokenZip:
+    """Unpacks every member from the front, as Spark does, checks its CRC-32, and reads the metadata.
+
+    Spark never looks at the table of contents at the end: a zip that lost it is used without an error (observed, Spark 4.3); see
+    :func:`tail_trouble`.
+    """
+    if not data:
+        return BrokenZip("it is empty")
+    metadata: bytes | None = None
+    try:
+        for name, content in _members(data):
+            if name == METADATA:
+                metadata = content
+    except (ValueError, zlib.error) as error:
+        return BrokenZip(_words(error))
+    return BrokenZip('it has no member "metadata"') if metadata is None else parse_zip_metadata(metadata)
+
+
+def tail_trouble(data: bytes) -> str | None:
+    """What is wrong with the table of contents at the end of a zip, None when nothing is."""
+    try:
+        zipfile.ZipFile(io.BytesIO(data)).close()
+    except (zipfile.BadZipFile, ValueError, OSError) as error:
+        return f"the table of contents at its end cannot be read ({_words(error)})"
+    return None
+
+
+def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Names and contents from the front to the table of contents. ValueError and zlib.error, with a clause, for what cannot be read.
+
+    Java writes the sizes behind a member, not before it, so that only unpacking shows where it ends.
+    """
+    at = 0
+    while data[at : at + 4] == _LOCAL_HEADER and len(data) >= at + _HEADER.size:
+        _, _, flags, method, _, _, crc, packed_size, size, name_size, extra_size = _HEADER.unpack_from(data, at)
+        name = data[at + _HEADER.size : at + _HEADER.size + name_size].decode("utf-8", "replace")
+        start = at + _HEADER.size + name_size + extra_size
+        if method == _DEFLATED:
+            unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+            content = unpacker.decompress(data[start:], LARGEST_MEMBER)
+            if unpacker.unconsumed_tail:
+                raise ValueError(f"its member {name[:60]!r} unpacks to more than {LARGEST_MEMBER >> 20} MiB")
+            if not unpacker.eof:
+                raise ValueError(f"it ends in the middle of its member {name[:60]!r}")
+            at = len(data) - len(unpacker.unused_data)
+        elif method == _STORED and not flags & _SIZES_BEHIND:
+            content, at = data[start : start + packed_size], start + packed_size
+            if at > len(data):
+                raise ValueError(f"it ends in the middle of its member {name[:60]!r}")
+        else:
+            raise ValueError(f"its member {name[:60]!r} is packed in a way that Spark does not use")
+        if flags & _SIZES_BEHIND:
+            at += 4 if data[at : at + 4] == _DESCRIPTOR else 0
+            if at + 12 > len(data):
+                raise ValueError(f"it ends in the middle of its member {name[:60]!r}")
+            crc, packed_size, size = (int.from_bytes(data[at + i : at + i + 4], "little") for i in (0, 4, 8))
+            at += 12
+        if len(content) != size or zlib.crc32(content) != crc:
+            raise ValueError(f"its member {name[:60]!r} is damaged (its CRC-32 or size does not fit)")
+        yield name, content
+
+
+def parse_zip_metadata(data: bytes) -> ZipContent | BrokenZip:
+    """Reads ``v1``, then one JSON object."""
+    try:
+        version, _, rest = data.decode("utf-8").partition("\n")
+        if version.strip() != _KNOWN_VERSION:
+            return BrokenZip(f"its metadata has the version {version[:20]!r}; {_KNOWN_VERSION} is known")
+        content = parse_object(rest.strip())
+        return ZipContent(
+            sst_files=_files(content, "sstFiles", "dfsSstFileName"),
+            log_files=_files(content, "logFiles", "dfsLogFileName"),
+            num_keys=_count(content, "numKeys"),
+            num_internal_keys=_count(content, "numInternalKeys"),
+            column_families=_ids(content),
+            internal=_internal(content),
+        )
+    except (ValueError, KeyError) as error:
+        return BrokenZip(f"its metadata cannot be read ({_words(error)})")
+
+
+def _files(content: Mapping[str, object], key: str, name_key: str) -> tuple[NamedFile, ...]:
+    listed = content.get(key) or []
+    if not isinstance(listed, list):
+        raise ValueError(f"{key} is no list")
+    found = []
+    for item in listed:
+        name, local, size = (item.get(k) for k in (name_key, "localFileName", "sizeBytes")) if isinstance(item, dict) else (None,) * 3
+        if not isinstance(name, str) or not isinstance(local, str) or not isinstance(size, int) or "/" in name:
+            raise ValueError(f"an entry of {key} has no name and size")
+        found.append(NamedFile(name, local, size))
+    return tuple(found)
+
+
+def _count(content: Mapping[str, object], key: str) -> int | None:
+    number = content.get(key)
+    return number if isinstance(number, int) and number >= 0 else None
+
+
+def _ids(content: Mapping[str, object]) -> Mapping[str, int]:
+    mapping = content.get("columnFamilyMapping")
+    return {name: number for name, number in mapping.items() if isinstance(number, int)} if isinstance(mapping, dict) else {}
+
+
+def _internal(content: Mapping[str, object]) -> frozenset[str]:
+    mapping = content.get("columnFamilyTypeMap")
+    return frozenset(name for name, is_internal in mapping.items() if is_internal is True) if isinstance(mapping, dict) else frozenset()
+
+
+def _words(error: Exception) -> str:
+    return " ".join(str(error).split())[:120] or type(error).__name__
