@@ -155,6 +155,11 @@ CATALOGUE: dict[str, Entry] = {
     "STALE_CHECKSUM_FILE": Entry(
         "blocks_restart", "a checksum file outlived its log file", BACKUP + "Delete the .crc file: without it Spark can write the log file."
     ),
+    "VERSION_TRAP": Entry(
+        "blocks_restart",
+        "this Spark version reads the checkpoint otherwise than the one that wrote it",
+        "Start the query with the Spark that wrote the checkpoint; to change the version begin a new checkpoint at the same position.",
+    ),
     "UNFINISHED_REPARTITION": Entry(
         "blocks_restart",
         "a repartition of the state was not finished",

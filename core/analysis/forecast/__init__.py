@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.analysis.forecast.model import DataEffect, Forecast, Outcome, Query, Risk, SparkError, Step, least_sure
@@ -12,10 +13,12 @@ from core.analysis.forecast.sentence import (
     rerun_sentence,
     resume_sentence,
     scratch_sentence,
+    what_then,
 )
 from core.analysis.forecast.situation import Situation
 from core.analysis.forecast.start import walk
 from core.analysis.forecast.versions import SUPPORTED, UnsupportedSparkError, choose_spark
+from core.checkpoint.names import read_log_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
     from core.storage import Location
 
+LOOKS = 2  # how often a checkpoint that changes while it is read is read again
+RUNNING = "what does not change: a query is running and has written on while its files were read"
 SUPPORTED_SPARK: tuple[str, ...] = tuple(str(version) for version in SUPPORTED)
 
 
@@ -42,8 +47,29 @@ def forecast(
     source logs and, unless ``with_state`` is False, of the state files; no JVM. Raises UnsupportedSparkError for a version whose
     restarts were not observed.
     """
+    answer = _forecast(checkpoint, spark, query, with_state, places)
+    for _ in range(LOOKS):
+        if (answer.outcome != "fail" and not answer.risks) or not _has_moved_on(checkpoint):
+            return answer
+        # A running query has written on between two listings: what looks wrong may only be what was listed later.
+        checkpoint = checkpoint.refresh()
+        answer = _forecast(checkpoint, spark, query, with_state, places)
+    if answer.outcome != "fail" and not answer.risks:
+        return answer
+    return replace(answer, certainty="needs_input", not_checked=(RUNNING, *answer.not_checked))
+
+
+def _has_moved_on(checkpoint: Checkpoint) -> bool:
+    """Whether a newer batch has been planned since the checkpoint was listed: one more listing."""
+    now = read_log_directory(checkpoint.door.list(["offsets"])["offsets"]).ids
+    return max(now, default=-1) > max(checkpoint.offset_ids, default=-1)
+
+
+def _forecast(
+    checkpoint: Checkpoint, spark: str | None, query: Query | None, with_state: bool, places: Mapping[str, Location] | None
+) -> Forecast:
     chosen = choose_spark(checkpoint, spark)
-    s = Situation(checkpoint, chosen.version, query or Query(), with_state, places or {})
+    s = Situation(checkpoint, chosen.version, query or Query(), with_state, places or {}, chosen.is_writer)
     result = walk(s)
     outcome: Outcome
     if result.failure is not None:
@@ -73,7 +99,7 @@ def forecast(
         steps=tuple(result.steps),
         sentence=sentence,
         because=proof,
-        then=(result.failure.then if result.failure is not None else None) or (result.then[0] if result.then else None),
+        then=what_then(s, result),
         not_checked=not_checked(s, result),
         risks=tuple(result.risks),
         reason=result.failure.reason if result.failure is not None else None,

@@ -224,6 +224,18 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "KD002",
         ),
     ),
+    "key_schema": (
+        ErrorForm(V33, None, "StateSchemaNotCompatible", "Provided schema doesn't match to the schema for existing state!"),
+        ErrorForm(
+            V40,
+            "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+            "StateStoreKeySchemaNotCompatible",
+            "Provided key schema does not match existing state key schema.",
+            "XXKST",
+        ),
+    ),
+    "no_transform": (ErrorForm(V33, None, "AttributeError", "'GroupedData' object has no attribute 'transformWithState'"),),
+    "schema_file_missing": (ErrorForm(V40, None, "FileNotFoundException", "File {file} does not exist"),),
     "value_schema": (
         ErrorForm(V33, None, "StateSchemaNotCompatible", "Provided schema doesn't match to the schema for existing state!"),
         ErrorForm(

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.situation import Situation, Verdict, failed, first_line, version_number
-from core.analysis.forecast.versions import V40, V41, V42, Version
+from core.analysis.forecast.upgrade import check_named_sources
+from core.analysis.forecast.versions import V40, V41, V42, V43, Version
 from core.checkpoint.json_text import parse_object
 from core.checkpoint.model import Certainty, CommitEntry, Evidence, OffsetEntry, Problem
 
@@ -154,6 +155,9 @@ def check_newest_commit(s: Situation) -> Verdict:
 def _readable_commit(s: Situation, entry: CommitEntry) -> Verdict:
     highest, at = highest_commit_version(s.version), Evidence(entry.evidence.path, 1)
     if entry.format_version <= highest:
+        if entry.state_unique_ids and s.version < V43:
+            note = f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not find the state files"
+            return Verdict(evidence=(at,), note=note, certainty="needs_input", not_checked=(note,))
         return Verdict(evidence=(at,))
     if entry.format_version == 2 and V40 <= s.version < V42:
         note = f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not read {entry.evidence.path}"
@@ -165,6 +169,9 @@ def _readable_commit(s: Situation, entry: CommitEntry) -> Verdict:
 
 def check_source_count(s: Situation) -> Verdict:
     """The number of source lines in offsets/N, and in N-1, against the query's number of sources (offset log version 1)."""
+    refused = check_named_sources(s)
+    if refused is not None:
+        return refused
     entries = [e for e in (s.newest, s.offset_entry(s.previous)) if e is not None]
     if not entries:
         return Verdict(ok=None, note="no offsets to compare with")

@@ -7,6 +7,7 @@ from core.analysis.forecast.model import DataEffect, SparkError
 from core.analysis.forecast.situation import Situation
 from core.analysis.forecast.sources import log_id, ranges, start_id
 from core.analysis.forecast.start import Walk
+from core.analysis.forecast.upgrade import SPOILS
 from core.checkpoint.model import Evidence
 from core.checkpoint.sources.base import Advance
 
@@ -127,6 +128,15 @@ def _label(kind: str, key: str, names: list[str], sources: int) -> str:
     if topics:
         return ", ".join(topics[:3]) + (f" and {len(topics) - 3} more topics" if len(topics) > 3 else "") + ": "
     return f"source {key} ({kind}): " if sources > 1 else ""
+
+
+def what_then(s: Situation, walk: Walk) -> str | None:
+    """What is known to stop a later batch, or what a failed start leaves behind."""
+    if walk.failure is not None and walk.failure.then:
+        return walk.failure.then
+    if walk.failure is not None and walk.fails_at == "batch" and not s.is_writer and not s.runs_again:
+        return SPOILS.format(n=s.first_batch, spark=s.version)
+    return walk.then[0] if walk.then else None
 
 
 def not_checked(s: Situation, walk: Walk) -> tuple[str, ...]:

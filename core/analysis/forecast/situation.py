@@ -124,6 +124,7 @@ class Situation:
     query: Query
     with_state: bool = True
     places: Mapping[str, Location] = field(default_factory=dict)
+    is_writer: bool = True
     from_scratch: bool = field(default=False)
 
     @cached_property
@@ -242,22 +243,14 @@ class Situation:
 
     @cached_property
     def later_state(self) -> tuple[Evidence, ...]:
-        """State of versions that only a batch after N can have written: proof that offsets and commits were set back."""
+        """State of the version after the next one, which only a batch after N can have written: offsets and commits were set back.
+
+        A file of a much later version alone is junk: versions have no gaps.
+        """
         if not self.checkpoint.has_state or self.n is None or not self.with_state:
             return ()
-        read_at_ms = self.checkpoint.read_at_ms
-        newest = [
-            (file.version, file.path)
-            for op in self.checkpoint.state().operators
-            for partition in op.partitions
-            for file in partition.files
-            if file.version is not None
-            and file.version > self.n + 1
-            and not (
-                file.modified_ms is not None and file.modified_ms > read_at_ms
-            )  # a running query has gone on since the logs were listed
-        ]
-        return tuple(Evidence(path) for _, path in sorted(newest, reverse=True)[:1])
+        files = (f for op in self.checkpoint.state().operators for part in op.partitions for f in part.files)
+        return tuple(Evidence(path) for path in sorted(f.path for f in files if f.version == self.n + 2)[:1])
 
     @cached_property
     def state_is_empty(self) -> bool:

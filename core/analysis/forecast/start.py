@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from core.analysis.forecast import logs, sources, state
+from core.analysis.forecast import logs, sources, state, upgrade
 from core.analysis.forecast.model import EXACT, RUN_AGAIN, DataEffect, FailsAt, Risk, Step
 from core.analysis.forecast.situation import Situation, StartStep, Verdict
 from core.analysis.forecast.versions import V41, Version
@@ -99,6 +99,14 @@ SETTINGS = StartStep(
     "batch",
     state.check_settings,
 )
+UPGRADE = StartStep(
+    "upgrade",
+    "take over what another version wrote",
+    "nothing that this version reads otherwise or not at all",
+    "the batch fails, or goes on with wrong or repeated rows",
+    "batch",
+    upgrade.check_upgrade,
+)
 STATE_SCHEMA = StartStep(
     "state_schema",
     "read the state schemas",
@@ -124,10 +132,10 @@ COMMIT = StartStep(
     sources.check_commit,
 )
 
-_BATCH = (PLAN, OPERATORS, STATE_FOLDER, SETTINGS, STATE_SCHEMA, STATE_FILES, COMMIT)
+_BATCH = (PLAN, OPERATORS, STATE_FOLDER, SETTINGS, UPGRADE, STATE_SCHEMA, STATE_FILES, COMMIT)
 _FROM_41 = (METADATA, NEWEST_OFFSET, SOURCE_LOGS, NEWEST_COMMIT, SOURCE_COUNT, PREVIOUS_OFFSET, SOURCE_RANGES, *_BATCH)
 _TO_40 = (METADATA, NEWEST_OFFSET, SOURCE_LOGS, SOURCE_COUNT, PREVIOUS_OFFSET, NEWEST_COMMIT, SOURCE_RANGES, *_BATCH)
-_NEEDS_STATE = frozenset({"operators", "state_folder", "settings", "state_schema", "state_files"})
+_NEEDS_STATE = frozenset({"operators", "state_folder", "settings", "upgrade", "state_schema", "state_files"})
 _SKIPPED_FROM_SCRATCH = frozenset(
     {"newest_commit", "source_count", "previous_offset", "source_ranges", "state_folder", "settings", "state_files"}
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.situation import Situation, Verdict, failed
 from core.analysis.forecast.versions import V40, V42, V43
-from core.checkpoint.model import Certainty, CommitEntry, Evidence, OperatorState, StateFile
+from core.checkpoint.model import Certainty, CommitEntry, Evidence, OperatorState, Problem, StateFile
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
+from core.checkpoint.state import read_schemas
 from core.checkpoint.state_names import plain_number
 
 STATELESS = "the query is stateless"
@@ -23,6 +24,10 @@ def check_operators(s: Situation) -> Verdict:
     operators = s.checkpoint.state().operators if s.checkpoint.has_state else ()
     recorded = {op.operator_id: op.name for op in operators if op.metadata_raw is not None}
     evidence = tuple(Evidence(f"state/{i}/_metadata") for i in recorded)
+    for op in operators:
+        verdict = _own_metadata(s, op)
+        if verdict is not None:
+            return verdict
     if wanted is None:
         return Verdict(evidence=evidence, note="the query is taken to have the same stateful operators")
     asked = dict(enumerate(wanted))
@@ -36,6 +41,32 @@ def check_operators(s: Situation) -> Verdict:
     now = ", ".join(f"{name} (operator {i})" for i, name in asked.items()) or "none"
     why = f"the state belongs to {names}, and the query's stateful operators are: {now}"
     return failed(s, "operators_differ", "OPERATORS_DIFFER", why, *evidence)
+
+
+def _own_metadata(s: Situation, op: OperatorState) -> Verdict | None:
+    """transformWithState needs its operator metadata and the schema files that it names; other operators do without."""
+    is_transform = (op.name or "").startswith("transformWithState")
+    schemas = [file for file in op.own_files if file.kind == "schema"]
+    if s.version < V40 or s.first_batch == 0 or not (is_transform or schemas):
+        return None
+    if not any(file.kind == "metadata" for file in op.own_files):
+        why = f"state/{op.operator_id}/_metadata is missing, and transformWithState needs it"
+        details = {"batch": s.first_batch - 1}
+        return failed(
+            s,
+            "operator_metadata_missing",
+            "STATE_DEFINITION_UNREADABLE",
+            why,
+            Evidence(f"state/{op.operator_id}/_metadata"),
+            details=details,
+        )
+    if is_transform and not schemas:
+        path = f"state/{op.operator_id}/_stateSchema"
+        why = f"{path} is missing, and transformWithState needs the schemas in it"
+        return failed(
+            s, "schema_file_missing", "STATE_DEFINITION_UNREADABLE", why, Evidence(path), details={"file": f"{s.location}/{path}"}
+        )
+    return None
 
 
 def _before_operator_metadata(s: Situation, asked: dict[int, str], operators: tuple[OperatorState, ...]) -> Verdict:
@@ -86,10 +117,12 @@ def check_schema(s: Situation) -> Verdict:
     """``state/<op>/0/[<store>/]_metadata/schema``: missing is silently written anew; empty or cut ends the batch."""
     if not s.checkpoint.has_state:
         return Verdict(note=STATELESS)
-    schemas = [f for op in s.checkpoint.state().operators for part in op.partitions for f in part.files if f.kind == "schema"]
-    for file in schemas:
-        if file.size_bytes == 0:
-            return failed(s, "schema_cut", "STATE_SCHEMA_UNREADABLE", f"{file.path} is empty", Evidence(file.path))
+    operators = s.checkpoint.state().operators
+    schemas = [f for op in operators for part in op.partitions for f in part.files if f.kind == "schema"]
+    for item in (item for op in operators for item in read_schemas(s.checkpoint, op.operator_id)):
+        if isinstance(item, Problem) and item.condition in ("empty", "truncated"):
+            what = "is empty" if item.condition == "empty" else "ends in the middle"
+            return failed(s, "schema_cut", "STATE_SCHEMA_UNREADABLE", f"{item.evidence.path} {what}", item.evidence)
     if not schemas:
         return Verdict(note="no schema file: Spark writes a new one and compares nothing", certainty="inferred")
     evidence = tuple(Evidence(file.path) for file in schemas[:4])

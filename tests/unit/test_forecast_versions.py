@@ -1,0 +1,165 @@
+"""Which version's rules apply, and the traps of an upgrade or of a way back (seen between 3.3, 3.5, 4.0, 4.2 and 4.3)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.analysis.forecast import SUPPORTED_SPARK, UnsupportedSparkError
+from core.analysis.forecast.errors import ERRORS, spark_error
+from core.analysis.forecast.start import steps_of
+from core.analysis.forecast.versions import SUPPORTED, V40, V41, choose_spark, parse_version
+from core.checkpoint.model import WrittenBy
+from tests.support.build import CONF_4_3, offset_text, remove, write
+from tests.support.forecasting import CONF_3_5, files_checkpoint, said, schema, stateful_conf, with_state
+
+ROCKSDB = {"spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"}
+
+
+class Written:
+    """A checkpoint of which only the writer is known."""
+
+    def __init__(self, at_least: str | None, at_most: str | None) -> None:
+        self.written_by = WrittenBy(at_least, at_most, "a mark")
+
+
+@pytest.mark.parametrize(
+    ("at_least", "at_most", "version"),
+    [
+        ("3.5", "3.5", "3.5"),
+        ("3.3", "3.4", "3.4"),  # the newer of two that look alike
+        ("4.0", "4.1", "4.1"),
+        ("4.3", None, "4.3"),
+        (None, None, "4.3"),
+        ("2.4", "2.4", "3.3"),  # the oldest whose restarts are known
+        ("4.4", None, "4.3"),
+    ],
+)
+def test_the_version_that_wrote_the_newest_files_is_the_default(at_least: str | None, at_most: str | None, version: str) -> None:
+    assert str(choose_spark(Written(at_least, at_most), None).version) == version
+
+
+@pytest.mark.parametrize("text", ["2.4", "5.0", "nonsense", ""])
+def test_a_version_whose_restarts_are_not_known_is_refused_with_the_list(text: str) -> None:
+    with pytest.raises(UnsupportedSparkError, match=r"choose one of 3\.3, 3\.4, 3\.5, 4\.0, 4\.1, 4\.2, 4\.3"):
+        choose_spark(Written("4.3", None), text)
+
+
+def test_a_patch_release_counts_as_its_feature_version() -> None:
+    assert parse_version("3.5.9") == parse_version("3.5") and SUPPORTED_SPARK[0] == "3.3"
+
+
+@pytest.mark.parametrize("version", SUPPORTED)
+def test_every_error_has_a_wording_in_every_version(version: object) -> None:
+    for key, forms in ERRORS.items():
+        assert [form.since for form in forms] == sorted(form.since for form in forms), key
+        assert "{" not in spark_error(key, version, {}).message.replace('{"', "").replace("{topic", ""), key  # type: ignore[arg-type]
+
+
+def test_the_steps_are_the_same_in_all_versions_and_only_their_order_differs() -> None:
+    before, after = [s.id for s in steps_of(V40)], [s.id for s in steps_of(V41)]
+    assert sorted(before) == sorted(after) and before != after
+    assert before.index("newest_commit") > before.index("previous_offset")
+    assert after.index("newest_commit") < after.index("source_count")
+
+
+# Traps
+
+
+def dedup_schema(types: list[str]) -> bytes:
+    """A state schema of a dropDuplicates over as many columns."""
+    fields = [{"name": f"c{i}", "type": kind, "nullable": True, "metadata": {}} for i, kind in enumerate(types)]
+    key = json.dumps({"type": "struct", "fields": fields}).encode()
+    plain = schema()
+    value = plain[plain.index(b'{"type": "struct", "fields": [{"name": "count"') - 6 :]
+    return plain[:4] + (1).to_bytes(4, "big") + len(key).to_bytes(2, "big") + key + value
+
+
+def dedup(root: Path, types: list[str], conf: dict[str, str] | None = None) -> Path:
+    files_checkpoint(root, conf=conf or stateful_conf())
+    with_state(root, range(1, 6), operator="dedupe")
+    return write(root, {"state/0/0/_metadata/schema": dedup_schema(types)})
+
+
+def test_going_back_from_4_3_reorders_a_dedup_key_of_five_columns(tmp_path: Path) -> None:
+    dedup(tmp_path, ["string"] * 5)
+    assert said(tmp_path).risks == ()
+    answer = said(tmp_path, "4.2")
+    assert [(risk.id, risk.certainty) for risk in answer.risks] == [("VERSION_TRAP", "certain")]
+    assert answer.data.append == "duplicates"
+
+
+def test_going_back_from_4_3_with_columns_of_several_types_fails(tmp_path: Path) -> None:
+    answer = said(dedup(tmp_path, ["string", "long", "string", "long", "string"]), "4.0")
+    assert answer.error is not None and answer.error.condition == "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE"
+    assert answer.then is not None and "offsets/5 with the settings of Spark 4.0" in answer.then
+
+
+def test_an_upgrade_to_4_reorders_about_half_of_the_dedup_keys(tmp_path: Path) -> None:
+    dedup(tmp_path, ["string"] * 6, {**CONF_3_5, "spark.sql.shuffle.partitions": "2"})
+    assert [(risk.id, risk.certainty) for risk in said(tmp_path, "4.3").risks] == [("VERSION_TRAP", "needs_input")]
+
+
+def test_a_dedup_key_of_four_columns_is_safe(tmp_path: Path) -> None:
+    assert said(dedup(tmp_path, ["string"] * 4), "3.5").risks == ()
+
+
+@pytest.mark.parametrize(("provider", "outcome"), [({}, "resume"), (ROCKSDB, "fail")])
+def test_row_checksums_are_not_known_before_4_2(tmp_path: Path, provider: dict[str, str], outcome: str) -> None:
+    conf = stateful_conf(**{"spark.sql.streaming.stateStore.rowChecksum.enabled": "true"}, **provider)
+    files_checkpoint(tmp_path, conf=conf)
+    with_state(tmp_path, range(1, 6), kind="zip" if provider else "delta")
+    answer = said(tmp_path, "4.0")
+    assert answer.outcome == outcome
+    assert answer.reason == "VERSION_TRAP" or [risk.id for risk in answer.risks] == ["VERSION_TRAP"]
+    assert said(tmp_path, "4.2").outcome == "resume" and said(tmp_path, "4.2").risks == ()
+
+
+def test_changelogs_are_not_known_before_3_5(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf={**CONF_3_5, "spark.sql.shuffle.partitions": "2", **ROCKSDB})
+    with_state(tmp_path, range(1, 6), kind="changelog")
+    assert said(tmp_path).outcome == "resume"
+    answer = said(tmp_path, "3.4")
+    assert answer.error is not None and answer.error.error_class == "FileNotFoundException"
+    assert answer.error.message.endswith("/state/0/0/5.zip does not exist")
+
+
+def test_rocksdb_files_of_4_cannot_be_read_by_3_3(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf(**ROCKSDB))
+    with_state(tmp_path, range(1, 6), kind="zip")
+    write(tmp_path, {"state/0/0/SSTs/000008-bf350243-5615-4777-9f57-42487191334d.sst": b"x"})
+    answer = said(tmp_path, "3.3")
+    assert answer.error is not None and answer.error.error_class == "RocksDBException"
+    assert said(tmp_path, "3.4").outcome == "resume"
+
+
+def test_names_for_sources_of_4_2_are_refused_by_4_3(tmp_path: Path) -> None:
+    kept = {key: value for key, value in CONF_4_3.items() if "alwaysNullable" not in key and "deterministicKeyOrder" not in key}
+    conf = {**kept, "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}
+    files_checkpoint(tmp_path, conf=conf)
+    assert said(tmp_path).spark == "4.2" and said(tmp_path).outcome == "resume"
+    answer = said(tmp_path, "4.3")
+    assert answer.error is not None and answer.error.condition == "STREAMING_QUERY_EVOLUTION_ERROR.CANNOT_ENABLE_ON_EXISTING_CHECKPOINT"
+
+
+def test_an_upgrade_to_4_says_that_ansi_mode_was_not_checked(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=CONF_3_5)
+    assert any("spark.sql.ansi.enabled" in item for item in said(tmp_path, "4.3").not_checked)
+    assert not any("spark.sql.ansi.enabled" in item for item in said(tmp_path).not_checked)
+
+
+def test_transform_with_state_needs_its_metadata(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf(**ROCKSDB))
+    with_state(tmp_path, range(1, 6), kind="zip")
+    remove(tmp_path, "state/0/_metadata", "state/0/0/_metadata")
+    write(tmp_path, {"state/0/_stateSchema/default/0_92dab0d5-29d7-4da8-b896-9e675904252d": b"\0\2v3\0\0\0\0"})
+    answer = said(tmp_path)
+    assert answer.error is not None and answer.error.condition == "STDS_FAILED_TO_READ_OPERATOR_METADATA"
+
+
+def test_the_newest_offset_alone_decides_the_version(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=CONF_3_5)
+    write(tmp_path, {"offsets/4": offset_text(['{"logOffset":4}'])})
+    assert said(tmp_path).spark == "4.3"
