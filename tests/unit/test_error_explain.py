@@ -15,6 +15,7 @@ from core.analysis.errors import Explanation, explain
 from core.analysis.errors.explain import NOTHING
 from core.analysis.errors.model import Statement
 from core.analysis.errors.where import normal_path
+from core.analysis.findings.catalogue import CATALOGUE
 from core.checkpoint import Checkpoint
 from core.cli import main
 from core.storage import StorageError
@@ -285,6 +286,17 @@ def test_a_missing_batch_is_the_offset_file_before_the_newest(tmp_path: Path) ->
     answer = explained(ck, changed(text_of("previous_missing_committed", ck), ("batch 3 ", "batch 12 ")))
     assert answer.shown == "yes"
     assert statement(answer, "offsets/12 is missing. The newest batch is 13 and is committed").shows_fault
+    assert answer.finding == "OFFSET_GAP"
+
+
+def test_a_pending_batch_is_never_told_to_begin_where_it_ends(tmp_path: Path) -> None:
+    ck = kafka_checkpoint(tmp_path / "ck", range(5), commits=range(4))
+    remove(ck, "offsets/3")
+    answer = explained(ck, text_of("previous_missing_pending", ck))
+    assert answer.shown == "yes"
+    assert "offsets/3 is missing. The newest batch is 4 and has no commit" in told(answer)
+    assert "lose its rows" in answer.action
+    assert "repair" not in answer.options
 
 
 def test_the_same_words_are_the_end_of_a_source_log_when_that_is_missing(tmp_path: Path) -> None:
@@ -293,6 +305,9 @@ def test_the_same_words_are_the_end_of_a_source_log_when_that_is_missing(tmp_pat
     answer = explained(ck, changed(text_of("source_log_end", ck), ("batch 4 ", "batch 13 ")))
     assert answer.shown == "yes"
     assert statement(answer, "The log of source 0 ends with entry 12, and offsets/13 needs entry 13.").shows_fault
+    assert answer.finding == "SOURCE_LOG_END_MISSING"
+    assert answer.action == CATALOGUE["SOURCE_LOG_END_MISSING"].action
+    assert "Copy the newest offset file" not in answer.action
 
 
 def test_a_missing_batch_that_nobody_needs_contradicts_the_error(tmp_path: Path) -> None:
@@ -351,6 +366,7 @@ def test_lost_offsets_are_confirmed(tmp_path: Path) -> None:
     answer = explained(ck, text_of("no_offsets", ck))
     assert (answer.name, answer.shown) == ("ASSERTION_FAILED", "yes")
     assert "offsets/ has no batch; commits/ has 4 (0 to 3)." in told(answer)
+    assert (answer.finding, answer.action) == ("OFFSETS_LOST", CATALOGUE["OFFSETS_LOST"].action)
 
 
 def test_an_error_without_words_is_told_by_what_the_next_start_fails_on(tmp_path: Path) -> None:
@@ -359,6 +375,7 @@ def test_an_error_without_words_is_told_by_what_the_next_start_fails_on(tmp_path
     answer = explained(ck, text_of("schema_cut", ck))
     assert (answer.name, answer.certainty, answer.shown) == ("STREAM_FAILED", "needs_input", "yes")
     assert "state/0/0/_metadata/schema" in told(answer)
+    assert (answer.finding, answer.options) == ("STATE_SCHEMA_UNREADABLE", ("repair", "restore"))
 
 
 def test_the_batch_that_was_running_is_known_by_its_offsets(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from core.analysis.errors.model import EXACT, GENERAL, NO_PARAMETERS, OUTERMOST,
 from core.analysis.errors.pasted import Pasted, read_pasted
 from core.analysis.errors.recognise import recognise, unknown_cause
 from core.analysis.errors.where import Place, find_place
+from core.analysis.findings.catalogue import CATALOGUE as FINDINGS
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import Certainty, Evidence
 
@@ -34,7 +35,9 @@ def explain(text: str, ck: Checkpoint | None = None) -> Explanation:
     if main.weight <= WRAPPER and cause is not None:
         others = (cause, *others)
     meaning = meaning_of(main.name)
-    place, here, not_checked = _in_checkpoint(ck, pasted, main, meaning)
+    place, here, look = _in_checkpoint(ck, pasted, main, meaning)
+    if look is not None:
+        meaning = _made_precise(meaning, look)
     return Explanation(
         name=main.name,
         condition=main.condition,
@@ -55,7 +58,7 @@ def explain(text: str, ck: Checkpoint | None = None) -> Explanation:
         certainty=_certainty(main),
         evidence=_evidence(here),
         others=others,
-        not_checked=not_checked,
+        not_checked=tuple(dict.fromkeys(look.not_checked)) if look is not None else (),
         is_cut=pasted.is_cut,
         other_checkpoint=place is not None and place.other_query is not None,
     )
@@ -63,15 +66,24 @@ def explain(text: str, ck: Checkpoint | None = None) -> Explanation:
 
 def _in_checkpoint(
     ck: Checkpoint | None, text: Pasted, main: Recognised, meaning: Meaning
-) -> tuple[Place | None, tuple[Statement, ...], tuple[str, ...]]:
+) -> tuple[Place | None, tuple[Statement, ...], Looking | None]:
     if ck is None:
-        return None, (), ()
+        return None, (), None
     place = find_place(ck, text, main)
     look = Looking(ck, text, main, meaning, place.paths)
     statements = look_up(look)
     if place.other_query is not None:  # what is so here says nothing about an error of another query
         statements = [replace(s, shows_fault=None) for s in statements]
-    return place, (*place.statements, *statements), tuple(dict.fromkeys(look.not_checked))
+        look.finding = None
+    return place, (*place.statements, *statements), look
+
+
+def _made_precise(meaning: Meaning, look: Looking) -> Meaning:
+    """The words of an error can stand for several faults; when the files show which, what to do is that of this one."""
+    if look.finding is None or look.finding == meaning.finding or look.finding not in FINDINGS:
+        return meaning
+    options = next((other.options for other in HANDLED.values() if other.finding == look.finding), meaning.options)
+    return replace(meaning, finding=look.finding, action=FINDINGS[look.finding].action, options=options)
 
 
 def _not_recognised(text: Pasted, cause: Recognised | None) -> Explanation:

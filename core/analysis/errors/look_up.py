@@ -26,6 +26,7 @@ def look_forecast(look: Looking) -> Iterator[Statement]:
     sentence, evidence = answer.sentence, answer.evidence
     is_vague = look.main.weight <= VAGUE
     if answer.outcome == "fail" and (is_vague or is_same(look, answer)):
+        look.finding = answer.reason
         so = "" if is_vague else " so"
         yield Statement(f"The next start fails{so}: {sentence}", evidence, answer.certainty, shows_fault=True)
     elif answer.outcome == "fail":

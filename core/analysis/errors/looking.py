@@ -32,6 +32,8 @@ class Looking:
     """One look at one checkpoint for one error.
 
     ``paths``: files of the checkpoint that the text names, relative to its root. ``is_confirmed``: something has shown the fault already.
+    ``finding``: the finding behind the failure that the forecast expects, when that is the one that was pasted (or the pasted one is too
+    vague to tell).
     """
 
     ck: Checkpoint
@@ -41,6 +43,7 @@ class Looking:
     paths: tuple[str, ...] = ()
     not_checked: list[str] = field(default_factory=list)
     is_confirmed: bool = False
+    finding: str | None = None
 
     @property
     def says_missing(self) -> bool:

@@ -11,6 +11,10 @@ _CUT = "The disk was full, or the machine died, while the file was written."
 _TWO = "A second query uses this checkpoint: another job, a notebook, or a restart before the old driver was gone."
 _BACK = "Offsets and commits were set back or restored, and what belongs to them was not."
 _STOP = "Stop every query on this checkpoint and back it up first. "
+_NOT_PENDING = (
+    "While the newest batch has no commit, a copy of the newest offset file under the missing name would make that batch empty and lose its"
+    " rows: without a backup begin a new checkpoint at a known position."
+)
 
 LOGS: Mapping[str, Meaning] = {
     "STREAM_FAILED": Meaning(
@@ -179,8 +183,9 @@ LOGS: Mapping[str, Meaning] = {
             "Log files were deleted by age, by a rule of the bucket for example.",
             "The query ran with asynchronous progress tracking before.",
         ),
-        options=("repair", "restore"),
-        finding="OFFSET_GAP",
+        _STOP + "Restore the missing offset file from a backup. " + _NOT_PENDING,
+        ("restore", "reset"),
+        "OFFSET_GAP",
         in_files=True,
         look=("logs", "forecast"),
     ),
@@ -189,8 +194,12 @@ LOGS: Mapping[str, Meaning] = {
         " the same"
         " for both.",
         (_LOST, "The query ran with asynchronous progress tracking and is now started without it.", "Log files were deleted by age."),
-        options=("repair", "restore"),
-        finding="OFFSET_GAP",
+        _STOP
+        + "See which of the two is missing. An entry of a file source's log: write it anew from the listing of the input directory (path,"
+        " time and log id of its files). An offset file: when the newest batch is committed, copy the newest offset file to the missing"
+        " name; that is exact. " + _NOT_PENDING,
+        ("repair", "restore"),
+        "OFFSET_GAP",
         in_files=True,
         look=("logs", "source_logs", "forecast"),
     ),
