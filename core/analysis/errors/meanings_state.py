@@ -244,6 +244,13 @@ STATE: Mapping[str, Meaning] = {
         in_files=True,
         look=("state", "operators", "forecast"),
     ),
+    "TRANSFORM_WITH_STATE_UNKNOWN": Meaning(
+        "This Spark does not have transformWithState: it came with 4.0. The start failed before the checkpoint was looked at.",
+        ("The query was run by Spark 4.x and is now started with 3.x.",),
+        "Start with Spark 4.0 or newer.",
+        ("none",),
+        look=("version",),
+    ),
     "ROCKSDB_FILE_TOO_NEW": Meaning(
         "The RocksDB of this Spark cannot read the files: Spark 3.3 cannot read what 4.0 and newer have written.",
         ("The query was run by Spark 4.x and is now started with 3.3.",),

@@ -72,6 +72,7 @@ PLAIN: tuple[Known, ...] = (
         "STATE_SCHEMA_NOT_COMPATIBLE", ("Provided schema doesn't match to the schema for existing state!",), ("StateSchemaNotCompatible",)
     ),
     Known("STATE_ROW_FORMAT_INVALID", (said("row_checksum_unknown", 0),), ("InvalidUnsafeRowException",)),
+    Known("TRANSFORM_WITH_STATE_UNKNOWN", (said("no_transform"),)),
     Known("ROCKSDB_FILE_TOO_NEW", ("unknown checksum type <version> from footer of <file>",)),
     Known("STATE_SCHEMA_UNREADABLE", (), ("EOFException",), needs=("StateSchemaCompatibilityChecker$.readSchemaFile",)),
     Known(
