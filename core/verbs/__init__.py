@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 # In the order of the help text. Each names a module in this package.
-MODULES = ("inspect", "resume", "forecast", "check", "recover", "explain")
+MODULES = ("inspect", "resume", "forecast", "check", "state", "recover", "explain")
 
 
 class UsageError(Exception):

@@ -1,0 +1,133 @@
+"""Rows per partition without Spark: the number a RocksDB zip records, or a count of the changes since a full file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from core.checkpoint.model import OperatorState, PartitionState, StateFile
+from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids
+from core.checkpoint.state_content.framing import NotUnpacked, Unpacked, unpack
+from core.checkpoint.state_content.records import Records, parse_changelog, parse_delta, parse_snapshot
+from core.checkpoint.state_content.replay import UNKNOWN, KeyCount, Replay
+from core.checkpoint.state_content.rocksdb_zip import ZipContent, read_zip
+from core.checkpoint.state_content.stores import Step, Store, Wanted, read_in_waves, stores
+from core.storage import FileInfo
+from core.storage.door import Door
+from core.storage.listing import Content
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCount:
+    """Rows of one store of one partition at the asked version; bytes and files of all versions that are kept."""
+
+    partition_id: int
+    count: KeyCount
+    size_bytes: int
+    file_count: int
+
+
+def count_keys(
+    door: Door,
+    operator: OperatorState,
+    version: int,
+    committed: CommittedIds,
+    *,
+    replay: bool = False,
+    has_row_checksums: bool = False,
+) -> dict[str, tuple[PartitionCount, ...]]:
+    """Per store the expected partitions of an operator, ascending, as they are at ``version``.
+
+    Without ``replay`` one zip per partition is read, where there is one of that version. With it also what the zip does not tell: the
+    changes since the last HDFS-backed snapshot, or all changelogs since version 1 (exact); a RocksDB zip and the changelogs after it
+    (bounds). A store of which a file is missing or damaged is unknown. Raises StorageError when the store cannot be read at all.
+    """
+    chosen = list(stores([operator], version, committed))
+    found: dict[int, KeyCount] = {}
+    zips = {i: [step.full] for i, store in enumerate(chosen) if (step := _at(store, version)) and step.full and step.full.kind == "zip"}
+    for i, contents in _read(door, zips):
+        content = next(iter(contents.values()))
+        parsed = read_zip(content) if isinstance(content, bytes) else None
+        if isinstance(parsed, ZipContent) and parsed.num_keys is not None:
+            found[i] = KeyCount.exact(parsed.num_keys, "recorded")
+    if replay:
+        chains = {i: chain for i, store in enumerate(chosen) if i not in found and (chain := _chain(store, version))}
+        for i, contents in _read(door, chains):
+            found[i] = _counted(operator, chains[i], contents, has_row_checksums)
+    counts = {(s.partition.store, s.partition.partition_id): found.get(i, UNKNOWN) for i, s in enumerate(chosen)}
+    there = {(p.store, p.partition_id): p for p in operator.partitions}
+    return {
+        store: tuple(_partition(p, counts.get((store, p), UNKNOWN), there.get((store, p))) for p in expected_partition_ids(operator))
+        for store in operator.stores
+    }
+
+
+def _partition(partition_id: int, count: KeyCount, there: PartitionState | None) -> PartitionCount:
+    if there is None:
+        return PartitionCount(partition_id, UNKNOWN, 0, 0)
+    files = sum(file.kind not in ("checksum", "schema", "metadata") for file in there.files)
+    return PartitionCount(partition_id, count, there.size_bytes, files)
+
+
+def _at(store: Store, version: int) -> Step | None:
+    return store.steps[-1] if store.steps and store.steps[-1].version == version else None
+
+
+def _chain(store: Store, version: int) -> list[StateFile]:
+    """The files to follow, in order; empty when one is missing. A zip comes first and is followed by changelogs only."""
+    steps = {step.version: step for step in store.steps}
+    full = max((v for v, step in steps.items() if step.full is not None), default=0)
+    since_1 = [steps[v].change for v in range(1, version + 1) if v in steps]
+    all_changes = [file for file in since_1 if file is not None]
+    start = steps[full].full if full else None
+    if len(all_changes) == version and (start is None or start.kind == "zip"):
+        # Exact without the zip, which is read for the names of the column families only.
+        return [start, *all_changes] if start is not None else all_changes
+    after = [steps[v].change for v in range(full + 1, version + 1) if v in steps]
+    changes = [file for file in after if file is not None]
+    return [start, *changes] if start is not None and len(changes) == version - full else []
+
+
+def _read(door: Door, chains: Mapping[int, list[StateFile]]) -> Iterator[tuple[int, Mapping[str, Content]]]:
+    """The contents of the files of each store."""
+    wanted = (Wanted(i, tuple(FileInfo(file.path, file.size_bytes) for file in files)) for i, files in chains.items())
+    for wave in read_in_waves(door, wanted):
+        yield from wave
+
+
+def _counted(operator: OperatorState, files: list[StateFile], contents: Mapping[str, Content], has_row_checksums: bool) -> KeyCount:
+    data = {path: content for path, content in contents.items() if isinstance(content, bytes)}
+    if len(data) < len(files):
+        return UNKNOWN
+    unpacked = unpack({file.path: data[file.path] for file in files if file.kind != "zip"}, operator.codec)
+    walk = Replay(has_row_checksums)
+    internal: set[int] | None = None
+    has_column_families = False
+    for file in files:
+        if file.kind == "zip":
+            zipped = read_zip(data[file.path])
+            if not isinstance(zipped, ZipContent):
+                return UNKNOWN
+            internal = {zipped.column_families[name] for name in zipped.internal if name in zipped.column_families}
+            if files[1:2] and files[1].version != 1:
+                walk.start_from(zipped.num_keys)
+            continue
+        records = _records(file, unpacked[file.path])
+        if records is None:
+            return UNKNOWN
+        has_column_families = has_column_families or records.has_column_families
+        if file.kind == "snapshot":
+            walk.start_with(records.records)
+        else:
+            walk.apply(records.records)
+    if has_column_families and internal is None:
+        return UNKNOWN  # which rows are Spark's own cannot be told
+    return walk.count(internal if has_column_families else None)
+
+
+def _records(file: StateFile, unpacked: Unpacked | NotUnpacked) -> Records | None:
+    if isinstance(unpacked, NotUnpacked):
+        return None
+    parse = {"delta": parse_delta, "snapshot": parse_snapshot, "changelog": parse_changelog}[file.kind]
+    records = parse(unpacked)
+    return None if records.trouble is not None else records

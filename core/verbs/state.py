@@ -1,0 +1,122 @@
+"""``python -m core state``: rows per partition, without a JVM."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from statistics import median
+
+from core.checkpoint import Checkpoint
+from core.checkpoint.model import OperatorState
+from core.checkpoint.state import committed_ids
+from core.checkpoint.state_content.counts import PartitionCount, count_keys
+from core.verbs import Answer, UsageError, Verb
+from core.verbs.words import clean, size, table
+
+ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
+SHOWN = 20  # partitions in the text; the JSON has all
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What ``state`` takes beside the location."""
+    parser.add_argument("--batch", type=int, metavar="N", help="the state after this batch (default: the last committed one)")
+    parser.add_argument("--replay", action="store_true", help="also count where the files record no number (reads deltas and changelogs)")
+
+
+def run(args: Namespace) -> Answer:
+    """Counts the rows of every store."""
+    ck = Checkpoint.open(args.location)
+    batch_id = _batch(ck, args.batch)
+    version = batch_id + 1
+    ck.load([batch_id])
+    operators = ck.state().operators if ck.has_state else ()
+    found: list[dict[str, object]] = []
+    lines: list[str] = []
+    for operator in operators:
+        counted = count_keys(
+            ck.door,
+            operator,
+            version,
+            committed_ids(ck),
+            replay=args.replay,
+            has_row_checksums=ck.conf.get(ROW_CHECKSUM_KEY) == "true",
+        )
+        stores = [{"name": name, **_store(partitions)} for name, partitions in counted.items()]
+        found.append({"id": operator.operator_id, "name": operator.name, "provider": operator.provider, "stores": stores})
+        for name, partitions in counted.items():
+            lines += ["", *_text(operator, name, partitions, args.replay)]
+    document: dict[str, object] = {"schema_version": 1, "batch": batch_id, "state_version": version, "operators": found}
+    head = f"State version {version}, after batch {batch_id}." if operators else f"No state after batch {batch_id}: the query is stateless."
+    return Answer(document, "\n".join([head, *lines]) + "\n")
+
+
+def _batch(ck: Checkpoint, asked: int | None) -> int:
+    newest = ck.last_committed_batch
+    if newest is None:
+        raise UsageError("No batch is committed, so there is no state to count.")
+    if asked is not None and asked not in ck.commit_files:
+        raise UsageError(f"Batch {asked} is not committed here; the commit log holds {ck.commit_ids[0]} to {newest}.")
+    return newest if asked is None else asked
+
+
+def _store(partitions: Sequence[PartitionCount]) -> dict[str, object]:
+    rows = [p.count.keys for p in partitions]
+    known = [keys for keys in rows if keys is not None]
+    return {
+        "partitions": [
+            {
+                "id": p.partition_id,
+                "keys": p.count.keys,
+                "at_least": p.count.at_least,
+                "at_most": p.count.at_most,
+                "how": p.count.how,
+                "size_bytes": p.size_bytes,
+                "files": p.file_count,
+            }
+            for p in partitions
+        ],
+        "keys_total": sum(known) if len(known) == len(rows) else None,
+        "skew": _skew(partitions),
+    }
+
+
+def _skew(partitions: Sequence[PartitionCount]) -> dict[str, object]:
+    """By rows when all are known, else by bytes of files, which say less: they hold all kept versions."""
+    by_keys = all(p.count.keys is not None for p in partitions)
+    weights = {p.partition_id: (p.count.keys or 0) if by_keys else p.size_bytes for p in partitions}
+    middle = median(weights.values()) if weights else 0
+    return {
+        "by": "keys" if by_keys else "size_bytes",
+        "max_over_median": round(max(weights.values()) / middle, 2) if middle else None,
+        "heaviest_partition": max(weights, key=lambda p: (weights[p], -p)) if any(weights.values()) else None,
+        "empty_partitions": sum(weight == 0 for weight in weights.values()) if by_keys else None,
+    }
+
+
+def _text(operator: OperatorState, store: str, partitions: Sequence[PartitionCount], replayed: bool) -> list[str]:
+    facts = _store(partitions)
+    total = facts["keys_total"]
+    unknown = sum(p.count.keys is None for p in partitions)
+    rows = f"{total:,} rows" if isinstance(total, int) else f"rows unknown in {unknown:,} of {len(partitions):,} partitions"
+    hint = " (--replay counts them)" if unknown and not replayed else ""
+    lines = [f"operator {operator.operator_id} ({clean(operator.name or 'unknown', 60)}), store {clean(store, 60)}: {rows}{hint}"]
+    heaviest = sorted(partitions, key=lambda p: (-(p.count.at_least or 0), -p.size_bytes, p.partition_id))
+    lines += table(
+        ("partition", "rows", "how", "bytes", "files"),
+        [(str(p.partition_id), _rows(p), p.count.how, size(p.size_bytes), f"{p.file_count:,}") for p in heaviest[:SHOWN]],
+    )
+    if len(heaviest) > SHOWN:
+        lines.append(f"  and {len(heaviest) - SHOWN:,} partitions with fewer")
+    return lines
+
+
+def _rows(partition: PartitionCount) -> str:
+    count = partition.count
+    if count.keys is not None:
+        return f"{count.keys:,}"
+    if count.at_least is None:
+        return "?"
+    return f"{count.at_least:,} to {count.at_most:,}" if count.at_most is not None else f"{count.at_least:,} or more"
+
+
+VERB = Verb("state", "rows per partition, without a JVM", add_arguments, run)
