@@ -59,14 +59,17 @@ def compare(found: tuple[Option, ...]) -> None:
     with st.grid(3, min_column_width=260, vertical_alignment="top"):
         for option in found:
             card(option)
-    with st.expander("The same as a table"):
-        columns: dict[str, list[object]] = {"option": [option.title for option in found]}
-        columns["possible"] = ["yes" if option.possible else f"no: {option.why}" for option in found]
-        columns["recommended"] = ["yes" if option.recommended else "no" for option in found]
-        for field, label in ROWS:
-            columns[label] = [getattr(option, field).text for option in found]
-        tables.table(columns, alt="The recovery options")
-        tables.downloads(columns, "recovery-options", key="options")
+    tables.behind(lambda: as_columns(found), "The recovery options", "recovery-options")
+
+
+def as_columns(found: tuple[Option, ...]) -> tables.Columns:
+    """One row per option."""
+    columns: dict[str, list[object]] = {"option": [option.title for option in found]}
+    columns["possible"] = ["yes" if option.possible else f"no: {option.why}" for option in found]
+    columns["recommended"] = ["yes" if option.recommended else "no" for option in found]
+    for field, label in ROWS:
+        columns[label] = [getattr(option, field).text for option in found]
+    return columns
 
 
 def card(option: Option) -> None:

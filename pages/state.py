@@ -123,19 +123,20 @@ def spread(found: Balance, chosen: int | None) -> None:
     version = "" if found.version is None else f" at version {found.version}"
     total = f"Together {words.size(found.total_bytes)}{version}; median {words.size(round(found.median_bytes))}; maximum / median {ratio}."
     cards.text(" ".join([total, *lines, *found.notes]), "small")
-    with st.expander("The same as a table"):
-        columns = {
-            "partition": [share.partition_id for share in found.partitions],
-            "bytes": [share.size_bytes for share in found.partitions],
-            "share %": [round(share.share * 100, 2) for share in found.partitions],
-            "times the median": [
-                round(share.size_bytes / found.median_bytes, 2) if found.median_bytes else None for share in found.partitions
-            ],
-            "files": [share.file_count for share in found.partitions],
-            "looks empty": [{True: "yes", False: "no", None: words.NOT_KNOWN}[share.looks_empty] for share in found.partitions],
-        }
-        tables.table(columns, alt=found.title, most=12)
-        tables.downloads(columns, f"balance-operator-{found.operator_id}-{found.store}", key="balance")
+    tables.behind(lambda: balance_columns(found), found.title, f"balance-operator-{found.operator_id}-{words.file_name(found.store)}")
+
+
+def balance_columns(found: Balance) -> tables.Columns:
+    """One row per partition, the heaviest first."""
+    median = found.median_bytes
+    return {
+        "partition": [share.partition_id for share in found.partitions],
+        "bytes": [share.size_bytes for share in found.partitions],
+        "share %": [round(share.share * 100, 2) for share in found.partitions],
+        "times the median": [round(share.size_bytes / median, 2) if median else None for share in found.partitions],
+        "files": [share.file_count for share in found.partitions],
+        "looks empty": [{True: "yes", False: "no", None: words.NOT_KNOWN}[share.looks_empty] for share in found.partitions],
+    }
 
 
 def grown(found: Growth) -> None:
@@ -153,16 +154,18 @@ def grown(found: Growth) -> None:
     charts.show(state_charts.growth(found), "growth", title)
     rest = [f"{words.size(found.unversioned_bytes)} in files without a version (sst, log)."] if found.unversioned_bytes else []
     cards.text(" ".join([*rest, *found.notes]), "small")
-    with st.expander("The same as a table"):
-        columns = {
-            "version": found.versions.tolist(),
-            "batch": (found.versions - 1).tolist(),
-            "changes bytes": found.change_bytes.tolist(),
-            "full bytes": found.full_bytes.tolist(),
-            "partitions": found.partitions.tolist(),
-        }
-        tables.table(columns, alt=title, most=12)
-        tables.downloads(columns, f"growth-operator-{found.operator_id}-{found.store}", key="growth")
+    tables.behind(lambda: growth_columns(found), title, f"growth-operator-{found.operator_id}-{words.file_name(found.store)}")
+
+
+def growth_columns(found: Growth) -> tables.Columns:
+    """One row per kept version."""
+    return {
+        "version": found.versions.tolist(),
+        "batch": (found.versions - 1).tolist(),
+        "changes bytes": found.change_bytes.tolist(),
+        "full bytes": found.full_bytes.tolist(),
+        "partitions": found.partitions.tolist(),
+    }
 
 
 def one_partition(operator: OperatorState, store: str | None, found: Balance, chosen: int | None) -> None:

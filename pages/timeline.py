@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import streamlit as st
 
 from core.analysis.timeline import STATUS_WORDS, STATUSES, Timeline, bins
 from core.checkpoint import Checkpoint, SourceProgress
@@ -89,10 +88,7 @@ def marks(timeline: Timeline, rows: slice, by: timeline_charts.By, chosen: int |
     elif timeline.gaps:
         notes.append("Ids between the logged batches are missing by design: the query tracks its progress asynchronously.")
     cards.text(" ".join(notes), "small")
-    with st.expander("The same as a table"):
-        columns = as_columns(timeline, rows)
-        tables.table(columns, alt="The batches of the window", most=12)
-        tables.downloads(columns, "timeline", key="timeline")
+    tables.behind(lambda: as_columns(timeline, rows), "The batches of the window", "timeline")
 
 
 def as_columns(timeline: Timeline, rows: slice) -> tables.Columns:
@@ -127,18 +123,21 @@ def progress(ck: Checkpoint, timeline: Timeline, rows: slice, chosen: int | None
     cards.text(told, "small")
     figure = timeline_charts.progress(found.batch_ids, found.partitions, found.advance, found.unit, chosen)
     charts.show(figure, "progress", told, choosing.progress_clicked)
-    with st.expander("The same as a table"):
-        columns: dict[str, list[object]] = {"batch": found.batch_ids.tolist(), f"{found.unit} in all": _known(found.total)}
-        shown = found.partitions[: choosing.MOST_COLUMNS]
-        columns |= {words.one_line(name, 60): _known(found.advance[:, at]) for at, name in enumerate(shown)}
-        tables.table(columns, alt=told, most=12)
-        if len(found.partitions) > len(shown):
-            cards.text(f"Shown: the first {len(shown)} of {len(found.partitions)} partitions.", "small")
-        tables.downloads(
-            columns | {words.one_line(name, 60): _known(found.advance[:, at]) for at, name in enumerate(found.partitions)},
-            f"progress-source-{source.key}",
-            key="progress",
-        )
+    tables.behind(
+        lambda: progress_columns(found, choosing.MOST_COLUMNS),
+        told,
+        f"progress-source-{words.file_name(source.key)}",
+        lambda: progress_columns(found),
+    )
+
+
+def progress_columns(found: SourceProgress, most: int | None = None) -> tables.Columns:
+    """One row per batch, one column per partition (``most`` of them)."""
+    columns: dict[str, list[object]] = {"batch": found.batch_ids.tolist(), f"{found.unit} in all": _known(found.total)}
+    for at, name in enumerate(found.partitions[:most]):
+        label = words.one_line(name, 60)
+        columns[label if label not in columns else f"{label} ({at})"] = _known(found.advance[:, at])
+    return columns
 
 
 def progress_words(found: SourceProgress, label: str) -> str:

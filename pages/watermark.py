@@ -131,17 +131,19 @@ def why(ck: Checkpoint, history: WatermarkHistory, stall: Stall) -> str:
 
 def table(history: WatermarkHistory) -> None:
     """The same in numbers."""
-    with st.expander("The same as a table"):
-        columns = {
-            "batch": history.batch_ids.tolist(),
-            "started (UTC)": [words.exact_moment(int(ms)) for ms in history.batch_time_ms],
-            "watermark in force (UTC)": [_watermark(int(ms)) for ms in history.in_force_ms],
-            "next watermark (UTC)": [_watermark(int(ms)) for ms in history.next_ms],
-            "lag ms": [None if np.isnan(value) else int(value) for value in history.lag_ms],
-            "had data": ["yes" if flag else "no" for flag in history.has_data],
-        }
-        tables.table(columns, alt="The watermark per batch", most=12)
-        tables.downloads(columns, "watermark", key="watermark-table")
+    tables.behind(lambda: as_columns(history), "The watermark per batch", "watermark")
+
+
+def as_columns(history: WatermarkHistory) -> tables.Columns:
+    """One row per batch."""
+    return {
+        "batch": history.batch_ids.tolist(),
+        "started (UTC)": [words.exact_moment(int(ms)) for ms in history.batch_time_ms],
+        "watermark in force (UTC)": [_watermark(int(ms)) for ms in history.in_force_ms],
+        "next watermark (UTC)": [_watermark(int(ms)) for ms in history.next_ms],
+        "lag ms": [None if np.isnan(value) else int(value) for value in history.lag_ms],
+        "had data": ["yes" if flag else "no" for flag in history.has_data],
+    }
 
 
 def _watermark(value: int) -> str:

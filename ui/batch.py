@@ -74,7 +74,8 @@ def _figures(timeline: Timeline, row: int, offset: OffsetEntry | Problem | None,
             cards.figure("Duration", f"at most {words.duration(gap)}", "the next batch began then")
         else:
             cards.figure("Duration", words.NOT_KNOWN, "")
-        after = f"next: {watermark_words(following)}"
+        same = following == in_force and following
+        after = "next: the same" if same else f"next: {watermark_words(following)}"
         if in_force:
             cards.figure("Watermark in force", words.clock(in_force), f"{words.day(in_force)} · {after}")
         else:

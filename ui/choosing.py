@@ -18,7 +18,7 @@ SIZES = (100, 300, 1_000)
 SLACK = 1.1
 """A window grows by up to a tenth rather than leave a few batches out: Spark keeps 101 by default."""
 
-MOST_COLUMNS = 60
+MOST_COLUMNS = 24
 """Partitions shown side by side in a table; the download holds all."""
 
 MOST_READ = 25_000
@@ -93,7 +93,6 @@ def controls(timeline: Timeline, rows: slice, chosen: int | None, with_axis: boo
     """The row of controls above the charts. Returns the x axis: batch ids or time."""
     by: By = "id"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="controls"):
-        at = timeline.row(chosen) if chosen is not None else len(timeline) - 1
         st.number_input(
             "Batch",
             min_value=0,
@@ -105,8 +104,7 @@ def controls(timeline: Timeline, rows: slice, chosen: int | None, with_axis: boo
             placeholder="id",
             width=150,
         )
-        before = int(timeline.batch_ids[at - 1]) if at is not None and at > 0 else None
-        after = int(timeline.batch_ids[at + 1]) if at is not None and chosen is not None and at + 1 < len(timeline) else None
+        before, after = timeline.neighbours(chosen if chosen is not None else int(timeline.batch_ids[-1]))
         st.button("◀ Previous", on_click=_choose, args=(before,), disabled=before is None, key="previous", shortcut="P")
         st.button("Next ▶", on_click=_choose, args=(after,), disabled=after is None, key="next", shortcut="N")
         if with_axis:
@@ -140,13 +138,13 @@ def controls(timeline: Timeline, rows: slice, chosen: int | None, with_axis: boo
             st.button(
                 "Older", on_click=links.choose, kwargs={"last": older}, disabled=rows.start == 0, key="older", help=f"Before batch {first}"
             )
+            st.button("Newer", on_click=links.choose, kwargs={"last": newer}, disabled=rows.stop == len(timeline), key="newer")
             st.toggle(
                 "Read every batch",
                 key="whole",
                 bind="query-params",
                 help=f"Two small files for each of {len(timeline):,} batches; the listing alone does not tell everything.",
             )
-            st.button("Newer", on_click=links.choose, kwargs={"last": newer}, disabled=rows.stop == len(timeline), key="newer")
     return by
 
 

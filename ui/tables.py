@@ -28,6 +28,15 @@ def table(columns: Columns, alt: str, most: int = 12, absent: str = words.NOT_KN
         cards.text(f"Shown: {MOST_ROWS:,} of {rows:,} rows. The download holds all of them.", "small")
 
 
+def behind(columns: Callable[[], Columns], alt: str, name: str, whole: Callable[[], Columns] | None = None) -> None:
+    """The table behind a chart, with its download: built and sent only when somebody opens it. ``whole``: what the download holds."""
+    with st.expander("The same as a table", key=f"table-{name}", on_change="rerun") as place:
+        if place.open:
+            shown = columns()
+            table(shown, alt)
+            downloads(whole() if whole is not None else shown, name, key=f"down-{name}")
+
+
 def clickable(columns: Columns, key: str, alt: str, on_select: Callable[[], None]) -> None:
     """A table in which a click on a cell calls ``on_select``; the clicked cell is in the session under ``key``."""
     frame = _frame(columns, "")

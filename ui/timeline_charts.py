@@ -111,47 +111,48 @@ def _panel(figure: go.Figure, timeline: Timeline, rows: slice, by: By, column: s
     hover = np.array(_hover(timeline, rows), dtype=object)
     for name in STATUSES:
         mine = (status == STATUSES.index(name)) & drawable
-        if not mine.any():
-            continue
-        symbol, colour, mark_size = _MARKS[name]
-        heights = np.where(known[mine], shown[mine], typical if name == "pending" else floor)
-        label = STATUS_WORDS[name]
-        figure.add_trace(
-            go.Scattergl(
-                x=charts.ints(x[mine]) if by == "id" else x[mine].astype(np.float64),
-                y=heights.astype(np.float32),
-                customdata=charts.ints(timeline.batch_ids[rows][mine]),
-                text=hover[mine].tolist() if row == 1 else None,
-                name=label,
-                legendgroup=name,
-                showlegend=row == 1,
-                mode="markers",
-                marker={
-                    "symbol": symbol,
-                    "color": colour,
-                    "size": mark_size,
-                    "line": {"width": 3 if name == "pending" else 0},
-                    "opacity": 1,
-                },
-                unselected={"marker": {"opacity": 1}},
-                hovertemplate="%{text}<extra></extra>" if row == 1 else "batch %{customdata}<extra></extra>",
-            ),
-            row=row,
-            col=1,
-        )
-        if name == "pending" and row == 1:
+        for is_known in (True, False):
+            some = mine & (known == is_known)
+            if not some.any() or (row > 1 and not is_known):  # without a number a mark stands in the first panel only
+                continue
+            symbol, colour, mark_size = _MARKS[name]
+            heights = shown[some] if is_known else np.full(int(some.sum()), typical if name == "pending" else floor)
+            label = STATUS_WORDS[name] if is_known or name != "committed" else f"committed, {title} not known"
+            figure.add_trace(
+                go.Scattergl(
+                    x=charts.ints(x[some]) if by == "id" else x[some].astype(np.float64),
+                    y=heights.astype(np.float32),
+                    customdata=charts.ints(timeline.batch_ids[rows][some]),
+                    text=hover[some].tolist() if row == 1 else None,
+                    name=label,
+                    legendgroup=label,
+                    showlegend=row == 1,
+                    mode="markers",
+                    marker={
+                        "symbol": symbol if is_known or name != "committed" else "circle-open",
+                        "color": colour,
+                        "size": mark_size,
+                        "line": {"width": 3 if name == "pending" else 0 if is_known else 1.5},
+                        "opacity": 1,
+                    },
+                    unselected={"marker": {"opacity": 1}},
+                    hovertemplate="%{text}<extra></extra>" if row == 1 else "batch %{customdata}: %{y:,.0f} ms<extra></extra>",
+                ),
+                row=row,
+                col=1,
+            )
+        if name == "pending" and row == 1 and mine.any():
             at = int(np.flatnonzero(mine)[-1])
             figure.add_annotation(
                 x=int(x[at]) if by == "id" else float(x[at]),
-                y=float(np.log10(max(heights[-1], 1))) if log else float(heights[-1]),
+                y=1,
+                xref="x",
+                yref="y domain",
                 text=f"batch {int(timeline.batch_ids[rows][at])}: not committed",
                 font={"color": charts.PENDING, "size": 13},
                 showarrow=False,
                 xanchor="right",
-                xshift=-14,
-                yshift=16,
-                row=row,
-                col=1,
+                yanchor="bottom",
             )
     figure.update_yaxes(title_text=title, row=row, col=1, **axis)
 

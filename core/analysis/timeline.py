@@ -105,6 +105,15 @@ class Timeline:
         at = self.row(batch_id)
         return None if at is None else STATUSES[int(self.status[at])]
 
+    def neighbours(self, batch_id: int) -> tuple[int | None, int | None]:
+        """The batches before and after ``batch_id`` in the logs, whether it is there itself or not."""
+        before = int(np.searchsorted(self.batch_ids, batch_id, side="left")) - 1
+        after = int(np.searchsorted(self.batch_ids, batch_id, side="right"))
+        return (
+            int(self.batch_ids[before]) if before >= 0 else None,
+            int(self.batch_ids[after]) if after < len(self) else None,
+        )
+
     def window(self, last: int | None, size: int) -> slice:
         """The rows of ``size`` batches that end at batch ``last`` (None = the newest); always full when there are enough batches."""
         end = len(self) if last is None else int(np.searchsorted(self.batch_ids, last, side="right"))

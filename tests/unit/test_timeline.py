@@ -179,6 +179,11 @@ def test_a_window_ends_where_it_was_asked_to_and_is_always_full(
     assert timeline.batch_ids[timeline.window(last, size)].tolist() == expected
 
 
+@pytest.mark.parametrize(("batch", "expected"), [(0, (None, 1)), (1, (0, 2)), (4, (2, 6)), (7, (6, None)), (99, (7, None))])
+def test_the_neighbours_of_a_batch_are_the_logged_ones(tmp_path: Path, batch: int, expected: tuple[int | None, int | None]) -> None:
+    assert timeline_of(kafka_checkpoint(tmp_path, [0, 1, 2, 6, 7])).neighbours(batch) == expected
+
+
 def test_bins_keep_a_single_slow_batch_visible(tmp_path: Path) -> None:
     root = times_of_batches(kafka_checkpoint(tmp_path, range(60)))
     ms = START_MS + 31 * 10_000 + 90_000
