@@ -21,12 +21,14 @@ QUERY_LABELS = {
     "same": "the same query",
     "stateless": "without its stateful operators",
 }
+LOOK_AGAIN_SECONDS = 5
 
 
 def main() -> None:
     opened, ck = shell.checkpoint()
     start(opened, ck)
     check(opened, ck)
+    liveness(ck)
     translator(ck)
 
 
@@ -77,7 +79,28 @@ def cost(ck: Checkpoint, level: Level) -> str:
     inventory = judged.state(ck)
     if isinstance(inventory, str):
         return f"{logs} The state cannot be listed: {inventory}"
-    return f"{logs} Then reads {words.count(inventory.file_count, 'state file')}, {words.size(inventory.size_bytes)} together."
+    files = f"{words.count(inventory.file_count, 'state file')}, {words.size(inventory.size_bytes)} together"
+    return f"{logs} Then decodes the state files that are needed, of {files}, for at most {judged.DEEP_SECONDS:.0f} s."
+
+
+def liveness(ck: Checkpoint) -> None:
+    """Whether a query writes right now: a second look a few seconds later, when somebody asks for it."""
+    cards.text("Does a query write right now?", "section")
+    st.button(f"Look again in {LOOK_AGAIN_SECONDS} seconds", key="look-again", on_click=_look_again)
+    if not st.session_state.pop("_look_again", False):
+        cards.text("Lists the logs twice and compares. Nothing is written.", "small")
+        return
+    with st.spinner(f"Looking a second time in {LOOK_AGAIN_SECONDS} seconds ..."):
+        answer = judged.second_look(ck, LOOK_AGAIN_SECONDS)
+    if isinstance(answer, str):
+        cards.message("plain", answer)
+        return
+    proof = [judged.CERTAINTY[answer.certainty], *([", ".join(map(str, answer.evidence[:6]))] if answer.evidence else [])]
+    cards.message("doubt" if answer.writer == "active" else "plain", answer.sentence, " · ".join(proof))
+
+
+def _look_again() -> None:
+    st.session_state["_look_again"] = True
 
 
 def translator(ck: Checkpoint) -> None:

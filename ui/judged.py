@@ -6,6 +6,8 @@ import streamlit as st
 
 from core.analysis.findings import FindingsReport, Level
 from core.analysis.findings import findings as find
+from core.analysis.findings.liveness import Liveness
+from core.analysis.findings.liveness import second_look as look_twice
 from core.analysis.forecast import Forecast, Query, forecast
 from core.analysis.timeline import Timeline, build_timeline
 from core.checkpoint import Checkpoint, NotACheckpoint, Source
@@ -22,6 +24,9 @@ OUTCOMES: dict[str, tuple[cards.Tone, str]] = {
     "fail": ("blocked", "fails"),
     "fresh_start": ("plain", "starts from scratch"),
 }
+DEEP_SECONDS = 60.0
+"""So long may a page decode state files; what was not reached is named. The command line takes as long as it is told."""
+
 CERTAINTY = {"certain": "certain", "inferred": "inferred", "needs_input": "needs your input"}
 
 
@@ -66,9 +71,19 @@ def findings(opened: Opened, ck: Checkpoint, level: Level | None = None) -> Find
 @st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
 def _findings(key: tuple[str, int], _ck: Checkpoint, level: Level | None) -> FindingsReport | str:
     try:
-        return find(_ck, newest=get_settings().first_view_batches) if level is None else find(_ck, level=level)
+        if level is None:
+            return find(_ck, newest=get_settings().first_view_batches)
+        return find(_ck, level=level, seconds=DEEP_SECONDS if level == "deep" else None)
     except (StorageError, NotACheckpoint) as error:
         return f"The check could not be finished: {error}"
+
+
+def second_look(ck: Checkpoint, seconds: float) -> Liveness | str:
+    """Whether a query writes now, or one sentence why that cannot be told."""
+    try:
+        return look_twice(ck, seconds)
+    except (StorageError, NotACheckpoint) as error:
+        return f"The second look failed: {error}"
 
 
 def state(ck: Checkpoint) -> StateInventory | str:

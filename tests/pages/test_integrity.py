@@ -64,3 +64,18 @@ def test_a_text_that_is_no_error_gets_one_sentence(open_page: OpenPage) -> None:
     at.text_area[0].set_value("good morning **everyone** <img src=x>").run()
     assert_no_error(at)
     assert "Likely reasons" not in words_of(at)
+
+
+def test_the_deep_level_decodes_the_state_and_finds_nothing_in_a_clean_sample(open_page: OpenPage) -> None:
+    at = open_page("integrity", "samples/windowed-aggregation-hot-partition/checkpoint", level="deep")
+    assert_no_error(at)
+    shown = words_of(at)
+    assert "Then decodes the state files that are needed" in shown
+    assert "blocks the restart" not in shown and "risk of loss" not in shown
+
+
+def test_a_second_look_at_a_stopped_query_sees_no_writer(open_page: OpenPage) -> None:
+    at = open_page("integrity", "samples/files-stopped-cleanly/checkpoint")
+    next(button for button in at.button if button.key == "look-again").click().run()
+    assert_no_error(at)
+    assert "The writer seems stopped" in words_of(at)

@@ -65,7 +65,9 @@ CATALOGUE: dict[str, Entry] = {
     "OFFSET_GAP": Entry(
         "blocks_restart",
         "the offset entry before the newest is missing",
-        BACKUP + "Copy the newest offset file to the missing name: that is exact, with and without state.",
+        BACKUP + "If the newest batch is committed, copy the newest offset file to the missing name: that is exact, with and without "
+        "state. If it is not committed, do not: it would run empty and its rows would be lost. Restore the missing file from a backup, or "
+        "start a new checkpoint after an older batch (python -m core resume --batch); the rows since then come again.",
     ),
     "SOURCE_LOG_GAP": Entry(
         "blocks_restart",
