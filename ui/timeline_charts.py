@@ -26,8 +26,8 @@ _MARKS: dict[Status, tuple[str, str, int]] = {
     "pending": ("diamond-open", charts.PENDING, 20),
 }
 
-MOST_CELLS = 6_000
-"""Cells of the progress picture: 6,000 are about 110 kB with the marks that make them clickable. More batches are added up in columns."""
+MOST_CELLS = 4_000
+"""Cells of the progress picture: 4,000 are about 75 kB with the marks that make them clickable. More batches are added up in columns."""
 
 MOST_PARTITIONS = 300
 MOST_GAPS = 200
@@ -255,7 +255,8 @@ def x_title(per_column: int) -> str:
 
 def added_up(batch_ids: NDArray[Any], advance: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
     """The batches in columns that keep the picture below ``MOST_CELLS`` cells: first id and sum of each (-1 where nothing is known)."""
-    per_column = max(1, -(-advance.size // MOST_CELLS))
+    columns = max(1, MOST_CELLS // max(1, advance.shape[1]))
+    per_column = max(1, -(-len(batch_ids) // columns))
     if per_column == 1:
         return batch_ids, advance, 1
     starts = np.arange(0, len(batch_ids), per_column)
