@@ -21,7 +21,6 @@ from core.checkpoint.state_content.inspection import Fault, StoreFacts
 MOST_REPLAYED = 500
 
 SHOWN = 20  # files cited by one finding
-_FULL = ("snapshot", "zip")
 
 
 @dataclass(slots=True)
@@ -85,12 +84,17 @@ def _severities(facts: StoreFacts, fatal: set[str], version: int, spark: Version
     files = tuple(replace(file, size_bytes=0) if file.path in fatal else file for file in partition.files)
     without = replace(operator, partitions=tuple(replace(p, files=files) if p is partition else p for p in operator.partitions))
     is_blocked = first_missing(without, *where) is not None
-    start = max((step.version for step in facts.store.steps if step.full is not None and step.full.path not in fatal), default=0)
-    needed = [file for file in facts.store.files if file.path in fatal and (file.version or 0) > start]
-    skipped = [file for file in needed if file.kind in _FULL]
-    if not is_blocked and skipped:
-        is_blocked = spark < V42 or version - start > MOST_REPLAYED
-    return {file.path: "blocks_restart" if is_blocked else "attention" for file in (needed if is_blocked else skipped)}
+    full = [step for step in facts.store.steps if step.full is not None]
+    intact = max((step.version for step in full if step.full is not None and step.full.path not in fatal), default=0)
+    newest = full[-1].version if full else 0
+    is_skipped = newest > intact
+    if not is_blocked and is_skipped:
+        is_blocked = spark < V42 or version - intact > MOST_REPLAYED
+    # Spark starts at the newest full file; 4.2 and newer go back to an older one when they must.
+    start = newest if spark < V42 else intact
+    needed = [step.change for step in facts.store.steps if step.version > start and step.change is not None] if is_blocked else []
+    needed += [full[-1].full] if is_skipped and full[-1].full is not None else []
+    return {file.path: "blocks_restart" if is_blocked else "attention" for file in needed if file.path in fatal}
 
 
 def _meaning(fault: Fault, is_fatal: bool, needed: Severity | None, version: int, spark: Version) -> tuple[str, Severity, str]:

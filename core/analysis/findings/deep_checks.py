@@ -347,7 +347,7 @@ def _not_checked(ck: Checkpoint, inspection: Inspection, facts: Sequence[StoreFa
         texts.append(f"the state files of {inspection.not_reached:,} of {whole:,} partition stores (the time was over)")
     changing = sum(not item.is_settled for item in facts)
     if changing:
-        texts.append(f"{changing:,} partition stores that changed while they were read")
+        texts.append(f"{changing:,} partition store{'s' if changing > 1 else ''} that changed while they were read")
     texts += [f"state files: {reason}" for reason in dict.fromkeys(reason for item in facts for reason in item.skipped)]
     if any(file.kind == "sst" for operator in ck.state().operators for p in operator.partitions for file in p.files):
         texts.append("the rows inside .sst files")

@@ -48,14 +48,14 @@ class Liveness:
         }
 
 
-def second_look(ck: Checkpoint, seconds: float = 5.0, wait: Callable[[float], None] = time.sleep) -> Liveness:
+def second_look(ck: Checkpoint, seconds: float = 5.0, wait: Callable[[float], None] | None = None) -> Liveness:
     """Lists the logs (and the state, when a batch is pending or nothing is committed yet), waits, lists again and compares.
 
-    Raises StorageError when a listing fails.
+    ``wait`` is what passes the time (default: to sleep). Raises StorageError when a listing fails.
     """
     with_state = ck.has_state and (ck.pending_batch is not None or ck.last_committed_batch is None)
     before = _files(ck, with_state)
-    wait(seconds)
+    (wait or time.sleep)(seconds)
     fresh = ck.refresh()
     after = _files(fresh, with_state)
     changed = sorted(path for path, info in after.items() if before.get(path) != info)

@@ -122,7 +122,9 @@ def check_schema(s: Situation) -> Verdict:
     for item in (item for op in operators for item in read_schemas(s.checkpoint, op.operator_id)):
         if isinstance(item, Problem) and item.condition in ("empty", "truncated"):
             what = "is empty" if item.condition == "empty" else "ends in the middle"
-            return failed(s, "schema_cut", "STATE_SCHEMA_UNREADABLE", f"{item.evidence.path} {what}", item.evidence)
+            # Spark does not write those with column families anew, so what to do is another thing.
+            finding_id = "STATE_DEFINITION_UNREADABLE" if "/_stateSchema/" in item.evidence.path else "STATE_SCHEMA_UNREADABLE"
+            return failed(s, "schema_cut", finding_id, f"{item.evidence.path} {what}", item.evidence)
     if not schemas:
         return Verdict(note="no schema file: Spark writes a new one and compares nothing", certainty="inferred")
     evidence = tuple(Evidence(file.path) for file in schemas[:4])

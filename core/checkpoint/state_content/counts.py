@@ -81,8 +81,9 @@ def _chain(store: Store, version: int) -> list[StateFile]:
     all_changes = [file for file in since_1 if file is not None]
     start = steps[full].full if full else None
     if len(all_changes) == version and (start is None or start.kind == "zip"):
-        # Exact without the zip, which is read for the names of the column families only.
-        return [start, *all_changes] if start is not None else all_changes
+        # Exact without a zip; one, of whatever version, is read for the names of the column families only.
+        names = start or next((file for file in store.partition.files if file.kind == "zip" and file.size_bytes), None)
+        return [names, *all_changes] if names is not None else all_changes
     after = [steps[v].change for v in range(full + 1, version + 1) if v in steps]
     changes = [file for file in after if file is not None]
     return [start, *changes] if start is not None and len(changes) == version - full else []

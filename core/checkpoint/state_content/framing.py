@@ -105,6 +105,7 @@ class _Blocks(NamedTuple):
 def _lz4(data: bytes) -> _Blocks:
     blocks: list[_Block] = []
     at = total = 0
+    is_closed = False
     while at < len(data):
         header = data[at : at + _LZ4_HEADER]
         if not header.startswith(LZ4_MAGIC[: len(header)]):
@@ -115,7 +116,9 @@ def _lz4(data: bytes) -> _Blocks:
         packed_size, size, checksum = (int.from_bytes(header[i : i + 4], "little") for i in (9, 13, 17))
         if method == _RAW and size == packed_size == checksum == 0:  # ends a stream; another one may follow
             at += _LZ4_HEADER
+            is_closed = True
             continue
+        is_closed = False
         largest = 1 << (header[8] & 0x0F) + 10
         if method not in (_RAW, _COMPRESSED) or not 0 < size <= largest or packed_size == 0 or (method == _RAW and packed_size != size):
             return _Blocks(blocks, f"the header of the lz4 block at byte {at} is damaged")
@@ -130,7 +133,7 @@ def _lz4(data: bytes) -> _Blocks:
         total += size
         if total > LARGEST_CONTENT:
             return _Blocks([], None, is_too_large=True)
-    return _Blocks(blocks, None if data else "it is empty")
+    return _Blocks(blocks, None if is_closed else "its last lz4 block is not the empty one that closes a stream" if data else "it is empty")
 
 
 def _lz4_block(packed: bytes, size: int) -> bytes | None:
