@@ -87,12 +87,16 @@ def card(option: Option) -> None:
 
 
 def aspect(label: str, cell: Cell) -> None:
-    """One cell of the table."""
+    """One cell of the table; where this checkpoint's facts contradict the general word, they come first."""
     with st.container(gap=None):
         cards.text(label, "small")
-        cards.text(("◐ in general: " if cell.corrected else "") + cell.general, "strong")
+        if cell.corrected:
+            cards.text(f"◐ {cell.facts}", "strong")
+            cards.text(f"in general: {cell.general}", "small")
+            return
+        cards.text(cell.general, "strong")
         if cell.facts:
-            cards.text(("here it differs: " if cell.corrected else "") + cell.facts, "small")
+            cards.text(cell.facts, "small")
 
 
 def choose(found: tuple[Option, ...]) -> Option:

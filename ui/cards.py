@@ -11,7 +11,7 @@ Tone = Literal["done", "doubt", "blocked", "plain", "note"]
 MARKS: dict[Tone, str] = {"done": "●", "doubt": "◐", "blocked": "▲", "plain": "○", "note": "·"}
 """Status is a word, a shape and a colour; the shapes."""
 
-_EDGES: dict[Tone, str] = {"done": "#0072B2", "doubt": "#D55E00", "blocked": "#B3261E", "plain": "#7a756e", "note": "#7a756e"}
+EDGES: dict[Tone, str] = {"done": "#0072B2", "doubt": "#D55E00", "blocked": "#CC3311", "plain": "#7a756e", "note": "#7a756e"}
 
 # Fixed text of this program, no value in it: sizes, the coloured edge of boxes, and less empty space above the first line.
 _STYLE = """<style>
@@ -25,14 +25,14 @@ _STYLE = """<style>
 [class*="st-key-strong-"] [data-testid="stText"] {font-weight: 600;}
 [class*="st-key-lead-"] [data-testid="stText"] {font-size: 1.12rem; font-weight: 600; line-height: 1.4;}
 [class*="st-key-small-"] [data-testid="stText"] {font-size: 0.87rem; opacity: 0.78; line-height: 1.35;}
-EDGES
+EDGES_HERE
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] {padding: 3.9rem 0.8rem 3rem 0.8rem;}
   [class*="st-key-large-"] [data-testid="stText"] {font-size: 1.2rem;}
 }
 </style>""".replace(
-    "EDGES",
-    "\n".join(f'[class*="st-key-box-{tone}-"] {{border-left: 4px solid {colour} !important;}}' for tone, colour in _EDGES.items()),
+    "EDGES_HERE",
+    "\n".join(f'[class*="st-key-box-{tone}-"] {{border-left: 4px solid {colour} !important;}}' for tone, colour in EDGES.items()),
 )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from ui import charts, opening, tables, timeline_charts, words
+from ui import cards, charts, opening, tables, timeline_charts, words
 from ui.links import LARGEST_NUMBER
 
 
@@ -183,6 +185,21 @@ def test_a_download_holds_all_rows_and_runs_nothing_in_a_spreadsheet() -> None:
     rows = list(csv.reader(io.StringIO(tables.to_csv(columns))))
     assert [row[0] for row in rows] == ["name", "'=cmd()", "'+1", "plain", "'@x", "'-5"]
     assert json.loads(tables.to_json(columns))[3] == {"name": "@x", "size": None}
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("colour", [charts.COMMITTED, charts.PENDING, charts.GOOD, charts.STALL, charts.MISSING, *cards.EDGES.values()])
+def test_the_palette_stands_out_from_the_ground_of_both_themes(theme: str, colour: str) -> None:
+    """3:1 is what WCAG asks of graphics; each also has a word and a shape."""
+    config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text())
+    ground, mark = luminance(config["theme"][theme]["backgroundColor"]), luminance(colour)
+    assert (max(ground, mark) + 0.05) / (min(ground, mark) + 0.05) >= 3
 
 
 def test_a_log_axis_has_ticks_that_people_say() -> None:
