@@ -11,7 +11,7 @@ from core.analysis.timeline import Timeline
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import ConfChange, OffsetEntry, StateInventory
 from core.checkpoint.sources.forms import parse
-from ui import cards, found, judged, next_start, resume, shell, tables, words
+from ui import cards, fleet, found, judged, next_start, resume, shell, tables, words
 
 MOST_LEFTOVERS = 200
 
@@ -27,6 +27,7 @@ def main() -> None:
     with sentence:
         verdict(forecast)
     way_on()
+    story(opened.name, ck)
     found.show(opened, ck)
     resume.block(ck)
     the_query(ck)
@@ -83,6 +84,14 @@ def _when(timeline: Timeline, batch_id: int | None, what: str) -> str:
     if what == "committed" and committed >= 0:
         return f"committed {words.moment(committed)}"
     return f"planned {words.moment(planned)}" if planned >= 0 else "time not known"
+
+
+def story(name: str, ck: Checkpoint) -> None:
+    """What the owners of a local checkpoint wrote beside it, as plain text."""
+    told = fleet.story_text(name) if ck.location.is_local else ""
+    if told:
+        with st.expander("What its owners wrote: story.md"):
+            cards.text(told)
 
 
 def way_on() -> None:

@@ -6,6 +6,7 @@ checkpoints are kept in a bounded cache and never changed, except that they read
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ SHARED_MS = 10_000
 """A new session shares what was read at most this long ago."""
 
 MOST_RECENT = 8
+_PASSWORD = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-]*://[^/@]*:[^/@]*@")
 _ROOTS_SECONDS = 60
 
 
@@ -63,6 +65,14 @@ def server_problem() -> str | None:
 
 def opened(name: str) -> Opened:
     """The checkpoint of this name as this session reads it. Never raises: what is wrong is in the answer."""
+    if _PASSWORD.match(name):
+        return Opened(
+            "a location with a password",
+            (name, 0),
+            None,
+            "This location carries a password, which every link would hand on; "
+            "configure it as a root with storage_options (docs/settings.md) and open it by its name.",
+        )
     tokens: dict[str, int] = st.session_state.setdefault("_readings", {})
     if name not in tokens:
         latest = _latest().get(name)
@@ -85,7 +95,9 @@ def refresh(name: str) -> None:
 
 
 def canonical(text: str) -> str:
-    """The name for a pasted location: ``root/relative`` where it lies below a root, else what was pasted."""
+    """The name for a pasted location: ``root/relative`` where it lies below a root, else what was pasted. A password is cut out."""
+    if _PASSWORD.match(text):
+        return _PASSWORD.sub(lambda found: found[0].split("//")[0] + "//***:***@", text, count=1).strip()
     try:
         location = locate(text)
         return link_for(location) or location.url

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from core.checkpoint import Checkpoint
+from core.checkpoint import Checkpoint, NotACheckpoint
+from core.storage import StorageError
 from ui import cards, judged, links, opening, words
 from ui.opening import Opened
 
@@ -85,6 +86,8 @@ def main() -> None:
     try:
         with routed(opened):
             page.run()
+    except (StorageError, NotACheckpoint) as error:  # the store stopped answering after the checkpoint was opened
+        cards.message("blocked", str(error), "Refresh when the store answers again.")
     finally:
         # below the page in time, above it on the screen: the sentence may need a listing of the state, the link knows the page's choices
         with slot:

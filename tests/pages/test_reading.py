@@ -1,0 +1,88 @@
+"""What is read when: a session keeps its view until Refresh, stores of every kind open, and a store that stops answering is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from core.storage import Door, StorageError
+from tests.pages.conftest import OpenPage, assert_no_error, words_of
+from tests.support.build import commit_text, kafka_checkpoint, kafka_offset, offset_text, write
+from ui import opening
+
+
+def test_a_session_keeps_its_view_until_refresh(open_page: OpenPage, tmp_path: Path) -> None:
+    root = kafka_checkpoint(tmp_path, range(3))
+    at = open_page("overview", root)
+    assert "Last committed\nbatch 2" in words_of(at)
+    write(root, {"offsets/3": offset_text([kafka_offset(20)]), "commits/3": commit_text(), "offsets/4": offset_text([kafka_offset(25)])})
+    at.run()
+    assert "Last committed\nbatch 2" in words_of(at)
+    at.button(key="refresh").click().run()
+    assert_no_error(at)
+    shown = words_of(at)
+    assert "Last committed\nbatch 3" in shown and "In doubt\nbatch 4" in shown
+
+
+def test_a_new_session_does_not_get_what_another_one_read_long_ago(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "SHARED_MS", -1)
+    root = kafka_checkpoint(tmp_path, range(3))
+    assert "Last committed\nbatch 2" in words_of(open_page("overview", root))
+    write(root, {"offsets/3": offset_text([kafka_offset(20)]), "commits/3": commit_text()})
+    assert "Last committed\nbatch 3" in words_of(open_page("overview", root))
+
+
+def test_a_checkpoint_that_is_gone_at_refresh_is_told(open_page: OpenPage, tmp_path: Path) -> None:
+    root = kafka_checkpoint(tmp_path / "ck", range(3))
+    at = open_page("timeline", root)
+    root.rename(tmp_path / "away")
+    at.button(key="refresh").click().run()
+    assert_no_error(at)
+    assert "Nothing found" in words_of(at)
+
+
+def test_a_store_of_another_kind_opens_the_same(open_page: OpenPage, tmp_path: Path) -> None:
+    root = kafka_checkpoint(tmp_path, range(4), commits=range(3))
+    memory = fsspec.filesystem("memory")
+    for path in root.rglob("*"):
+        if path.is_file():
+            memory.pipe(f"/explorer-pages/{path.relative_to(root)}", path.read_bytes())
+    at = open_page("overview", "memory://explorer-pages")
+    assert_no_error(at)
+    assert "Spark will run batch 3 again" in words_of(at)
+
+
+@pytest.mark.parametrize("page", ["timeline", "watermark", "state", "recovery"])
+def test_a_store_that_stops_answering_gets_a_sentence(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    root = kafka_checkpoint(tmp_path, range(300))
+    write(root, {"state/0/0/1.delta": b"x"})
+    at = open_page("checkpoints", root)
+
+    def broken(*_: object, **__: object) -> object:
+        raise StorageError("The store does not answer; check the connection, then refresh.")
+
+    monkeypatch.setattr(Door, "read", broken)
+    monkeypatch.setattr(Door, "list", broken)
+    at.query_params["last"] = "50"
+    at.switch_page(f"pages/{page}.py").run()
+    assert_no_error(at)
+    assert "The store does not answer" in words_of(at)
+
+
+def test_a_location_with_a_password_is_not_opened_and_never_repeated(open_page: OpenPage) -> None:
+    at = open_page("checkpoints")
+    at.text_input(key="pasted").set_value("s3://key:verysecret@bucket/ck")
+    next(button for button in at.button if button.label == "Open").click().run()
+    assert_no_error(at)
+    assert "verysecret" not in str(at.session_state["ck"]) and "carries a password" in words_of(at)
+
+
+def test_the_story_beside_a_sample_is_shown_as_plain_text(open_page: OpenPage) -> None:
+    at = open_page("overview", "samples/files-died-mid-batch/checkpoint")
+    assert "The job reads order files one at a time" in words_of(at)
