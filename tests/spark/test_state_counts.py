@@ -1,0 +1,193 @@
+"""Rows per partition against Spark: its own state reader counts the same, and puts each row where the hash of its key says."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from core.analysis.findings import findings
+from core.checkpoint import Checkpoint
+from core.checkpoint.state import committed_ids
+from core.checkpoint.state_content.counts import count_keys
+from core.checkpoint.state_content.replay import KeyCount
+from tests.support.build import SAMPLES
+from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB, join, source, windows, write_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+CODEC = "spark.sql.streaming.stateStore.compression.codec"
+ROW_CHECKSUMS = {"spark.sql.streaming.stateStore.rowChecksum.enabled": "true"}
+QUERIES: dict[str, tuple[Callable[[SparkSession, Path], DataFrame], dict[str, str]]] = {
+    "hdfs_zstd_row_checksums": (windows, {CODEC: "zstd", **ROW_CHECKSUMS}),
+    "rocksdb": (windows, ROCKSDB),
+    "changelog_snappy_row_checksums": (windows, {**CHANGELOG, CODEC: "snappy", **ROW_CHECKSUMS}),
+    "format_2": (windows, FORMAT_2),
+    "join": (join, {}),
+}
+
+
+def counted(root: Path, batch: int, *, replay: bool = True) -> dict[str, dict[int, KeyCount]]:
+    """Rows per store and partition after a batch."""
+    ck = Checkpoint.open(str(root))
+    has_checksums = ck.conf.get("spark.sql.streaming.stateStore.rowChecksum.enabled") == "true"
+    (operator,) = ck.state().operators
+    found = count_keys(ck.door, operator, batch + 1, committed_ids(ck), replay=replay, has_row_checksums=has_checksums)
+    return {store: {p.partition_id: p.count for p in partitions} for store, partitions in found.items()}
+
+
+def by_spark(spark: SparkSession, root: Path, batch: int, **options: str) -> dict[int, int]:
+    """Rows per partition as the reader of Spark counts them; partitions without rows are left out."""
+    reader = spark.read.format("statestore").option("batchId", batch).options(**options)
+    return {row["partition_id"]: row["count"] for row in reader.load(str(root)).groupBy("partition_id").count().collect()}
+
+
+def plain(counts: dict[int, KeyCount]) -> dict[int, int | None]:
+    """The exact numbers without empty partitions, as Spark's reader gives them."""
+    return {partition: count.keys for partition, count in counts.items() if count.keys != 0}
+
+
+def run(spark: SparkSession, frame: DataFrame, checkpoint: Path) -> None:
+    query = frame.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+    query.awaitTermination()
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    spark.conf.set("spark.sql.streaming.pollingDelay", "1ms")
+    yield spark
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_state_reader_counts_the_same_after_each_batch(name: str, session: SparkSession, tmp_path: Path) -> None:
+    build, conf = QUERIES[name]
+    for number in range(5):
+        for directory in ("in", "in2"):
+            write_file(tmp_path / directory, number)
+    for key, value in conf.items():
+        session.conf.set(key, value)
+    root = tmp_path / "ck"
+    run(session, build(session, tmp_path), root)
+    last = Checkpoint.open(str(root)).last_committed_batch
+    assert last is not None and last >= 4
+    for batch in (1, last) if name != "join" else (last,):
+        for store, counts in counted(root, batch).items():
+            options = {} if store == "default" else {"storeName": store}
+            assert plain(counts) == by_spark(session, root, batch, **options), (batch, store)
+    recorded = counted(root, last, replay=False)
+    assert {count.how for counts in recorded.values() for count in counts.values()} == {"recorded" if name == "rocksdb" else "unknown"}
+    report = findings(Checkpoint.open(str(root)), "deep")
+    assert report.findings == ()
+    assert not any("rows of operator" in text for text in report.not_checked)
+
+
+@pytest.mark.parametrize(
+    ("name", "batch"),
+    [
+        ("join-watermark-held-back", None),
+        ("kafka-topic-gained-partitions", None),
+        ("missing-delta-file", 2),
+        ("purged-to-newest-10", None),
+        ("state-format-2", 6),
+        ("windowed-aggregation-hot-partition", None),
+    ],
+)
+def test_the_state_reader_counts_the_same_on_the_samples(name: str, batch: int | None, session: SparkSession, tmp_path: Path) -> None:
+    root = tmp_path / "ck"
+    shutil.copytree(SAMPLES / name / "checkpoint", root)
+    if name == "state-format-2":
+        session.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", "2")
+    at = Checkpoint.open(str(root)).last_committed_batch if batch is None else batch
+    assert at is not None
+    for store, counts in counted(root, at).items():
+        options = {} if store == "default" else {"storeName": store}
+        assert plain(counts) == by_spark(session, root, at, **options), store
+
+
+def test_a_row_of_each_state_variable_counts_for_transform_with_state(session: SparkSession, tmp_path: Path) -> None:
+    root = tmp_path / "ck"
+    shutil.copytree(SAMPLES / "transform-with-state-timers/checkpoint", root)
+    metadata = root / "state/0/_metadata/v2/0"
+    first, text = metadata.read_text(encoding="utf-8").split("\n", 1)
+    content = json.loads(text)
+    for store in content["stateStoreInfo"]:  # they are absolute, and the sample was written elsewhere
+        store["stateSchemaFilePaths"] = [f"file:{root}/state/" + path.split("/state/")[1] for path in store["stateSchemaFilePaths"]]
+    metadata.write_text(f"{first}\n{json.dumps(content)}", encoding="utf-8")
+    metadata.with_name(".0.crc").unlink()
+    last = Checkpoint.open(str(root)).last_committed_batch
+    assert last is not None
+    variables = ({"stateVarName": "totals"}, {"stateVarName": "amounts", "flattenCollectionTypes": "false"})
+    rows = [by_spark(session, root, last, **options) for options in variables]
+    assert plain(counted(root, last)["default"]) == {
+        p: sum(found.get(p, 0) for found in rows) for p in {p for found in rows for p in found}
+    }
+
+
+def all_types(session: SparkSession, root: Path) -> DataFrame:
+    """Deduplication by a column of each type, with nulls, in one file."""
+    directory = root / "typed"
+    directory.mkdir()
+    rows: list[dict[str, Any]] = []
+    for i in range(300):
+        row = {
+            "o": i % 2 == 0,
+            "y": i % 256 - 128,
+            "h": i * 211 % 65_536 - 32_768,
+            "i": (i * 2_654_435_761) % 2**32 - 2**31,
+            "l": (i * 6_364_136_223_846_793_005) % 2**64 - 2**63,
+            "d": f"{1900 + i % 200}-01-02",
+            "t": f"20{i % 60 + 10}-03-04T05:06:07.{i:06d}Z",
+            "x": "häß€" * (i % 7) + str(i),
+            "z": base64.b64encode(bytes(range(i % 23))).decode(),
+            "w": {"a": i, "b": None if i % 3 else f"b{i}"},
+        }
+        rows.append({key: value for k, (key, value) in enumerate(row.items()) if (i + k) % 11})
+    (directory / "rows.json").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    schema = "o boolean, y byte, h short, i int, l long, d date, t timestamp, x string, z binary, w struct<a: long, b: string>"
+    return session.readStream.schema(schema).json(str(directory)).dropDuplicates([*"oyhildtxzw"])
+
+
+def group_state(session: SparkSession, root: Path) -> DataFrame:
+    """A Python state function by key."""
+    from pyspark.sql.streaming.state import GroupStateTimeout
+
+    def remember(key: Any, frames: Any, state: Any) -> Any:
+        state.update((sum(len(frame) for frame in frames),))
+        return iter(())
+
+    grouped = source(session, root / "in").groupBy("k", "id")
+    return grouped.applyInPandasWithState(remember, "k string", "n long", "append", GroupStateTimeout.NoTimeout)
+
+
+def within_watermark(session: SparkSession, root: Path) -> DataFrame:
+    """Deduplication that forgets."""
+    return source(session, root / "in").withWatermark("t", "1 hour").dropDuplicatesWithinWatermark(["k", "v"])
+
+
+@pytest.mark.parametrize(
+    ("build", "conf"),
+    [(all_types, {}), (group_state, {}), (within_watermark, CHANGELOG)],
+    ids=["all_types", "group_state", "within_watermark"],
+)
+def test_spark_puts_each_row_where_the_hash_of_its_key_says(
+    build: Callable[[SparkSession, Path], DataFrame], conf: dict[str, str], session: SparkSession, tmp_path: Path
+) -> None:
+    for number in range(3):
+        write_file(tmp_path / "in", number)
+    for key, value in {**conf, "spark.sql.shuffle.partitions": "7"}.items():
+        session.conf.set(key, value)
+    root = tmp_path / "ck"
+    run(session, build(session, tmp_path), root)
+    report = findings(Checkpoint.open(str(root)), "deep")
+    assert report.findings == ()
+    assert not any("rows of operator" in text for text in report.not_checked)
+    (rows,) = [text for text in report.checked if " rows in " in text]
+    assert int(rows.split()[0]) == (300 if build is all_types else 6)
