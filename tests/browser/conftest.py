@@ -55,13 +55,13 @@ class Visit:
         self.page.get_by_text(text).first.wait_for()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
     with sync_playwright() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     """The system's Chromium. Missing, it fails the tests: only `--without browser` leaves them out."""
     if not Path(CHROMIUM).exists():
@@ -71,7 +71,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     running.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def app() -> Iterator[RunningApp]:
     """One server on the samples, for all tests that do not need a fresh one."""
     with running_app() as running:
