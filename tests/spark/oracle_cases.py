@@ -21,7 +21,8 @@ class Case:
 
     ``unknown``: kinds of sink for which the files cannot tell what happens. ``at_most``: kinds for which the forecast is an upper bound (it
     does not know what the rows are). ``blind``: kinds for which the damage leaves no trace in the files, so that the forecast
-    is that of the undamaged checkpoint. ``hidden``: input files that are away at the restart. ``may_wait``: the trigger availableNow stops
+    is that of the undamaged checkpoint. ``hidden``: input files that are away at the restart. ``looks_at_inputs``: the
+    forecast is told where the first source reads. ``may_wait``: the trigger availableNow stops
     before the forecast's batch, a later trigger runs it.
     """
 
@@ -35,6 +36,7 @@ class Case:
     at_most: tuple[str, ...] = ()
     blind: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    looks_at_inputs: bool = False
     may_wait: bool = False
 
     @property
@@ -262,4 +264,63 @@ STATE = [
     ),
 ]
 
-CASES = [*LOGS, *SOURCES, *STATE]
+SNAPSHOTS = [
+    *on(("snapshots", "snapshots_changelog"), "clean", d.nothing),
+    *on(("snapshots",), "newest_snapshot_missing", d.newest_snapshot("snapshot", d.remove)),
+    *on(("snapshots",), "newest_snapshot_empty", d.newest_snapshot("snapshot", d.empty)),
+    *on(("snapshots",), "newest_snapshot_cut", d.newest_snapshot("snapshot", d.halve)),
+    *on(("snapshots",), "all_snapshots_missing", d.all_of("state/0/*/*.snapshot")),
+    *on(("snapshots",), "delta_before_the_snapshots_missing", d.state_missing("1", "delta")),
+    *on(
+        ("snapshots",), "newest_delta_missing", d.both(d.newest_snapshot("snapshot", lambda path: None), d.state_missing("{n+1}", "delta"))
+    ),
+    *on(
+        ("snapshots",),
+        "newest_snapshot_empty_and_first_delta_and_other_snapshots_missing",
+        d.both(d.all_of("state/0/*/3.snapshot"), d.newest_snapshot("snapshot", d.empty), d.state_missing("1", "delta")),
+    ),
+    *on(("snapshots_changelog",), "newest_zip_missing", d.newest_snapshot("zip", d.remove)),
+    *on(("snapshots_changelog",), "newest_zip_empty", d.newest_snapshot("zip", d.empty)),
+    *on(("snapshots_changelog",), "all_zips_missing", d.all_of("state/0/*/*.zip")),
+    *on(("snapshots_changelog",), "first_changelog_missing", d.state_missing("1", "changelog")),
+    *on(
+        ("snapshots_changelog",),
+        "newest_changelog_missing",
+        d.both(d.newest_snapshot("zip", d.untouched), d.state_missing("{n+1}", "changelog")),
+    ),
+    *on(("snapshots", "snapshots_changelog"), "rewound_by_3", d.rewound(3), at_most=EVERY_SINK),
+]
+
+TRANSFORM_QUERY = Query(operators=("transformWithStateInPySparkExec",), new_data="yes")
+TRANSFORM = [
+    *on(("transform",), "clean", d.nothing),
+    *on(("transform",), "commit_missing", COMMIT_MISSING),
+    *on(("transform",), "operator_metadata_missing", d.without("state/0/_metadata")),
+    *on(("transform",), "state_schemas_missing", d.both(d.at_home, d.without("state/0/_stateSchema"))),
+    *on(("transform",), "state_schemas_missing_in_a_copy", d.without("state/0/_stateSchema")),  # the original's are read
+    *on(
+        ("transform",),
+        "state_folder_missing",
+        d.without("state"),
+        query=Query(operators=("transformWithStateInPySparkExec",), new_data="yes"),
+    ),
+    *on(("transform",), "newest_zip_missing", d.state_missing("{n+1}", "zip")),
+]
+
+FIFTH = "in/0004.json"
+INPUTS = [
+    *on(STATELESS, "input_of_the_pending_batch_gone", COMMIT_MISSING, hidden=(FIFTH,), looks_at_inputs=True, at_most=("append", "skip")),
+    *on(
+        STATELESS,
+        "input_of_the_pending_batch_gone_and_not_looked_for",
+        COMMIT_MISSING,
+        hidden=(FIFTH,),
+        blind=("overwrite",),
+        at_most=("append",),
+    ),
+    *on(STATELESS, "inputs_of_the_pending_batch_looked_for", COMMIT_MISSING, looks_at_inputs=True),
+    *on(STATELESS, "input_of_a_committed_batch_gone", d.nothing, hidden=(FIFTH,)),
+    *on(("windows",), "schema_cut", d.cut("state/0/0/_metadata/schema")),
+]
+
+CASES = [*LOGS, *SOURCES, *STATE, *SNAPSHOTS, *TRANSFORM, *INPUTS]

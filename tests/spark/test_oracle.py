@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,19 +11,12 @@ import pytest
 from core.analysis.forecast import Forecast, forecast
 from core.analysis.forecast.model import worst
 from core.checkpoint import Checkpoint
+from core.storage import parse_location
 from tests.spark.oracle_cases import CASES, Case
 from tests.support.oracle import Base, Fact, Oracle, effects
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-
-@pytest.fixture(scope="module")
-def oracle(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Oracle]:
-    """The bases, made on first use, and the restarts."""
-    spark_session.sparkContext.setLogLevel("OFF")
-    yield Oracle(spark_session, tmp_path_factory.mktemp("oracle"))
-    spark_session.sparkContext.setLogLevel("ERROR")
+    pass
 
 
 @pytest.mark.spark
@@ -33,9 +25,10 @@ def test_the_forecast_says_what_spark_does(oracle: Oracle, case: Case) -> None:
     base = oracle.base(case.base)
     copy = oracle.copy(base)
     case.damage(copy)
-    said = forecast(Checkpoint.open(str(copy)), query=case.query)
     away = (*case.hidden, *(oracle.waiting(base) if case.query.new_data == "no" else ()))
+    places = {"0": parse_location(str(base.root / "in"))} if case.looks_at_inputs else None
     with oracle.away(base, away):
+        said = forecast(Checkpoint.open(str(copy)), query=case.query, places=places)
         fact = oracle.restart(base, copy, case.build, case.conf)
     differences = compare(base, case, said, fact, copy)
     assert not differences, "\n".join([*differences, said.sentence, str([c.error_class + ": " + c.message[:300] for c in fact.causes])])

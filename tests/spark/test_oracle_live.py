@@ -45,6 +45,7 @@ def test_a_running_query_gives_nothing_worse_than_a_note(spark: SparkSession, tm
     feeder.start()
     try:
         while len(ids(tmp_path / "ck" / "commits")) < 2:
+            query.awaitTermination(0.1)
             assert query.isActive, query.exception()
         first = newest(tmp_path / "ck")
         wrong: list[str] = []

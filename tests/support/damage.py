@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -184,6 +185,56 @@ def state_empty(version: str, kind: str, *, partition: int = 1, store: str = "")
     """A state file has no bytes."""
     find = state_file(version, kind, partition=partition, store=store)
     return lambda ck: rewrite(find(ck), b"")
+
+
+def newest_snapshot(kind: str, change: Callable[[Path], None], *, only: int | None = None) -> Damage:
+    """Something happens to the newest snapshot (``snapshot`` or ``zip``) below the newest version, in every partition or in ``only``."""
+
+    def apply(ck: Path) -> None:
+        needed = newest(ck) + 1
+        for partition in (0, 1) if only is None else (only,):
+            directory = ck / "state" / "0" / str(partition)
+            versions = sorted(int(p.stem) for p in directory.glob(f"*.{kind}") if int(p.stem) < needed)
+            # A snapshot of the newest version itself would stand in for this one.
+            for late in directory.glob(f"{needed}.{kind}"):
+                remove(late)
+            change(directory / f"{versions[-1]}.{kind}")
+
+    return apply
+
+
+def halve(path: Path) -> None:
+    """A file lost its second half."""
+    data = path.read_bytes()
+    rewrite(path, data[: len(data) // 2])
+
+
+def empty(path: Path) -> None:
+    """A file has no bytes."""
+    rewrite(path, b"")
+
+
+def untouched(path: Path) -> None:
+    """The file stays as it is."""
+
+
+def at_home(ck: Path) -> None:
+    """The absolute paths in the operator metadata point into this copy, as they do in a checkpoint that was never moved."""
+    for path in (ck / "state").glob("*/_metadata/v2/*"):
+        if path.name.isdecimal():
+            rewrite(path, re.sub(r"file:[^\"]*?/state/", f"file:{ck}/state/", path.read_text(encoding="utf-8")))
+
+
+def all_of(pattern: str) -> Damage:
+    """Every file that matches is gone."""
+
+    def apply(ck: Path) -> None:
+        found = [path for path in ck.glob(pattern) if not path.name.startswith(".")]
+        assert found, pattern
+        for path in found:
+            remove(path)
+
+    return apply
 
 
 def _fill(ck: Path, name: str) -> str:

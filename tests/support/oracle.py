@@ -86,6 +86,14 @@ def join(spark: SparkSession, root: Path) -> DataFrame:
     return left.join(right, near).select("l.id", "l.v", F.col("r.k").alias("rk"))
 
 
+def transform(spark: SparkSession, root: Path) -> DataFrame:
+    """transformWithState in Python: a running count per key."""
+    from tests.support.oracle_processor import Counter as Seen
+
+    grouped = source(spark, root / "in").groupBy("k")
+    return grouped.transformWithState(statefulProcessor=Seen(), outputStructType="k string, n long", outputMode="Append", timeMode="None")
+
+
 def union(spark: SparkSession, root: Path) -> DataFrame:
     """Two sources, one after the other in the plan."""
     return source(spark, root / "in").union(source(spark, root / "in2"))
@@ -98,12 +106,16 @@ def named(spark: SparkSession, root: Path) -> DataFrame:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a base is made: the query, and the settings of the session at its first start and at every later one."""
+    """How a base is made: the query, and the settings of the session at its first start and at every later one.
+
+    ``with_maintenance``: the state stores write snapshots while the base is made, every few versions.
+    """
 
     name: str
     build: Build
     conf: Mapping[str, str] = field(default_factory=dict)
     files: int = FIRST_RUN
+    with_maintenance: bool = False
 
     @property
     def restart_conf(self) -> dict[str, str]:
@@ -111,6 +123,11 @@ class Recipe:
         return dict(self.conf)
 
 
+SNAPSHOTS = {
+    "spark.sql.streaming.stateStore.minDeltasForSnapshot": "2",
+    "spark.sql.streaming.stateStore.maintenanceInterval": "50ms",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+}
 SHORT_LOG = {"spark.sql.streaming.fileSource.log.compactInterval": "3", "spark.sql.streaming.minBatchesToRetain": "2"}
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
@@ -127,6 +144,9 @@ RECIPES: dict[str, Recipe] = {
         Recipe("union", union),
         Recipe("named", named, NAMED),
         Recipe("purged", windows, SHORT_LOG, files=8),
+        Recipe("snapshots", windows, SNAPSHOTS, files=8, with_maintenance=True),
+        Recipe("snapshots_changelog", windows, {**CHANGELOG, **SNAPSHOTS}, files=8, with_maintenance=True),
+        Recipe("transform", transform, ROCKSDB),
         Recipe("compacted", stateless, {"spark.sql.streaming.fileSource.log.compactInterval": "3"}, files=8),
     )
 }
@@ -194,7 +214,11 @@ class Oracle:
         for number in range(recipe.files):
             for directory in ("in", "in2"):
                 write_file(root / directory, number)
+        if recipe.with_maintenance:
+            self._stop_maintenance()
         first = self._run(recipe.build, root, root / "ck", root / "out", recipe.conf)
+        if recipe.with_maintenance:
+            self._stop_maintenance()
         assert not first.causes, first
         for number in range(recipe.files, recipe.files + WAITING):
             for directory in ("in", "in2"):
@@ -204,6 +228,10 @@ class Oracle:
         assert not clean.causes, clean
         return Base(recipe, root, first.delivered, clean.delivered)
 
+    def _stop_maintenance(self) -> None:
+        """Ends the maintenance thread of the state stores: its interval is that of the first stateful query after it."""
+        self.session._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()  # type: ignore[union-attr]
+
     def copy(self, base: Base) -> Path:
         """A copy of the base's checkpoint to damage."""
         self._copies += 1
@@ -211,16 +239,29 @@ class Oracle:
         shutil.copytree(base.checkpoint, target / "ck")
         return target / "ck"
 
-    def restart(self, base: Base, checkpoint: Path, build: Build | None = None, conf: Mapping[str, str] | None = None) -> Fact:
-        """Starts the query on a copy and waits until it has nothing to do or fails."""
+    def restart(
+        self,
+        base: Base,
+        checkpoint: Path,
+        build: Build | None = None,
+        conf: Mapping[str, str] | None = None,
+        output: Path | None = None,
+    ) -> Fact:
+        """Starts the query on a copy and waits until it ends. ``output``: a directory that has seen batches before."""
         self._copies += 1
-        output = checkpoint.parent / f"out-{self._copies}"
+        output = output or checkpoint.parent / f"out-{self._copies}"
         settings = base.recipe.restart_conf if conf is None else conf
         return self._run(build or base.recipe.build, base.root, checkpoint, output, settings)
 
     def _run(self, build: Build, root: Path, checkpoint: Path, output: Path, conf: Mapping[str, str]) -> Fact:
-        # Each start has a session of its own, so that no setting reaches the next one.
-        session = self.session.newSession()
+        # Each start has a session of its own, so that no setting reaches the next one. Most starts here are meant to fail: no log.
+        self.session.sparkContext.setLogLevel("OFF")
+        try:
+            return self._start(self.session.newSession(), build, root, checkpoint, output, conf)
+        finally:
+            self.session.sparkContext.setLogLevel("ERROR")
+
+    def _start(self, session: SparkSession, build: Build, root: Path, checkpoint: Path, output: Path, conf: Mapping[str, str]) -> Fact:
         session.conf.set("spark.sql.streaming.fileSink.log.compactInterval", "100000")
         session.conf.set("spark.sql.streaming.pollingDelay", "1ms")
         for key, value in conf.items():

@@ -166,7 +166,7 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             V40,
             "STDS_FAILED_TO_READ_OPERATOR_METADATA",
             "StateDataSourceReadOperatorMetadataFailure",
-            "Failed to read the operator metadata for checkpointLocation={location} and batchId={batch}.",
+            "Failed to read the operator metadata for checkpointLocation={location}/state/{operator} and batchId={batch}.",
             "42K03",
         ),
     ),

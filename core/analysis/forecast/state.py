@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.situation import Situation, Verdict, failed
 from core.analysis.forecast.versions import V40, V42, V43
+from core.checkpoint.json_text import parse_object
 from core.checkpoint.model import Certainty, CommitEntry, Evidence, OperatorState, Problem, StateFile
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
 from core.checkpoint.state import read_schemas
@@ -24,12 +27,15 @@ def check_operators(s: Situation) -> Verdict:
     operators = s.checkpoint.state().operators if s.checkpoint.has_state else ()
     recorded = {op.operator_id: op.name for op in operators if op.metadata_raw is not None}
     evidence = tuple(Evidence(f"state/{i}/_metadata") for i in recorded)
+    elsewhere: list[str] = []
     for op in operators:
         verdict = _own_metadata(s, op)
-        if verdict is not None:
+        if verdict is not None and verdict.ok is False:
             return verdict
+        elsewhere += verdict.not_checked if verdict is not None else ()
     if wanted is None:
-        return Verdict(evidence=evidence, note="the query is taken to have the same stateful operators")
+        note = "the query is taken to have the same stateful operators"
+        return Verdict(evidence=evidence, note=note, not_checked=tuple(elsewhere))
     asked = dict(enumerate(wanted))
     if s.version < V40:
         return _before_operator_metadata(s, asked, operators)
@@ -49,24 +55,37 @@ def _own_metadata(s: Situation, op: OperatorState) -> Verdict | None:
     schemas = [file for file in op.own_files if file.kind == "schema"]
     if s.version < V40 or s.first_batch == 0 or not (is_transform or schemas):
         return None
+    reason = "STATE_DEFINITION_UNREADABLE"
     if not any(file.kind == "metadata" for file in op.own_files):
-        why = f"state/{op.operator_id}/_metadata is missing, and transformWithState needs it"
-        details = {"batch": s.first_batch - 1}
-        return failed(
-            s,
-            "operator_metadata_missing",
-            "STATE_DEFINITION_UNREADABLE",
-            why,
-            Evidence(f"state/{op.operator_id}/_metadata"),
-            details=details,
-        )
-    if is_transform and not schemas:
-        path = f"state/{op.operator_id}/_stateSchema"
-        why = f"{path} is missing, and transformWithState needs the schemas in it"
-        return failed(
-            s, "schema_file_missing", "STATE_DEFINITION_UNREADABLE", why, Evidence(path), details={"file": f"{s.location}/{path}"}
-        )
+        at = Evidence(f"state/{op.operator_id}/_metadata")
+        details = {"batch": s.first_batch, "operator": op.operator_id}
+        return failed(s, "operator_metadata_missing", reason, f"{at} is missing, and transformWithState needs it", at, details=details)
+    present = {file.path for file in schemas}
+    for path in _schema_paths(op):
+        own = _below(path, s.location)
+        if own is None:  # a copy of a checkpoint reads the files of the original
+            return Verdict(not_checked=(f"the state schema at {path}, where the operator metadata points although the checkpoint is here",))
+        if own not in present:
+            why = f"{own} is missing, and transformWithState needs the schema in it"
+            return failed(s, "schema_file_missing", reason, why, Evidence(own), details={"file": path})
     return None
+
+
+def _schema_paths(op: OperatorState) -> list[str]:
+    """The absolute paths of the schema files that the operator metadata names."""
+    lines = (op.metadata_raw or "").split("\n")
+    try:
+        stores = parse_object(lines[1]).get("stateStoreInfo") if len(lines) > 1 else None
+    except ValueError:
+        return []
+    named = [store.get("stateSchemaFilePaths") for store in stores if isinstance(store, dict)] if isinstance(stores, list) else []
+    return [path for paths in named if isinstance(paths, list) for path in paths if isinstance(path, str)]
+
+
+def _below(path: str, location: str) -> str | None:
+    """A path below the checkpoint, relative to it; None when it lies elsewhere. The two may be spelled differently (file:/x, /x)."""
+    plain, root = urlsplit(path).path or path, (urlsplit(location).path or location).rstrip("/") + "/"
+    return plain[len(root) :] if plain.startswith(root) else None
 
 
 def _before_operator_metadata(s: Situation, asked: dict[int, str], operators: tuple[OperatorState, ...]) -> Verdict:
