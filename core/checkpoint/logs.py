@@ -185,13 +185,14 @@ def _unique_ids(value: object) -> dict[str, tuple[tuple[str, ...], ...]]:
 
 
 def _decode(data: bytes, path: str) -> tuple[str, Problem | None]:
-    if not data.strip(b" \t\r\n"):
-        size = "is empty (0 bytes)" if not data else "holds nothing but white space"
-        return "", problem(path, "empty", f"{size}: the write was cut off", data)
     try:
-        return data.decode("utf-8"), None
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         return "", problem(path, "bad_json", f"is not text (byte {error.start + 1} is not UTF-8)", data)
+    if not text.strip():
+        size = "is empty (0 bytes)" if not data else "holds nothing but white space"
+        return "", problem(path, "empty", f"{size}: the write was cut off", data)
+    return text, None
 
 
 def _version(lines: list[str], newest_known: int, data: bytes, path: str) -> tuple[int, Problem | None]:

@@ -368,3 +368,10 @@ def test_unknown_commit_fields_are_kept() -> None:
 )
 def test_a_damaged_commit_is_a_problem(data: bytes, condition: str) -> None:
     assert commit_problem(data).condition == condition
+
+
+@pytest.mark.parametrize("content", [b"\x0b", b"\x0c\n", "\u2028".encode()])
+def test_white_space_that_only_text_knows_counts_as_an_empty_file(content: bytes) -> None:
+    parsed = parse_offset(content, 0, "offsets/0", ConfPool())
+    assert parsed.entry is None
+    assert [item.condition for item in parsed.problems] == ["empty"]
