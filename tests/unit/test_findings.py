@@ -85,7 +85,7 @@ def test_what_stops_the_next_start_blocks_it(tmp_path: Path) -> None:
     report = check(tmp_path)
     assert [(f.id, f.severity, f.certainty) for f in report.findings] == [("OFFSET_GAP", "blocks_restart", "certain")]
     assert report.has_problems
-    assert "Copy the newest offset file" in report.findings[0].action
+    assert "copy the newest offset file to the missing name" in report.findings[0].action
 
 
 def test_a_missing_metadata_file_weighs_less_before_4_2(tmp_path: Path) -> None:
@@ -192,6 +192,40 @@ def test_a_snapshot_of_an_abandoned_time_line_is_a_trap(tmp_path: Path) -> None:
     assert ".snapshot was written by a batch that the logs no longer have" in finding.sentence
     remove(target, *(str(path.relative_to(target)) for path in target.glob("state/0/*/*.snapshot")))
     assert "STALE_SNAPSHOT" not in found(target)
+
+
+def test_what_cannot_be_rebuilt_says_which_batch_to_go_back_to(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf())
+    remove(with_state(tmp_path, range(1, 6)), "state/0/1/4.delta")
+    assert "can rebuild version 3, so the checkpoint can be set back to batch 2." in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
+    remove(tmp_path, "state/0/0")
+    assert "there is none to go back to" in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
+
+
+def grows(root: Path, sizes: tuple[int, ...], watermarks: tuple[int, ...] = (0,)) -> dict[str, Finding]:
+    files_checkpoint(root, batches=30, conf=stateful_conf())
+    for batch in range(30):
+        mark = watermarks[batch % len(watermarks)] * batch
+        write(root, {f"offsets/{batch}": offset_text([f'{{"logOffset":{batch}}}'], conf=stateful_conf(), watermark_ms=mark)})
+    with_state(root, range(1, 31))
+    write(root, {f"state/0/{p}/{10 * (i + 1)}.snapshot": b"x" * size for i, size in enumerate(sizes) for p in (0, 1)})
+    return found(root)
+
+
+def test_state_that_grows_without_a_watermark_is_a_note(tmp_path: Path) -> None:
+    finding = grows(tmp_path, (100, 150, 200))["STATE_GROWS"]
+    assert finding.severity == "note" and "from 200 to 400 bytes over 3 snapshots while there is no watermark" in finding.sentence
+
+
+def test_state_that_stays_the_same_or_has_a_moving_watermark_is_no_finding(tmp_path: Path) -> None:
+    assert grows(tmp_path / "same", (100, 110, 105)) == {}
+    assert grows(tmp_path / "moving", (100, 150, 200), watermarks=(1_000,)) == {}
+
+
+def test_few_kept_batches_are_a_note(tmp_path: Path) -> None:
+    remove(files_checkpoint(tmp_path, batches=8), *(f"{log}/{i}" for log in ("offsets", "commits") for i in range(5)))
+    finding = found(tmp_path)["SHORT_RETENTION"]
+    assert finding.severity == "note" and "the farthest the checkpoint can be set back is batch 6" in finding.sentence
 
 
 def test_missing_operator_metadata_needs_attention_from_4_0_on(tmp_path: Path) -> None:

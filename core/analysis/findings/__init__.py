@@ -71,17 +71,21 @@ def _look(ck: Checkpoint, level: Level, spark: str | None, newest: int) -> list[
         found += state_checks.later_versions(ck)
         found += state_checks.metadata_and_schemas(ck, version)
         found += state_checks.extra_partitions(ck)
+        found += state_checks.growth(ck, entries)
     found += practice_checks.leftovers(ck, with_state)
     found += practice_checks.temporary_location(ck)
+    found += practice_checks.short_retention(ck)
     return _once(found)
 
 
 def _of_forecast(ck: Checkpoint, answer: Forecast) -> Iterator[Finding]:
     """What stops the next start, and what it does to the data without a word."""
     if answer.outcome == "fail" and answer.reason is not None:
-        certainty = answer.certainty
+        sentence = answer.sentence
+        if answer.reason == "STATE_NOT_RESTORABLE":
+            sentence = f"{sentence} {state_checks.way_back(ck)}"
         yield finding(
-            answer.reason, answer.sentence, *answer.evidence, certainty=certainty, severity="blocks_restart", batch_id=answer.batch_id
+            answer.reason, sentence, *answer.evidence, certainty=answer.certainty, severity="blocks_restart", batch_id=answer.batch_id
         )
     for risk in answer.risks:
         yield finding(risk.id, risk.sentence, *risk.evidence, certainty=risk.certainty, severity=risk.weight, batch_id=answer.batch_id)

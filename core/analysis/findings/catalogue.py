@@ -304,6 +304,16 @@ CATALOGUE: dict[str, Entry] = {
         "a hidden checksum does not fit its file",
         "Nothing for the next start. Find out who changed the file; delete the hidden .crc when the change is meant.",
     ),
+    "STATE_GROWS": Entry(
+        "note",
+        "state that grows while the watermark stands still",
+        "Make sure that the keys are few by nature; otherwise give the query a watermark, or find out what holds it back.",
+    ),
+    "SHORT_RETENTION": Entry(
+        "note",
+        "very few batches are kept",
+        "Set spark.sql.streaming.minBatchesToRetain higher when going back further should be possible; it counts from the next start on.",
+    ),
     "LEFTOVERS": Entry("note", "files that are no part of a checkpoint", "Nothing: Spark ignores them."),
     "TEMPORARY_LOCATION": Entry(
         "note", "a temporary location", "Set checkpointLocation to storage that outlives the cluster; what is here is gone with it."

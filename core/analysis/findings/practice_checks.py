@@ -11,6 +11,7 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.model import Evidence, Leftover
 
 SHOWN = 3
+FEW_BATCHES = 5
 # Where Spark puts the checkpoint of a query without checkpointLocation, and the disks of a cluster's machines.
 _TEMPORARY = re.compile(r"(^|/)temporary-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/|$)|(^|/)local_disk0(/|$)")
 
@@ -39,6 +40,18 @@ def _is_stale_checksum(ck: Checkpoint, item: Leftover) -> bool:
         return False
     stale = ck.stale_checksums("offsets" if log == "offsets" else "commits")
     return name.removeprefix(".").removesuffix(".crc") in {str(i) for i in stale}
+
+
+def short_retention(ck: Checkpoint) -> Iterator[Finding]:
+    """So few batches are kept that there is hardly anything to go back to. Spark keeps 100 by default."""
+    ids = ck.offset_ids
+    if not ids or ids[0] == 0 or ck.is_async or ck.is_continuous or len(ids) > FEW_BATCHES:
+        return
+    sentence = (
+        f"Only batches {ids[0]} to {ids[-1]} are kept: the farthest the checkpoint can be set back is batch {min(ids[0] + 1, ids[-1])}."
+        " Spark keeps 100 batches unless spark.sql.streaming.minBatchesToRetain says otherwise."
+    )
+    yield finding("SHORT_RETENTION", sentence, Evidence(f"offsets/{ids[0]}"), certainty="inferred", batch_id=ids[0])
 
 
 def temporary_location(ck: Checkpoint) -> Iterator[Finding]:

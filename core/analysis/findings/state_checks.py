@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from core.analysis.findings.catalogue import finding
 from core.analysis.findings.model import Finding
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
-from core.checkpoint.model import Evidence, OperatorState, StateFile
+from core.checkpoint.model import Evidence, OffsetEntry, OperatorState, StateFile
+from core.checkpoint.restore_chain import restorable_versions
+from core.checkpoint.state import committed_ids
+
+STILL_BATCHES = 20  # so many batches without a move of the watermark are no pause any more
+GROWTH = 1.5  # so many times its size: less is the noise of a busy hour
 
 
 def later_versions(ck: Checkpoint) -> Iterator[Finding]:
@@ -31,6 +36,48 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
         highest = max(f.version or 0 for f in later)
         sentence = f"Operator {op.operator_id} has state up to version {highest}, and batch {newest} leads to version {newest + 1}."
         yield finding("STATE_OF_LATER_BATCHES", sentence, Evidence(later[-1].path), place=str(op.operator_id))
+
+
+def way_back(ck: Checkpoint) -> str:
+    """Which batch the state allows to go back to, in one sentence: the number that matters for a repair.
+
+    Setting the checkpoint back to batch B needs state version B + 1 in every partition of every store, offsets/B, offsets/B-1, commits/B.
+    """
+    ids = committed_ids(ck)
+    versions: set[int] | None = None
+    for op in ck.state().operators:
+        own = set(restorable_versions(op, ids))
+        versions = own if versions is None else versions & own
+    batches = [
+        v - 1 for v in versions or () if v - 1 in ck.offset_files and v - 1 in ck.commit_files and (v == 1 or v - 2 in ck.offset_files)
+    ]
+    if batches:
+        best = max(batches)
+        return f"Every partition of every store can rebuild version {best + 1}, so the checkpoint can be set back to batch {best}."
+    return "No kept batch has its state complete in every partition, so there is none to go back to."
+
+
+def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
+    """State that grows while the watermark stands still, by the sizes of its snapshots (the HDFS-backed store writes whole ones)."""
+    marks = {entry.watermark_ms or 0 for entry in entries}
+    if len(entries) < STILL_BATCHES or len(marks) > 1:
+        return
+    for op in ck.state().operators:
+        sizes: dict[int, int] = {}
+        for file in all_files(op):
+            if file.kind == "snapshot" and file.version is not None:
+                sizes[file.version] = sizes.get(file.version, 0) + file.size_bytes
+        kept = [sizes[version] for version in sorted(sizes)]
+        if len(kept) < 3 or kept != sorted(kept) or kept[-1] < GROWTH * kept[0]:
+            continue
+        why = "there is no watermark" if marks == {0} else "the watermark stands still"
+        sentence = (
+            f"The state of operator {op.operator_id} grew from {kept[0]:,} to {kept[-1]:,} bytes over {len(kept)} snapshots while {why}:"
+            " nothing is"
+            " removed from it."
+        )
+        newest = max((f for f in all_files(op) if f.kind == "snapshot"), key=lambda f: (f.version or 0, f.path))
+        yield finding("STATE_GROWS", sentence, Evidence(newest.path), certainty="inferred", place=str(op.operator_id))
 
 
 def _is_trap(op: OperatorState, file: StateFile) -> bool:
