@@ -121,6 +121,7 @@ def visit(browser: Browser, app: RunningApp) -> Iterator[Visiting]:
 
 CHART_POINT = """([key, wanted]) => {
   const box = document.querySelector('.st-key-' + key + ' .js-plotly-plot');
+  if (!box || !box._fullData) return null;
   const layout = box._fullLayout;
   for (let at = 0; at < box._fullData.length; at++) {
     const trace = box._fullData[at];
@@ -142,8 +143,8 @@ def click_mark(page: Page, key: str, wanted: int) -> None:
     """Clicks the mark of a chart that stands for ``wanted``; moves there first, as a hand does."""
     page.locator(f".st-key-{key} .js-plotly-plot .main-svg").first.wait_for()
     page.locator(f".st-key-{key}").scroll_into_view_if_needed()
+    page.wait_for_function(f"wanted => ({CHART_POINT})(wanted) !== null", arg=[key, wanted])  # drawn, and not the figure from before
     place = page.evaluate(CHART_POINT, [key, wanted])
-    assert place is not None, f"the chart {key} has no mark for {wanted}"
     page.mouse.move(place[0] - 3, place[1] - 3)
     page.mouse.move(place[0], place[1])
     page.wait_for_function("key => document.querySelector('.st-key-' + key + ' .hoverlayer')?.childElementCount > 0", arg=key)
