@@ -1,7 +1,6 @@
 """The deep level: what is inside the state files, and whether every file is the one its checksum was written for.
 
-Facts come from ``core.checkpoint.state_content``; here it is judged what Spark does with a damaged file (observed, Spark 4.3; the versions
-before by the same rules of ``restart``): needed by the next start or not, replaced by an older snapshot (4.2 and newer) or not.
+Facts come from ``core.checkpoint.state_content``; what Spark does with a damaged state file is judged in ``damaged_files``.
 """
 
 from __future__ import annotations
@@ -13,10 +12,11 @@ from dataclasses import dataclass, replace
 from core.analysis.findings.catalogue import finding
 from core.analysis.findings.damaged_files import SHOWN, damaged_files
 from core.analysis.findings.model import Finding
-from core.analysis.forecast.versions import Version
+from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import Evidence, OperatorState, Problem
 from core.checkpoint.operator_metadata import StateSchema, parse_operator_metadata, parse_schemas
+from core.checkpoint.restore_chain import store_directory
 from core.checkpoint.state import committed_ids, read_schemas
 from core.checkpoint.state_content.checksums import Mismatch, hidden_name, verify_hidden
 from core.checkpoint.state_content.inspection import Inspection, Progress, StoreFacts, inspect_stores
@@ -74,8 +74,11 @@ def deep_checks(
     not_checked: list[str] = []
     version = loaded_version(ck)
     altered, unread = _altered_logs(ck, logs, is_over)
+    if altered:  # a running query may have been between the two files
+        again = set(_altered_logs(ck, _listed(ck.refresh())[0], lambda: False)[0])
+        altered = [path for path in altered if path in again]
     if ck.has_state and version is not None:
-        found += _definitions(ck, reported)
+        found += _definitions(ck, spark, reported)
         places, unplaced = _placements(ck)
         look = _Look(ck, version, hidden, places, is_over, progress)
         inspection = look.everything()
@@ -173,16 +176,17 @@ def _hidden(files: Mapping[str, FileInfo]) -> dict[str, FileInfo]:
 
 
 def _rows(facts: Sequence[StoreFacts]) -> Iterator[Finding]:
-    for item in facts:
-        if item.differing:
-            first = item.differing[0]
-            sentence = (
-                f"{first.path} does not hold the rows that the deltas up to version {first.version} lead to: one of these files is of"
-                " another time line or was replaced. Whether a start reads the snapshot or the deltas decides the results, and Spark"
-                " notices neither."
-            )
-            evidence = (Evidence(file.path) for file in item.differing[:SHOWN])
-            yield finding("SNAPSHOT_DIFFERS", sentence, *evidence, certainty="inferred", place=item.store.place)
+    for operator_id in dict.fromkeys(item.store.operator.operator_id for item in facts if item.differing):
+        items = [item for item in facts if item.differing and item.store.operator.operator_id == operator_id]
+        files = [file for item in items for file in item.differing]
+        more = f" (and {len(files) - 1:,} more snapshots like it)" if len(files) > 1 else ""
+        sentence = (
+            f"{files[0].path} does not hold the rows that the deltas up to version {files[0].version} lead to{more}: one of these files is"
+            " of another time line or was replaced. Whether a start reads the snapshot or the deltas decides the results, and Spark"
+            " notices neither."
+        )
+        evidence = (Evidence(file.path) for file in files[:SHOWN])
+        yield finding("SNAPSHOT_DIFFERS", sentence, *evidence, certainty="inferred", place=items[0].store.place)
     by_store: dict[tuple[int, str], list[StoreFacts]] = {}
     for item in facts:
         if item.misplaced is not None:
@@ -201,15 +205,13 @@ def _wrong_partition(items: Sequence[StoreFacts]) -> Iterator[Finding]:
     first = wrong[0]
     assert first.misplaced is not None
     target, count = max(first.misplaced.by_partition.items(), key=lambda pair: pair[1])
-    partition = first.store.partition
     sentence = (
         f"{rows:,} of {looked_at:,} rows looked at lie in a partition that their key does not belong to; {count:,} of those in"
         f" {_directory(first)} belong to partition {target}. Spark looks for them there only and finds nothing, or older rows: the results"
         " are wrong without an error."
     )
-    place = f"{first.store.operator.operator_id}/{partition.partition_id}/{partition.store}"
     evidence = [Evidence(_directory(item)) for item in wrong[:SHOWN]]
-    yield finding("ROWS_IN_WRONG_PARTITION", sentence, *evidence, certainty="inferred", place=place)
+    yield finding("ROWS_IN_WRONG_PARTITION", sentence, *evidence, certainty="inferred", place=first.store.place)
 
 
 def _is_plausible(items: Sequence[StoreFacts]) -> bool:
@@ -228,25 +230,26 @@ def _is_plausible(items: Sequence[StoreFacts]) -> bool:
 
 
 def _directory(facts: StoreFacts) -> str:
-    return facts.store.partition.files[0].path.rpartition("/")[0] if not facts.store.steps else facts.store.files[0].path.rpartition("/")[0]
+    partition = facts.store.partition
+    return store_directory(facts.store.operator.operator_id, partition.partition_id, partition.store)
 
 
 # Metadata and schemas
 
 
-def _definitions(ck: Checkpoint, reported: frozenset[str]) -> Iterator[Finding]:
-    """Operator metadata and state schemas must be readable to the last byte."""
+def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> Iterator[Finding]:
+    """Operator metadata and state schemas must be readable to the last byte. Spark before 4.0 knows only the schemas of partition 0."""
     files = [
         (operator, file)
         for operator in ck.state().operators
-        for file in (*operator.own_files, *(f for p in operator.partitions for f in p.files))
+        for file in (*(operator.own_files if spark >= V40 else ()), *(f for p in operator.partitions for f in p.files))
         if file.kind in ("metadata", "schema") and file.path not in reported
     ]
     contents = ck.door.read([FileInfo(file.path, file.size_bytes, file.modified_ms) for _, file in files])
     newest = {operator.operator_id: _newest_v2(operator) for operator in ck.state().operators}
     for operator, file in files:
         data = contents[file.path]
-        if not isinstance(data, bytes):
+        if not isinstance(data, bytes) or len(data) != file.size_bytes:  # gone, or written anew since it was listed
             continue
         parsed = parse_operator_metadata(data, file.path) if file.kind == "metadata" else parse_schemas(data, file.path, file.store)
         if not isinstance(parsed, Problem):
