@@ -163,6 +163,18 @@ def test_a_source_that_never_had_an_offset_repeats_nothing(tmp_path: Path) -> No
 # Kafka
 
 
+def test_a_broken_kafka_line_is_met_while_the_next_batch_is_planned(tmp_path: Path) -> None:
+    write(kafka_checkpoint(tmp_path, range(4)), {"offsets/3": offset_text(['{"orders":{"0":'])})
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.fails_at, answer.batch_id) == ("fail", "batch", 4)
+    assert answer.error is not None and answer.error.message.endswith('got {"orders":{"0":')
+
+
+def test_a_broken_kafka_line_before_a_committed_batch_does_not_matter(tmp_path: Path) -> None:
+    write(kafka_checkpoint(tmp_path, range(4)), {"offsets/2": offset_text(['{"orders":{"0":'])})
+    assert said(tmp_path).outcome == "resume"
+
+
 def test_the_sentence_counts_kafka_offsets_per_topic(tmp_path: Path) -> None:
     answer = said(kafka_checkpoint(tmp_path, range(6), commits=range(5)))
     assert "with the same end offsets (orders: 10 offsets on 2 partitions)" in answer.sentence
@@ -191,7 +203,7 @@ def test_a_plan_below_its_start_was_left_by_a_failed_start(tmp_path: Path) -> No
     answer = said(tmp_path)
     assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "batch", "FAILED_PLAN_LEFT")
     assert answer.error is not None and answer.error.message == "Partition orders-0 offset was changed from 10 to 4."
-    assert said(tmp_path, fail_on_data_loss=False).data.append == "loss"
+    assert [risk.id for risk in said(tmp_path, fail_on_data_loss=False).risks] == ["FAILED_PLAN_LEFT"]
 
 
 def test_a_plan_without_a_topic_was_left_by_a_failed_start(tmp_path: Path) -> None:

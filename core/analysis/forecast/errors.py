@@ -30,6 +30,7 @@ _LOADING = "An error occurred during loading state. "
 _MAX_VERSION = "UnsupportedLogVersion. The maximum supported log version is v{highest}, but encountered v{version}."
 _OLD_MAX_VERSION = "UnsupportedLogVersion: maximum supported log version is v{highest}, but encountered v{version}."
 _NO_STATE_DIR = "Cannot restart streaming query with stateful operators because the state directory is empty or missing."
+_KAFKA = "KafkaIllegalStateException"
 _NOT_EMPTY = "StateStoreCheckpointLocationNotEmpty"
 _LOCATION = "The checkpoint location {directory} should be empty on batch 0"
 _SOURCES = (
@@ -264,9 +265,20 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "42KDE",
         ),
     ),
-    "kafka_partitions_deleted": (ErrorForm(V33, None, "KafkaIllegalStateException", "Partitions Set({partitions}) have been deleted."),),
+    # The query exception shows only the text; the condition is that of its cause.
+    "kafka_partitions_deleted": (
+        ErrorForm(V33, None, "IllegalStateException", "Partitions Set({partitions}) have been deleted."),
+        ErrorForm(V40, "KAFKA_DATA_LOSS.PARTITIONS_DELETED", _KAFKA, "Partitions Set({partitions}) have been deleted.", "22000"),
+    ),
     "kafka_offset_changed": (
-        ErrorForm(V33, None, "KafkaIllegalStateException", "Partition {partition} offset was changed from {before} to {after}."),
+        ErrorForm(V33, None, "IllegalStateException", "Partition {partition} offset was changed from {before} to {after}."),
+        ErrorForm(
+            V40,
+            "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED",
+            _KAFKA,
+            "Partition {partition} offset was changed from {before} to {after}.",
+            "22000",
+        ),
     ),
     "rocksdb_too_new": (ErrorForm(V33, None, "RocksDBException", "unknown checksum type 4 from footer of {file}"),),
     "row_checksum_unknown": (

@@ -10,13 +10,12 @@ from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Effect, Fai
 from core.analysis.forecast.situation import FileLog, Range, Situation, Verdict, failed
 from core.analysis.forecast.versions import V40
 from core.checkpoint.json_text import is_broken, json_trouble
-from core.checkpoint.model import Evidence, OffsetEntry, SourceOffset
+from core.checkpoint.model import Evidence, OffsetEntry
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
 
 LAST_BATCH_TWICE = DataEffect("duplicates", "duplicates", "duplicates")
-LOST = DataEffect("loss", "loss", "loss")
 DEFAULT_COMPACT_INTERVAL = 10
 
 
@@ -69,9 +68,9 @@ def check_ranges(s: Situation) -> Verdict:
     risks: list[Risk] = []
     not_checked: list[str] = []
     for part in ranges(s):
-        broken = next((o for o in (part.end, part.start) if o is not None and o.raw is not None and is_broken(o.raw)), None)
-        if broken is not None:
-            return _broken_line(s, part, broken, phase)
+        verdict = _broken_line(s, part, phase)
+        if verdict is not None:
+            return verdict
         if part.end_text is None:
             risks.append(_no_offset(s, part, newest))
             continue
@@ -84,12 +83,23 @@ def check_ranges(s: Situation) -> Verdict:
     return Verdict(evidence=(newest.evidence,), risks=tuple(risks), not_checked=tuple(not_checked))
 
 
-def _broken_line(s: Situation, part: Range, broken: SourceOffset, phase: FailsAt) -> Verdict:
+def _broken_line(s: Situation, part: Range, phase: FailsAt) -> Verdict | None:
+    """An offset that is no JSON is met when it is used.
+
+    File and Delta sources are asked for the range N-1..N at start; Kafka only for what comes next, so of a committed batch the start
+    does not matter, and the end is met while the next batch is planned.
+    """
+    is_kafka = s.kinds.get(part.key) == "kafka"
+    used = (part.end,) if is_kafka and not s.runs_again else (part.end, part.start)
+    broken = next((o for o in used if o is not None and o.raw is not None and is_broken(o.raw)), None)
+    if broken is None:
+        return None
     why = f"the offset of source {part.key} in {broken.evidence} is not valid JSON"
     condition, _ = json_trouble(broken.raw or "")
-    error = "kafka_line_bad" if s.kinds.get(part.key) == "kafka" else "json_cut" if condition == "truncated" else "json_bad"
+    error = "kafka_line_bad" if is_kafka else "json_cut" if condition == "truncated" else "json_bad"
     details = {"text": broken.raw}
-    return failed(s, error, "SOURCE_OFFSET_UNREADABLE", why, broken.evidence, details=details, fails_at=phase)
+    fails_at: FailsAt = "batch" if is_kafka else phase
+    return failed(s, error, "SOURCE_OFFSET_UNREADABLE", why, broken.evidence, details=details, fails_at=fails_at)
 
 
 def _file_range(s: Situation, part: Range, phase: FailsAt) -> Verdict | None:
@@ -280,7 +290,7 @@ def _failed_plan(s: Situation, part: Range) -> Verdict:
         return Verdict()
     if s.query.fail_on_data_loss:
         return verdict
-    return Verdict(risks=(Risk("FAILED_PLAN_LEFT", f"{why}. With failOnDataLoss=false Spark goes on with it.", (at,), LOST),))
+    return Verdict(risks=(Risk("FAILED_PLAN_LEFT", f"{why}. With failOnDataLoss=false Spark goes on with it.", (at,), UNKNOWN),))
 
 
 def _initial_offsets(s: Situation, part: Range) -> tuple[Risk, ...]:
