@@ -139,12 +139,25 @@ CHART_POINT = """([key, wanted]) => {
 }"""
 
 
+STEADY_POINT = f"""args => {{
+  if (!document.querySelector('{AT_REST}')) return false;
+  const boxes = document.querySelectorAll('.st-key-' + args[0]);
+  if (boxes.length !== 1 || boxes[0].dataset.stale === 'true') return false;
+  const box = boxes[0].getBoundingClientRect();
+  if (box.top < 0 || box.bottom > innerHeight) boxes[0].scrollIntoView({{block: 'center', behavior: 'instant'}});
+  const place = ({CHART_POINT})(args), before = window.steadyPoint;
+  window.steadyPoint = place;
+  return place && before && place[0] === before[0] && place[1] === before[1] ? place : false;
+}}"""
+
+
 def click_mark(page: Page, key: str, wanted: int) -> None:
-    """Clicks the mark of a chart that stands for ``wanted``; moves there first, as a hand does."""
-    page.locator(f".st-key-{key} .js-plotly-plot .main-svg").first.wait_for()
-    page.locator(f".st-key-{key}").scroll_into_view_if_needed()
-    page.wait_for_function(f"wanted => ({CHART_POINT})(wanted) !== null", arg=[key, wanted])  # drawn, and not the figure from before
-    place = page.evaluate(CHART_POINT, [key, wanted])
+    """Clicks the mark of a chart that stands for ``wanted``; moves there first, as a hand does.
+
+    A chart that is drawn anew replaces the old one: the mark has to stand in the same place twice, with the app at rest.
+    """
+    page.evaluate("window.steadyPoint = null")
+    place = page.wait_for_function(STEADY_POINT, arg=[key, wanted], polling=100).json_value()
     page.mouse.move(place[0] - 3, place[1] - 3)
     page.mouse.move(place[0], place[1])
     page.wait_for_function("key => document.querySelector('.st-key-' + key + ' .hoverlayer')?.childElementCount > 0", arg=key)
