@@ -7,11 +7,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, Secret, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, Secret, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
 PREFIX = "CHECKPOINT_EXPLORER_"
+_EXAMPLES = {"roots": "s3://bucket/checkpoints", "kafka": "/etc/checkpoint-explorer/prod.properties"}
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_checkpoints"
 
 
@@ -55,6 +56,11 @@ class Settings(BaseSettings):
         description="The address the app listens on. On a loopback address any location may be opened, because only you can ask; on any "
         "other only what lies below the roots, and the app does not start without roots.",
     )
+    kafka: dict[str, Path] = Field(
+        default_factory=dict,
+        description="Kafka brokers that may be asked for offsets: JSON, a name for each, with the path of a librdkafka properties file. "
+        "Links and pages carry the name only. The default is none: nobody is asked.",
+    )
     content_cache_bytes: int = Field(
         default=128 * 1024 * 1024,
         ge=0,
@@ -88,12 +94,13 @@ class Settings(BaseSettings):
             return {name: {"url": root} if isinstance(root, str) else root for name, root in value.items()}
         return value
 
-    @field_validator("roots")
+    @field_validator("roots", "kafka")
     @classmethod
-    def _plain_names(cls, value: dict[str, RootSettings]) -> dict[str, RootSettings]:
+    def _plain_names(cls, value: dict[str, Any], field: ValidationInfo) -> dict[str, Any]:
+        what = "root" if field.field_name == "roots" else "broker"
         for name in value:
             if not name or name.strip() != name or "/" in name or ":" in name or not name.isprintable() or name in (".", ".."):
-                raise ValueError('the name of a root must be plain text without "/" or ":"')
+                raise ValueError(f'the name of a {what} must be plain text without "/" or ":"')
         return value
 
     @property
@@ -117,8 +124,11 @@ def load_settings() -> Settings:
             for e in error.errors(include_input=False, include_url=False)
         ]
         raise InvalidSettingError("; ".join(problems)) from None
-    except SettingsError:
-        raise InvalidSettingError(f'{PREFIX}ROOTS is not valid JSON; write for example {{"prod": "s3://bucket/checkpoints"}}') from None
+    except SettingsError as error:
+        field = next((name for name in _EXAMPLES if f'"{name}"' in str(error)), "roots")
+        raise InvalidSettingError(
+            f'{PREFIX}{field.upper()} is not valid JSON; write for example {{"prod": "{_EXAMPLES[field]}"}}'
+        ) from None
 
 
 def _where(loc: tuple[int | str, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
+from core.analysis.ends import Ends
 from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, UnsupportedSparkError, forecast
 from core.checkpoint import Checkpoint
 from core.storage import Location, parse_location
@@ -78,7 +79,7 @@ def run(args: Namespace) -> Answer:
     query = query_of(args)
     ck = Checkpoint.open(args.location, newest=NEWEST_READ)
     try:
-        answer = forecast(ck, spark=args.spark, query=query, places=_places(ck, args.source))
+        answer = forecast(ck, spark=args.spark, query=query, ends=Ends(places=_places(ck, args.source)))
     except UnsupportedSparkError as error:
         raise UsageError(str(error)) from error
     unknown = sorted(set(query.topics) - {source.key for source in ck.sources})

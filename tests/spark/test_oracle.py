@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from core.analysis.ends import Ends
 from core.analysis.forecast import Forecast, forecast
 from core.analysis.forecast.model import worst
 from core.checkpoint import Checkpoint
@@ -26,9 +27,9 @@ def test_the_forecast_says_what_spark_does(oracle: Oracle, case: Case) -> None:
     copy = oracle.copy(base)
     case.damage(copy)
     away = (*case.hidden, *(oracle.waiting(base) if case.query.new_data == "no" else ()))
-    places = {"0": parse_location(str(base.root / "in"))} if case.looks_at_inputs else None
+    ends = Ends(places={"0": parse_location(str(base.root / "in"))}) if case.looks_at_inputs else None
     with oracle.away(base, away):
-        said = forecast(Checkpoint.open(str(copy)), query=case.query, places=places)
+        said = forecast(Checkpoint.open(str(copy)), query=case.query, ends=ends)
         fact = oracle.restart(base, copy, case.build, case.conf)
     differences = compare(base, case, said, fact, copy)
     assert not differences, "\n".join([*differences, said.sentence, str([c.error_class + ": " + c.message[:300] for c in fact.causes])])

@@ -59,6 +59,8 @@ def test_storage_options_are_never_printed(monkeypatch: pytest.MonkeyPatch) -> N
         ("ROOTS", '{"a": {"url": "x", "secret": "HIDDEN-VALUE"}}', "ROOTS: a.secret: Extra inputs are not permitted"),
         ("ROOTS", '{"a": {"storage_options": {"secret": "HIDDEN-VALUE"}}}', "ROOTS: a.url: Field required"),
         ("ROOTS", '{"a": {"url": "x", "storage_options": "HIDDEN-VALUE"}}', "ROOTS: a.storage_options"),
+        ("KAFKA", "not json HIDDEN-VALUE", "KAFKA is not valid JSON; write for example"),
+        ("KAFKA", '{"a/b": "HIDDEN-VALUE"}', 'the name of a broker must be plain text without "/" or ":"'),
         ("ROOTS", '["HIDDEN-VALUE"]', "ROOTS: Input should be a valid dictionary"),
         ("ROOTS", '{"a/b": "HIDDEN-VALUE"}', 'the name of a root must be plain text without "/" or ":"'),
         ("ROOTS", '{"..": "HIDDEN-VALUE"}', "the name of a root must be plain text"),
@@ -95,6 +97,6 @@ def test_the_document_says_exactly_what_the_code_says() -> None:
     documented = {name: (default, " ".join(text.split("\n\n")[0].split())) for name, default, text in sections}
     expected = {}
     for name, field in Settings.model_fields.items():
-        default = "the samples of this project" if name == "roots" else f"`{field.default}`"
+        default = {"roots": "the samples of this project", "kafka": "none"}.get(name, f"`{field.default}`")
         expected[PREFIX + name.upper()] = (default, field.description)
     assert documented == expected

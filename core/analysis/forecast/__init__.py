@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.analysis.ends.model import Ends
 from core.analysis.forecast.model import DataEffect, Forecast, Outcome, Query, Risk, SparkError, Step, least_sure
 from core.analysis.forecast.sentence import (
     because,
@@ -21,10 +22,7 @@ from core.analysis.forecast.versions import SUPPORTED, UnsupportedSparkError, ch
 from core.checkpoint.names import read_log_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from core.checkpoint import Checkpoint
-    from core.storage import Location
 
 LOOKS = 2  # how often a checkpoint that changes while it is read is read again
 RUNNING = "what does not change: a query is running and has written on while its files were read"
@@ -36,24 +34,24 @@ def forecast(
     spark: str | None = None,
     query: Query | None = None,
     with_state: bool = True,
-    places: Mapping[str, Location] | None = None,
+    ends: Ends | None = None,
 ) -> Forecast:
     """What the next start of the query does, under the rules of one Spark version.
 
     ``spark`` ("3.5"): default is the version that wrote the newest files as far as they tell, else the newest supported. ``query``
-    describes the query that will be started where it differs from the one that wrote the checkpoint. ``places`` says where file sources
-    read, by source key: the input files of a batch that runs again are looked for there. The answer is about the first
-    batch; what is known to stop a later one is in ``then``. Reads the newest two offset entries, the newest commit, the names of the
-    source logs and, unless ``with_state`` is False, of the state files; no JVM. Raises UnsupportedSparkError for a version whose
+    describes the query that will be started where it differs from the one that wrote the checkpoint. ``ends`` is what Kafka, the Delta
+    log, the sink and the directories of file sources told (:func:`core.analysis.ends.look.look`). The answer is about the first batch;
+    what is known to stop a later one is in ``then``. Reads the newest two offset entries, the newest commit, the names of the source logs
+    and, unless ``with_state`` is False, of the state files; no JVM. Raises UnsupportedSparkError for a version whose
     restarts were not observed.
     """
-    answer = _forecast(checkpoint, spark, query, with_state, places)
+    answer = _forecast(checkpoint, spark, query, with_state, ends)
     for _ in range(LOOKS):
         if (answer.outcome != "fail" and not answer.risks) or not _has_moved_on(checkpoint):
             return answer
         # A running query has written on between two listings: what looks wrong may only be what was listed later.
         checkpoint = checkpoint.refresh()
-        answer = _forecast(checkpoint, spark, query, with_state, places)
+        answer = _forecast(checkpoint, spark, query, with_state, ends)
     if answer.outcome != "fail" and not answer.risks:
         return answer
     return replace(answer, certainty="needs_input", not_checked=(RUNNING, *answer.not_checked))
@@ -65,11 +63,9 @@ def _has_moved_on(checkpoint: Checkpoint) -> bool:
     return max(now, default=-1) > max(checkpoint.offset_ids, default=-1)
 
 
-def _forecast(
-    checkpoint: Checkpoint, spark: str | None, query: Query | None, with_state: bool, places: Mapping[str, Location] | None
-) -> Forecast:
+def _forecast(checkpoint: Checkpoint, spark: str | None, query: Query | None, with_state: bool, ends: Ends | None) -> Forecast:
     chosen = choose_spark(checkpoint, spark)
-    s = Situation(checkpoint, chosen.version, query or Query(), with_state, places or {}, chosen.is_writer)
+    s = Situation(checkpoint, chosen.version, query or Query(), with_state, ends or Ends(), chosen.is_writer)
     result = walk(s)
     outcome: Outcome
     if result.failure is not None:

@@ -43,7 +43,7 @@ def planned_files(s: Situation, part: Range, start: int, end: int) -> tuple[File
 def check_inputs(s: Situation, part: Range, start: int, end: int) -> Verdict:
     """Looks for the input files of batch N at the place that was given for this source."""
     files = planned_files(s, part, start, end)
-    place = s.places.get(part.key)
+    place = s.ends.places.get(part.key)
     if place is None or files is None:
         return Verdict(not_checked=(f"whether the input files of batch {s.n} are still there and unchanged",))
     gone, changed, elsewhere = _look(files, place)

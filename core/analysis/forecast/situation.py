@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from core.analysis.ends.model import Ends
 from core.analysis.forecast.errors import spark_error
 from core.analysis.forecast.model import EXACT, DataEffect, FailsAt, Query, Risk, SparkError
 from core.analysis.forecast.versions import Version
@@ -19,7 +20,7 @@ from core.checkpoint.names import batch_id_of, checksum_owner, compact_id_of, na
 from core.checkpoint.source_log import file_log_chain
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
-from core.storage import FileInfo, Listing, Location
+from core.storage import FileInfo, Listing
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
@@ -123,7 +124,7 @@ class Situation:
     version: Version
     query: Query
     with_state: bool = True
-    places: Mapping[str, Location] = field(default_factory=dict)
+    ends: Ends = field(default_factory=Ends)
     is_writer: bool = True
     from_scratch: bool = field(default=False)
 
