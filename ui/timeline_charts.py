@@ -31,6 +31,7 @@ MOST_CELLS = 4_000
 
 MOST_PARTITIONS = 300
 MOST_GAPS = 200
+LABEL_PX = 22
 
 
 def overview(timeline: Timeline, found: Bins, column: Literal["duration_ms", "gap_ms"], window: slice) -> go.Figure:
@@ -94,7 +95,11 @@ def window(timeline: Timeline, rows: slice, by: By, chosen: int | None) -> go.Fi
         if by == "id" or x >= 0:
             figure.add_vline(x=x, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, layer="below")
     figure.update_xaxes(title_text="batch id" if by == "id" else "start of the batch, UTC", row=len(panels), col=1)
-    return charts.layout(figure, 400 if has_durations else 300)
+    height = 400 if has_durations else 300
+    laid_out = charts.layout(figure, height)
+    if np.any(timeline.status[rows] == STATUSES.index("pending")):  # the words above its mark get a line of their own, below the legend
+        laid_out.update_layout(height=height + LABEL_PX, margin_t=30 + LABEL_PX, legend_y=1 + (LABEL_PX - 2) / (height - 95))
+    return laid_out
 
 
 def _panel(figure: go.Figure, timeline: Timeline, rows: slice, by: By, column: str, title: str, row: int) -> None:
