@@ -80,6 +80,18 @@ class Settings(BaseSettings):
         description="How many of the newest batches are read for the first view. Older ones are known from the listing and read when "
         "asked for.",
     )
+    table_versions: int = Field(
+        default=200,
+        ge=1,
+        description="How many versions of a Delta table, or batches of a file sink, are looked into for one answer, newest first. Each is "
+        "one small request; the answer says when the limit bit.",
+    )
+    sink_directories: int = Field(
+        default=100,
+        ge=1,
+        description="How many directories of a file sink's output are listed to find files that its log does not name. Each is one "
+        "listing; the answer says when the limit bit.",
+    )
     checkpoints_per_root: int = Field(
         default=200,
         ge=1,
