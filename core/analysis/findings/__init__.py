@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
+from core.analysis.ends import Ends
 from core.analysis.findings import deep_checks, log_checks, practice_checks, state_checks
 from core.analysis.findings.catalogue import CATALOGUE, finding
 from core.analysis.findings.model import LEVELS, SEVERITIES, Finding, FindingsReport, Level, Severity
@@ -22,6 +23,7 @@ def findings(
     spark: str | None = None,
     newest: int = NEWEST_READ,
     *,
+    ends: Ends | None = None,
     seconds: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> FindingsReport:
@@ -31,19 +33,21 @@ def findings(
     ``normal`` reads the newest ``newest`` batches of both logs, lists state/ and follows every chain of state files; ``deep`` also decodes
     every state file that the retained versions need and verifies both kinds of checksum. ``seconds`` is the time that deep may take for all
     (what was not reached is named), ``progress`` gets the state files done and all of them. ``spark`` chooses the version whose rules
-    apply, as for the forecast. A query that runs while it is looked at changes the files: what would block the restart or risk data is
-    looked at a second time, and only what is still so is told. Raises ValueError for an unknown level, UnsupportedSparkError for an unknown
-    version, StorageError when a listing fails.
+    apply, ``ends`` is what the two ends of the query said, both as for the forecast.
+
+    A query that runs while it is looked at changes the files: what would block the restart or risk data is looked at a second time, and
+    only what is still so is told. Raises ValueError for an unknown level, UnsupportedSparkError for an unknown version, StorageError when
+    a listing fails.
     """
     if level not in LEVELS:
         raise ValueError(f"There is no level {level}; choose one of {', '.join(LEVELS)}.")
     started = time.monotonic()
-    found = _look(checkpoint, level, spark, newest)
+    found = _look(checkpoint, level, spark, newest, ends)
     if any(item.severity != "note" for item in found):
         # Writers and retention change the directory between two listings; what is damaged stays so.
-        again = {(item.id, item.evidence) for item in _look(checkpoint.refresh(), level, spark, newest)}
+        again = {(item.id, item.evidence) for item in _look(checkpoint.refresh(), level, spark, newest, ends)}
         found = [item for item in found if item.severity == "note" or (item.id, item.evidence) in again]
-    checked, not_checked = _scope(checkpoint, level, newest)
+    checked, not_checked = _scope(checkpoint, level, newest, ends or Ends())
     if level == "deep":
         left = None if seconds is None else max(0.0, seconds - (time.monotonic() - started))
         told = frozenset(str(item.path) for known in found if known.id.startswith("STATE") for item in known.evidence)
@@ -54,11 +58,11 @@ def findings(
     return FindingsReport(level, tuple(found), checked, not_checked)
 
 
-def _look(ck: Checkpoint, level: Level, spark: str | None, newest: int) -> list[Finding]:
+def _look(ck: Checkpoint, level: Level, spark: str | None, newest: int, ends: Ends | None) -> list[Finding]:
     with_state = level != "quick"
     if with_state:
         ck.load(ck.offset_ids[-newest:])
-    answer = forecast(ck, spark=spark, with_state=with_state)
+    answer = forecast(ck, spark=spark, with_state=with_state, ends=ends)
     found = [*_of_forecast(ck, answer), *log_checks.missing_files(ck), *log_checks.without_commit(ck)]
     entries = ck.loaded_offsets()
     needed = frozenset(item.path for item in answer.evidence)
@@ -99,7 +103,7 @@ def _once(found: list[Finding]) -> list[Finding]:
     return list(seen.values())
 
 
-def _scope(ck: Checkpoint, level: Level, newest: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _scope(ck: Checkpoint, level: Level, newest: int, ends: Ends) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if level == "quick":
         checked = ["the names in offsets/, commits/ and sources/", f"{len(ck.loaded_ids):,} of {len(ck.offset_ids):,} batches of the logs"]
         not_checked = ["state/"] if ck.has_state else []
@@ -109,7 +113,15 @@ def _scope(ck: Checkpoint, level: Level, newest: int) -> tuple[tuple[str, ...], 
         checked += ["every chain of state files"] if ck.has_state else []
         not_checked = [f"{len(ck.offset_ids) - read:,} older batches"] if read < len(ck.offset_ids) else []
         not_checked += ["the contents of the state files"] if ck.has_state and level == "normal" else []
-    return tuple(checked), (*not_checked, "the sources and the sink themselves", "the code of the query")
+    asked = [source.key for source in ck.sources if source.key in ends.brokers or source.key in ends.tables or source.key in ends.places]
+    asked = [key for key in asked if f"source {key}" not in ends.troubles and not (key in ends.brokers and "kafka" in ends.troubles)]
+    checked += [f"what source {key} has now" for key in asked]
+    checked += ["the log of the sink"] if ends.sink is not None else []
+    if len(asked) < len(ck.sources) or not ck.sources:
+        not_checked.append("the sources themselves" if not asked else "the other sources themselves")
+    not_checked += ["the sink itself"] if ends.sink is None else []
+    not_checked += [f"{end}: {why}" for end, why in ends.troubles.items()]
+    return tuple(checked), (*not_checked, "the code of the query")
 
 
 __all__ = [
