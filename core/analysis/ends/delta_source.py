@@ -65,7 +65,7 @@ def delta_source_end(ck: Checkpoint, key: str, log: DeltaLog) -> DeltaSourceEnd:
     position = asked.committed if asked.committed is not None else asked.before if asked.newest is None else None
     same = _same_table(asked, log)
     available = is_available(asked, log) if same is not False else None
-    lag = _lag(position, log) if same is not False else None
+    lag = lag_after(position, log) if same is not False else None
     versions = None if position is None or same is False else max(0, log.newest - position.version + 1)
     return DeltaSourceEnd(
         key=key,
@@ -111,8 +111,8 @@ def is_available(asked: SourceRange, log: DeltaLog) -> bool | None:
     return needed > log.newest or (log.oldest is not None and log.oldest <= needed)
 
 
-def _lag(position: TablePosition | None, log: DeltaLog) -> Amount | None:
-    """Files, bytes and rows between the position and the newest version."""
+def lag_after(position: TablePosition | None, log: DeltaLog) -> Amount | None:
+    """Files, bytes and rows between a position and the newest version; None without a position."""
     if position is None:
         return None
     if not position.in_first_snapshot:
