@@ -32,12 +32,14 @@ class BrokerPartition:
     """One partition as the broker has it now: the oldest offset that is there and the next one to be written (by the isolation asked for).
 
     ``record_ms`` is the timestamp of the first record at or after the position that was asked about; None when there is none or it was not
-    asked. ``first_record_ms`` is the same for ``log_start``, asked only where it can show that a topic is younger than the checkpoint.
+    found. With ``record_to_ms`` it lies somewhere between the two: Kafka finds offsets by time, not times by offset, and the number of
+    questions is bounded. ``first_record_ms`` is the timestamp of the record at ``log_start``.
     """
 
     log_start: int | None
     log_end: int | None
     record_ms: int | None = None
+    record_to_ms: int | None = None
     first_record_ms: int | None = None
     trouble: str | None = None
 
