@@ -60,16 +60,22 @@ def with_state(root: Path, versions: Sequence[int], kind: str = "delta", partiti
 
 def schema() -> bytes:
     """A state schema file of version 2: a key ``k`` and a value ``count``."""
+    return struct_schema([("k", "string", True)], [("count", "long", True)])
+
+
+def struct_schema(key: Sequence[tuple[str, str, bool]], value: Sequence[tuple[str, str, bool]]) -> bytes:
+    """A state schema file of version 2 with these columns: name, type, whether it may be null."""
 
     def text(value: str) -> bytes:
         data = value.encode()
         return len(data).to_bytes(2, "big") + data
 
-    def struct(name: str, kind: str) -> str:
-        return json.dumps({"type": "struct", "fields": [{"name": name, "type": kind, "nullable": True, "metadata": {}}]})
+    def struct(columns: Sequence[tuple[str, str, bool]]) -> str:
+        fields = [{"name": name, "type": kind, "nullable": nullable, "metadata": {}} for name, kind, nullable in columns]
+        return json.dumps({"type": "struct", "fields": fields})
 
     one = (1).to_bytes(4, "big")
-    return text("v2") + one + text(struct("k", "string")) + one + text(struct("count", "long"))
+    return text("v2") + one + text(struct(key)) + one + text(struct(value))
 
 
 def stateful_conf(partitions: int = 2, **changes: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from core.analysis.forecast.start import steps_of
 from core.analysis.forecast.versions import SUPPORTED, V40, V41, choose_spark, parse_version
 from core.checkpoint.model import WrittenBy
 from tests.support.build import CONF_4_3, offset_text, remove, write
-from tests.support.forecasting import CONF_3_5, files_checkpoint, said, schema, stateful_conf, with_state
+from tests.support.forecasting import CONF_3_5, files_checkpoint, said, schema, stateful_conf, struct_schema, with_state
 
 ROCKSDB = {"spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"}
 
@@ -163,3 +163,120 @@ def test_the_newest_offset_alone_decides_the_version(tmp_path: Path) -> None:
     files_checkpoint(tmp_path, conf=CONF_3_5)
     write(tmp_path, {"offsets/4": offset_text(['{"logOffset":4}'])})
     assert said(tmp_path).spark == "4.3"
+
+
+# Rules that the oracle found under 3.5 and 4.0
+
+
+def error_of(root: Path, spark: str, **query: object) -> tuple[str | None, str | None, str]:
+    """Condition, class and text of the failure that is said."""
+    error = said(root, spark, **query).error
+    assert error is not None
+    return error.condition, error.error_class, error.message
+
+
+def old_state(root: Path, kind: str = "delta", operator: str | None = None, **conf: str) -> Path:
+    """A checkpoint with state that 3.5 wrote: no operator metadata."""
+    files_checkpoint(root, conf={**CONF_3_5, "spark.sql.shuffle.partitions": "2", **conf})
+    with_state(root, range(1, 6), kind=kind)
+    remove(root, "state/0/_metadata")
+    if operator == "dedupe":
+        write(root, {"state/0/0/_metadata/schema": DEDUP_SCHEMA})
+    return root
+
+
+DEDUP_SCHEMA = struct_schema([("id", "long", True)], [("__dummy__", "null", True)])
+JOIN_SCHEMA = struct_schema([("field0", "long", True), ("index", "long", True)], [("id", "long", False), ("matched", "boolean", True)])
+
+
+@pytest.mark.parametrize(
+    ("spark", "effect"),
+    [("3.5", ("duplicates", "exact", "duplicates")), ("4.0", ("duplicates", "duplicates", "duplicates"))],
+)
+def test_a_pending_source_without_offset_goes_on_from_the_entry_before_to_3_5(tmp_path: Path, spark: str, effect: tuple[str, ...]) -> None:
+    files_checkpoint(tmp_path, commits=range(4), conf=CONF_3_5)
+    write(tmp_path, {"offsets/4": offset_text(["-"], conf=CONF_3_5)})
+    data = said(tmp_path, spark).data
+    assert (data.append, data.overwrite, data.skip) == effect
+
+
+@pytest.mark.parametrize(
+    ("provider", "spark", "condition", "words"),
+    [
+        ({}, "3.5", None, "Error reading delta file "),
+        ({}, "4.1", "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS", "Error reading delta file "),
+        ({}, "4.2", "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY", "Cannot restart streaming query"),
+        (ROCKSDB, "3.4", None, "File "),
+        (ROCKSDB, "3.5", None, "Error reading streaming state file of "),
+        (ROCKSDB, "4.0", "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE", "Error reading streaming state file of "),
+    ],
+)
+def test_before_4_2_a_missing_state_folder_is_a_missing_file_of_the_store(
+    tmp_path: Path, provider: dict[str, str], spark: str, condition: str | None, words: str
+) -> None:
+    old_state(tmp_path, kind="zip" if provider else "delta", **provider)
+    remove(tmp_path, "state")
+    said_condition, _, message = error_of(tmp_path, spark, operators=("stateStoreSave",))
+    assert said_condition == condition and words in message
+
+
+@pytest.mark.parametrize(
+    ("kind", "spark", "error"),
+    [
+        ("delta", "3.5", (None, "EOFException", "")),
+        ("changelog", "3.5", (None, "EOFException", "")),
+        ("zip", "3.5", (None, "NoSuchFileException", "")),
+        ("zip", "4.0", ("CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", "SparkException", "An error occurred during loading state.")),
+    ],
+)
+def test_to_3_5_an_empty_state_file_is_a_plain_java_error(tmp_path: Path, kind: str, spark: str, error: tuple[str | None, ...]) -> None:
+    old_state(tmp_path, kind=kind, **({} if kind == "delta" else ROCKSDB))
+    write(tmp_path, {f"state/0/1/5.{kind}": b""})
+    assert error_of(tmp_path, spark) == error
+
+
+@pytest.mark.parametrize(("operator", "effect"), [(None, "loss"), ("dedupe", "duplicates")])
+def test_to_3_5_a_removed_operator_is_not_missed_and_what_its_state_held_is_lost(tmp_path: Path, operator: str | None, effect: str) -> None:
+    answer = said(old_state(tmp_path, operator=operator), "3.5", operators=())
+    assert (answer.outcome, [risk.id for risk in answer.risks]) == ("resume", ["STATE_DROPPED"])
+    assert (answer.data.append, answer.data.overwrite, answer.data.skip) == (effect, effect, effect)
+
+
+def test_to_3_5_another_operator_does_not_fit_the_schema_of_the_state(tmp_path: Path) -> None:
+    old_state(tmp_path, operator="dedupe")
+    assert said(tmp_path, "3.5", operators=("dedupe",)).outcome == "resume"
+    answer = said(tmp_path, "3.5", operators=("stateStoreSave",))
+    assert (answer.outcome, answer.fails_at, answer.reason, answer.certainty) == ("fail", "batch", "OPERATORS_DIFFER", "inferred")
+    assert answer.error is not None and answer.error.error_class == "StateSchemaNotCompatible"
+
+
+def join_checkpoint(root: Path, rows: tuple[int, int], conf: dict[str, str]) -> Path:
+    """A join of two file sources whose batch 4 is not committed and has this many new entries of each."""
+    files_checkpoint(root, commits=range(4), conf=conf)
+    for batch in range(5):
+        ends = [3 + new if batch == 4 else batch for new in rows]
+        write(root, {f"offsets/{batch}": offset_text([f'{{"logOffset":{end}}}' for end in ends], conf=conf)})
+        write(root, {f"sources/1/{batch}": (root / "sources" / "0" / str(batch)).read_text()})
+    for side in ("left", "right"):
+        for part in range(2):
+            for store in (f"{side}-keyToNumValues", f"{side}-keyWithIndexToValue"):
+                write(root, {f"state/0/{part}/{store}/{version}.delta": b"x" * 64 for version in range(1, 5)})
+        write(root, {f"state/0/0/{side}-keyWithIndexToValue/_metadata/schema": JOIN_SCHEMA})
+    return root
+
+
+@pytest.mark.parametrize("rows", [(0, 0), (0, 1), (1, 0)])
+def test_before_4_3_a_join_cannot_start_with_a_batch_without_rows_of_a_side(tmp_path: Path, rows: tuple[int, int]) -> None:
+    conf = {**CONF_3_5, "spark.sql.shuffle.partitions": "2"}
+    answer = said(join_checkpoint(tmp_path, rows, conf))
+    assert (answer.spark, answer.outcome, answer.fails_at) == ("3.5", "fail", "batch")
+    assert (answer.reason, answer.certainty) == ("JOIN_BATCH_WITHOUT_ROWS", "inferred")
+
+
+def test_a_join_starts_with_a_batch_that_has_rows_of_both_sides(tmp_path: Path) -> None:
+    answer = said(join_checkpoint(tmp_path, (1, 1), {**CONF_3_5, "spark.sql.shuffle.partitions": "2"}))
+    assert answer.outcome == "rerun"
+
+
+def test_a_join_whose_state_is_nullable_starts_with_a_batch_without_rows(tmp_path: Path) -> None:
+    assert said(join_checkpoint(tmp_path, (0, 0), stateful_conf())).outcome == "rerun"

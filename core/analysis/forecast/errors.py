@@ -159,7 +159,28 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "42K03",
         ),
     ),
+    # Before 4.2 nobody looks for the folder, so the first file is what is missed; which one that is the files can no longer tell.
     "state_folder_missing": (
+        ErrorForm(V33, None, "IllegalStateException", "Error reading delta file {location}/state/"),
+        ErrorForm(
+            V40,
+            f"{_STATE}.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
+            "SparkException",
+            _LOADING + "Error reading delta file {location}/state/",
+            "58030",
+        ),
+        ErrorForm(V42, "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY", "SparkRuntimeException", _NO_STATE_DIR, "42K03"),
+    ),
+    "state_folder_missing_rocksdb": (
+        ErrorForm(V33, None, "FileNotFoundException", "File {location}/state/"),
+        ErrorForm(V35, None, "IllegalStateException", "Error reading streaming state file of {location}/state/"),
+        ErrorForm(
+            V40,
+            f"{_STATE}.CANNOT_READ_STREAMING_STATE_FILE",
+            "SparkException",
+            _LOADING + "Error reading streaming state file of {location}/state/",
+            "58030",
+        ),
         ErrorForm(V42, "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY", "SparkRuntimeException", _NO_STATE_DIR, "42K03"),
     ),
     "operator_metadata_missing": (
@@ -194,7 +215,11 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ),
     ),
     "state_file_damaged": (
-        ErrorForm(V33, None, "EOFException", "Stream ended prematurely"),
+        ErrorForm(V33, None, "EOFException", ""),  # of an empty file
+        ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
+    ),
+    "state_zip_damaged": (
+        ErrorForm(V33, None, "NoSuchFileException", ""),  # of an empty zip: the file "metadata" that should have come out of it
         ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
     ),
     "base_snapshot_missing": (

@@ -132,7 +132,7 @@ def _no_offset(s: Situation, part: Range, newest: OffsetEntry) -> Risk:
         return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), LAST_BATCH_TWICE)
     if s.version < V40:
         sentence = f"{where}: batch {s.n} is run with no rows of it, and the next batch goes on from offsets/{s.previous}."
-        return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), DataEffect("duplicates", "exact", "loss"))
+        return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), DataEffect("duplicates", "exact", "duplicates"))
     sentence = f"{where}: batch {s.n} is run with no rows of it, and the next batch starts this source from scratch with everything."
     return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), scratch)
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
+from core.analysis.forecast.model import DataEffect, Risk
 from core.analysis.forecast.situation import Situation, Verdict, failed
+from core.analysis.forecast.sources import ranges
 from core.analysis.forecast.versions import V40, V42, V43
 from core.checkpoint.json_text import parse_object
 from core.checkpoint.model import Certainty, CommitEntry, Evidence, OperatorState, Problem, StateFile
+from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
 from core.checkpoint.state import read_schemas
 from core.checkpoint.state_names import plain_number
 
 STATELESS = "the query is stateless"
 AGGREGATION = "spark.sql.streaming.aggregation.stateFormatVersion"
+ALWAYS_NULLABLE = "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PARTITIONS = "spark.sql.shuffle.partitions"
 LOST = DataEffect("loss", "loss", "loss")
+AGAIN = DataEffect("duplicates", "duplicates", "duplicates")
 
 
 def check_operators(s: Situation) -> Verdict:
@@ -89,10 +94,23 @@ def _below(path: str, location: str) -> str | None:
 
 
 def _before_operator_metadata(s: Situation, asked: dict[int, str], operators: tuple[OperatorState, ...]) -> Verdict:
-    if asked or not operators:
-        return Verdict(ok=None, note=f"Spark {s.version} does not compare operators", certainty="needs_input")
-    sentence = f"The query is stateless now: Spark {s.version} runs it and leaves the old state unused without a word."
-    return Verdict(risks=(Risk("STATE_DROPPED", sentence, (Evidence("state"),), UNKNOWN),))
+    """To 3.5 nothing compares operators: one that is gone is not missed, another one in its place does not fit the schema of its state."""
+    if operators and not asked:
+        effects = [AGAIN if (op.name or "").startswith("dedupe") else LOST for op in operators]
+        data = DataEffect()
+        for effect in effects:
+            data = data.plus(effect)
+        sentence = (
+            f"The query is stateless now: Spark {s.version} runs it and leaves the old state unused without a word. What only the state"
+            " held (open windows, waiting rows, keys that were seen) is lost."
+        )
+        return Verdict(risks=(Risk("STATE_DROPPED", sentence, (Evidence("state"),), data),))
+    other = next((op for op in operators if op.name is not None and asked.get(op.operator_id, op.name) != op.name), None)
+    if other is not None:
+        now = asked[other.operator_id]
+        why = f"the state of operator {other.operator_id} looks like that of {other.name}, and the query has {now} there"
+        return failed(s, "key_schema", "OPERATORS_DIFFER", why, Evidence(f"state/{other.operator_id}"), certainty="inferred")
+    return Verdict(ok=None, note=f"Spark {s.version} does not compare operators", certainty="needs_input")
 
 
 def check_folder(s: Situation) -> Verdict:
@@ -105,10 +123,10 @@ def check_folder(s: Situation) -> Verdict:
         return Verdict(evidence=(Evidence("state"),))
     added = not s.checkpoint.has_state and s.query.operators is not None
     why = "state/ is missing or empty" + (", because the query was stateless so far" if added else "")
-    error = "state_folder_missing" if s.version >= V42 else "delta_missing"
+    on_rocksdb = s.newest is not None and "RocksDB" in s.newest.conf.get(PROVIDER, "")
+    error = "state_folder_missing_rocksdb" if on_rocksdb else "state_folder_missing"
     certainty: Certainty = "certain" if s.checkpoint.has_state or s.query.operators is not None else "inferred"
-    details = {"file": f"{s.location}/state/0/0/1.delta"}
-    return failed(s, error, "STATE_FOLDER_MISSING", why, Evidence("state"), details=details, certainty=certainty)
+    return failed(s, error, "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=certainty)
 
 
 def check_settings(s: Situation) -> Verdict:
@@ -138,7 +156,8 @@ def check_schema(s: Situation) -> Verdict:
         return Verdict(note=STATELESS)
     operators = s.checkpoint.state().operators
     schemas = [f for op in operators for part in op.partitions for f in part.files if f.kind == "schema"]
-    for item in (item for op in operators for item in read_schemas(s.checkpoint, op.operator_id)):
+    read = {op.operator_id: read_schemas(s.checkpoint, op.operator_id) for op in operators}
+    for item in (item for items in read.values() for item in items):
         if isinstance(item, Problem) and item.condition in ("empty", "truncated"):
             what = "is empty" if item.condition == "empty" else "ends in the middle"
             # Spark does not write those with column families anew, so what to do is another thing.
@@ -147,7 +166,48 @@ def check_schema(s: Situation) -> Verdict:
     if not schemas:
         return Verdict(note="no schema file: Spark writes a new one and compares nothing", certainty="inferred")
     evidence = tuple(Evidence(file.path) for file in schemas[:4])
-    return Verdict(evidence=evidence, not_checked=("the types of the state against the query's",))
+    open_ends = ["the types of the state against the query's"]
+    for op in operators:
+        strict = _strict_join(s, op, read[op.operator_id])
+        if strict is None:
+            continue
+        idle = [part.key for part in ranges(s) if part.end_text is not None and not part.differs] if s.runs_again else []
+        if idle:
+            return _join_without_rows(s, op, strict, idle)
+        if not s.runs_again:
+            open_ends.append(
+                f"whether every side of the join (operator {op.operator_id}) has new rows in batch {s.first_batch}: Spark {s.version} fails"
+                " in a first batch without rows of a side"
+            )
+    return Verdict(evidence=evidence, not_checked=tuple(open_ends))
+
+
+def _strict_join(s: Situation, op: OperatorState, schemas: tuple[StateSchema | Problem, ...]) -> StateSchema | None:
+    """The schema of a side of a join that a batch without rows does not fit; None when there is none.
+
+    The columns that the join needs are not null in the state; the plan of a side without rows has lost that, and until 4.3 made all
+    columns of the state nullable the two do not fit (seen with 3.5 and 4.0). The schema is compared in the first batch after a start.
+    """
+    pinned = s.newest.conf if s.newest is not None else {}
+    if op.name != "symmetricHashJoin" or (s.version >= V43 and pinned.get(ALWAYS_NULLABLE) == "true"):
+        return None
+    rows = (item for item in schemas if isinstance(item, StateSchema) and item.store.endswith("keyWithIndexToValue"))
+    return next((item for item in rows if _has_required_column(item)), None)
+
+
+def _has_required_column(schema: StateSchema) -> bool:
+    fields = schema.value.get("fields")
+    return isinstance(fields, list) and any(isinstance(field, dict) and field.get("nullable") is False for field in fields)
+
+
+def _join_without_rows(s: Situation, op: OperatorState, strict: StateSchema, idle: list[str]) -> Verdict:
+    sides = f"source {idle[0]}" if len(idle) == 1 else f"sources {', '.join(idle)}"
+    at = s.newest.evidence if s.newest is not None else Evidence(f"offsets/{s.n}")
+    why = (
+        f"batch {s.n} has no rows of {sides}, and a join (operator {op.operator_id}) that starts with such a batch does not fit the schema"
+        f" of its state ({strict.evidence.path})"
+    )
+    return failed(s, "value_schema", "JOIN_BATCH_WITHOUT_ROWS", why, strict.evidence, at, certainty="inferred")
 
 
 def check_files(s: Situation) -> Verdict:
@@ -217,12 +277,12 @@ def _one_store(s: Situation, op: OperatorState, partition_id: int, store: str, v
         is_empty = missing.endswith(" (0 bytes)")
         why = f"state version {version} of {place} cannot be rebuilt: {path} {'is empty (0 bytes)' if is_empty else 'is missing'}"
         if is_empty:
-            return failed(s, "state_file_damaged", "STATE_NOT_RESTORABLE", why, Evidence(path))
+            return failed(s, _damage_error(path), "STATE_NOT_RESTORABLE", why, Evidence(path))
         return failed(s, *_missing_error(op), why, Evidence(path), details=_names(s, path, version))
     damaged = _damaged_snapshot(op, partition_id, store, version)
     if damaged is not None and s.version < V42:
         why = f"{damaged.path}, the newest snapshot of {place} up to version {version}, is empty, and Spark {s.version} tries no older one"
-        return failed(s, "state_file_damaged", "STATE_NOT_RESTORABLE", why, Evidence(damaged.path))
+        return failed(s, _damage_error(damaged.path), "STATE_NOT_RESTORABLE", why, Evidence(damaged.path))
     return None
 
 
@@ -232,6 +292,10 @@ def _first_name(op: OperatorState, partition_id: int, store: str, version: int, 
         return "1.delta"
     unique_id = ids.of(op.operator_id, partition_id, op.stores.index(store)).get(version) if op.format_version == 2 else None
     return f"{version}_{unique_id}.changelog" if unique_id else "1.changelog"
+
+
+def _damage_error(path: str) -> str:
+    return "state_zip_damaged" if path.endswith(".zip") else "state_file_damaged"
 
 
 def _missing_error(op: OperatorState) -> tuple[str, str]:
