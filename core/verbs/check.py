@@ -14,6 +14,7 @@ from core.analysis.forecast import SUPPORTED_SPARK, UnsupportedSparkError
 from core.checkpoint import Checkpoint
 from core.storage import Requests
 from core.verbs import Answer, UsageError, Verb
+from core.verbs.ends import add_ends, ends_of
 from core.verbs.words import clean
 
 NEWEST_READ = 20  # of the quick level, which reads no more than opening does
@@ -27,6 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, metavar="N", help="the time that the level deep may take; what was not reached is named")
     parser.add_argument("--watch", type=float, metavar="SECONDS", help="look again after so many seconds: is a query writing here now?")
     parser.add_argument("--spark", metavar="VERSION", help=f"the Spark that will be started: {', '.join(SUPPORTED_SPARK)}")
+    add_ends(parser)
 
 
 def run(args: Namespace) -> Answer:
@@ -40,7 +42,7 @@ def run(args: Namespace) -> Answer:
     level = cast(Level, args.level)
     ck = Checkpoint.open(args.location, newest=NEWEST_READ)
     try:
-        report = findings(ck, level=level, spark=args.spark, seconds=args.seconds, progress=_progress())
+        report = findings(ck, level=level, spark=args.spark, ends=ends_of(ck, args), seconds=args.seconds, progress=_progress())
     except UnsupportedSparkError as error:
         raise UsageError(str(error)) from error
     liveness = second_look(ck, args.watch) if args.watch is not None else None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from core.analysis.ends import Ends
+from core.analysis.ends.report import sink_json, sources_json
 from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, UnsupportedSparkError, forecast
 from core.checkpoint import Checkpoint
-from core.storage import Location, parse_location
+from core.recovery.price import Price, price_of_deleting
 from core.verbs import Answer, UsageError, Verb
+from core.verbs.ends import add_ends, ends_of
 from core.verbs.words import clean
 
 NEWEST_READ = 2  # log entries: the start of a query reads no others
@@ -25,12 +26,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--operators", metavar="NAMES", help="its stateful operators now, operator 0 first: dedupe,stateStoreSave; '' for none"
     )
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="source.<key>.topics=a,b: what it subscribes to now"
-    )
-    parser.add_argument(
-        "--source", action="append", default=[], metavar="KEY=LOCATION", help="where a file source reads; its files are looked for"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="source.<key>.topics=a,b: what it subscribes to now; source.<key>.option.<name>=value: a reader option",
     )
     parser.add_argument("--fail-on-data-loss", choices=("true", "false"), default="true", help="the option of the Kafka or Delta source")
+    add_ends(parser)
 
 
 def query_of(args: Namespace) -> Query:
@@ -46,6 +49,7 @@ def query_of(args: Namespace) -> Query:
         topics=_topics(args.set),
         new_data=args.new_data,
         fail_on_data_loss=args.fail_on_data_loss == "true",
+        options=_options(args.set),
     )
 
 
@@ -54,24 +58,26 @@ def _topics(settings: Sequence[str]) -> dict[str, tuple[str, ...]]:
     for setting in settings:
         name, equals, value = setting.partition("=")
         parts = name.split(".")
+        if equals and _is_option(parts):
+            continue
         if not equals or len(parts) != 3 or parts[0] != "source" or parts[2] != "topics":
-            raise UsageError(f"--set takes source.<key>.topics=a,b here, not {clean(setting)}.")
+            raise UsageError(f"--set takes source.<key>.topics=a,b or source.<key>.option.<name>=value here, not {clean(setting)}.")
         topics[parts[1]] = tuple(topic.strip() for topic in value.split(",") if topic.strip())
     return topics
 
 
-def _places(ck: Checkpoint, given: Sequence[str]) -> dict[str, Location]:
-    places: dict[str, Location] = {}
-    for text in given:
-        key, equals, location = text.partition("=")
-        source = ck.source(key)
-        if not equals or source is None:
-            known = ", ".join(source.key for source in ck.sources) or "none"
-            raise UsageError(f"--source takes KEY=LOCATION with the key of a source; the sources here are: {known}.")
-        if source.kind.name != "file":
-            raise UsageError(f"--source looks at the files of file sources only, and source {clean(key)} is {source.kind.label}.")
-        places[key] = parse_location(location)
-    return places
+def _is_option(parts: Sequence[str]) -> bool:
+    return len(parts) >= 4 and parts[0] == "source" and parts[2] == "option"
+
+
+def _options(settings: Sequence[str]) -> dict[str, dict[str, str]]:
+    options: dict[str, dict[str, str]] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        parts = name.split(".")
+        if equals and _is_option(parts):
+            options.setdefault(parts[1], {})[".".join(parts[3:])] = value.strip()
+    return options
 
 
 def run(args: Namespace) -> Answer:
@@ -79,19 +85,27 @@ def run(args: Namespace) -> Answer:
     query = query_of(args)
     ck = Checkpoint.open(args.location, newest=NEWEST_READ)
     try:
-        answer = forecast(ck, spark=args.spark, query=query, ends=Ends(places=_places(ck, args.source)))
+        ends = ends_of(ck, args)
+        answer = forecast(ck, spark=args.spark, query=query, ends=ends)
     except UnsupportedSparkError as error:
         raise UsageError(str(error)) from error
-    unknown = sorted(set(query.topics) - {source.key for source in ck.sources})
+    unknown = sorted((set(query.topics) | set(query.options)) - {source.key for source in ck.sources})
     if unknown:
         raise UsageError(
             f"The checkpoint has no source {clean(', '.join(unknown))}; it has {', '.join(s.key for s in ck.sources) or 'none'}."
         )
-    document = {**answer.to_json(), "location": ck.location.url}
-    return Answer(document, "\n".join(_text(answer)) + "\n", has_problems=answer.outcome == "fail" or answer.is_data_risk)
+    prices = price_of_deleting(ck, ends)
+    document = {
+        **answer.to_json(),
+        "location": ck.location.url,
+        "sources": sources_json(ck, ends),
+        "sink": sink_json(answer.sink),
+        "price_of_deleting": [price.to_json() for price in prices],
+    }
+    return Answer(document, "\n".join(_text(answer, prices)) + "\n", has_problems=answer.outcome == "fail" or answer.is_data_risk)
 
 
-def _text(answer: Forecast) -> list[str]:
+def _text(answer: Forecast, prices: Sequence[Price]) -> list[str]:
     proof = ", ".join(map(str, answer.evidence))
     lines = [clean(answer.sentence, 2000), f"  {answer.certainty}: {clean(answer.because, 1000)} [{clean(proof, 400)}]"]
     if answer.then:
@@ -103,7 +117,16 @@ def _text(answer: Forecast) -> list[str]:
     lines.append(f"  rules of Spark {answer.spark}: {clean(answer.spark_why, 600)}")
     lines += ["", "Steps of the start"]
     lines += [_step(step) for step in answer.steps]
+    if answer.sink is not None and answer.sink.warnings:
+        lines += ["", "The sink", *(f"  {clean(warning, 1000)}" for warning in answer.sink.warnings)]
+    lines += _prices(prices)
     return [*lines, "", "Not checked", *(f"  {clean(item, 400)}" for item in answer.not_checked)]
+
+
+def _prices(prices: Sequence[Price]) -> list[str]:
+    if not prices:
+        return []
+    return ["", "The price of deleting this checkpoint", *(f"  {clean(price.sentence, 1000)} ({price.certainty})" for price in prices)]
 
 
 def _step(step: Step) -> str:

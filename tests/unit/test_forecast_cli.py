@@ -49,7 +49,9 @@ def test_the_forecast_has_the_fields_of_the_contract(run: Run, tmp_path: Path) -
     assert answer["steps"][1]["evidence"] == ["offsets/4:1"]
     assert answer["sentence"].startswith("Spark will run batch 4 again")
     assert "the sink" in answer["not_checked"]
-    assert (answer["sources"], answer["sink"], answer["price_of_deleting"]) == ([], None, [])
+    assert (answer["sources"], answer["sink"]) == ([], None)
+    assert [price["start"] for price in answer["price_of_deleting"]] == ["from the beginning", "exact position", "old query id kept"]
+    assert all(price["sentence"] and price["certainty"] == "needs_input" for price in answer["price_of_deleting"])
 
 
 def test_a_start_that_fails_exits_with_1_and_names_the_error(run: Run, tmp_path: Path) -> None:

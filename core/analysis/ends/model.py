@@ -128,12 +128,19 @@ class SinkBatch:
     operation: str = ""
 
 
+ConcernKind = Literal["ahead", "behind", "changed", "forgotten", "unknown", "log_hole"]
+"""ahead: batches will be skipped whatever they hold; behind: committed batches are not in the sink; changed: somebody took rows of batches
+away (RESTORE, overwrite); forgotten: a batch that is there will be written again; unknown: no batch of this query is there although some
+are committed; log_hole: the file sink's log has a hole."""
+
+
 @dataclass(frozen=True, slots=True)
 class SinkEnd:
     """What the sink holds of this query. ``pending``: what happens to the batch that runs next with an id the sink may have seen.
 
     ``holds_up_to_batch``: newest batch id of this query in the sink's log, None for none. ``skips_up_to``: batches up to this id are
     skipped whatever they hold. ``sentence`` says it for a person; ``warnings`` one sentence each (RESTORE since, expiry, ...).
+    ``concerns``: what of ``sentence`` and ``warnings`` puts rows at risk, as (kind, sentence).
     """
 
     kind: Literal["delta", "file", "plain"]
@@ -148,11 +155,13 @@ class SinkEnd:
     evidence: tuple[str, ...] = ()
     limit_words: str = ""
     trouble: str | None = None
+    concerns: tuple[tuple[ConcernKind, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Ends:
     """What the ends answered. ``brokers`` and ``tables`` by source key; ``places`` are the directories of file sources.
+    ``sink`` is the bare location when the place keeps no log of batches.
 
     ``troubles``: end ("sink", "source 0", "kafka") -> one sentence why it could not be asked.
     """
@@ -161,5 +170,5 @@ class Ends:
     brokers: Mapping[str, BrokerAnswer] = field(default_factory=dict)
     tables: Mapping[str, DeltaLog] = field(default_factory=dict)
     places: Mapping[str, Location] = field(default_factory=dict)
-    sink: DeltaLog | FileSinkLog | None = None
+    sink: DeltaLog | FileSinkLog | Location | None = None
     troubles: Mapping[str, str] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from core.analysis.forecast.sentence import (
     rerun_sentence,
     resume_sentence,
     scratch_sentence,
+    sink_sentence,
     what_then,
 )
 from core.analysis.forecast.situation import Situation
@@ -76,6 +77,7 @@ def _forecast(checkpoint: Checkpoint, spark: str | None, query: Query | None, wi
         outcome, sentence = "rerun", rerun_sentence(s)
     else:
         outcome, sentence = "resume", resume_sentence(s)
+    sentence += sink_sentence(s, result)
     proof, evidence = because(s, result)
     runs = (outcome != "fail" or result.fails_at == "batch") and not s.nothing_runs
     certainties = [c for c in result.certainties if c != "certain"] if result.failure is None else [result.failure.certainty]
@@ -99,6 +101,7 @@ def _forecast(checkpoint: Checkpoint, spark: str | None, query: Query | None, wi
         not_checked=not_checked(s, result),
         risks=tuple(result.risks),
         reason=result.failure.reason if result.failure is not None else None,
+        sink=s.sink,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.analysis.ends.model import SinkEnd
 from core.checkpoint.model import Certainty, Evidence
 
 Outcome = Literal["resume", "rerun", "fail", "fresh_start"]
@@ -38,6 +39,7 @@ class Query:
     ``sources``: number of streaming sources in the query. ``operators``: Spark's names of its stateful operators, last of the plan
     first (operator 0 first); empty = stateless. ``topics``: source key -> what a Kafka source subscribes to. ``new_data``: whether any
     source has data beyond the newest offset. ``fail_on_data_loss``: the option of the Kafka or Delta source (Spark's default is true).
+    ``options``: source key -> other reader options of today's code by name (``skipChangeCommits``); a source that is named has no others.
     """
 
     sources: int | None = None
@@ -45,6 +47,7 @@ class Query:
     topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     new_data: NewData = "unknown"
     fail_on_data_loss: bool = True
+    options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ class Forecast:
 
     ``batch_id`` is the first batch that is run or attempted: None when Spark fails before it picks one up, or when nothing runs.
     ``reason`` is the finding id behind a failure. ``because`` is the short proof behind the sentence, with its files in ``evidence``.
-    ``spark_why`` tells how the version was chosen; ``is_same_spark`` is False when it is not the one that wrote the newest files.
+    ``spark_why`` tells how the version was chosen. ``sink`` is what the sink holds, when it was asked.
     """
 
     spark: str
@@ -134,7 +137,7 @@ class Forecast:
     not_checked: tuple[str, ...]
     risks: tuple[Risk, ...] = ()
     reason: str | None = None
-    fail_sentence: str = ""
+    sink: SinkEnd | None = None
 
     @property
     def is_data_risk(self) -> bool:
@@ -142,7 +145,7 @@ class Forecast:
         return any(risk.weight == "data_risk" for risk in self.risks)
 
     def to_json(self) -> dict[str, object]:
-        """The JSON object of ``python -m core forecast``."""
+        """The JSON object of ``python -m core forecast``, without what its verb adds: ``sources``, ``sink``, ``price_of_deleting``."""
         error = None
         if self.error is not None:
             error = {
@@ -188,7 +191,4 @@ class Forecast:
             ],
             "reason": self.reason,
             "not_checked": list(self.not_checked),
-            "sources": [],
-            "sink": None,
-            "price_of_deleting": [],
         }

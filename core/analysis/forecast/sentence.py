@@ -11,10 +11,8 @@ from core.analysis.forecast.upgrade import SPOILS
 from core.checkpoint.model import Evidence
 from core.checkpoint.sources.base import Advance
 
-STAYS_OPEN = (
-    "the code of the query that starts next (a changed aggregate, window or key can give wrong numbers without an error)",
-    "the sink",
-)
+CODE_STAYS_OPEN = "the code of the query that starts next (a changed aggregate, window or key can give wrong numbers without an error)"
+SINK_STAYS_OPEN = "the sink"
 
 
 def resume_sentence(s: Situation) -> str:
@@ -144,4 +142,15 @@ def not_checked(s: Situation, walk: Walk) -> tuple[str, ...]:
     open_ends = list(walk.not_checked)
     if s.query.operators is None and s.is_stateful:
         open_ends.append("whether the query still has the same stateful operators")
-    return tuple(dict.fromkeys([*open_ends, *STAYS_OPEN]))
+    open_ends.append(CODE_STAYS_OPEN)
+    if s.sink is None or s.sink.kind == "plain":
+        trouble = s.ends.troubles.get("sink")
+        open_ends.append(f"{SINK_STAYS_OPEN}: {trouble}" if trouble else SINK_STAYS_OPEN)
+    return tuple(dict.fromkeys(open_ends))
+
+
+def sink_sentence(s: Situation, walk: Walk) -> str:
+    """What the sink holds, for the end of the sentence; empty when it was not asked, or when no batch gets to it."""
+    if s.sink is None or s.sink.kind == "plain" or walk.failure is not None:
+        return ""
+    return f" {s.sink.sentence}"

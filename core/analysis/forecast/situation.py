@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from core.analysis.ends.model import Ends
+from core.analysis.ends.model import Ends, SinkEnd
+from core.analysis.ends.sink import sink_end
 from core.analysis.forecast.errors import spark_error
 from core.analysis.forecast.model import EXACT, DataEffect, FailsAt, Query, Risk, SparkError
 from core.analysis.forecast.versions import Version
@@ -127,6 +128,11 @@ class Situation:
     ends: Ends = field(default_factory=Ends)
     is_writer: bool = True
     from_scratch: bool = field(default=False)
+
+    @cached_property
+    def sink(self) -> SinkEnd | None:
+        """What the sink holds of this query; None when it was not asked."""
+        return sink_end(self.checkpoint, self.ends.sink) if self.ends.sink is not None else None
 
     @cached_property
     def n(self) -> int | None:

@@ -1,0 +1,115 @@
+"""Asks every end that was given, once. What cannot be asked is a sentence in ``Ends.troubles``, never an exception."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.analysis.ends.model import Ends, GivenEnds
+from core.checkpoint.sources.forms import parse
+from core.checkpoint.sources.kafka import topics_of
+from core.endpoints.delta_log import DeltaLog, DeltaLogError
+from core.endpoints.file_sink_log import FileSinkLog, FileSinkLogError
+from core.endpoints.kafka import ask
+from core.endpoints.kafka_properties import PropertiesError, read_properties
+from core.storage import Door, Location, StorageError
+
+if TYPE_CHECKING:
+    from core.checkpoint import Checkpoint
+    from core.endpoints.model import BrokerAnswer
+
+Positions = dict[str, dict[int, int]]
+
+
+def look(ck: Checkpoint, given: GivenEnds) -> Ends:
+    """What the ends say now. Sends at most: one round of calls to the broker, one listing for each place, and what its log needs."""
+    troubles: dict[str, str] = {}
+    brokers = _brokers(ck, given, troubles) if given.kafka is not None else {}
+    tables: dict[str, DeltaLog] = {}
+    places: dict[str, Location] = {}
+    for key, location in given.sources.items():
+        source = ck.source(key)
+        if source is None:
+            troubles[f"source {key}"] = f"The checkpoint has no source {key}."
+        elif source.kind.name == "delta":
+            found = _table(location, f"source {key}", troubles)
+            if found is not None:
+                tables[key] = found
+        else:
+            places[key] = location
+    return Ends(
+        given=given,
+        brokers=brokers,
+        tables=tables,
+        places=places,
+        sink=_sink(given.sink, troubles) if given.sink is not None else None,
+        troubles=troubles,
+    )
+
+
+def kafka_positions(ck: Checkpoint, key: str) -> Positions:
+    """Where a Kafka source goes on: the end of the last committed batch, else where batch 0 began; {} when the files do not tell."""
+    committed, end = ck.last_committed_batch, None
+    if committed is not None:
+        end = ck.source_texts(committed, key)[1]
+    source = ck.source(key)
+    if end is None and source is not None:
+        end = source.context.initial
+    return (topics_of(parse(end)) or {}) if end is not None else {}
+
+
+def _brokers(ck: Checkpoint, given: GivenEnds, troubles: dict[str, str]) -> dict[str, BrokerAnswer]:
+    assert given.kafka is not None
+    keys = [source.key for source in ck.sources if source.kind.name == "kafka"]
+    if not keys:
+        return {}
+    try:
+        properties = read_properties(given.kafka)
+    except PropertiesError as error:
+        troubles["kafka"] = str(error)
+        return {}
+    positions: Positions = {}
+    for key in keys:
+        for topic, partitions in {**_planned(ck, key), **kafka_positions(ck, key)}.items():
+            positions.setdefault(topic, {}).update(partitions)
+    answer = ask(properties, positions, isolation=given.isolation)
+    if answer.trouble is not None:
+        troubles["kafka"] = answer.trouble
+    return dict.fromkeys(keys, answer)
+
+
+def _planned(ck: Checkpoint, key: str) -> Positions:
+    """The end of the newest planned batch: it may name partitions and topics that the committed one has not."""
+    end = ck.source_texts(ck.pending_batch, key)[1] if ck.pending_batch is not None else None
+    return (topics_of(parse(end)) or {}) if end is not None else {}
+
+
+def _table(location: Location, end: str, troubles: dict[str, str]) -> DeltaLog | None:
+    try:
+        return DeltaLog.open(location)
+    except StorageError as error:
+        troubles[end] = str(error)
+        return None
+
+
+def _sink(location: Location, troubles: dict[str, str]) -> DeltaLog | FileSinkLog | Location | None:
+    """The log that lies at the place of the sink; the place itself when it keeps none."""
+    try:
+        return DeltaLog.open(location)
+    except DeltaLogError:
+        pass
+    except StorageError as error:
+        troubles["sink"] = str(error)
+        return None
+    try:
+        return FileSinkLog.open(location)
+    except FileSinkLogError:
+        pass
+    except StorageError as error:
+        troubles["sink"] = str(error)
+        return None
+    try:
+        Door.open(location).list([""], first_page=True)  # a place that is not there is no sink without a log
+    except StorageError as error:
+        troubles["sink"] = str(error)
+        return None
+    return location

@@ -1,0 +1,64 @@
+"""The options that name what lies beside the checkpoint: ``--kafka``, ``--sink``, ``--source``. Without them nobody else is asked."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.analysis.ends import Ends, GivenEnds
+from core.analysis.ends.look import look
+from core.checkpoint import Checkpoint
+from core.storage import Location, parse_location
+from core.verbs import UsageError
+from core.verbs.words import clean
+
+PLACES = ("file", "delta")
+
+
+def add_ends(parser: ArgumentParser) -> None:
+    """What ``forecast``, ``check``, ``resume`` and ``recover`` take to look at the ends of the query."""
+    parser.add_argument("--kafka", type=Path, metavar="FILE", help="a librdkafka properties file: the broker is asked, nothing is consumed")
+    parser.add_argument(
+        "--isolation",
+        choices=("read_uncommitted", "read_committed"),
+        default="read_uncommitted",
+        help="kafka.isolation.level of the query (default read_uncommitted, Spark's own)",
+    )
+    parser.add_argument("--sink", metavar="LOCATION", help="the Delta table or output directory that the query writes to")
+    parser.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        metavar="KEY=LOCATION",
+        help="the Delta table or directory that a source reads (repeatable)",
+    )
+
+
+def ends_of(ck: Checkpoint, args: Namespace) -> Ends:
+    """What the ends that were given say. Raises UsageError for an unknown source, StorageError for a text that is no location."""
+    given = GivenEnds(
+        kafka=args.kafka,
+        sink=parse_location(args.sink) if args.sink is not None else None,
+        sources=_places(ck, args.source),
+        isolation=args.isolation,
+    )
+    if given.kafka is not None and not any(source.kind.name == "kafka" for source in ck.sources):
+        raise UsageError("--kafka was given, but the checkpoint has no Kafka source.")
+    return look(ck, given)
+
+
+def _places(ck: Checkpoint, given: Sequence[str]) -> dict[str, Location]:
+    places: dict[str, Location] = {}
+    for text in given:
+        key, equals, location = text.partition("=")
+        source = ck.source(key)
+        if not equals or source is None:
+            known = ", ".join(source.key for source in ck.sources) or "none"
+            raise UsageError(f"--source takes KEY=LOCATION with the key of a source; the sources here are: {clean(known)}.")
+        if source.kind.name not in PLACES:
+            raise UsageError(
+                f"--source looks at Delta tables and at the files of file sources, and source {clean(key)} is {source.kind.label}."
+            )
+        places[key] = parse_location(location)
+    return places
