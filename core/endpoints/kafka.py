@@ -206,9 +206,12 @@ def _converse(talk: _Talk, client: AdminClient, positions: Mapping[str, Mapping[
             start, end = _offset(starts[name]), _offset(ends[name])
             trouble = next((_words(talk, each) for each in (start, end) if isinstance(each, Exception)), None)
             partitions[name] = BrokerPartition(
-                None if isinstance(start, Exception) else start[0], None if isinstance(end, Exception) else end[0], trouble=trouble
+                None if isinstance(start, Exception) else start[0],
+                None if isinstance(end, Exception) else end[0],
+                asked_position=positions.get(name[0], {}).get(name[1]),
+                trouble=trouble,
             )
-        _find_times(talk, client, partitions, positions, ROUNDS - bool(absent))
+        _find_times(talk, client, partitions, ROUNDS - bool(absent))
     all_topics = _all_topics(talk, client) if absent else ()
     return replace(answer, partitions=partitions, all_topics=all_topics)
 
@@ -277,7 +280,6 @@ def _find_times(
     talk: _Talk,
     client: AdminClient,
     partitions: dict[Name, BrokerPartition],
-    positions: Mapping[str, Mapping[int, int]],
     rounds: int,
 ) -> None:
     """The time of the first record of each partition, and of the record at each position: a search by time, all partitions at once."""
@@ -287,7 +289,8 @@ def _find_times(
     for name, (offset, time_ms) in firsts.items():
         if offset < 0:
             continue
-        here, position = partitions[name], positions.get(name[0], {}).get(name[1])
+        here = partitions[name]
+        position = here.asked_position
         if offset == here.log_start:
             here = replace(here, first_record_ms=time_ms)
         if position is not None and here.log_start is not None and here.log_end is not None and here.log_start <= position < here.log_end:

@@ -33,13 +33,15 @@ class BrokerPartition:
 
     ``record_ms`` is the timestamp of the first record at or after the position that was asked about; None when there is none or it was not
     found. With ``record_to_ms`` it lies somewhere between the two: Kafka finds offsets by time, not times by offset, and the number of
-    questions is bounded. ``first_record_ms`` is the timestamp of the record at ``log_start``.
+    questions is bounded. ``asked_position`` is the position it belongs to. ``first_record_ms`` is the timestamp of the record at
+    ``log_start``.
     """
 
     log_start: int | None
     log_end: int | None
     record_ms: int | None = None
     record_to_ms: int | None = None
+    asked_position: int | None = None
     first_record_ms: int | None = None
     trouble: str | None = None
 
