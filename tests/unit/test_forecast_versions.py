@@ -280,3 +280,33 @@ def test_a_join_starts_with_a_batch_that_has_rows_of_both_sides(tmp_path: Path) 
 
 def test_a_join_whose_state_is_nullable_starts_with_a_batch_without_rows(tmp_path: Path) -> None:
     assert said(join_checkpoint(tmp_path, (0, 0), stateful_conf())).outcome == "rerun"
+
+
+@pytest.mark.parametrize("spark", ["4.0", "4.1"])
+def test_4_0_and_4_1_read_only_commits_of_the_version_that_fits_the_state_files(tmp_path: Path, spark: str) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf())
+    with_state(tmp_path, range(1, 6))
+    assert said(tmp_path, spark).outcome == "resume"
+    write(tmp_path, {"commits/4": 'v2\n{"nextBatchWatermarkMs":0}'})
+    answer = said(tmp_path, spark)
+    assert (answer.outcome, answer.fails_at, answer.certainty) == ("fail", "start", "inferred")
+    assert error_of(tmp_path, spark)[0] == "INVALID_LOG_VERSION.EXACT_MATCH_VERSION"
+    assert said(tmp_path, "4.2").outcome == "resume"
+
+
+def test_a_commit_without_ids_is_the_wrong_version_for_state_files_with_ids_on_4_0(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf(**ROCKSDB))
+    with_state(tmp_path, ())
+    for partition in range(2):
+        write(tmp_path, {f"state/0/{partition}/{n}_2e7ad5b7-7a3a-4ee0-9b5f-5e1b1f2f3f4{n}.changelog": b"x" for n in range(1, 6)})
+    _, _, message = error_of(tmp_path, "4.0")
+    assert message.endswith("The only supported log version is v2, but encountered v1.")
+
+
+def test_without_state_the_commit_before_tells_which_version_4_0_reads(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=CONF_4_3)
+    write(tmp_path, {"commits/4": 'v2\n{"nextBatchWatermarkMs":0}'})
+    assert said(tmp_path, "4.0").outcome == "fail"
+    write(tmp_path, {"commits/3": 'v2\n{"nextBatchWatermarkMs":0}'})
+    answer = said(tmp_path, "4.0")
+    assert answer.outcome == "resume" and any("checkpointFormatVersion to 2" in item for item in answer.not_checked)

@@ -154,17 +154,40 @@ def check_newest_commit(s: Situation) -> Verdict:
 
 def _readable_commit(s: Situation, entry: CommitEntry) -> Verdict:
     highest, at = highest_commit_version(s.version), Evidence(entry.evidence.path, 1)
+    if V40 <= s.version < V42 and entry.format_version <= 2:
+        return _exact_commit(s, entry, at)
     if entry.format_version <= highest:
         if entry.state_unique_ids and s.version < V43:
             note = f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not find the state files"
             return Verdict(evidence=(at,), note=note, certainty="needs_input", not_checked=(note,))
         return Verdict(evidence=(at,))
-    if entry.format_version == 2 and V40 <= s.version < V42:
-        note = f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not read {entry.evidence.path}"
-        return Verdict(ok=None, evidence=(at,), note=note, certainty="needs_input", not_checked=(note,))
-    why = f"{entry.evidence.path} has version {entry.format_version}, Spark {s.version} reads up to {highest}"
-    details = {"highest": highest, "version": entry.format_version}
-    return failed(s, "commit_version", "LOG_VERSION_UNKNOWN", why, at, details=details)
+    return _other_commit_version(s, entry, at, highest)
+
+
+def _exact_commit(s: Situation, entry: CommitEntry, at: Evidence) -> Verdict:
+    """4.0 and 4.1 read only commits of the version that is the session's state format, which the state files tell."""
+    expected = _state_format(s, entry)
+    if expected is not None and expected != entry.format_version:
+        return _other_commit_version(s, entry, at, expected, "inferred")
+    if entry.format_version == 1:
+        return Verdict(evidence=(at,))
+    note = f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not read {entry.evidence.path}"
+    return Verdict(ok=None, evidence=(at,), note=note, certainty="needs_input", not_checked=(note,))
+
+
+def _state_format(s: Situation, entry: CommitEntry) -> int | None:
+    """The state format that the query was run with: whether its state files carry ids, else the version of the commit before."""
+    if s.checkpoint.has_state and s.with_state:
+        return max((op.format_version for op in s.checkpoint.state().operators), default=None)
+    before = s.commit(entry.batch_id - 1) if entry.format_version > 1 else None
+    return before.format_version if isinstance(before, CommitEntry) else None
+
+
+def _other_commit_version(s: Situation, entry: CommitEntry, at: Evidence, readable: int, certainty: Certainty = "certain") -> Verdict:
+    only = "only " if V40 <= s.version < V42 else "up to "
+    why = f"{entry.evidence.path} has version {entry.format_version}, Spark {s.version} reads {only}{readable}"
+    details = {"highest": readable, "version": entry.format_version}
+    return failed(s, "commit_version", "LOG_VERSION_UNKNOWN", why, at, details=details, certainty=certainty)
 
 
 def check_source_count(s: Situation) -> Verdict:
