@@ -148,8 +148,8 @@ def _sentence(
     if trailing_version(newest) > log.newest:
         return (
             f"The query has read up to version {trailing_version(newest)}, and the table ends at version {log.newest}: an older copy of the"
-            " table, or one that was set back. Once new commits fill these versions up again, what they hold is never read, without"
-            " an error."
+            " table, or one that was set back. Once new commits fill these versions up again, what they hold is never read, without an"
+            " error."
         )
     if available is False:
         starts = f"begins at version {log.oldest}" if log.oldest is not None else "has no unbroken run of commits"

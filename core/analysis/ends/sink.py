@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.ends.model import SinkBatch, SinkEnd
+from core.analysis.ends.model import ConcernKind, SinkBatch, SinkEnd
 from core.analysis.ends.words import are, capital, counted, listed, span
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import Certainty
@@ -24,9 +24,8 @@ from core.storage import Location
 # Commits after which the table may hold something else than the batches wrote.
 _CHANGES = {"restore": "RESTORE", "overwrite": "an overwrite", "replace": "CREATE OR REPLACE TABLE", "clone": "CLONE"}
 NEW_ID = (
-    "Way out: a new id in metadata (the batches are then written again, also what the table holds beyond batch {n}), for Delta after"
-    " a RESTORE"
-    " of the table to the version of batch {n} (then exact)."
+    "Way out: a new id in metadata (the batches are then written again, also what the table holds beyond batch {n}), for Delta after a"
+    " RESTORE of the table to the version of batch {n} (then exact)."
 )
 
 
@@ -45,6 +44,8 @@ def sink_end(ck: Checkpoint, what: DeltaLog | FileSinkLog | Location) -> SinkEnd
 
 
 Fate = Literal["written", "skipped"] | None
+Note = tuple[ConcernKind | None, str]
+"""A sentence beside the first one, and what it puts at risk."""
 LOG_NAME = "_spark_metadata"
 
 
@@ -55,6 +56,11 @@ class _Judged:
     pending: Fate
     skips_up_to: int | None
     sentence: str
+    concern: ConcernKind | None = None
+
+
+def _concerns(judged: _Judged, notes: Iterable[Note]) -> tuple[tuple[ConcernKind, str], ...]:
+    return tuple((kind, sentence) for kind, sentence in ((judged.concern, judged.sentence), *notes) if kind is not None)
 
 
 def _first_batch(ck: Checkpoint) -> int:
@@ -72,16 +78,17 @@ def _delta(ck: Checkpoint, log: DeltaLog) -> SinkEnd:
     if query_id is None:
         judged = _Judged(None, None, _no_id(ck))
     elif holds is None:
-        judged = _Judged("written" if ck.pending_batch is not None else None, None, _nothing_held(ck, log, found))
+        judged = _nothing_held(ck, log, found)
     else:
         judged = _compare(ck, holds, "table")
     read = log.commits()
     batches = _delta_batches(ck, read.commits, query_id, holds, is_whole=log.oldest == 0 and not read.limit_words and not log.gaps)
-    warnings = [*_since(ck, read.commits, query_id), *_expiry(log, found, expired), *_gone(batches, holds), *_stateful(ck, judged)]
+    notes: list[Note] = [*_since(read.commits, query_id), *_expiry(log, found, expired), *_gone(batches, holds), *_stateful(ck, judged)]
     certainty: Certainty = "certain"
     if not log.transactions_known and holds is None:
         certainty = "needs_input"
-        warnings.append("Not every file that holds transactions could be read, so a batch of this query may be in the table all the same.")
+        sentence = "Not every file that holds transactions could be read, so a batch of this query may be in the table all the same."
+        notes.append((None, sentence))
     evidence = tuple(
         commit.path for commit in read.commits if holds is not None and (query_id, holds) in commit.transactions and query_id is not None
     )
@@ -94,10 +101,11 @@ def _delta(ck: Checkpoint, log: DeltaLog) -> SinkEnd:
         judged.sentence,
         certainty,
         batches,
-        tuple(warnings),
+        tuple(sentence for _, sentence in notes),
         evidence[:1],
         read.limit_words,
         _first_problem(log.problems),
+        _concerns(judged, notes),
     )
 
 
@@ -118,28 +126,30 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkEnd:
     if unknown.files:
         newest = max((info.modified_ms or 0 for info in unknown.files), default=0) or None
         rows.append(SinkBatch(None, None, newest, None, len(unknown.files), "uncommitted"))
-    warnings = list(_stateful(ck, judged))
+    notes: list[Note] = list(_stateful(ck, judged))
     if unknown.files:
         files = counted(len(unknown.files), "data file")
         it = "it belongs" if len(unknown.files) == 1 else "they belong"
-        warnings.append(
-            f"{files} in {log.url} (for example {unknown.files[0].path}) stand{'s' if len(unknown.files) == 1 else ''} in no log"
-            f" entry: {it}"
-            " to a batch that did not finish, or to somebody else. Spark's own readers pass over them, other readers count them."
+        sentence = (
+            f"{files} in {log.url} (for example {unknown.files[0].path}) stand{'s' if len(unknown.files) == 1 else ''} in no log entry:"
+            f" {it} to a batch that did not finish, or to somebody else. Spark's own readers pass over them, other readers count them."
         )
+        notes.append((None, sentence))
     if log.missing:
-        warnings.append(
+        sentence = (
             f"{LOG_NAME} has no entry for {span(log.missing[0], log.missing[-1])}: Spark cannot read this output"
             f" ({LOG_NAME}/{log.missing[0]} doesn't exist), and the query stops at the next compaction of the log"
             " (BATCH_METADATA_NOT_FOUND). Output and checkpoint do not belong together, or log files were removed."
         )
+        notes.append(("log_hole", sentence))
     elif holds is None and ck.commit_ids:
-        warnings.append(
+        sentence = (
             f"The checkpoint has committed batches up to {ck.commit_ids[-1]}: the output was emptied or is another one. Without its entries"
             " from 0 on Spark cannot read what the query writes next."
         )
+        notes.append(("unknown", sentence))
     if unknown.words:
-        warnings.append(capital(unknown.words.rstrip(".")) + ".")
+        notes.append((None, capital(unknown.words.rstrip(".")) + "."))
     return SinkEnd(
         "file",
         log.url,
@@ -149,10 +159,11 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkEnd:
         judged.sentence,
         "certain",
         tuple(sorted(rows, key=lambda row: -1 if row.batch_id is None else row.batch_id)),
-        tuple(warnings),
+        tuple(sentence for _, sentence in notes),
         (log.path_of(holds),) if holds is not None else (),
         read.limit_words,
         _first_problem(log.problems),
+        _concerns(judged, notes),
     )
 
 
@@ -166,23 +177,23 @@ def _compare(ck: Checkpoint, holds: int, where: str) -> _Judged:
         lost = f"Batches 0 to {holds} will be skipped whatever they hold" if holds else "Batch 0 will be skipped whatever it holds"
         why = "the checkpoint is empty, but its metadata still has the old query id" if where == "table" else "the checkpoint is empty"
         way = "Delete metadata too, so that the query gets a new id." if where == "table" else "Start with a new output directory."
-        return _Judged("skipped", skips, f"{lost}: the {where} holds batches up to {holds} {of}, and {why}. {way}")
+        return _Judged(
+            "skipped", skips, concern="ahead", sentence=f"{lost}: the {where} holds batches up to {holds} {of}, and {why}. {way}"
+        )
     if holds > newest:
         sentence = (
-            f"The checkpoint is older than the {where}: the {where} holds batches up to {holds} {of}, so {span(first, holds)} will"
-            " be skipped"
-            " whatever they hold. Rows are lost unless the batches are cut exactly as before."
+            f"The checkpoint is older than the {where}: the {where} holds batches up to {holds} {of}, so {span(first, holds)} will be"
+            " skipped whatever they hold. Rows are lost unless the batches are cut exactly as before."
         )
         if where == "table":
             sentence += " " + NEW_ID.format(n=first - 1 if pending is None else pending)
         else:
             sentence = (
                 f"The output directory holds batches up to {holds} {of}, while the checkpoint ends at batch {newest}: new batches up to"
-                f" {holds} will be skipped, without an error. Rows are lost unless the batches are cut exactly as before. Way out: a"
-                " new output"
-                " directory."
+                f" {holds} will be skipped, without an error. Rows are lost unless the batches are cut exactly as before. Way out: a new"
+                " output directory."
             )
-        return _Judged("skipped", skips, sentence)
+        return _Judged("skipped", skips, sentence, "ahead")
     if pending is not None and holds >= pending:
         sentence = (
             f"Pending batch {pending} is already in the {where} and will be skipped. No loss, no repeat, as long as it still stands for the"
@@ -194,13 +205,12 @@ def _compare(ck: Checkpoint, holds: int, where: str) -> _Judged:
     head = f"The {where} holds batches up to {holds} {of}."
     if missing and committed is not None:
         sentence = (
-            f"{head} {capital(span(missing[0], missing[-1]))} {are(missing[0], missing[-1])} committed in the checkpoint but not in"
-            f" the {where}:"
-            f" their rows are missing there (an older copy, or made anew)."
+            f"{head} {capital(span(missing[0], missing[-1]))} {are(missing[0], missing[-1])} committed in the checkpoint but not in the"
+            f" {where}: their rows are missing there (an older copy, or made anew)."
         )
         if pending is not None:
             sentence += f" Pending batch {pending} will be written."
-        return _Judged("written" if pending is not None else None, None, sentence)
+        return _Judged("written" if pending is not None else None, None, sentence, "behind")
     if pending is not None:
         return _Judged("written", None, f"{head} Pending batch {pending} will be written.")
     return _Judged(None, None, f"{head} Nothing is pending.")
@@ -216,23 +226,26 @@ def _no_id(ck: Checkpoint) -> str:
     return f"The checkpoint has no readable query id, so no batch in the table can be recognised as its own. {what}."
 
 
-def _nothing_held(ck: Checkpoint, log: DeltaLog, found: TableTransaction | None) -> str:
+def _nothing_held(ck: Checkpoint, log: DeltaLog, found: TableTransaction | None) -> _Judged:
     pending = ck.pending_batch
+    fate: Fate = "written" if pending is not None else None
     written = f" Pending batch {pending} will be written." if pending is not None else ""
     if found is not None:
-        if pending is not None and found.version >= pending:
+        again = pending is not None and found.version >= pending
+        if again:
             written = f" Pending batch {pending} is in the table already and will be written again: its rows are then there twice."
-        return (
+        sentence = (
             f"The table's newest batch of this query, {found.version}, has expired (delta.setTransactionRetentionDuration): Delta no longer"
             f" recognises it.{written}"
         )
+        return _Judged(fate, None, sentence, "forgotten" if again else None)
     if not ck.offset_ids:
-        return "The table holds no batch of this query. The first batch will be written."
-    return (
+        return _Judged(fate, None, "The table holds no batch of this query. The first batch will be written.")
+    sentence = (
         f"The table at {log.url} holds no batch of this query: it is another table, a recreated one, a foreachBatch sink without"
-        " transaction"
-        f" ids, or the id in metadata was changed.{written}"
+        f" transaction ids, or the id in metadata was changed.{written}"
     )
+    return _Judged(fate, None, sentence, "unknown" if ck.commit_ids else None)
 
 
 def _delta_batches(
@@ -261,9 +274,9 @@ def _delta_batches(
     return tuple(rows)
 
 
-def _since(ck: Checkpoint, commits: Iterable[TableCommit], query_id: str | None) -> list[str]:
+def _since(commits: Iterable[TableCommit], query_id: str | None) -> list[Note]:
     """What others did to the table after the newest batch of this query that can be seen."""
-    warnings: list[str] = []
+    notes: list[Note] = []
     foreign: list[TableCommit] = []
     for commit in commits:  # newest first
         if query_id is not None and (commit.query_id == query_id or any(app == query_id for app, _ in commit.transactions)):
@@ -277,58 +290,56 @@ def _since(ck: Checkpoint, commits: Iterable[TableCommit], query_id: str | None)
         sentence = f"Version {commit.version} of the table is {_CHANGES[commit.kind]}, made after the newest batch of this query."
         if commit.kind == "restore":
             sentence += (
-                " The batch number in the table survives a RESTORE: rows of batches that were restored away are missing, and batches"
-                " up to that"
-                " number are still skipped. To write them again, rewind the checkpoint to the restored batch and put a new id into"
+                " The batch number in the table survives a RESTORE: rows of batches that were restored away are missing, and batches up to"
+                " that number are still skipped. To write them again, rewind the checkpoint to the restored batch and put a new id into"
                 " metadata."
             )
         else:
             sentence += " The batch number stays; rows that this took away do not come back."
-        warnings.append(sentence)
+        notes.append(("changed", sentence))
     others = [commit for commit in foreign if commit.kind == "other" and (commit.adds or commit.removes)]
     if others:
         names = ", ".join(dict.fromkeys(commit.operation or "unknown" for commit in others))
-        warnings.append(
-            f"{counted(len(others), 'commit')} of others ({names[:80]}) changed the table after the newest batch of this query."
-        )
-    return warnings
+        sentence = f"{counted(len(others), 'commit')} of others ({names[:80]}) changed the table after the newest batch of this query."
+        notes.append((None, sentence))
+    return notes
 
 
-def _expiry(log: DeltaLog, found: TableTransaction | None, expired: bool) -> list[str]:
+def _expiry(log: DeltaLog, found: TableTransaction | None, expired: bool) -> list[Note]:
     if found is None or expired or log.transaction_retention_ms is None:
         return []
-    return [
+    sentence = (
         "The table forgets batch numbers after delta.setTransactionRetentionDuration"
-        f" ({(log.configuration or {}).get('delta.setTransactionRetentionDuration', '')}) without a write: a batch that is in the"
-        " table is then"
-        " written again."
-    ]
+        f" ({(log.configuration or {}).get('delta.setTransactionRetentionDuration', '')}) without a write: a batch that is in the table is"
+        " then written again."
+    )
+    return [(None, sentence)]
 
 
-def _gone(batches: Iterable[SinkBatch], holds: int | None) -> list[str]:
+def _gone(batches: Iterable[SinkBatch], holds: int | None) -> list[Note]:
     """Batches that no version of the log holds although the newest one is there: the table was made anew in between."""
     ids = [
         row.batch_id for row in batches if row.fate == "missing" and row.batch_id is not None and holds is not None and row.batch_id < holds
     ]
     if not ids:
         return []
-    return [
-        f"The checkpoint has committed {'batch' if len(ids) == 1 else 'batches'} {listed(ids)}, and no version in the table's log"
-        " (whole, from"
-        " version 0) holds them: the table was made anew since, or they were skipped."
-    ]
+    sentence = (
+        f"The checkpoint has committed {'batch' if len(ids) == 1 else 'batches'} {listed(ids)}, and no version in the table's log (whole,"
+        " from version 0) holds them: the table was made anew since, or they were skipped."
+    )
+    return [("behind", sentence)]
 
 
-def _stateful(ck: Checkpoint, judged: _Judged) -> list[str]:
+def _stateful(ck: Checkpoint, judged: _Judged) -> list[Note]:
     """A skipped batch is not executed and writes no state (observed)."""
     newest = ck.offset_ids[-1] if ck.offset_ids else -1
     if judged.skips_up_to is None or judged.skips_up_to <= newest or not ck.has_state:
         return []
-    return [
-        f"The query keeps state, and a skipped batch writes none: {span(_first_batch(ck), judged.skips_up_to)} would pass empty, and"
-        " the batch"
-        " after them fails because its state is missing (CANNOT_LOAD_STATE_STORE). Try on a copy only."
-    ]
+    sentence = (
+        f"The query keeps state, and a skipped batch writes none: {span(_first_batch(ck), judged.skips_up_to)} would pass empty, and the"
+        " batch after them fails because its state is missing (CANNOT_LOAD_STATE_STORE). Try on a copy only."
+    )
+    return [(None, sentence)]
 
 
 def _first_problem(problems: tuple[str, ...]) -> str | None:

@@ -66,8 +66,8 @@ CATALOGUE: dict[str, Entry] = {
         "blocks_restart",
         "the offset entry before the newest is missing",
         BACKUP + "If the newest batch is committed, copy the newest offset file to the missing name: that is exact, with and without "
-        "state. If it is not committed, do not: it would run empty and its rows would be lost. Restore the missing file from a backup, or "
-        "start a new checkpoint after an older batch (python -m core resume --batch); the rows since then come again.",
+        "state. If it is not committed, do not: it would run empty and its rows would be lost. Restore the missing file from a backup, or"
+        " start a new checkpoint after an older batch (python -m core resume --batch); the rows since then come again.",
     ),
     "SOURCE_LOG_GAP": Entry(
         "blocks_restart",
@@ -98,6 +98,46 @@ CATALOGUE: dict[str, Entry] = {
         "blocks_restart",
         "the query no longer reads a topic that the checkpoint has positions for",
         "Keep the topic in the subscription, or begin a new checkpoint with startingOffsets for the others.",
+    ),
+    "DELTA_TABLE_DIFFERS": Entry(
+        "blocks_restart",
+        "the Delta source is another table",
+        "Correct the path if it is wrong. If the table was made anew, begin a new checkpoint and decide whether its rows are in the target"
+        " already.",
+    ),
+    "DELTA_LOG_CLEANED": Entry(
+        "blocks_restart",
+        "the log of the Delta source no longer reaches back to the position",
+        BACKUP + "When the newest batch is committed, put the source's line of the newest offset file into the one before it and remove"
+        " that file's .crc. If the log begins after that position too, start once with failOnDataLoss=false and take the missing versions"
+        " by a batch read. A new checkpoint can start exactly at a version that is still in the log.",
+    ),
+    "DELTA_TABLE_OLDER": Entry(
+        "blocks_restart",
+        "the Delta source ends before the position",
+        "Find out which copy of the table this is. Do not let new commits fill the versions up: what they hold would never be read. With"
+        " this table as it is, begin a new checkpoint.",
+    ),
+    "DELTA_SNAPSHOT_GONE": Entry(
+        "blocks_restart",
+        "the first snapshot of the Delta source can no longer be rebuilt",
+        "Begin a new checkpoint at the oldest version in the log and take the rows before it by a batch read, or refresh the target.",
+    ),
+    "DELTA_LOG_GAP": Entry(
+        "blocks_restart",
+        "the Delta table itself cannot be read",
+        "Restore the missing file of _delta_log. The checkpoint needs nothing.",
+    ),
+    "DELTA_SCHEMA_WAITS": Entry(
+        "blocks_restart",
+        "a column of the Delta source was renamed or dropped",
+        "Set schemaTrackingLocation below the checkpoint and check the query against the new columns, or begin a new checkpoint.",
+    ),
+    "DELTA_CHANGES_WAIT": Entry(
+        "blocks_restart",
+        "rows of the Delta source were deleted or changed",
+        "Decide what these rows mean for the target. Then set skipChangeCommits=true (their new rows are not read either),"
+        " ignoreDeletes=true for commits that only delete, or read the change data feed in a new checkpoint.",
     ),
     "OPERATORS_DIFFER": Entry(
         "blocks_restart",
@@ -214,6 +254,54 @@ CATALOGUE: dict[str, Entry] = {
         "the start position of batch 0 is missing",
         "Restore sources/<n>/0, or start with startingOffsets set to where batch 0 began.",
     ),
+    "DELTA_ROWS_SKIPPED": Entry(
+        "data_risk",
+        "versions of the Delta source are never read",
+        "Take the rows of these versions by a batch read, if the table still holds them.",
+    ),
+    "DELTA_INDEX_BEYOND": Entry(
+        "data_risk",
+        "the position lies beyond the files of its commit",
+        BACKUP + "Put the index right: the newest offset file was edited.",
+    ),
+    "DELTA_BACK_IN_SNAPSHOT": Entry(
+        "data_risk",
+        "the position goes back into the first snapshot",
+        BACKUP + "Put isStartingVersion right: the newest offset file was edited.",
+    ),
+    "DELTA_TABLE_REFILLED": Entry(
+        "data_risk",
+        "versions that count as read were written later",
+        "Compare these versions with the target; read them again by a batch read or with a new checkpoint that starts there.",
+    ),
+    "SINK_AHEAD": Entry(
+        "data_risk",
+        "the sink will skip the next batches",
+        "Delta: RESTORE the table to the version of the newest batch of the checkpoint and put a new id into metadata; or only the new id,"
+        " when repeats do no harm. File sink: a new output directory.",
+    ),
+    "SINK_BEHIND": Entry(
+        "data_risk",
+        "committed batches are not in the sink",
+        "Read their rows again: rewind the checkpoint to the newest batch that the sink holds (a new id in metadata is not needed for"
+        " that), or read the range with a batch job.",
+    ),
+    "SINK_CHANGED": Entry(
+        "data_risk",
+        "somebody took rows out of the sink after the newest batch",
+        "Find out whether that was meant. To write the rows again: rewind the checkpoint to the batch that the table was set back to and"
+        " put a new id into metadata.",
+    ),
+    "SINK_FORGOT_BATCH": Entry(
+        "data_risk",
+        "the pending batch will be written a second time",
+        "Take delta.setTransactionRetentionDuration off the table before the start, or remove the rows of the batch first.",
+    ),
+    "SINK_LOG_HOLE": Entry(
+        "data_risk",
+        "the log of the file sink has a hole",
+        "Restore the missing files of _spark_metadata from a backup, or go on in a new output directory.",
+    ),
     "SOURCES_CHANGED": Entry(
         "data_risk", "named sources were added or removed", "Make sure that a source that starts from scratch is meant to."
     ),
@@ -257,6 +345,11 @@ CATALOGUE: dict[str, Entry] = {
         "Find out why: the topic was made anew (records before the new position were never read), or two queries share this checkpoint.",
     ),
     # What somebody should look at
+    "SINK_UNKNOWN": Entry(
+        "attention",
+        "the sink holds no batch of this query",
+        "Make sure that it is the right table. If it is, and the query writes with foreachBatch, this is normal.",
+    ),
     "OFFSETS_MISSING": Entry(
         "attention", "older offset files are missing", "Nothing for the next start. Going back to these batches is not possible."
     ),

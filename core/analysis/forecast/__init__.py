@@ -82,7 +82,7 @@ def _forecast(checkpoint: Checkpoint, spark: str | None, query: Query | None, wi
     runs = (outcome != "fail" or result.fails_at == "batch") and not s.nothing_runs
     certainties = [c for c in result.certainties if c != "certain"] if result.failure is None else [result.failure.certainty]
     for risk in result.risks:
-        if result.failure is None and risk.id not in ("METADATA_MISSING",):
+        if result.failure is None and risk.id not in ("METADATA_MISSING",) and risk.sentence not in sentence:
             sentence = f"{sentence} {risk.sentence}"
     return Forecast(
         spark=str(chosen.version),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
+from core.analysis.forecast.delta_ends import check_delta_plan, check_delta_range
 from core.analysis.forecast.inputs import check_inputs
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Effect, FailsAt, Risk
+from core.analysis.forecast.sink_ends import sink_risks
 from core.analysis.forecast.situation import FileLog, Range, Situation, Verdict, failed
 from core.analysis.forecast.versions import V40
 from core.checkpoint.json_text import is_broken, json_trouble
@@ -77,9 +80,15 @@ def check_ranges(s: Situation) -> Verdict:
         failure = _file_range(s, part, phase)
         if failure is not None:
             return failure
-        if s.kinds.get(part.key) == "delta" and part.differs:
-            first = s.previous if s.previous is not None else s.n
-            not_checked.append(f"the Delta log of source {part.key}, which Spark needs from the version in offsets/{first} on")
+        if s.kinds.get(part.key) == "delta":
+            verdict = check_delta_range(s, part, phase)
+            if verdict.ok is False:
+                return verdict
+            risks += verdict.risks
+            not_checked += verdict.not_checked
+            if part.differs and part.key not in s.ends.tables:
+                first = s.previous if s.previous is not None else s.n
+                not_checked.append(f"the Delta log of source {part.key}, which Spark needs from the version in offsets/{first} on")
     return Verdict(evidence=(newest.evidence,), risks=tuple(risks), not_checked=tuple(not_checked))
 
 
@@ -152,7 +161,7 @@ def check_plan(s: Situation) -> Verdict:
     notes: list[str] = []
     then: str | None = None
     for part in ranges(s):
-        check = {"file": _file_plan, "kafka": _kafka_plan}.get(s.kinds.get(part.key, ""))
+        check = {"file": _file_plan, "kafka": _kafka_plan, "delta": check_delta_plan}.get(s.kinds.get(part.key, ""))
         if check is None:
             continue
         verdict = check(s, part)
@@ -192,9 +201,8 @@ def _log_behind(s: Situation, directory: str, newest_id: int, end: int, at: Evid
         why = f"{where}: the next new files get a number below it"
         return failed(s, "source_offset_backwards", "SOURCE_LOG_BEHIND", why, Evidence(directory), at)
     sentence = (
-        f"{where}: the next file that is listed gets number {end}, which counts as done. When it is the file of the lost entry, nothing"
-        " is lost;"
-        " when that is gone, a new file is never processed, without an error."
+        f"{where}: the next file that is listed gets number {end}, which counts as done. When it is the file of the lost entry, nothing is"
+        " lost; when that is gone, a new file is never processed, without an error."
     )
     return Verdict(evidence=(at,), risks=(Risk("SOURCE_LOG_BEHIND", sentence, (Evidence(directory), at), UNKNOWN, "needs_input"),))
 
@@ -213,8 +221,8 @@ def _log_ahead(s: Situation, directory: str, newest_id: int, end: int, at: Evide
     runs = "The batch after it" if s.runs_again else f"Batch {s.first_batch}"
     entries = "entry" if ahead == 1 else "entries"
     sentence = (
-        f"{directory} is {ahead} {entries} ahead of {at}: offsets and commits were set back. {runs} takes all these files and the new"
-        " ones at once, whatever maxFilesPerTrigger says; batch ids then hold other rows than before."
+        f"{directory} is {ahead} {entries} ahead of {at}: offsets and commits were set back. {runs} takes all these files and the new ones"
+        " at once, whatever maxFilesPerTrigger says; batch ids then hold other rows than before."
     )
     skip: Effect = "exact" if s.query.new_data == "no" else "loss"
     # An overwriting sink keeps what the later old batches wrote; a skipping one ignores the merged batch with its new rows.
@@ -234,8 +242,8 @@ def rewind_marks(s: Situation) -> tuple[Evidence, ...]:
 def _set_back(s: Situation) -> Risk:
     """Sources without a log of their own cut the same batches again; only a sink that appends notices."""
     sentence = (
-        f"{s.later_state[0]} was written by a batch after batch {s.n}: offsets and commits were set back, and later batches are made"
-        " again. A sink that appends gets their rows a second time."
+        f"{s.later_state[0]} was written by a batch after batch {s.n}: offsets and commits were set back, and later batches are made again."
+        " A sink that appends gets their rows a second time."
     )
     return Risk("SET_BACK", sentence, s.later_state, DataEffect(append="duplicates"))
 
@@ -307,7 +315,12 @@ def _initial_offsets(s: Situation, part: Range) -> tuple[Risk, ...]:
 
 
 def check_commit(s: Situation) -> Verdict:
-    """The end of the first batch: its commit must not be there yet."""
+    """The end of the first batch: what the sink does with its id, and its commit, which must not be there yet."""
+    verdict = _check_commit(s)
+    return replace(verdict, risks=(*verdict.risks, *sink_risks(s.sink)))
+
+
+def _check_commit(s: Situation) -> Verdict:
     batch, commits = s.first_batch, s.checkpoint.commit_files
     if batch in commits:
         why = f"commits/{batch} is already there (commits go on to {max(commits)}, offsets end at {s.n})"
