@@ -26,6 +26,8 @@ from core.recovery.consequences import read_amount
 from core.recovery.situation import read_situation
 from core.recovery.words import listed
 
+_NO_HELP = " The Delta table does not absorb them: the new query id is not in its log."
+
 Start = Literal["from the beginning", "exact position", "old query id kept"]
 
 
@@ -61,6 +63,7 @@ class SourceRows:
 
     ``done``: rows that a start from the beginning would read and that were read before; ``waiting``: rows behind the position;
     ``batches``: into how many batches ``waiting`` can be cut at most; ``expired``: rows between the position and what is still there.
+    ``is_whole``: every row that the source ever had is still there.
     """
 
     done: int | None = None
@@ -68,6 +71,7 @@ class SourceRows:
     batches: int | None = None
     expired: int = 0
     is_at_most: bool = False
+    is_whole: bool = False
 
 
 def price_of_deleting(ck: Checkpoint, ends: Ends | None = None) -> tuple[Price, ...]:
@@ -82,7 +86,7 @@ def price_of_deleting(ck: Checkpoint, ends: Ends | None = None) -> tuple[Price, 
     sink = sink_end(ck, ends.sink) if ends.sink is not None else None
     last = _last_in_the_sink(ck, sink)
     rows = [_rows_of(ck, source, last, ends) for source in ck.sources]
-    return (_beginning(ck, rows, sink), _exact(ck, rows, sink, last), _same_id(rows, sink))
+    return (_beginning(ck, rows, sink, ends), _exact(ck, rows, sink, last), _same_id(rows, sink))
 
 
 def _last_in_the_sink(ck: Checkpoint, sink: SinkEnd | None) -> int | None:
@@ -128,7 +132,9 @@ def _delta_rows(text: str, table: DeltaLog) -> SourceRows:
     if after is None or after.rows is None:
         return SourceRows()
     # What a start from the beginning reads are the rows of today; rows that were deleted or rewritten since are not among them.
-    return SourceRows(None if now.rows is None else max(0, now.rows - after.rows), after.rows, after.files)
+    done = None if now.rows is None else max(0, now.rows - after.rows)
+    is_whole = now.rows is not None and table.oldest == 0 and table.rows_between(0, table.newest).rows == now.rows
+    return SourceRows(done, after.rows, after.files, is_whole=is_whole)
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
@@ -146,7 +152,7 @@ def _state_words(ck: Checkpoint) -> str:
     return " But the state is left behind: aggregations, joins and deduplication forget what they held." if ck.has_state else ""
 
 
-def _beginning(ck: Checkpoint, rows: list[SourceRows], sink: SinkEnd | None) -> Price:
+def _beginning(ck: Checkpoint, rows: list[SourceRows], sink: SinkEnd | None, ends: Ends) -> Price:
     start: Start = "from the beginning"
     if sink is not None and sink.kind == "file" and sink.holds_up_to_batch is not None:
         return _skipped_by_number(start, sink, rows)
@@ -159,12 +165,32 @@ def _beginning(ck: Checkpoint, rows: list[SourceRows], sink: SinkEnd | None) -> 
         )
         return Price(start, None, 0, sentence, "needs_input")
     at_most = any(each.is_at_most for each in rows)
+    held = _rows_in_the_table(sink, ends)
+    if held is not None and (at_most or held != done):
+        # The query filters or multiplies rows: what comes twice are the rows of the table, as far as the source still has their origin.
+        read = f"{_said(done, rows)} of the source {'are' if done != 1 else 'is'} read again"
+        sentence = f"From the beginning: {read}, and the {held:,} rows that they became in the table are written a second time.{_NO_HELP}"
+        is_sure = all(each.is_whole for each in rows)
+        return Price(start, held, 0, sentence, _sure(not is_sure), not is_sure)
     sentence = f"From the beginning: {_said(done, rows)} that were processed before are written a second time."
     if sink is not None and sink.kind == "delta":
-        sentence += " The Delta table does not absorb them: the new query id is not in its log."
+        sentence += _NO_HELP
     elif done:
         sentence += " Only a sink that overwrites by key is spared."
-    return Price(start, done, 0, sentence, "inferred" if at_most else "certain", at_most)
+    return Price(start, done, 0, sentence, _sure(at_most), at_most)
+
+
+def _rows_in_the_table(sink: SinkEnd | None, ends: Ends) -> int | None:
+    """The rows of all batches of this query, where the table's log has every one of them and none replaced rows of another."""
+    if sink is None or sink.holds_up_to_batch is None or not isinstance(ends.sink, DeltaLog):
+        return None
+    written = {batch.batch_id: batch.rows for batch in sink.batches if batch.fate == "written" and batch.batch_id is not None}
+    if set(written) != set(range(sink.holds_up_to_batch + 1)):
+        return None
+    versions = {batch.version for batch in sink.batches if batch.fate == "written"}
+    if any(commit.removes for commit in ends.sink.commits().commits if commit.version in versions):
+        return None
+    return _sum(written.values())
 
 
 def _exact(ck: Checkpoint, rows: list[SourceRows], sink: SinkEnd | None, last: int | None) -> Price:

@@ -104,6 +104,8 @@ def _told(s: Situation, question: str) -> tuple[str | None, str]:
         )
     if question == "platform":
         return ("lakeflow", "A Lakeflow table is written by a pipeline.") if s.sink == "lakeflow_table" else (None, "")
+    if s.seen_sink is not None:
+        return s.seen_sink, s.seen_sink_why
     return None, "The checkpoint does not tell where the rows go."
 
 

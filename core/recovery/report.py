@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from core.analysis.ends import Ends
 from core.checkpoint import Checkpoint
 from core.recovery.answers import Answers
 from core.recovery.code import CodeBlock, generate_of
 from core.recovery.options import Cell, Option, options_of
 from core.recovery.plan import plan_of
+from core.recovery.price import Price, price_of_deleting
 from core.recovery.questions import Question, questions_of
 from core.recovery.situation import Situation, read_situation
 from core.recovery.words import OptionId
 
 
-def recover_json(ck: Checkpoint, answers: Answers, option: OptionId | None = None) -> dict[str, object]:
+def recover_json(ck: Checkpoint, answers: Answers, option: OptionId | None = None, ends: Ends | None = None) -> dict[str, object]:
     """Everything a chooser shows. Without ``option`` the plan is null and the code empty. Raises :class:`StorageError`."""
-    return report_of(read_situation(ck, answers), option)
+    return report_of(read_situation(ck, answers, ends), option, price_of_deleting(ck, ends))
 
 
-def report_of(situation: Situation, option: OptionId | None = None) -> dict[str, object]:
+def report_of(situation: Situation, option: OptionId | None = None, prices: Iterable[Price] = ()) -> dict[str, object]:
     """The same from facts that were read before."""
     found = options_of(situation)
     chosen = next((each for each in found if each.id == option), None)
@@ -29,6 +33,7 @@ def report_of(situation: Situation, option: OptionId | None = None) -> dict[str,
         "options": [_option(each) for each in found],
         "plan": _plan(situation, chosen) if chosen is not None and chosen.possible else None,
         "code": [_block(block) for block in blocks],
+        "price_of_deleting": [price.to_json() for price in prices],
         "no_code": chosen.why if chosen is not None and not blocks else "",
     }
 

@@ -10,10 +10,13 @@ from operator import attrgetter
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
+from core.analysis.ends import Ends
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import FileLogEntry, OffsetEntry
 from core.checkpoint.sources.base import Advance, ResumePoint
 from core.checkpoint.sources.registry import parse
+from core.endpoints.delta_log import DeltaLog
+from core.endpoints.file_sink_log import FileSinkLog
 from core.recovery.answers import Answers
 from core.recovery.resume import ResumeError, SourceResume, resume_points
 from core.recovery.words import SINK_BEHAVIOUR, Behaviour
@@ -66,6 +69,7 @@ class Situation:
     """Facts and answers together. ``operators`` are Spark's names of the stateful operators (None where the files do not say).
 
     ``watermark_ms`` is the one in force during the last committed batch. ``unreadable`` is why the position is not known, or None.
+    ``seen_sink`` is the kind of sink that was found at the place given for it.
     """
 
     name: str
@@ -87,11 +91,13 @@ class Situation:
     state_provider: str | None
     unreadable: str | None
     answers: Answers
+    seen_sink: str | None = None
+    seen_sink_why: str = ""
 
     @property
     def sink(self) -> str | None:
-        """Where the query writes; only the user knows."""
-        return self.answers.get("sink")
+        """Where the query writes: what the user says, else what lies at the place that was given for the sink."""
+        return self.answers.get("sink") or self.seen_sink
 
     @property
     def behaviour(self) -> Behaviour | None:
@@ -132,13 +138,18 @@ class Situation:
         return self.pending is not None and self.last_committed is not None and self.pending == self.last_committed + 1
 
 
-def read_situation(ck: Checkpoint, answers: Answers) -> Situation:
+def read_situation(ck: Checkpoint, answers: Answers, ends: Ends | None = None) -> Situation:
     """Reads what a recovery needs: the newest two log entries, the source logs and, where there is state, its listing.
 
+    ``ends`` is what the ends of the query said: exact positions, what has expired, what kind of sink it is.
     Raises :class:`StorageError` when the location cannot be read.
     """
+    ends = ends or Ends()
     committed, pending = ck.last_committed_batch, ck.pending_batch
     points, trouble = _resume(ck)
+    seen, seen_why, place = _seen_sink(ck, ends)
+    if place is not None and answers.get("sink_path") is None and answers.get("sink") in (None, seen):
+        answers = answers.having(sink_path=place)
     entry = None if committed is None else ck.offset(committed)
     known = entry if isinstance(entry, OffsetEntry) else None
     inventory = ck.state() if ck.has_state else None
@@ -165,7 +176,22 @@ def read_situation(ck: Checkpoint, answers: Answers) -> Situation:
         state_provider=known.conf.get("spark.sql.streaming.stateStore.providerClass") if known is not None else None,
         unreadable=_unreadable(ck, committed, known, trouble),
         answers=answers,
+        seen_sink=seen,
+        seen_sink_why=seen_why,
     )
+
+
+def _seen_sink(ck: Checkpoint, ends: Ends) -> tuple[str | None, str, str | None]:
+    """The kind of sink at the place that was given, how it is known, and the place as Spark names it."""
+    if isinstance(ends.sink, FileSinkLog):
+        return "file", f"{ends.sink.url} has the log of a file sink.", spark_path(ends.sink.url)
+    if not isinstance(ends.sink, DeltaLog) or ck.query_id not in ends.sink.transactions:
+        return None, "", None
+    built_in = any(commit.query_id == ck.query_id for commit in ends.sink.commits().commits)
+    why = f"The log of {ends.sink.url} holds batches of this query"
+    if built_in:
+        return "delta", f"{why}, written by the built-in sink.", spark_path(ends.sink.url)
+    return "foreach_txn", f"{why}, but none written by the built-in sink.", spark_path(ends.sink.url)
 
 
 def _resume(ck: Checkpoint) -> tuple[dict[str, SourceResume], str | None]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from core.analysis.ends import Ends, GivenEnds
 from core.analysis.ends.look import look
 from core.checkpoint import Checkpoint
+from core.recovery.price import Price
 from core.storage import Location, parse_location
 from core.verbs import UsageError
 from core.verbs.words import clean
@@ -46,6 +47,13 @@ def ends_of(ck: Checkpoint, args: Namespace) -> Ends:
     if given.kafka is not None and not any(source.kind.name == "kafka" for source in ck.sources):
         raise UsageError("--kafka was given, but the checkpoint has no Kafka source.")
     return look(ck, given)
+
+
+def price_lines(prices: Sequence[Price]) -> list[str]:
+    """What deleting the checkpoint costs, for a person, with an empty line behind it; nothing for an empty checkpoint."""
+    if not prices:
+        return []
+    return ["The price of deleting this checkpoint", *(f"  {clean(price.sentence, 1000)} ({price.certainty})" for price in prices), ""]
 
 
 def _places(ck: Checkpoint, given: Sequence[str]) -> dict[str, Location]:

@@ -10,7 +10,7 @@ from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, Unsup
 from core.checkpoint import Checkpoint
 from core.recovery.price import Price, price_of_deleting
 from core.verbs import Answer, UsageError, Verb
-from core.verbs.ends import add_ends, ends_of
+from core.verbs.ends import add_ends, ends_of, price_lines
 from core.verbs.words import clean
 
 NEWEST_READ = 2  # log entries: the start of a query reads no others
@@ -119,14 +119,8 @@ def _text(answer: Forecast, prices: Sequence[Price]) -> list[str]:
     lines += [_step(step) for step in answer.steps]
     if answer.sink is not None and answer.sink.warnings:
         lines += ["", "The sink", *(f"  {clean(warning, 1000)}" for warning in answer.sink.warnings)]
-    lines += _prices(prices)
-    return [*lines, "", "Not checked", *(f"  {clean(item, 400)}" for item in answer.not_checked)]
-
-
-def _prices(prices: Sequence[Price]) -> list[str]:
-    if not prices:
-        return []
-    return ["", "The price of deleting this checkpoint", *(f"  {clean(price.sentence, 1000)} ({price.certainty})" for price in prices)]
+    lines += ["", *price_lines(prices)]
+    return [*lines, "Not checked", *(f"  {clean(item, 400)}" for item in answer.not_checked)]
 
 
 def _step(step: Step) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 
 from core.checkpoint import Checkpoint
 from core.recovery.answers import AnswerError, Answers
 from core.recovery.code import generate_of, why_no_code
 from core.recovery.options import Option, options_of
 from core.recovery.plan import plan_of
+from core.recovery.price import Price, price_of_deleting
 from core.recovery.questions import questions_of
 from core.recovery.report import report_of
 from core.recovery.situation import Situation, read_situation
 from core.recovery.words import OPTION_IDS, OptionId
 from core.verbs import Answer, UsageError, Verb
+from core.verbs.ends import add_ends, ends_of, price_lines
 from core.verbs.words import clean
 
 
@@ -21,6 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """What ``recover`` takes beside the location."""
     parser.add_argument("--option", choices=OPTION_IDS, help="print the plan and the code of this option")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="answers", help="an answer, for example sink=file")
+    add_ends(parser)
 
 
 def run(args: Namespace) -> Answer:
@@ -29,14 +33,18 @@ def run(args: Namespace) -> Answer:
         answers = Answers.parse(args.answers)
     except AnswerError as error:
         raise UsageError(str(error)) from error
-    situation = read_situation(Checkpoint.open(args.location), answers)
-    return Answer(report_of(situation, args.option), "\n".join(_text(situation, args.option)) + "\n")
+    ck = Checkpoint.open(args.location)
+    ends = ends_of(ck, args)
+    situation, prices = read_situation(ck, answers, ends), price_of_deleting(ck, ends)
+    return Answer(report_of(situation, args.option, prices), "\n".join(_text(situation, args.option, prices)) + "\n")
 
 
-def _text(situation: Situation, chosen: OptionId | None) -> list[str]:
-    lines = ["Questions (answer with --set)"]
+def _text(situation: Situation, chosen: OptionId | None, prices: Sequence[Price]) -> list[str]:
+    lines = price_lines(prices)
+    lines += ["Questions (answer with --set)"]
     for question in questions_of(situation):
-        given = f"{question.answer}{' (from the checkpoint)' if question.from_checkpoint else ''}" if question.answer else "not answered"
+        told = f" (from the {'sink' if question.id == 'sink' else 'checkpoint'})" if question.from_checkpoint else ""
+        given = f"{question.answer}{told}" if question.answer else "not answered"
         lines.append(f"  {question.id}: {question.text} {clean(given)} [{', '.join(choice.value for choice in question.choices)}]")
     for option in options_of(situation):
         if chosen in (None, option.id):
