@@ -9,7 +9,7 @@ from core.analysis.findings import LEVELS, Level
 from core.analysis.forecast import SUPPORTED_SPARK, Forecast
 from core.checkpoint import Checkpoint
 from core.storage import StorageError
-from ui import cards, choosing, found, judged, next_start, shell, words
+from ui import cards, choosing, ends, found, judged, next_start, price, shell, words
 from ui.opening import Opened
 
 LEVEL_LABELS: dict[str, str] = {
@@ -21,13 +21,37 @@ QUERY_LABELS = {
     "same": "the same query",
     "stateless": "without its stateful operators",
 }
+LOSS_LABELS = {
+    "true": "true (Spark's default)",
+    "false": "false: go on with what is left",
+}
 LOOK_AGAIN_SECONDS = 5
+
+Place = st.delta_generator.DeltaGenerator
 
 
 def main() -> None:
     opened, ck = shell.checkpoint()
-    start(opened, ck)
-    check(opened, ck)
+    first, second = st.container(), st.container()
+    if ends.waits(ck):  # a broker may take seconds: what does not need it comes first
+        rest(ck)
+        judgement(opened, ck, first, second)
+    else:
+        judgement(opened, ck, first, second)
+        rest(ck)
+
+
+def judgement(opened: Opened, ck: Checkpoint, first: Place, second: Place) -> None:
+    """What rests on the checkpoint and its ends."""
+    with first:
+        start(opened, ck)
+        ends.told(opened, ck)
+    with second:
+        check(opened, ck)
+
+
+def rest(ck: Checkpoint) -> None:
+    """What needs no end of the query."""
     liveness(ck)
     translator(ck)
 
@@ -39,11 +63,15 @@ def start(opened: Opened, ck: Checkpoint) -> None:
         versions = {version: f"Spark {version}" for version in SUPPORTED_SPARK}
         spark = choosing.pick("Spark that starts next", "spark", versions, "the version", "the one that wrote the files", width=250)
         query = choosing.pick("Query that starts next", "query", QUERY_LABELS, "the query", QUERY_LABELS["same"], width=250)
-    answer = judged.start_of(opened, ck, spark, query or "same")
+        loss = None
+        if any(source.kind.name in ("kafka", "delta") for source in ck.sources):
+            loss = choosing.pick("failOnDataLoss", "loss", LOSS_LABELS, "failOnDataLoss", LOSS_LABELS["true"], width=250)
+    with st.spinner("Working out what the next start does ..."):
+        answer = judged.start_of(opened, ck, spark, query or "same", loss or "true")
     if isinstance(answer, str):
         cards.message("plain", answer)
         return
-    if spark is not None or query == "stateless":
+    if spark is not None or query == "stateless" or loss == "false":
         what_if(answer)
     cards.text(f"The rules of Spark {answer.spark} are applied: {answer.spark_why}.", "small")
     next_start.steps(answer, "integrity-steps")
@@ -66,7 +94,8 @@ def check(opened: Opened, ck: Checkpoint) -> None:
         chosen = choosing.pick("How deep to look", "level", labels, "the level", LEVEL_LABELS["normal"], width=380)
     level: Level = next((item for item in LEVELS if item == chosen), "normal")
     cards.text(cost(ck, level), "small")
-    found.show(opened, ck, level)
+    if found.show(opened, ck, level):
+        price.card(opened, ck)
 
 
 def cost(ck: Checkpoint, level: Level) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import streamlit as st
 
@@ -11,14 +12,33 @@ from core.analysis.timeline import Timeline
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import ConfChange, OffsetEntry, StateInventory
 from core.checkpoint.sources.forms import parse
-from ui import cards, fleet, found, judged, next_start, resume, shell, tables, words
+from ui import cards, ends, fleet, found, judged, next_start, price, resume, shell, tables, words
+from ui.opening import Opened
 
 MOST_LEFTOVERS = 200
+
+Place = st.delta_generator.DeltaGenerator
 
 
 def main() -> None:
     opened, ck = shell.checkpoint()
-    sentence, figures = st.container(), st.container()  # filled in the order of cost, shown in the order of weight
+    # filled in the order of cost, shown in the order of weight; a broker may take seconds to answer, so all that needs it comes last then
+    sentence, figures, links, told, stands_out, costs, start = (st.container() for _ in range(7))
+    with links:
+        way_on()
+    with told:
+        story(opened.name, ck)
+    judge = partial(judgement, opened, ck, sentence, figures, stands_out, costs, start)
+    if ends.waits(ck):
+        the_query(ck)
+        judge()
+    else:
+        judge()
+        the_query(ck)
+
+
+def judgement(opened: Opened, ck: Checkpoint, sentence: Place, figures: Place, stands_out: Place, costs: Place, start: Place) -> None:
+    """What rests on the checkpoint and its ends: the forecast, the findings, the price of deleting, where to go on."""
     timeline = judged.timeline(opened, ck)
     with sentence, st.spinner("Working out what the next start does ..."):
         forecast = judged.next_start(opened, ck)
@@ -26,11 +46,13 @@ def main() -> None:
         latest(ck, timeline, forecast)
     with sentence:
         verdict(forecast)
-    way_on()
-    story(opened.name, ck)
-    found.show(opened, ck)
-    resume.block(ck)
-    the_query(ck)
+        ends.told(opened, ck)
+    with stands_out:
+        found.show(opened, ck)
+    with costs:
+        price.card(opened, ck)
+    with start:
+        resume.block(opened, ck)
 
 
 def verdict(forecast: Forecast | str) -> None:
@@ -101,6 +123,7 @@ def way_on() -> None:
             ("pages/timeline.py", "Timeline of the batches"),
             ("pages/state.py", "State and its partitions"),
             ("pages/watermark.py", "Watermark and stalls"),
+            ("pages/ends.py", "Source & sink: Kafka, Delta"),
             ("pages/integrity.py", "Integrity: steps, findings, errors"),
             ("pages/recovery.py", "Recovery: choose, copy the code"),
         ):

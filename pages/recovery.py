@@ -13,7 +13,7 @@ from core.recovery.recipe import recipe
 from core.recovery.situation import Situation, read_situation
 from core.recovery.words import TITLES
 from core.storage import StorageError
-from ui import answering, cards, choosing, resume, shell, tables, words
+from ui import answering, cards, choosing, ends, price, resume, shell, tables, words
 
 ROWS: tuple[tuple[str, str], ...] = (
     ("complexity", "Complexity"),
@@ -26,9 +26,12 @@ ROWS: tuple[tuple[str, str], ...] = (
 
 
 def main() -> None:
-    _, ck = shell.checkpoint()
+    opened, ck = shell.checkpoint()
     with st.spinner("Reading what the sources keep ..."):
-        situation = read(ck)
+        asked = ends.answers(opened, ck)
+        situation = read(ck, asked)
+    price.card(opened, ck)
+    ends.told(opened, ck)
     if isinstance(situation, str):
         cards.message("plain", situation)
         return
@@ -43,13 +46,13 @@ def main() -> None:
     steps(plan)
     before_and_after(plan)
     code(situation, chosen)
-    resume.block(ck)
+    resume.block(opened, ck)
 
 
-def read(ck: Checkpoint) -> Situation | str:
-    """The facts for the answers given so far, or one sentence why they cannot be read."""
+def read(ck: Checkpoint, asked: ends.Asked) -> Situation | str:
+    """The facts for the answers given so far and what the ends said, or one sentence why they cannot be read."""
     try:
-        return read_situation(ck, answering.given())
+        return read_situation(ck, answering.given(), asked.ends)
     except StorageError as error:
         return f"The options cannot be worked out: {error}"
 

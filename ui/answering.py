@@ -55,7 +55,8 @@ def ask(questions: tuple[Question, ...]) -> None:
 def _one(question: Question) -> None:
     labels = LABELS[question.id]
     told = question.answer if question.from_checkpoint else None
-    first = f"{labels[told]} (told by the checkpoint)" if told is not None else None
+    who = "the sink" if question.id == "sink" else "the checkpoint"
+    first = f"{labels[told]} (told by {who})" if told is not None else None
     choosing.pick(
         question.text,
         links.ANSWER + question.id,

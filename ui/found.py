@@ -17,16 +17,21 @@ LABELS: dict[str, tuple[cards.Tone, str, str]] = {
 }
 """Shape and words of each severity, for one and for several."""
 
+TO_RECOVERY = ("blocks_restart", "data_risk")
 
-def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> None:
-    """All findings, notes folded away when something is more serious. Without a level: of what the first view has read."""
+
+def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
+    """All findings, notes folded away when something is more serious. Without a level: of what the first view has read.
+
+    Returns whether one of them leads to the recovery options, where the checkpoint may be given up.
+    """
     with st.spinner("Checking ..."):
         report = judged.findings(opened, ck, level)
     if level is None:
         cards.text("Findings so far", "section")
     if isinstance(report, str):
         cards.message("plain", report)
-        return
+        return False
     serious = [item for item in report.findings if item.severity != "note"]
     notes = [item for item in report.findings if item.severity == "note"]
     cards.text(headline(report), "strong")
@@ -40,6 +45,7 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> None:
         for item in notes:
             _one(item)
     cards.text(f"Looked at: {'; '.join(report.checked)}. Not checked: {'; '.join(report.not_checked)}.", "small")
+    return any(item.severity in TO_RECOVERY for item in report.findings)
 
 
 def headline(report: FindingsReport) -> str:
@@ -72,5 +78,5 @@ def _way_on(item: Finding) -> None:
         if operator.isdigit() and partition.isdigit():
             at = {"operator": operator, "partition": partition} | ({"store": store} if store else {})
             st.page_link("pages/state.py", label=f"Partition {partition} of operator {operator}", query_params=at)
-        if item.severity in ("blocks_restart", "data_risk"):
+        if item.severity in TO_RECOVERY:
             st.page_link("pages/recovery.py", label="Recovery: options and their price", query_params={})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.analysis.ends import Ends
 from core.analysis.findings import FindingsReport, Level
 from core.analysis.findings import findings as find
 from core.analysis.findings.liveness import Liveness
@@ -12,10 +13,11 @@ from core.analysis.forecast import Forecast, Query, forecast
 from core.analysis.timeline import Timeline, build_timeline
 from core.checkpoint import Checkpoint, NotACheckpoint, Source
 from core.checkpoint.model import StateInventory
+from core.recovery.price import Price, price_of_deleting
 from core.recovery.resume import ResumeAnswer, ResumeError, resume_points
 from core.settings import get_settings
 from core.storage import StorageError
-from ui import cards, words
+from ui import cards, ends, words
 from ui.opening import MOST_OPEN, Opened
 
 OUTCOMES: dict[str, tuple[cards.Tone, str]] = {
@@ -41,41 +43,60 @@ def _timeline(key: tuple[str, int], read_count: int, _ck: Checkpoint) -> Timelin
 
 
 def next_start(opened: Opened, ck: Checkpoint) -> Forecast | str:
-    """What Spark does at the next start, or one sentence why that cannot be said."""
-    return _next_start(opened.key, ck)
+    """What Spark does at the next start, with what the ends said where they were given; or one sentence why that cannot be said."""
+    asked = ends.answers(opened, ck)
+    return _next_start(opened.key, asked.key, ck, asked.ends)
 
 
 @st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
-def _next_start(key: tuple[str, int], _ck: Checkpoint) -> Forecast | str:
+def _next_start(key: tuple[str, int], ends_key: tuple[object, ...], _ck: Checkpoint, _ends: Ends | None) -> Forecast | str:
     try:
-        return forecast(_ck)
+        return forecast(_ck, ends=_ends)
     except StorageError as error:
         return f"What happens at the next start is not known: {error}"
 
 
-def start_of(opened: Opened, ck: Checkpoint, spark: str | None, query: str) -> Forecast | str:
-    """What another Spark, or the query without its stateful operators ("stateless"), does at the next start."""
-    if spark is None and query == "same":
+def start_of(opened: Opened, ck: Checkpoint, spark: str | None, query: str, loss: str) -> Forecast | str:
+    """The next start of another Spark, of the query without its stateful operators ("stateless"), or with failOnDataLoss "false"."""
+    if spark is None and query == "same" and loss == "true":
         return next_start(opened, ck)
+    started = Query(operators=() if query == "stateless" else None, fail_on_data_loss=loss != "false")
     try:
-        return forecast(ck, spark=spark, query=Query(operators=()) if query == "stateless" else None)
+        return forecast(ck, spark=spark, query=started, ends=ends.answers(opened, ck).ends)
     except StorageError as error:
         return f"What happens at the next start is not known: {error}"
 
 
 def findings(opened: Opened, ck: Checkpoint, level: Level | None = None) -> FindingsReport | str:
     """What stands out, or one sentence why it cannot be checked. Without a level: in what the first view has read."""
-    return _findings(opened.key, ck, level)
+    asked = ends.answers(opened, ck)
+    return _findings(opened.key, asked.key, ck, asked.ends, level)
 
 
 @st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
-def _findings(key: tuple[str, int], _ck: Checkpoint, level: Level | None) -> FindingsReport | str:
+def _findings(
+    key: tuple[str, int], ends_key: tuple[object, ...], _ck: Checkpoint, _ends: Ends | None, level: Level | None
+) -> FindingsReport | str:
     try:
         if level is None:
-            return find(_ck, newest=get_settings().first_view_batches)
-        return find(_ck, level=level, seconds=DEEP_SECONDS if level == "deep" else None)
+            return find(_ck, newest=get_settings().first_view_batches, ends=_ends)
+        return find(_ck, level=level, seconds=DEEP_SECONDS if level == "deep" else None, ends=_ends)
     except (StorageError, NotACheckpoint) as error:
         return f"The check could not be finished: {error}"
+
+
+def prices(opened: Opened, ck: Checkpoint) -> tuple[Price, ...] | str:
+    """What deleting the checkpoint costs, or one sentence why that cannot be said."""
+    asked = ends.answers(opened, ck)
+    return _prices(opened.key, asked.key, ck, asked.ends)
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _prices(key: tuple[str, int], ends_key: tuple[object, ...], _ck: Checkpoint, _ends: Ends | None) -> tuple[Price, ...] | str:
+    try:
+        return price_of_deleting(_ck, _ends)
+    except StorageError as error:
+        return f"What deleting this checkpoint would cost is not known: {error}"
 
 
 def second_look(ck: Checkpoint, seconds: float) -> Liveness | str:
@@ -110,8 +131,8 @@ def operator_columns(inventory: StateInventory) -> dict[str, list[object]]:
     }
 
 
-def resume(ck: Checkpoint, batch_id: int | None = None) -> ResumeAnswer | str:
-    """The start positions for a new checkpoint, or one sentence why there are none."""
+def resume(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> ResumeAnswer | str:
+    """The start positions for a new checkpoint, with what the ends said; or one sentence why there are none."""
     try:
         return resume_points(ck, batch_id)
     except (ResumeError, StorageError) as error:

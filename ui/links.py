@@ -15,8 +15,12 @@ BOUND = ("batch", "last", "partition", "store")
 """Parameters that name something in one checkpoint and are bound to the widget of the same key; ``ck`` names the checkpoint itself,
 ``x``, ``size`` and ``whole`` say how to look and stay when another checkpoint is opened."""
 
-PICKED = ("source", "operator", "measure", "option", "spark", "query", "level")
+PICKED = ("source", "operator", "measure", "option", "spark", "query", "level", "loss", "tp", "rows")
 """The same for choices that are bound by :func:`chosen` and :func:`pick`; ``a_...`` are answers of the recovery chooser."""
+
+KAFKA, SINK, ISOLATION, PLACE = "kafka", "sink", "isolation", "at_"
+"""Where the ends of the open checkpoint are (:mod:`ui.given`): they stay while pages change and go when another checkpoint is opened.
+``at_0`` is the place of source 0."""
 
 WIDGET = "pick_"
 _KEPT = "kept_"
@@ -82,6 +86,11 @@ def pick(name: str, value: str | None) -> None:
         st.query_params[name] = value
 
 
+def is_end(name: str) -> bool:
+    """Whether a name in the address says where an end of the query is."""
+    return name in (KAFKA, SINK, ISOLATION) or name.startswith(PLACE)
+
+
 def choose(**values: object) -> None:
     """Sets choices from a callback; the address follows."""
     for key, value in values.items():
@@ -91,10 +100,10 @@ def choose(**values: object) -> None:
 def forget_view() -> None:
     """Drops the choices that belong to the checkpoint that was open before."""
     for name in list(st.query_params):
-        if name in PICKED or name.startswith(ANSWER):
+        if name in PICKED or name.startswith(ANSWER) or is_end(name):
             del st.query_params[name]
     for key in list(st.session_state):
-        if str(key).startswith((_KEPT, WIDGET)):
+        if str(key).startswith((_KEPT, WIDGET, "_given", "give_")):
             del st.session_state[key]
     for key in BOUND:  # deleting would bring back what the address says
         st.session_state[key] = None

@@ -27,6 +27,11 @@ MOST_RECENT = 8
 _PASSWORD = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-]*://[^/@]*:[^/@]*@")
 _ROOTS_SECONDS = 60
 
+CREDENTIALS_REFUSED = (
+    "This location carries a password, which every link would hand on; "
+    "configure it as a root with storage_options (docs/settings.md) and open it by its name."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -65,14 +70,8 @@ def server_problem() -> str | None:
 
 def opened(name: str) -> Opened:
     """The checkpoint of this name as this session reads it. Never raises: what is wrong is in the answer."""
-    if _PASSWORD.match(name):
-        return Opened(
-            "a location with a password",
-            (name, 0),
-            None,
-            "This location carries a password, which every link would hand on; "
-            "configure it as a root with storage_options (docs/settings.md) and open it by its name.",
-        )
+    if carries_password(name):
+        return Opened("a location with a password", (name, 0), None, CREDENTIALS_REFUSED)
     tokens: dict[str, int] = st.session_state.setdefault("_readings", {})
     if name not in tokens:
         latest = _latest().get(name)
@@ -89,6 +88,11 @@ def opened(name: str) -> Opened:
     return Opened(name, key, ck)
 
 
+def carries_password(text: str) -> bool:
+    """Whether a pasted location has a password in it (``s3://key:secret@bucket``)."""
+    return _PASSWORD.match(text) is not None
+
+
 def refresh(name: str) -> None:
     """The next run lists the directory again and reads what is new."""
     st.session_state.setdefault("_readings", {})[name] = time.time_ns()
@@ -96,7 +100,7 @@ def refresh(name: str) -> None:
 
 def canonical(text: str) -> str:
     """The name for a pasted location: ``root/relative`` where it lies below a root, else what was pasted. A password is cut out."""
-    if _PASSWORD.match(text):
+    if carries_password(text):
         return _PASSWORD.sub(lambda found: found[0].split("//")[0] + "//***:***@", text, count=1).strip()
     try:
         location = locate(text)

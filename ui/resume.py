@@ -7,11 +7,12 @@ import streamlit as st
 from core.checkpoint import Checkpoint
 from core.recovery.resume import SourceResume, as_pyspark
 from ui import cards, judged, words
+from ui.opening import Opened
 
 
-def block(ck: Checkpoint, batch_id: int | None = None) -> None:
+def block(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> None:
     """The start position per source after ``batch_id`` (default: the last committed batch), with what repeats and what is skipped."""
-    answer = judged.resume(ck, batch_id)
+    answer = judged.resume(opened, ck, batch_id)
     if isinstance(answer, str):
         cards.text("Start position for a new checkpoint", "section")
         cards.message("plain", answer)

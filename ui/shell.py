@@ -12,7 +12,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from core.checkpoint import Checkpoint, NotACheckpoint
 from core.storage import StorageError
-from ui import cards, judged, links, opening, words
+from ui import cards, given, judged, links, opening, words
 from ui.opening import Opened
 
 TITLE = "Checkpoint Explorer"
@@ -30,6 +30,7 @@ def pages() -> list[StreamlitPage]:
         st.Page("pages/timeline.py", title="Timeline", url_path="timeline"),
         st.Page("pages/state.py", title="State", url_path="state"),
         st.Page("pages/watermark.py", title="Watermark", url_path="watermark"),
+        st.Page("pages/ends.py", title="Source & sink", url_path="ends"),
         st.Page("pages/integrity.py", title="Integrity", url_path="integrity"),
         st.Page("pages/recovery.py", title="Recovery", url_path="recovery"),
     ]
@@ -81,6 +82,7 @@ def main() -> None:
         cards.message("blocked", refused)
         return
     opened = _choose()
+    given.restore(None if opened is None else opened.name)
     slot = _header(opened)
     above = st.container()
     try:
