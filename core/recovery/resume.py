@@ -9,6 +9,8 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass, replace
 
+from core.analysis.ends import Ends, SinkEnd
+from core.analysis.ends.sink import sink_end
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import Evidence, OffsetEntry, Problem
 from core.checkpoint.sources.base import ResumePoint, SourceContext, SourceKind
@@ -44,13 +46,18 @@ class ResumeAnswer:
     note: str
 
 
-def resume_points(ck: Checkpoint, batch_id: int | None = None) -> ResumeAnswer:
+def resume_points(ck: Checkpoint, batch_id: int | None = None, ends: Ends | None = None) -> ResumeAnswer:
     """The start positions after ``batch_id`` (default: the last committed batch), one per source.
+
+    ``ends`` is what Kafka, the Delta log and the sink told: partitions that are new, gone or expired, table versions that exist. When the
+    sink holds the pending batch already, the default is to go on after that one, or its rows would come twice.
 
     With nothing committed the answer is where the query began, as far as that is known. A batch that is not committed is allowed; the note
     says what that means. Raises :class:`ResumeError` when the batch or its offsets are not there or cannot be read.
     """
-    chosen = ck.last_committed_batch if batch_id is None else batch_id
+    ends = ends or Ends()
+    held = _held_by_the_sink(ck, ends) if batch_id is None else None
+    chosen = held if held is not None else ck.last_committed_batch if batch_id is None else batch_id
     if chosen is None:
         return _from_the_beginning(ck)
     entry = _entry(ck, chosen, is_default=batch_id is None)
@@ -62,14 +69,28 @@ def resume_points(ck: Checkpoint, batch_id: int | None = None) -> ResumeAnswer:
         if line.raw is None:
             sources.append(_first(line.key, kind, context, f"This source had no offset yet in batch {chosen}.", line.evidence))
         else:
-            sources.append(SourceResume(line.key, kind, line.raw, kind.resume(parse(line.raw), context), line.evidence))
+            point = _seen_from_the_end(line.key, kind.resume(parse(line.raw), context), parse(line.raw), ends)
+            sources.append(SourceResume(line.key, kind, line.raw, point, line.evidence))
     is_committed = chosen in ck.commit_ids
-    return ResumeAnswer(chosen, is_committed, tuple(sources), " ".join(_notes(ck, chosen, is_committed, len(sources))))
+    notes = _notes(ck, chosen, is_committed, len(sources), is_held=held is not None)
+    return ResumeAnswer(chosen, is_committed, tuple(sources), " ".join(notes))
 
 
-def resume_json(ck: Checkpoint, batch_id: int | None = None) -> dict[str, object]:
-    """The answer of ``python -m core resume --json``. Raises :class:`ResumeError` like :func:`resume_points`."""
-    answer = resume_points(ck, batch_id)
+def _held_by_the_sink(ck: Checkpoint, ends: Ends) -> int | None:
+    """The pending batch, when the log of the sink says that its rows are there already."""
+    if ends.sink is None or ck.pending_batch is None or ck.pending_batch not in ck.offset_files:
+        return None
+    found: SinkEnd = sink_end(ck, ends.sink)
+    is_there = found.pending == "skipped" and found.holds_up_to_batch == ck.pending_batch and found.certainty == "certain"
+    return ck.pending_batch if is_there else None
+
+
+def _seen_from_the_end(key: str, point: ResumePoint, offset: object, ends: Ends) -> ResumePoint:
+    return point
+
+
+def resume_json(answer: ResumeAnswer) -> dict[str, object]:
+    """The answer of ``python -m core resume --json``."""
     return {
         "schema_version": 1,
         "batch": answer.batch,
@@ -126,9 +147,11 @@ def _other_batch(ck: Checkpoint, batch_id: int) -> str:
     return f"Restore the file, or take batch {both[-1]}, the newest one before it that is complete: what came after it is then read again."
 
 
-def _notes(ck: Checkpoint, batch_id: int, is_committed: bool, source_count: int) -> list[str]:
+def _notes(ck: Checkpoint, batch_id: int, is_committed: bool, source_count: int, *, is_held: bool) -> list[str]:
     notes = []
-    if not is_committed:
+    if is_held:
+        notes.append(f"Batch {batch_id} is not committed, but the sink holds its rows already: a start before it would write them twice.")
+    elif not is_committed:
         newest = "No batch is committed" if ck.last_committed_batch is None else f"The last committed batch is {ck.last_committed_batch}"
         notes.append(f"Batch {batch_id} is not committed: if it never finished, its rows are skipped by a start after it. {newest}.")
     elif isinstance(commit := ck.commit(batch_id), Problem):

@@ -146,7 +146,7 @@ def read_situation(ck: Checkpoint, answers: Answers, ends: Ends | None = None) -
     """
     ends = ends or Ends()
     committed, pending = ck.last_committed_batch, ck.pending_batch
-    points, trouble = _resume(ck)
+    points, trouble = _resume(ck, ends)
     seen, seen_why, place = _seen_sink(ck, ends)
     if place is not None and answers.get("sink_path") is None and answers.get("sink") in (None, seen):
         answers = answers.having(sink_path=place)
@@ -194,10 +194,10 @@ def _seen_sink(ck: Checkpoint, ends: Ends) -> tuple[str | None, str, str | None]
     return "foreach_txn", f"{why}, but none written by the built-in sink.", spark_path(ends.sink.url)
 
 
-def _resume(ck: Checkpoint) -> tuple[dict[str, SourceResume], str | None]:
+def _resume(ck: Checkpoint, ends: Ends) -> tuple[dict[str, SourceResume], str | None]:
     """The start position of every source by its key, or the sentence why there is none."""
     try:
-        return {source.key: source for source in resume_points(ck).sources}, None
+        return {source.key: source for source in resume_points(ck, ck.last_committed_batch, ends).sources}, None
     except ResumeError as error:
         return {}, str(error)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from core.analysis.ends import Ends, GivenEnds
 from core.analysis.ends.look import look
 from core.checkpoint import Checkpoint
+from core.endpoints.kafka_properties import PropertiesError, read_properties
 from core.recovery.price import Price
 from core.storage import Location, parse_location
 from core.verbs import UsageError
@@ -46,6 +47,11 @@ def ends_of(ck: Checkpoint, args: Namespace) -> Ends:
     )
     if given.kafka is not None and not any(source.kind.name == "kafka" for source in ck.sources):
         raise UsageError("--kafka was given, but the checkpoint has no Kafka source.")
+    if given.kafka is not None:
+        try:
+            read_properties(given.kafka)
+        except PropertiesError as error:
+            raise UsageError(str(error)) from None
     return look(ck, given)
 
 

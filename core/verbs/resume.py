@@ -7,12 +7,14 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from core.checkpoint import Checkpoint
 from core.recovery.resume import ResumeAnswer, ResumeError, as_pyspark, resume_json, resume_points
 from core.verbs import Answer, UsageError, Verb
+from core.verbs.ends import add_ends, ends_of
 from core.verbs.words import clean
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``resume`` takes beside the location."""
     parser.add_argument("--batch", type=_batch_id, metavar="N", help="go on after this batch (default: the last committed one)")
+    add_ends(parser)
 
 
 def _batch_id(text: str) -> int:
@@ -25,14 +27,14 @@ def run(args: Namespace) -> Answer:
     """The position after a batch, for each source. When the files give none, the answer says why (exit status 1)."""
     ck = Checkpoint.open(args.location)
     try:
-        document, points = resume_json(ck, args.batch), resume_points(ck, args.batch)
+        points = resume_points(ck, args.batch, ends_of(ck, args))
     except ResumeError as error:
         if args.batch is not None and args.batch not in ck.offset_files:
             raise UsageError(str(error)) from error
         batch = ck.last_committed_batch if args.batch is None else args.batch
         unknown: dict[str, object] = {"schema_version": 1, "batch": batch, "sources": [], "note": str(error)}
         return Answer(unknown, clean(error, 1000) + "\n", has_problems=True)
-    return Answer(document, "\n".join(_text(points)) + "\n")
+    return Answer(resume_json(points), "\n".join(_text(points)) + "\n")
 
 
 def _text(answer: ResumeAnswer) -> list[str]:

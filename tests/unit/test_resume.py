@@ -191,7 +191,7 @@ def test_state_is_not_carried_over_and_that_is_said(make: Make) -> None:
 
 
 def test_the_json_has_the_fields_of_the_command_line_contract(make: Make) -> None:
-    answer = resume_json(Checkpoint.open(str(make({4: [kafka(1002)]}, [4]))))
+    answer = resume_json(resume_points(Checkpoint.open(str(make({4: [kafka(1002)]}, [4])))))
     assert json.loads(json.dumps(answer)) == answer
     assert (answer["schema_version"], answer["batch"]) == (1, 4)
     (source,) = answer["sources"]  # type: ignore[misc]
@@ -207,7 +207,7 @@ def test_the_json_has_the_fields_of_the_command_line_contract(make: Make) -> Non
 
 
 def test_a_source_without_a_start_option_has_null_options_and_a_reason(make: Make) -> None:
-    (source,) = resume_json(Checkpoint.open(str(make({4: ['{"logOffset":4}']}, [4]))))["sources"]  # type: ignore[misc]
+    (source,) = resume_json(resume_points(Checkpoint.open(str(make({4: ['{"logOffset":4}']}, [4])))))["sources"]  # type: ignore[misc]
     assert source["exact"] is False
     assert source["options"] is None
     assert source["seed"] == "file_source_log"
@@ -306,7 +306,7 @@ def corpus(tmp_path: Path, entry: str) -> Checkpoint:
     ],
 )
 def test_real_checkpoints_are_answered(tmp_path: Path, entry: str, batch: int | None, expected: dict[str, dict[str, str] | None]) -> None:
-    answer = resume_json(corpus(tmp_path, entry))
+    answer = resume_json(resume_points(corpus(tmp_path, entry)))
     assert answer["batch"] == batch
     assert {source["key"]: source["options"] for source in answer["sources"]} == expected  # type: ignore[attr-defined]
     for source in answer["sources"]:  # type: ignore[attr-defined]
