@@ -14,6 +14,7 @@ from typing import Literal
 from core.analysis.ends import Ends, SinkEnd
 from core.analysis.ends.delta_source import lag_after
 from core.analysis.ends.sink import sink_end
+from core.analysis.ends.words import span
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import Certainty
 from core.checkpoint.sources.delta import DELTA
@@ -199,6 +200,8 @@ def _exact(ck: Checkpoint, rows: list[SourceRows], sink: SinkEnd | None, last: i
         return _skipped_by_number(start, sink, rows)
     if last is None:
         return Price(start, 0, 0, "Exact position: nothing is committed, so this is a start from the beginning.", "inferred")
+    if sink is not None and sink.holds_up_to_batch is not None and sink.holds_up_to_batch > last:
+        return _beyond(ck, sink, last)
     expired, state = sum(each.expired for each in rows), _state_words(ck)
     head = f"Exact position, after batch {last}"
     if expired:
@@ -216,6 +219,20 @@ def _exact(ck: Checkpoint, rows: list[SourceRows], sink: SinkEnd | None, last: i
         return Price(start, None, lost, sentence, "needs_input")
     sentence = f"{head}: no row is read twice and none is skipped.{state}"
     return Price(start, 0, lost, sentence, "certain" if sink is not None else "inferred")
+
+
+def _beyond(ck: Checkpoint, sink: SinkEnd, last: int) -> Price:
+    """The table holds batches after the newest position that the checkpoint knows: a start from there writes their rows again."""
+    held = {b.batch_id: b.rows for b in sink.batches if b.fate == "written" and b.batch_id is not None and b.batch_id > last}
+    wanted = range(last + 1, (sink.holds_up_to_batch or last) + 1)
+    repeats = _sum(held.get(batch) for batch in wanted)
+    rows = "the rows" if repeats is None else f"{repeats:,} rows"
+    sentence = (
+        f"Exact position, after batch {last}: the table holds batches up to {sink.holds_up_to_batch} already, so {rows} of"
+        f" {span(wanted[0], wanted[-1])} are written a second time, unless the table is taken back to batch {last} first (RESTORE)."
+        f"{_state_words(ck)}"
+    )
+    return Price("exact position", repeats, None if ck.has_state else 0, sentence, "needs_input" if repeats is None else "certain")
 
 
 def _same_id(rows: list[SourceRows], sink: SinkEnd | None) -> Price:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from core.analysis.ends import Ends, SinkEnd
 from core.analysis.ends.sink import sink_end
+from core.analysis.ends.words import span
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import Evidence, OffsetEntry, Problem
 from core.checkpoint.sources.base import ResumePoint, SourceContext, SourceKind
@@ -56,7 +57,8 @@ def resume_points(ck: Checkpoint, batch_id: int | None = None, ends: Ends | None
     says what that means. Raises :class:`ResumeError` when the batch or its offsets are not there or cannot be read.
     """
     ends = ends or Ends()
-    held = _held_by_the_sink(ck, ends) if batch_id is None else None
+    sink = sink_end(ck, ends.sink) if ends.sink is not None else None
+    held = _held_by_the_sink(ck, sink) if batch_id is None else None
     chosen = held if held is not None else ck.last_committed_batch if batch_id is None else batch_id
     if chosen is None:
         return _from_the_beginning(ck)
@@ -72,17 +74,30 @@ def resume_points(ck: Checkpoint, batch_id: int | None = None, ends: Ends | None
             point = _seen_from_the_end(line.key, kind.resume(parse(line.raw), context), parse(line.raw), ends)
             sources.append(SourceResume(line.key, kind, line.raw, point, line.evidence))
     is_committed = chosen in ck.commit_ids
-    notes = _notes(ck, chosen, is_committed, len(sources), is_held=held is not None)
+    notes = _notes(ck, chosen, is_committed, len(sources), is_held=held is not None) + _sink_words(sink, chosen)
     return ResumeAnswer(chosen, is_committed, tuple(sources), " ".join(notes))
 
 
-def _held_by_the_sink(ck: Checkpoint, ends: Ends) -> int | None:
+def _held_by_the_sink(ck: Checkpoint, sink: SinkEnd | None) -> int | None:
     """The pending batch, when the log of the sink says that its rows are there already."""
-    if ends.sink is None or ck.pending_batch is None or ck.pending_batch not in ck.offset_files:
+    pending = ck.pending_batch
+    if sink is None or pending is None or pending not in ck.offset_files:
         return None
-    found: SinkEnd = sink_end(ck, ends.sink)
-    is_there = found.pending == "skipped" and found.holds_up_to_batch == ck.pending_batch and found.certainty == "certain"
-    return ck.pending_batch if is_there else None
+    is_there = sink.pending == "skipped" and sink.holds_up_to_batch == pending and sink.certainty == "certain"
+    return pending if is_there else None
+
+
+def _sink_words(sink: SinkEnd | None, chosen: int) -> list[str]:
+    """What the sink makes of a new checkpoint that starts after batch ``chosen``."""
+    if sink is None or sink.holds_up_to_batch is None:
+        return []
+    if sink.kind == "file":
+        held = sink.holds_up_to_batch
+        return [f"A new checkpoint counts from batch 0, and this output directory skips batches up to {held}: write to a new one."]
+    if sink.holds_up_to_batch <= chosen:
+        return []
+    beyond = span(chosen + 1, sink.holds_up_to_batch)
+    return [f"The table already holds {beyond}, from after this position: their rows come twice unless you RESTORE it to that batch first."]
 
 
 def _seen_from_the_end(key: str, point: ResumePoint, offset: object, ends: Ends) -> ResumePoint:

@@ -14,6 +14,7 @@ from core.endpoints.delta_log import DeltaLog
 from core.endpoints.file_sink_log import FileSinkLog
 from core.endpoints.model import BrokerAnswer, BrokerPartition, BrokerTopic
 from core.recovery.price import Price, price_of_deleting
+from core.recovery.resume import resume_points
 from core.storage import parse_location
 
 IN_TABLE, IN_SNAPSHOT = "delta-batch-already-in-table", "delta-stopped-in-first-snapshot"
@@ -45,6 +46,20 @@ def test_all_three_starts_are_priced_in_rows_when_both_delta_logs_are_there(samp
     assert {price.certainty for price in prices.values()} == {"certain"}
 
 
+def test_a_table_ahead_of_the_checkpoint_repeats_what_it_holds_beyond_the_position(samples: Path, tmp_path: Path) -> None:
+    place = tmp_path / "pipeline"
+    shutil.copytree(samples / IN_TABLE, place)
+    for name in ("offsets/5", "offsets/4", "commits/4", "commits/3"):  # a backup from before batch 4
+        (place / "checkpoint" / name).unlink()
+    ck = Checkpoint.open(str(place / "checkpoint"))
+    ends = delta_ends(place)
+    price = by_start(price_of_deleting(ck, ends))["exact position"]
+    commits = [json.loads(line) for n in (3, 4, 5) for line in (place / f"sink/_delta_log/{n:020}.json").read_text().splitlines()]
+    written = sum(int(c["commitInfo"]["operationMetrics"]["numOutputRows"]) for c in commits if "commitInfo" in c)
+    assert price.repeats_rows == written and "batches 3 to 5" in price.sentence
+    assert "The table already holds batches 3 to 5" in resume_points(ck, ends=ends).note
+
+
 def test_a_position_inside_the_first_snapshot_counts_the_files_done(samples: Path) -> None:
     place = samples / IN_SNAPSHOT
     prices = by_start(price_of_deleting(Checkpoint.open(str(place / "checkpoint")), delta_ends(place)))
@@ -70,6 +85,8 @@ def test_a_file_sink_skips_by_number_whatever_the_query_id_is(samples: Path) -> 
     prices = price_of_deleting(Checkpoint.open(str(place / "checkpoint")), Ends(sink=FileSinkLog.open(str(place / "sink"))))
     assert all("batches 0 to 6 are skipped by their number" in price.sentence for price in prices)
     assert all("new output directory" in price.sentence for price in prices)
+    note = resume_points(Checkpoint.open(str(place / "checkpoint")), ends=Ends(sink=FileSinkLog.open(str(place / "sink")))).note
+    assert "this output directory skips batches up to 6: write to a new one" in note
 
 
 def test_a_sink_without_a_log_counts_as_one_that_appends(samples: Path, tmp_path: Path) -> None:
