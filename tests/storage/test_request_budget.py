@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.settings import Settings
 from core.storage import Door, Location, parse_location
@@ -238,3 +239,23 @@ def test_the_state_of_a_large_checkpoint_is_within_its_budget(slow: SlowServer, 
     assert seen["list"] <= 1 + 1 + partitions * pages
     assert seen["head"] == 0
     assert seen["get"] <= 1 + stores
+
+
+@needs_bench
+@pytest.mark.parametrize(
+    ("bucket", "log_pages", "state_lists"),
+    [("hundred", 1, 2 + 200), ("long", 190, 1), ("join", 1, 2 + 50 * 4 * 2)],
+)
+def test_a_forecast_of_a_large_checkpoint_costs_one_listing_four_reads_per_source_and_the_state_listing(
+    slow: SlowServer, bucket: str, log_pages: int, state_lists: int
+) -> None:
+    slow.stats()
+    ck = Checkpoint.open(slow.location(bucket), newest=2)
+    answer = forecast(ck)
+    seen = slow.stats()
+    assert answer.outcome in ("resume", "rerun"), answer.sentence
+    root_and_logs = 3 + log_pages  # the root, sources/, offsets/ and commits/, whose pages are shared out
+    assert seen["list"] <= root_and_logs + len(ck.sources) + state_lists
+    schemas = 1 + 4 if ck.has_state else 0  # operator metadata, one schema for each store: part of the state's cost
+    assert seen["get"] <= 1 + 4 * len(ck.sources) + schemas
+    assert seen["head"] == 0

@@ -132,6 +132,14 @@ def test_a_missing_state_folder_is_noticed_by_4_2_and_newer_and_fails_at_the_fil
     assert before is not None and before.condition == "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
 
 
+def test_a_watermark_alone_does_not_make_a_query_stateful(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path)
+    write(tmp_path, {"commits/4": commit_text(1_795_176_000_000)})
+    answer = said(tmp_path)
+    assert answer.outcome == "resume"
+    assert "whether the query is stateful: it has a watermark, and there is no state/" in answer.not_checked
+
+
 def test_nothing_loads_state_while_no_batch_runs(tmp_path: Path) -> None:
     remove(hdfs(tmp_path), "state/0/1")
     assert said(tmp_path, new_data="no").outcome == "resume"

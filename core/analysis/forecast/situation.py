@@ -174,17 +174,19 @@ class Situation:
 
     @cached_property
     def was_stateful(self) -> bool:
-        """Whether the logs show a stateful query although ``state/`` is gone: ids of state files, batches without data, a watermark.
+        """Whether the logs show a stateful query although ``state/`` is gone: ids of state files, batches without data.
 
-        A deduplication without a watermark leaves no such mark. Real-time mode (commits of version 2) and continuous mode log batches
+        A watermark is no such mark: it moves in a stateless query with ``withWatermark`` too (seen with 4.3). Neither does a query
+        leave one that never ran a batch without data. Real-time mode (commits of version 2) and continuous mode log batches
         without data for stateless queries too.
         """
         newest = self.commit(self.c)
-        if isinstance(newest, CommitEntry) and (newest.state_unique_ids or newest.next_watermark_ms):
+        if isinstance(newest, CommitEntry) and newest.state_unique_ids:
             return True
         if self.checkpoint.is_continuous or (isinstance(newest, CommitEntry) and newest.format_version > 1):
             return False
-        return any(self.checkpoint.is_no_data(i) for i in self.checkpoint.loaded_ids if i)
+        read = set(self.checkpoint.loaded_ids)  # an entry before these is not worth a request
+        return any(self.checkpoint.is_no_data(i) for i in read if self.checkpoint.previous_offset_id(i) in read)
 
     @property
     def ids_are_missing(self) -> bool:

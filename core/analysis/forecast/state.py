@@ -116,6 +116,10 @@ def _before_operator_metadata(s: Situation, asked: dict[int, str], operators: tu
 def check_folder(s: Situation) -> Verdict:
     """``state/`` must be there and hold something for every batch after batch 0 (4.2 and newer say so; older ones fail at the files)."""
     if not s.is_stateful:
+        newest = s.commit(s.c)
+        if s.query.operators is None and isinstance(newest, CommitEntry) and newest.next_watermark_ms:
+            note = "whether the query is stateful: it has a watermark, and there is no state/"
+            return Verdict(note=STATELESS, not_checked=(note,))
         return Verdict(note=STATELESS)
     if s.first_batch == 0:
         return Verdict(note="batch 0 needs no state")
