@@ -17,6 +17,7 @@ from core.checkpoint.model import Evidence, OffsetEntry, Problem
 from core.checkpoint.sources.base import ResumePoint, SourceContext, SourceKind
 from core.checkpoint.sources.forms import compact, no_option
 from core.checkpoint.sources.registry import kind_of, parse
+from core.recovery.resume_delta import with_table
 
 
 class ResumeError(Exception):
@@ -101,7 +102,8 @@ def _sink_words(sink: SinkEnd | None, chosen: int) -> list[str]:
 
 
 def _seen_from_the_end(key: str, point: ResumePoint, offset: object, ends: Ends) -> ResumePoint:
-    return point
+    table = ends.tables.get(key)
+    return with_table(point, offset, table) if table is not None else point
 
 
 def resume_json(answer: ResumeAnswer) -> dict[str, object]:
@@ -122,6 +124,7 @@ def resume_json(answer: ResumeAnswer) -> dict[str, object]:
                 "note": source.point.note,
                 "certainty": source.point.certainty,
                 "seed": source.point.seed,
+                "code": source.point.code,
             }
             for source in answer.sources
         ],

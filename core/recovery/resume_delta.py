@@ -166,7 +166,7 @@ def _without(done: Sequence[str], options: dict[str, str], note: str, repeats: s
             seed="transplant",
         )
     given = {**options, "excludeRegex": exclude_regex(done)} if done else options
-    return ResumePoint(True, given, "nothing", "nothing", note, "certain", "transplant")
+    return ResumePoint(True, given, "nothing", "nothing", note, "certain", "transplant", filter_code(done) if done else "")
 
 
 def exclude_regex(names: Sequence[str]) -> str:

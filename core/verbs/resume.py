@@ -48,6 +48,8 @@ def _text(answer: ResumeAnswer) -> list[str]:
             lines += [f"  {line}" for line in as_pyspark(point, source.kind).splitlines()]
         lines += [f"  repeats  {clean(point.repeats, 1000)}", f"  skips    {clean(point.skips, 1000)}"]
         lines += [f"  note     {clean(point.note, 2000)}"] if point.note else []
+        if point.code:
+            lines += ["  or, in a query that cannot take the options:", *(f"    {line}" for line in point.code.splitlines())]
     return lines
 
 

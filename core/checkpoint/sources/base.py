@@ -35,6 +35,7 @@ class ResumePoint:
     ``options`` are ``readStream`` options; with ``exact`` False they may be None. ``repeats`` and ``skips`` say in words what is read again
     or missed ("nothing" when exact). ``note`` says why and what to do. ``seed`` names another exact way when options cannot do it:
     "file_source_log" (write a file source log by hand), "transplant" (copy the offset text into a new checkpoint), or None.
+    ``code`` is another exact way as lines of PySpark for a query that cannot take the options.
     """
 
     exact: bool
@@ -44,6 +45,7 @@ class ResumePoint:
     note: str
     certainty: Certainty = "certain"
     seed: Literal["file_source_log", "transplant"] | None = None
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
