@@ -22,10 +22,7 @@ from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
 from core.endpoints.delta_log import DeltaLog
 from core.endpoints.model import BrokerAnswer
-from core.recovery.answers import Answers
-from core.recovery.consequences import read_amount
-from core.recovery.situation import read_situation
-from core.recovery.words import listed
+from core.recovery.words import amounts, listed
 
 _NO_HELP = " The Delta table does not absorb them: the new query id is not in its log."
 
@@ -282,5 +279,13 @@ def _open(ck: Checkpoint, rows: list[SourceRows]) -> str:
 
 
 def _read_before(ck: Checkpoint) -> str | None:
-    """How much was read up to the last commit, in the units of the sources: "12 files"."""
-    return read_amount(read_situation(ck, Answers()))
+    """How much was read up to the last commit, in the units of the sources; the logs of file sources are not read for it."""
+    read = []
+    for source in ck.sources:
+        batch = ck.last_committed_batch
+        text = ck.source_texts(batch, source.key)[1] if batch is not None and batch in ck.offset_files else None
+        moved = None
+        if text is not None and source.kind.name != "file" and (first := source.kind.first_start(source.context)) is not None:
+            moved = source.kind.advance(first, parse(text), source.context)
+        read.append((source.key, moved))
+    return amounts(read, len(ck.sources) > 1)

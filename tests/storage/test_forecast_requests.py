@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.analysis.findings import findings
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
+from core.recovery.price import price_of_deleting
 from tests.storage.conftest import BUCKET
 from tests.support.build import commit_text, kafka_offset, offset_text
 from tests.support.forecasting import METADATA, files_entry, stateful_conf
@@ -32,12 +33,15 @@ def checkpoint(server: S3Server, prefix: str, batches: int, pending: bool = True
 def test_a_forecast_costs_a_few_listings_and_at_most_four_reads_for_each_source(s3_server: S3Server) -> None:
     place = s3_server.location(checkpoint(s3_server, "forecast", 9))
     s3_server.stats()
-    answer = forecast(Checkpoint.open(place, newest=2))
+    ck = Checkpoint.open(place, newest=2)
+    answer = forecast(ck)
+    prices = price_of_deleting(ck)
     seen = s3_server.stats()
+    assert len(prices) == 3
     assert answer.outcome == "rerun" and "1 file" in answer.sentence and "10 offsets on 2 partitions" in answer.sentence
     state_lists = 2 + PARTITIONS  # state/, state/0, one for each partition
-    file_sources, sources = 1, 2
-    assert seen["list"] <= OPENING_LISTS + file_sources + state_lists
+    sources = 2
+    assert seen["list"] <= OPENING_LISTS + sources + state_lists
     assert seen["get"] <= 1 + 4 * sources  # metadata, the newest two of each log, the log entry of the pending batch
     assert seen["head"] == 0
 
