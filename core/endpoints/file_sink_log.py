@@ -247,11 +247,8 @@ def _parse(data: bytes) -> dict[str, int]:
             entry = None
         if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
             raise ValueError(f"has no file entry in line {number}")
-        path, size = unquote(entry["path"]), entry.get("size")
-        if entry.get("action") == "delete":
-            found.pop(path, None)
-        else:
-            found[path] = size if isinstance(size, int) and not isinstance(size, bool) else 0
+        size = entry.get("size")
+        found[unquote(entry["path"])] = size if isinstance(size, int) and not isinstance(size, bool) else 0
     return found
 
 
