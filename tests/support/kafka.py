@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
 
 from tests.support.spark import PARTS
@@ -144,10 +144,27 @@ class Broker:
         """A topic that keeps its records forever unless `config` says otherwise (records with old timestamps go at once by default)."""
         settings = {"retention.ms": "-1", **(config or {})}
         _wait(self.admin().create_topics([NewTopic(name, num_partitions=partitions, replication_factor=1, config=settings)]))
+        self._wait_for_leaders(name, partitions)
 
     def add_partitions(self, name: str, total: int) -> None:
         """Raise the number of partitions to `total`."""
         _wait(self.admin().create_partitions([NewPartitions(name, total)]))
+        self._wait_for_leaders(name, total)
+
+    def _wait_for_leaders(self, name: str, partitions: int) -> None:
+        """The broker takes a new partition before it leads it; offsets can be asked for only then."""
+        asked = {TopicPartition(name, partition): OffsetSpec.latest() for partition in range(partitions)}
+        deadline = time.monotonic() + CALL_SECONDS
+        while True:
+            try:
+                self.admin().list_topics(name, timeout=CALL_SECONDS)  # else the client goes by what it knew before
+                _wait(self.admin().list_offsets(asked, request_timeout=CALL_SECONDS))
+            except KafkaException as error:
+                if time.monotonic() > deadline:
+                    raise BrokerError(f"topic {name} has no leaders {CALL_SECONDS} s after it was made: {error}") from None
+                time.sleep(0.05)
+            else:
+                return
 
     def delete_topic(self, name: str) -> None:
         """Delete the topic and wait until the broker no longer names it."""

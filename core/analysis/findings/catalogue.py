@@ -99,6 +99,35 @@ CATALOGUE: dict[str, Entry] = {
         "the query no longer reads a topic that the checkpoint has positions for",
         "Keep the topic in the subscription, or begin a new checkpoint with startingOffsets for the others.",
     ),
+    "KAFKA_TOPIC_GONE": Entry(
+        "blocks_restart",
+        "a topic of the query is not on the broker",
+        "Look whether bootstrap.servers names the right cluster and the name is spelt right. A topic that is gone for good has to leave the"
+        " subscription, and the others go on in a new checkpoint with startingOffsets.",
+    ),
+    "KAFKA_PARTITIONS_GONE": Entry(
+        "blocks_restart",
+        "the broker no longer has partitions that the checkpoint reads",
+        "The topic was deleted, or created anew with fewer partitions: begin a new checkpoint with startingOffsets for what is there.",
+    ),
+    "KAFKA_RECORDS_EXPIRED": Entry(
+        "blocks_restart",
+        "records that were not read yet have expired",
+        "Backfill them if they exist elsewhere. Then start once with failOnDataLoss=false, which reads what is left and leaves out the"
+        " rest; or begin a new checkpoint at the start of what is left.",
+    ),
+    "KAFKA_TOPIC_RECREATED": Entry(
+        "blocks_restart",
+        "the topic is not the one that the query read",
+        BACKUP
+        + "To read the new topic from its first record, set the positions of the topic to 0 in the newest committed offset file (without"
+        " its .crc) and delete an uncommitted one; or begin a new checkpoint.",
+    ),
+    "KAFKA_NEW_PARTITION_LATE": Entry(
+        "blocks_restart",
+        "a new partition no longer begins at offset 0",
+        "If the records before its start are not needed, start once with failOnDataLoss=false; else backfill them first.",
+    ),
     "DELTA_TABLE_DIFFERS": Entry(
         "blocks_restart",
         "the Delta source is another table",
@@ -349,6 +378,11 @@ CATALOGUE: dict[str, Entry] = {
         "attention",
         "the sink holds no batch of this query",
         "Make sure that it is the right table. If it is, and the query writes with foreachBatch, this is normal.",
+    ),
+    "KAFKA_RECORDS_EXPIRE_SOON": Entry(
+        "attention",
+        "unread records expire soon",
+        "Start the query before that time, or raise retention.ms of the topic until it has caught up.",
     ),
     "OFFSETS_MISSING": Entry(
         "attention", "older offset files are missing", "Nothing for the next start. Going back to these batches is not possible."

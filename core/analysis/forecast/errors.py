@@ -305,6 +305,30 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "22000",
         ),
     ),
+    "kafka_added_late": (
+        ErrorForm(V33, None, "IllegalStateException", "Added partition {partition} starts from {start} instead of 0."),
+        ErrorForm(
+            V40,
+            "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO",
+            _KAFKA,
+            "Added partition {partition} starts from {start} instead of 0.",
+            "22000",
+        ),
+    ),
+    "kafka_range_unreadable": (
+        ErrorForm(V33, None, "OffsetOutOfRangeException", "is out of range for partition {partition}"),
+        ErrorForm(
+            V40,
+            "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
+            _KAFKA,
+            "Could not read records in offset [{start}, {end}) for topic partition {partition}",
+            "22000",
+        ),
+    ),
+    "kafka_topic_gone": (ErrorForm(V33, None, "UnknownTopicOrPartitionException", "This server does not host this topic-partition."),),
+    "kafka_position_timeout": (
+        ErrorForm(V33, None, "TimeoutException", "expired before the position for partition {partition} could be determined"),
+    ),
     "rocksdb_too_new": (ErrorForm(V33, None, "RocksDBException", "unknown checksum type 4 from footer of {file}"),),
     "row_checksum_unknown": (
         ErrorForm(V33, None, "InvalidUnsafeRowException", "The streaming query failed by state format invalidation."),

@@ -23,7 +23,7 @@ def resume_sentence(s: Situation) -> str:
             f"Spark will go on after batch {s.n}, the newest that was logged. Progress was tracked asynchronously: batches after {s.n} that"
             " ran already are made again with other boundaries, and none of their rows is lost."
         )
-    if s.query.new_data == "yes" or s.has_unplanned_files:
+    if s.query.new_data == "yes" or s.has_unplanned_files or s.has_other_offsets:
         return f"Spark will go on with batch {s.n + 1}, from the end of batch {s.n}."
     if s.nothing_runs:
         return f"Spark will run no batch until there is new data; the next one is batch {s.n + 1}."
@@ -60,7 +60,8 @@ def fail_sentence(s: Situation, walk: Walk) -> str:
     elif s.from_scratch:
         head = "Spark will start from scratch and fail in batch 0"
     else:
-        head = f"Spark will start and fail in batch {s.first_batch}{'' if s.query.new_data == 'yes' else ', as soon as there is new data'}"
+        when = "" if s.query.new_data == "yes" or s.has_other_offsets else ", as soon as there is new data"
+        head = f"Spark will start and fail in batch {s.first_batch}{when}"
     return f"{head}: {failure.why}.{_delivered(failure.delivered)}"
 
 

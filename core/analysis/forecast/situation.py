@@ -21,6 +21,7 @@ from core.checkpoint.names import batch_id_of, checksum_owner, compact_id_of, na
 from core.checkpoint.source_log import file_log_chain
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
+from core.checkpoint.sources.kafka import KAFKA
 from core.storage import FileInfo, Listing
 
 if TYPE_CHECKING:
@@ -198,9 +199,22 @@ class Situation:
     def nothing_runs(self) -> bool:
         """There is nothing to do until data arrives, and the caller says that there is none.
 
-        Files that are in a source's log and in no batch yet count as new data.
+        Files that are in a source's log and in no batch yet count as new data, and so does a broker that has something else than was read.
         """
-        return self.query.new_data == "no" and not self.runs_again and not self.from_scratch and not self.has_unplanned_files
+        is_new = self.has_unplanned_files or self.has_other_offsets
+        return self.query.new_data == "no" and not self.runs_again and not self.from_scratch and not is_new
+
+    @cached_property
+    def has_other_offsets(self) -> bool:
+        """Whether a Kafka broker that was asked ends elsewhere than the newest offsets, or has other partitions."""
+        for key, answer in self.ends.brokers.items():
+            line = self.newest.source(key) if self.newest is not None else None
+            positions = KAFKA.positions(parse(line.raw)) if line is not None and line.raw is not None else {}
+            topics = {name.rpartition("-")[0] for name in positions}
+            ends = {f"{topic}-{partition}": here.log_end for (topic, partition), here in answer.partitions.items() if topic in topics}
+            if answer.trouble is None and positions and None not in ends.values() and ends != positions:
+                return True
+        return False
 
     @cached_property
     def has_unplanned_files(self) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
 from core.analysis.forecast.delta_ends import check_delta_plan, check_delta_range
 from core.analysis.forecast.inputs import check_inputs
+from core.analysis.forecast.kafka_ends import broker_of, check_next, check_planned, repair_of_plan, why_not_asked
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Effect, FailsAt, Risk
 from core.analysis.forecast.sink_ends import sink_risks
 from core.analysis.forecast.situation import FileLog, Range, Situation, Verdict, failed
@@ -249,32 +250,49 @@ def _set_back(s: Situation) -> Risk:
 
 
 def _kafka_plan(s: Situation, part: Range) -> Verdict:
-    not_checked = [f"the Kafka broker (retention, recreated topics, new partitions) of source {part.key}"]
-    risks: list[Risk] = []
+    answer, not_checked, risks = broker_of(s, part.key), list[str](), list[Risk]()
+    if answer is None:
+        what = f"the Kafka broker (retention, recreated topics, new partitions) of source {part.key}"
+        not_checked.append(what + why_not_asked(s, part.key))
     if s.runs_again:
         left = _failed_plan(s, part)
         if left.ok is False:
-            return left
+            return left if answer is None else replace(left, then=repair_of_plan(s, part, answer))
         risks += [*left.risks, *(_initial_offsets(s, part) if s.n == 0 else ())]
+        planned = check_planned(s, part, answer) if answer is not None and not left.risks else Verdict()
+        if planned.ok is False:
+            return planned
+        risks += planned.risks
+        not_checked += planned.not_checked
     topics = topics_of(parse(part.end_text)) if part.end_text is not None else None
     wanted = s.query.topics.get(part.key)
-    if topics is None or wanted is None or part.end is None:
+    if wanted is None:
         not_checked.append(f"what source {part.key} subscribes to today")
-        return Verdict(not_checked=tuple(not_checked), risks=tuple(risks))
+    coming = check_next(s, part, answer, wanted) if answer is not None else _removed_topics(s, part, topics, wanted)
+    not_checked += coming.not_checked
+    if coming.ok is False and not s.runs_again:
+        return replace(coming, not_checked=tuple(not_checked))
+    if coming.ok is False:
+        then = f"The batch after it fails: {coming.why}."
+        return Verdict(not_checked=tuple(not_checked), risks=tuple(risks), then=then)
+    known = {risk.id for risk in risks}
+    risks += [risk for risk in coming.risks if risk.id not in known]
+    return Verdict(not_checked=tuple(not_checked), risks=tuple(risks))
+
+
+def _removed_topics(s: Situation, part: Range, topics: Mapping[str, Mapping[int, int]] | None, wanted: tuple[str, ...] | None) -> Verdict:
+    """What the subscription alone tells, without a broker."""
+    if topics is None or wanted is None or part.end is None:
+        return Verdict()
     removed = [f"{topic}-{p}" for topic, ps in topics.items() if topic not in wanted for p in ps]
     added = [topic for topic in wanted if topic not in topics]
-    if added:
-        not_checked.append(f"whether topic {', '.join(added)} of source {part.key} begins at offset 0 (it is read from there)")
+    not_checked = (f"whether topic {', '.join(added)} of source {part.key} begins at offset 0 (it is read from there)",) if added else ()
     if not removed or not s.query.fail_on_data_loss:
-        return Verdict(not_checked=tuple(not_checked), risks=tuple(risks))
+        return Verdict(not_checked=not_checked)
     why = f"{part.end.evidence} has positions for {', '.join(removed)}, which the query does not read any more"
-    failure = failed(
-        s, "kafka_partitions_deleted", "KAFKA_TOPIC_REMOVED", why, part.end.evidence, details={"partitions": ", ".join(removed)}
-    )
-    if not s.runs_again:
-        return failure
-    then = f"The batch after it fails: {why}."
-    return Verdict(not_checked=tuple(not_checked), risks=tuple(risks), then=then)
+    details = {"partitions": ", ".join(removed)}
+    failure = failed(s, "kafka_partitions_deleted", "KAFKA_TOPIC_REMOVED", why, part.end.evidence, details=details)
+    return replace(failure, not_checked=not_checked)
 
 
 def _failed_plan(s: Situation, part: Range) -> Verdict:
