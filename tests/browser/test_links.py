@@ -119,6 +119,30 @@ def test_an_answer_of_the_recovery_chooser_is_in_the_address_and_survives_a_relo
     assert parameters(page.url) == {"ck": [DIED], "a_sink": ["kafka"], "option": ["full_refresh"]}
 
 
+def test_the_ends_of_a_link_stay_from_page_to_page_and_a_click_on_the_sink_chooses_a_batch(visit: Visiting) -> None:
+    one = visit()
+    beside = "samples/delta-batch-already-in-table"
+    page = one.open(f"/ends?ck={beside}/checkpoint&sink={beside}/sink")
+    one.wait_for_text("Pending batch 5 is already in the table and will be skipped")
+    click_mark(page, "sink-batches", 4)
+    page.wait_for_url("**batch=4**")
+    one.wait_for_text("Batch 4, version 4, written by this query")
+    page.locator('[data-testid="stSidebarNav"]').get_by_text("Overview").click()
+    page.wait_for_url("**/overview?**sink=**")
+    one.wait_for_text("The price of deleting this checkpoint")
+    one.settle()
+    assert parameters(page.url) == {"ck": [f"{beside}/checkpoint"], "sink": [f"{beside}/sink"]}
+    page.reload()
+    one.settle()
+    assert parameters(page.url)["sink"] == [f"{beside}/sink"]
+    box = page.get_by_role("combobox", name="Checkpoint")
+    box.click()
+    box.fill(CLEAN)
+    page.get_by_role("option", name=CLEAN).first.click()
+    one.wait_for_text("files-stopped-cleanly")
+    page.wait_for_url(lambda url: "sink=" not in url)
+
+
 def test_copy_link_holds_the_address_of_the_view(visit: Visiting) -> None:
     one = visit()
     page = one.open(f"/timeline?ck={CLEAN}&batch=5")

@@ -18,6 +18,8 @@ PAGES = {
     "timeline": "/timeline?ck=samples/kafka-pipeline-died-mid-batch/checkpoint&batch=3",
     "state": "/state?ck=samples/windowed-aggregation-hot-partition/checkpoint&partition=3",
     "watermark": "/watermark?ck=samples/join-watermark-held-back/checkpoint",
+    "ends": "/ends?ck=samples/delta-batch-already-in-table/checkpoint"
+    "&sink=samples/delta-batch-already-in-table/sink&at_0=samples/delta-batch-already-in-table/source&batch=3",
     "recovery": "/recovery?ck=samples/dropduplicates-removed/checkpoint&a_sink=file",
 }
 MOST_BYTES = 300_000
@@ -40,7 +42,7 @@ def test_no_page_scrolls_sideways_and_the_theme_is_the_visitors(visit: Visiting,
 
 def test_every_chart_has_words_for_those_who_cannot_see_it(visit: Visiting) -> None:
     one = visit()
-    for name in ("timeline", "state", "watermark"):
+    for name in ("timeline", "state", "watermark", "ends"):
         page = one.open(PAGES[name])
         charts = page.locator('[data-testid="stPlotlyChart"]')
         charts.first.wait_for()
