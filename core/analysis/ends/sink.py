@@ -57,6 +57,7 @@ class _Judged:
     skips_up_to: int | None
     sentence: str
     concern: ConcernKind | None = None
+    is_sure: bool = True
 
 
 def _concerns(judged: _Judged, notes: Iterable[Note]) -> tuple[tuple[ConcernKind, str], ...]:
@@ -84,7 +85,7 @@ def _delta(ck: Checkpoint, log: DeltaLog) -> SinkEnd:
     read = log.commits()
     batches = _delta_batches(ck, read.commits, query_id, holds, is_whole=log.oldest == 0 and not read.limit_words and not log.gaps)
     notes: list[Note] = [*_since(read.commits, query_id), *_expiry(log, found, expired), *_gone(batches, holds), *_stateful(ck, judged)]
-    certainty: Certainty = "certain"
+    certainty: Certainty = "certain" if judged.is_sure else "needs_input"
     if not log.transactions_known and holds is None:
         certainty = "needs_input"
         sentence = "Not every file that holds transactions could be read, so a batch of this query may be in the table all the same."
@@ -239,6 +240,16 @@ def _nothing_held(ck: Checkpoint, log: DeltaLog, found: TableTransaction | None)
             f" recognises it.{written}"
         )
         return _Judged(fate, None, sentence, "forgotten" if again else None)
+    others = [item for item in log.transactions.values() if item.app_id != ck.query_id and item.version >= _first_batch(ck)]
+    if others and pending is not None:
+        # Of a foreachBatch sink with an id of its own only its code knows the name.
+        newest = max(others, key=lambda item: item.last_updated_ms or 0)
+        sentence = (
+            f"The table at {log.url} holds no batch under this query's id, but {counted(len(others), 'other application')} with batch"
+            f" {pending} or above (newest: {newest.app_id[:60]}, batch {newest.version}). If the query writes in foreachBatch with that"
+            f" txnAppId, batches up to {newest.version} are skipped; else pending batch {pending} will be written."
+        )
+        return _Judged(None, None, sentence, "unknown" if ck.commit_ids else None, is_sure=False)
     if not ck.offset_ids:
         return _Judged(fate, None, "The table holds no batch of this query. The first batch will be written.")
     sentence = (

@@ -55,7 +55,7 @@ def check_delta_range(s: Situation, part: Range, phase: FailsAt) -> Verdict:
     """The range of batch N asked again. ``ok`` False: Spark fails there. What follows from the offsets alone is judged without a table."""
     for text, offset in ((part.end_text, part.end), (part.start_text, part.start)):
         version = as_int(as_object(parse(text)).get("sourceVersion")) if text is not None else None
-        if version is not None and version > LARGEST_SOURCE_VERSION and offset is not None and part.differs:
+        if version is not None and version > LARGEST_SOURCE_VERSION and offset is not None:
             why = f"the offset of source {part.key} in {offset.evidence} has sourceVersion {version}, which no Delta release has written"
             return _fail(delta_error("source_version"), "SOURCE_OFFSET_UNREADABLE", why, (offset.evidence,), phase)
     log, start, end = s.ends.tables.get(part.key), _position(part.start_text), _position(part.end_text)
@@ -67,10 +67,12 @@ def check_delta_range(s: Situation, part: Range, phase: FailsAt) -> Verdict:
     renamed = _renamed(s, part, log, end or start)
     if renamed is not None:
         return renamed
-    if end is None or not part.differs:
+    if end is None:
         return back
     if (other := _other_table(log, part, end, phase)) is not None:
-        return other
+        return other  # the id is compared also where the offsets are equal and nothing is read
+    if not part.differs:
+        return back
     if start is None:
         found = _first_batch(s, part, log, end, phase) if part.start_text is None else Verdict()
     else:
@@ -129,7 +131,7 @@ def _first_batch(s: Situation, part: Range, log: DeltaLog, end: TablePosition, p
             why += "; a startingVersion in the code that is still in the log would avoid this"
         return _fail(delta_error("snapshot_gone"), "DELTA_SNAPSHOT_GONE", why, _at(part), phase, certainty)
     if trailing_version(end) > log.newest:
-        return _trailing(log, part, snapshot + 1, trailing_version(end), phase)
+        return _trailing(log, part, end, max(snapshot, log.newest), phase)
     open_ends = []
     if s.runs_again:
         open_ends.append(f"today's startingVersion of source {part.key}: batch 0 is not committed and begins where it says")
@@ -159,8 +161,9 @@ def _snapshot_gone(log: DeltaLog, part: Range, version: int, phase: FailsAt) -> 
     return _fail(delta_error("snapshot_gone"), "DELTA_SNAPSHOT_GONE", why, _at(part), phase)
 
 
-def _trailing(log: DeltaLog, part: Range, first: int, last: int, phase: FailsAt) -> Verdict:
-    error = delta_error("trailing_missing", last=last, after=first - 1)
+def _trailing(log: DeltaLog, part: Range, end: TablePosition, seen: int, phase: FailsAt) -> Verdict:
+    last = trailing_version(end)
+    error = delta_error("trailing_missing", last=last, after=seen)
     if last > log.newest:
         why = (
             f"{_at(part)[0]} counts on versions up to {last}, and the table at {log.url} ends at version {log.newest}: an older copy of the"
@@ -168,8 +171,8 @@ def _trailing(log: DeltaLog, part: Range, first: int, last: int, phase: FailsAt)
         )
         return _fail(error, "DELTA_TABLE_OLDER", why, _at(part), phase)
     why = (
-        f"the log of {log.url} begins at version {log.oldest}, so the end of the range of batch N ({span(first, last, 'version')}) is gone"
-        " too; failOnDataLoss=false does not help"
+        f"the log of {log.url} begins at version {log.oldest}, so the end of the range of batch N ({span(seen + 1, last, 'version')}) is"
+        " gone too; failOnDataLoss=false does not help"
     )
     return _fail(error, "DELTA_LOG_CLEANED", why.replace("batch N", f"batch {_batch(part)}"), _at(part), phase)
 
@@ -179,21 +182,22 @@ def _batch(part: Range) -> str:
 
 
 def _changes(s: Situation, part: Range, log: DeltaLog, first: int, end: TablePosition, phase: FailsAt) -> Verdict:
-    """The commits ``first`` to the end of the range must be there; failOnDataLoss=false forgives all but the last one."""
+    """The commits ``first`` to the end of the range must be there. Delta looks one version further, at that of the position itself.
+
+    failOnDataLoss=false forgives holes, as long as the end of the range, or the version of the position, is still there.
+    """
     last = trailing_version(end)
     if last < first:
         return Verdict()
-    hole = _hole(log, first, last)
-    if hole is None:
-        return Verdict() if last <= log.newest else _trailing(log, part, first, last, phase)
-    lost_from, found = hole
-    if s.query.fail_on_data_loss and found is not None:
+    lost_from, found = _hole(log, first, end.version) or (None, None)
+    if lost_from is not None and found is not None and s.query.fail_on_data_loss:
         return _cleaned(log, part, lost_from, found, phase, f"Spark asks for the range of batch {_batch(part)} again")
-    if found is None or found > last or last > log.newest:
-        return _trailing(log, part, first, last, phase)
-    if not s.runs_again:
+    seen = max((v for v in log.names.commits if first <= v <= end.version), default=first - 1)
+    if seen < last:
+        return _trailing(log, part, end, seen, phase)
+    if lost_from is None or found is None or lost_from > last or not s.runs_again:
         return Verdict()
-    return Verdict(risks=(_rows_skipped(log, part, lost_from, found - 1, f"batch {s.n} is run without them"),))
+    return Verdict(risks=(_rows_skipped(log, part, lost_from, min(found - 1, last), f"batch {s.n} is run without them"),))
 
 
 def _hole(log: DeltaLog, first: int, last: int) -> tuple[int, int | None] | None:

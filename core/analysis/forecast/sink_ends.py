@@ -9,7 +9,7 @@ from core.analysis.forecast.model import DataEffect, Risk
 from core.checkpoint.model import Certainty, Evidence
 
 _RISKS: Mapping[ConcernKind, tuple[str, DataEffect, Certainty]] = {
-    "ahead": ("SINK_AHEAD", DataEffect(skip="loss"), "inferred"),
+    "ahead": ("SINK_AHEAD", DataEffect(skip="unknown"), "certain"),
     "behind": ("SINK_BEHIND", DataEffect(skip="loss"), "certain"),
     "changed": ("SINK_CHANGED", DataEffect(skip="loss"), "inferred"),
     "forgotten": ("SINK_FORGOT_BATCH", DataEffect(skip="duplicates"), "certain"),

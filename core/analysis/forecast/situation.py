@@ -187,7 +187,14 @@ class Situation:
         if self.checkpoint.is_continuous or (isinstance(newest, CommitEntry) and newest.format_version > 1):
             return False
         read = set(self.checkpoint.loaded_ids)  # an entry before these is not worth a request
-        return any(self.checkpoint.is_no_data(i) for i in read if self.checkpoint.previous_offset_id(i) in read)
+        ids = [i for i in read if self.checkpoint.previous_offset_id(i) in read and not self._may_be_repaired(i)]
+        return any(self.checkpoint.is_no_data(i) for i in ids)
+
+    def _may_be_repaired(self, batch_id: int) -> bool:
+        """Whether equal offsets may be the repair of a Delta source whose log was cleaned, and no batch without data of a stateful
+        query."""
+        entry = self.newest
+        return batch_id == self.n and "delta" in self.kinds.values() and entry is not None and not entry.watermark_ms
 
     @property
     def ids_are_missing(self) -> bool:
