@@ -3,6 +3,7 @@
 PROJECT=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 VENV=$PROJECT/.venv
 VENV_DELTA=$PROJECT/.venv-delta
+OLDER_SPARK=3.5.9  # the older Spark of the default run, as in tests/support/spark.py
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -66,6 +67,17 @@ environment() {
     "$directory/bin/python" -m pip install --quiet --disable-pip-version-check --no-input $@ < /dev/null ||
         die "pip could not install the requirements into $directory: is the package index reachable?"
     printf '%s' "$wanted" > "$stamp"
+}
+
+# An environment with another PySpark: spark_environment 3.5.9 makes .venv-spark-3.5.9.
+spark_environment() {
+    case $1 in
+    3.[345].[0-9]* | 4.[0-3].[0-9]*) ;;
+    *) die "$1 is not a Spark release that the oracle knows: name one from 3.3 to 4.3 in full, for example 3.5.9 or 4.0.5." ;;
+    esac
+    SPARK_RELEASE=$1
+    export SPARK_RELEASE
+    environment "$PROJECT/.venv-spark-$1" stamp "$PROJECT/scripts/requirements-spark.txt"
 }
 
 # ------------------------------------------------------- system packages

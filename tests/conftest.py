@@ -1,8 +1,8 @@
 """Fixtures of every kind of test.
 
 A test that asks for a real engine gets its mark by that: `spark` / `spark_session` -> spark, `kafka` -> kafka and spark, `delta` ->
-delta. `scripts/test --without kafka,delta` sets CHECKPOINT_EXPLORER_WITHOUT; only that skips a marked test. A part that is missing
-for any other reason fails the test that needs it.
+delta, `older` -> spark_3_5. `scripts/test --without kafka,delta` sets CHECKPOINT_EXPLORER_WITHOUT; only that skips a marked test. A part
+that is missing for any other reason fails the test that needs it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from tests.support.kafka import Broker
 
 PROJECT = Path(__file__).resolve().parents[1]
-ENGINES = {"spark": ("spark", "spark_session"), "kafka": ("kafka",), "delta": ("delta",), "browser": ("browser",)}
+ENGINES = {"spark": ("spark", "spark_session"), "kafka": ("kafka",), "delta": ("delta",), "spark-3.5": ("older",), "browser": ("browser",)}
 
 
 def left_out() -> set[str]:
     """The kinds of tests that `scripts/test --without` names."""
     return {name.strip() for name in os.environ.get("CHECKPOINT_EXPLORER_WITHOUT", "").split(",") if name.strip()}
+
+
+def mark_of(engine: str) -> str:
+    """The mark of tests that need this engine: `spark-3.5` -> `spark_3_5`."""
+    return engine.replace("-", "_").replace(".", "_")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,12 +44,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     without = left_out()
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        for mark, names in ENGINES.items():
-            if fixtures.intersection(names) and item.get_closest_marker(mark) is None:
-                item.add_marker(mark)
-        for mark in sorted(without):
-            if item.get_closest_marker(mark) is not None:
-                item.add_marker(pytest.mark.skip(reason=f"left out by --without {mark}"))
+        for engine, names in ENGINES.items():
+            if fixtures.intersection(names) and item.get_closest_marker(mark_of(engine)) is None:
+                item.add_marker(mark_of(engine))
+        for engine in sorted(without):
+            if item.get_closest_marker(mark_of(engine)) is not None:
+                item.add_marker(pytest.mark.skip(reason=f"left out by --without {engine}"))
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,24 @@ from dataclasses import dataclass, field
 
 from core.analysis.forecast import Query
 from tests.support import damage as d
-from tests.support.oracle import Build, dedup, stateless, union, windows
+from tests.support.oracle import EVERYWHERE, OPERATOR_METADATA, RECIPES, Build, Feature, dedup, stateless, union, windows
 
 STATELESS = ("stateless",)
 PLAIN = ("stateless", "windows", "named")
 FORMATS = ("windows", "windows_rocksdb", "windows_changelog", "windows_format_2")
-EVERY = ("stateless", *FORMATS, "windows_with_data", "dedup", "join", "join_changelog", "union", "named", "purged", "compacted")
+EVERY = (
+    "stateless",
+    "watermarked",
+    *FORMATS,
+    "windows_with_data",
+    "dedup",
+    "join",
+    "join_changelog",
+    "union",
+    "named",
+    "purged",
+    "compacted",
+)
 
 
 @dataclass(frozen=True)
@@ -23,7 +35,8 @@ class Case:
     does not know what the rows are). ``blind``: kinds for which the damage leaves no trace in the files, so that the forecast
     is that of the undamaged checkpoint. ``hidden``: input files that are away at the restart. ``looks_at_inputs``: the
     forecast is told where the first source reads. ``may_wait``: the trigger availableNow stops
-    before the forecast's batch, a later trigger runs it.
+    before the forecast's batch, a later trigger runs it. ``needs``: a feature that not every Spark has. ``admits``: how an
+    item of the forecast's "not checked" begins: what it names may end the batch without a word of the forecast.
     """
 
     name: str
@@ -38,6 +51,13 @@ class Case:
     hidden: tuple[str, ...] = ()
     looks_at_inputs: bool = False
     may_wait: bool = False
+    needs: Feature = EVERYWHERE
+    admits: str = ""
+
+    @property
+    def needed(self) -> Feature:
+        """What the installed Spark must have: the case's own feature or its base's, whichever came later."""
+        return max(self.needs, RECIPES[self.base].needs, key=lambda feature: feature.since)
 
     @property
     def id(self) -> str:
@@ -54,6 +74,7 @@ EVERY_SINK = ("append", "overwrite", "skip")
 COMMIT_MISSING = d.without("commits/{c}")
 PENDING_CUT = d.both(COMMIT_MISSING, d.cut("offsets/{n}", 0.3))
 NO_NEW = Query(new_data="no")
+NO_STATE = Query(operators=(), new_data="yes")
 
 LOGS = [
     *on(EVERY, "clean", d.nothing),
@@ -74,7 +95,7 @@ LOGS = [
     *on(("stateless", "windows", "named"), "previous_offset_missing_pending", d.both(COMMIT_MISSING, d.without("offsets/{n-1}"))),
     *on(("purged",), "previous_offset_missing", d.without("offsets/{n-1}")),
     *on(("stateless", "windows"), "middle_of_the_logs_missing", d.without("offsets/1", "commits/1", "commits/2")),
-    *on(PLAIN, "all_offsets_missing", d.log_gone("offsets")),
+    *on(PLAIN, "all_offsets_missing", d.log_gone("offsets"), unknown=("overwrite",)),
     *on(PLAIN, "all_logs_missing", d.log_gone("offsets", "commits"), unknown=("overwrite", "skip")),
     *on(
         ("stateless",),
@@ -88,7 +109,12 @@ LOGS = [
         d.both(d.log_gone("offsets", "commits"), d.without("sources", "state")),
         unknown=EVERY_SINK,
     ),
-    *on(STATELESS, "foreign_file_before_batch_0", d.both(d.log_gone("offsets", "commits"), d.holding("offsets/notes.txt", "x"))),
+    *on(
+        STATELESS,
+        "foreign_file_before_batch_0",
+        d.both(d.log_gone("offsets", "commits"), d.holding("offsets/notes.txt", "x")),
+        unknown=("overwrite", "skip"),
+    ),
     *on(PLAIN, "metadata_missing", d.without("metadata")),
     *on(STATELESS, "metadata_empty", d.holding("metadata", "")),
     *on(STATELESS, "metadata_cut", d.cut("metadata")),
@@ -172,6 +198,7 @@ SOURCES = [
         unknown=EVERY_SINK,
         may_wait=True,
         hidden=("in/0004.json",),
+        admits="whether every side of the join",  # the new file of the first source counts as done: the next batch is the other's
     ),
     *on(("stateless", "windows"), "two_source_entries_missing", d.without("sources/0/3", "sources/0/4")),
     *on(("stateless", "windows"), "source_log_missing", d.without("sources")),
@@ -237,20 +264,25 @@ STATE = [
     *on(("windows", "windows_format_2"), "schema_missing", d.without("state/0/0/_metadata/schema")),
     *on(("windows", "windows_changelog"), "schema_empty", d.holding("state/0/0/_metadata/schema", "")),
     *on(("windows",), "schema_empty_no_new_data", d.holding("state/0/0/_metadata/schema", ""), query=NO_NEW),
-    *on(("windows", "windows_format_2"), "operator_metadata_missing", d.without("state/0/_metadata")),
-    *on(("windows",), "operator_metadata_empty", d.holding("state/0/_metadata/metadata", "")),
-    *on(("windows",), "operator_metadata_unknown_version", d.changed("state/0/_metadata/metadata", d.line(1, "v9"))),
+    *on(("windows", "windows_format_2"), "operator_metadata_missing", d.without("state/0/_metadata"), needs=OPERATOR_METADATA),
+    *on(("windows",), "operator_metadata_empty", d.holding("state/0/_metadata/metadata", ""), needs=OPERATOR_METADATA),
+    *on(
+        ("windows",),
+        "operator_metadata_unknown_version",
+        d.changed("state/0/_metadata/metadata", d.line(1, "v9")),
+        needs=OPERATOR_METADATA,
+    ),
     *on(("windows", "windows_rocksdb"), "unfinished_repartition", REPARTITION),
     *on(
         ("windows",),
         "operator_metadata_of_another_operator",
         d.changed("state/0/_metadata/metadata", d.line(2, OPERATOR)),
         query=Query(operators=("stateStoreSave",), new_data="yes"),
+        needs=OPERATOR_METADATA,
     ),
-    *on(
-        ("windows", "windows_changelog", "dedup"), "operator_removed", d.nothing, build=stateless, query=Query(operators=(), new_data="yes")
-    ),
-    *on(("windows",), "operator_removed_pending", COMMIT_MISSING, build=stateless, query=Query(operators=(), new_data="yes")),
+    *on(("windows", "windows_changelog"), "operator_removed", d.nothing, build=stateless, query=NO_STATE),
+    *on(("dedup",), "operator_removed", d.nothing, build=stateless, query=NO_STATE, at_most=EVERY_SINK),  # no row comes twice here
+    *on(("windows",), "operator_removed_pending", COMMIT_MISSING, build=stateless, query=NO_STATE),
     *on(("windows",), "operator_replaced", d.nothing, build=dedup, query=Query(operators=("dedupe",), new_data="yes")),
     *on(("stateless",), "operator_added", d.nothing, build=windows, query=Query(operators=("stateStoreSave",), new_data="yes")),
     *on(("windows_format_2",), "commit_without_ids", d.holding("commits/{c}", 'v2\n{"nextBatchWatermarkMs":0}')),
@@ -268,7 +300,7 @@ SNAPSHOTS = [
     *on(("snapshots", "snapshots_changelog"), "clean", d.nothing),
     *on(("snapshots",), "newest_snapshot_missing", d.newest_snapshot("snapshot", d.remove)),
     *on(("snapshots",), "newest_snapshot_empty", d.newest_snapshot("snapshot", d.empty)),
-    *on(("snapshots",), "newest_snapshot_cut", d.newest_snapshot("snapshot", d.halve)),
+    *on(("snapshots",), "newest_snapshot_cut", d.newest_snapshot("snapshot", d.halve), admits="the contents of the state files"),
     *on(("snapshots",), "all_snapshots_missing", d.all_of("state/0/*/*.snapshot")),
     *on(("snapshots",), "delta_before_the_snapshots_missing", d.state_missing("1", "delta")),
     *on(
@@ -307,6 +339,7 @@ TRANSFORM = [
     *on(("transform",), "newest_zip_missing", d.state_missing("{n+1}", "zip")),
 ]
 
+ONE_SIDE = d.both(d.rewound(1), d.without("commits/4"), d.changed("offsets/4", d.line(3, '{"logOffset":3}')))
 FIFTH = "in/0004.json"
 INPUTS = [
     *on(STATELESS, "input_of_the_pending_batch_gone", COMMIT_MISSING, hidden=(FIFTH,), looks_at_inputs=True, at_most=("append", "skip")),
@@ -321,6 +354,8 @@ INPUTS = [
     *on(STATELESS, "inputs_of_the_pending_batch_looked_for", COMMIT_MISSING, looks_at_inputs=True),
     *on(STATELESS, "input_of_a_committed_batch_gone", d.nothing, hidden=(FIFTH,)),
     *on(("windows",), "schema_cut", d.cut("state/0/0/_metadata/schema")),
+    # Batch 4 of the join again, now with rows of the second source only.
+    *on(("join", "join_changelog"), "pending_batch_without_rows_of_one_side", ONE_SIDE, unknown=EVERY_SINK, at_most=EVERY_SINK),
 ]
 
 CASES = [*LOGS, *SOURCES, *STATE, *SNAPSHOTS, *TRANSFORM, *INPUTS]

@@ -1,10 +1,12 @@
-"""Forecast against fact: damage a real checkpoint, forecast, restart the same query on real Spark, compare."""
+"""Forecast against fact: damage a real checkpoint, forecast, restart the same query on real Spark, compare.
+
+The Spark is the one that is installed here, and the forecast is made with its rules: `scripts/test --spark 3.5.9` runs this under 3.5.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,22 +16,24 @@ from core.analysis.forecast.model import worst
 from core.checkpoint import Checkpoint
 from core.storage import parse_location
 from tests.spark.oracle_cases import CASES, Case
-from tests.support.oracle import Base, Fact, Oracle, effects
+from tests.support.oracle import ASKED, Base, Fact, Oracle, effects
 
-if TYPE_CHECKING:
-    pass
+# Up to 3.5 one task compares the schema and every task the rows of its own partition: which of them speaks first is chance.
+NOT_THE_SCHEMA = {"StateSchemaNotCompatible", "InvalidUnsafeRowException"}
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
 def test_the_forecast_says_what_spark_does(oracle: Oracle, case: Case) -> None:
+    if not case.needed.is_here:
+        pytest.skip(case.needed.why_not)
     base = oracle.base(case.base)
     copy = oracle.copy(base)
     case.damage(copy)
     away = (*case.hidden, *(oracle.waiting(base) if case.query.new_data == "no" else ()))
     ends = Ends(places={"0": parse_location(str(base.root / "in"))}) if case.looks_at_inputs else None
     with oracle.away(base, away):
-        said = forecast(Checkpoint.open(str(copy)), query=case.query, ends=ends)
+        said = forecast(Checkpoint.open(str(copy)), spark=ASKED, query=case.query, ends=ends)
         fact = oracle.restart(base, copy, case.build, case.conf)
     differences = compare(base, case, said, fact, copy)
     assert not differences, "\n".join([*differences, said.sentence, str([c.error_class + ": " + c.message[:300] for c in fact.causes])])
@@ -37,6 +41,9 @@ def test_the_forecast_says_what_spark_does(oracle: Oracle, case: Case) -> None:
 
 def compare(base: Base, case: Case, said: Forecast, fact: Fact, copy: Path) -> list[str]:
     """Where the forecast and the fact differ, in words; empty when they agree."""
+    admits = case.admits and any(item.startswith(case.admits) for item in said.not_checked)
+    if admits and fact.fails_at == "batch" and not fact.delivered:
+        return []
     found = []
     for name, one, other in (
         ("outcome", said.outcome, fact.outcome),
@@ -71,6 +78,8 @@ def compare(base: Base, case: Case, said: Forecast, fact: Fact, copy: Path) -> l
 
 def _compare_errors(said: Forecast, fact: Fact, copy: Path) -> list[str]:
     assert said.error is not None and fact.error is not None
+    if {said.error.error_class, fact.error.error_class} == NOT_THE_SCHEMA:
+        return []
     found = []
     for name, one, other in (
         ("condition", said.error.condition, fact.error.condition),

@@ -15,8 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlparse
+
+from core.analysis.forecast.versions import NEWEST, OLDEST, V35, V40, V41, V43, Version
+from tests.support.spark import spark_version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +33,14 @@ CHANGELOG = {**ROCKSDB, "spark.sql.streaming.stateStore.rocksdb.changelogCheckpo
 FORMAT_2 = {**CHANGELOG, "spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
 NAMED = {"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}
 NO_EMPTY_BATCHES = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+
+# What runs while a batch is planned or run; up to 3.5 the two steps are called from the outermost loop.
+IN_A_BATCH = ("executeOneBatch", "constructNextBatch", "runBatch")
+# Up to 3.5 what a task died of lies below these words, which have no condition.
+JOB_FAILED = ("Job aborted", "Writing job aborted", "Task failed while writing rows")
+
+# The newest Spark is what a forecast comes to by itself; of the older ones some look alike (3.3 and 3.4, 4.0 and 4.1).
+ASKED = None if spark_version() == NEWEST else str(spark_version())
 
 Rows = tuple[str, ...]
 Build = Callable[["SparkSession", Path], "DataFrame"]
@@ -61,6 +72,11 @@ def source(spark: SparkSession, directory: Path, name: str | None = None) -> Dat
 def stateless(spark: SparkSession, root: Path) -> DataFrame:
     """Rows as they come."""
     return source(spark, root / "in")
+
+
+def watermarked(spark: SparkSession, root: Path) -> DataFrame:
+    """Rows as they come, with a watermark that nothing uses."""
+    return source(spark, root / "in").withWatermark("t", "5 minutes")
 
 
 def windows(spark: SparkSession, root: Path) -> DataFrame:
@@ -104,11 +120,37 @@ def named(spark: SparkSession, root: Path) -> DataFrame:
     return source(spark, root / "in", "orders").union(source(spark, root / "in2", "refunds"))
 
 
+class Feature(NamedTuple):
+    """Something that not every Spark has, and the first version that has it."""
+
+    name: str
+    since: Version
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the installed Spark has it."""
+        return spark_version() >= self.since
+
+    @property
+    def why_not(self) -> str:
+        """The reason why a case is skipped."""
+        return f"Spark {spark_version()} does not have {self.name}, which came with {self.since}"
+
+
+EVERYWHERE = Feature("Structured Streaming", OLDEST)
+CHANGELOGS = Feature("changelog checkpointing", V35)
+OPERATOR_METADATA = Feature("operator metadata in the checkpoint", V40)
+STATE_FORMAT_2 = Feature("state checkpoint format 2", V40)
+TRANSFORM = Feature("transformWithState on rows", V41)
+NAMED_SOURCES = Feature("named sources in the offset log", V43)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How a base is made: the query, and the settings of the session at its first start and at every later one.
 
-    ``with_maintenance``: the state stores write snapshots while the base is made, every few versions.
+    ``with_maintenance``: the state stores write snapshots while the base is made, every few versions. ``needs``: a feature that not
+    every Spark has.
     """
 
     name: str
@@ -116,6 +158,7 @@ class Recipe:
     conf: Mapping[str, str] = field(default_factory=dict)
     files: int = FIRST_RUN
     with_maintenance: bool = False
+    needs: Feature = EVERYWHERE
 
     @property
     def restart_conf(self) -> dict[str, str]:
@@ -133,20 +176,21 @@ RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
         Recipe("stateless", stateless),
+        Recipe("watermarked", watermarked),
         Recipe("windows", windows),
         Recipe("windows_with_data", windows, NO_EMPTY_BATCHES),
         Recipe("windows_rocksdb", windows, ROCKSDB),
-        Recipe("windows_changelog", windows, CHANGELOG),
-        Recipe("windows_format_2", windows, FORMAT_2),
+        Recipe("windows_changelog", windows, CHANGELOG, needs=CHANGELOGS),
+        Recipe("windows_format_2", windows, FORMAT_2, needs=STATE_FORMAT_2),
         Recipe("dedup", dedup),
         Recipe("join", join),
-        Recipe("join_changelog", join, CHANGELOG),
+        Recipe("join_changelog", join, CHANGELOG, needs=CHANGELOGS),
         Recipe("union", union),
-        Recipe("named", named, NAMED),
+        Recipe("named", named, NAMED, needs=NAMED_SOURCES),
         Recipe("purged", windows, SHORT_LOG, files=8),
         Recipe("snapshots", windows, SNAPSHOTS, files=8, with_maintenance=True),
-        Recipe("snapshots_changelog", windows, {**CHANGELOG, **SNAPSHOTS}, files=8, with_maintenance=True),
-        Recipe("transform", transform, ROCKSDB),
+        Recipe("snapshots_changelog", windows, {**CHANGELOG, **SNAPSHOTS}, files=8, with_maintenance=True, needs=CHANGELOGS),
+        Recipe("transform", transform, ROCKSDB, needs=TRANSFORM),
         Recipe("compacted", stateless, {"spark.sql.streaming.fileSource.log.compactInterval": "3"}, files=8),
     )
 }
@@ -175,8 +219,9 @@ class Fact:
 
     @property
     def error(self) -> Cause | None:
-        """The first exception below Spark's own wrapper that has a condition, else the first."""
-        return next((cause for cause in self.causes if cause.condition), self.causes[0] if self.causes else None)
+        """The first exception below Spark's own wrapper that has a condition, else the first that says more than that a job failed."""
+        plain = [cause for cause in self.causes if not cause.message.startswith(JOB_FAILED)] or self.causes
+        return next((cause for cause in self.causes if cause.condition), plain[0] if plain else None)
 
 
 @dataclass(frozen=True)
@@ -230,7 +275,14 @@ class Oracle:
 
     def _stop_maintenance(self) -> None:
         """Ends the maintenance thread of the state stores: its interval is that of the first stateful query after it."""
-        self.session._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()  # type: ignore[union-attr]
+        jvm: Any = self.session._jvm
+        package = jvm.org.apache.spark.sql.execution.streaming.state
+        if spark_version() == V40:
+            # Its stop() waits five minutes for threads that need the lock it holds, when they have a store to unload.
+            getattr(getattr(package, "StateStore$"), "MODULE$").unloadAll()
+            while any(thread.getState().toString() != "WAITING" for thread in _pool(jvm)):
+                pass
+        package.StateStore.stop()
 
     def copy(self, base: Base) -> Path:
         """A copy of the base's checkpoint to damage."""
@@ -296,6 +348,11 @@ class Oracle:
                 other.rename(path)
 
 
+def _pool(jvm: Any) -> list[Any]:
+    """The threads that look after the state stores."""
+    return [thread for thread in jvm.java.lang.Thread.getAllStackTraces().keySet() if "maintenance-thread" in thread.getName()]
+
+
 def _java_error(error: Exception) -> Any:
     """The Java exception behind what ``start()`` raised."""
     from py4j.protocol import Py4JJavaError
@@ -311,7 +368,8 @@ def _causes(error: Any) -> tuple[Cause, ...]:
     found = []
     while error is not None and len(found) < 8:
         name = error.getClass().getName().rsplit(".", 1)[-1]
-        found.append(Cause(name, _call(error, "getCondition"), _call(error, "getSqlState"), error.getMessage() or ""))
+        condition = _call(error, "getCondition") or _call(error, "getErrorClass")  # the name up to 3.5
+        found.append(Cause(name, condition, _call(error, "getSqlState"), error.getMessage() or ""))
         error = error.getCause()
     return tuple(found)
 
@@ -333,9 +391,10 @@ def _fact(query: Any, output: Path, offsets: Sequence[int]) -> Fact:
         error = java.get().cause()
         causes = _causes(error)
         frames = [frame.getMethodName() for frame in error.getStackTrace()]
-        fails_at = "batch" if any("executeOneBatch" in frame for frame in frames) else "start"
+        fails_at = "batch" if any(method in frame for frame in frames for method in IN_A_BATCH) else "start"
         if fails_at == "batch":
-            failed_batch = query._jsq.streamingQuery().getLatestExecutionContext().batchId()
+            execution = query._jsq.streamingQuery()
+            failed_batch = execution.getLatestExecutionContext().batchId() if spark_version() >= V40 else execution.currentBatchId()
     rows = delivered(output)
     first = min([*rows, *([failed_batch] if failed_batch is not None else [])], default=None)
     if causes and (fails_at == "start" or first == failed_batch):

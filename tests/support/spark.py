@@ -6,18 +6,36 @@ import os
 import shutil
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from core.analysis.forecast.versions import V42, Version, parse_version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PROJECT = Path(__file__).resolve().parents[2]
 PARTS = PROJECT / ".parts"
+OLDER_SPARK = "3.5.9"  # the older Spark of the default run, as in scripts/setup-lib.sh
+
+
+def spark_version() -> Version:
+    """The feature version of the PySpark that is installed here: its rules are the ones that forecasts are made with."""
+    found = parse_version(version("pyspark"))
+    assert found is not None
+    return found
+
+
+def older_environment(release: str = OLDER_SPARK) -> Path:
+    """The environment of another PySpark, made by `scripts/setup tests` or `scripts/test --spark`."""
+    return PROJECT / f".venv-spark-{release}"
 
 
 def connector_jars() -> list[Path]:
-    """The jars of Spark's Kafka connector, as far as they were fetched (`scripts/parts.py`)."""
+    """The jars of Spark's Kafka connector, as far as they were fetched (`scripts/parts.py`) and this Spark can load them."""
+    if spark_version() < V42:
+        return []
     return sorted((PARTS / "kafka-connector").glob("*.jar"))
 
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from scripts import parts
+from tests.support.spark import OLDER_SPARK
 
 PROJECT = Path(__file__).resolve().parents[2]
+
+
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 def script(*command: str) -> subprocess.CompletedProcess[str]:
@@ -80,7 +86,25 @@ def test_help_says_how_the_script_is_called(name: str) -> None:
 def test_leaving_out_something_unknown_is_refused() -> None:
     done = script("sh", "scripts/setup", "tests", "--without", "kafka,nonsense")
     assert done.returncode == 1
-    assert done.stderr.strip() == "--without nonsense: choose from spark, kafka, delta, browser."
+    assert done.stderr.strip() == "--without nonsense: choose from spark, spark-3.5, kafka, delta, browser."
+
+
+def test_another_spark_gets_the_versions_that_are_installed_here() -> None:
+    listed = text(PROJECT / "scripts" / "requirements-spark.txt").splitlines()
+    pins = dict(line.split("==") for line in listed if not line.startswith("#"))
+    assert pins.pop("pyspark") == "${SPARK_RELEASE}"
+    assert pins == {name: version(name) for name in pins}
+
+
+def test_the_older_spark_of_the_tests_is_the_one_that_is_set_up() -> None:
+    assert f"\nOLDER_SPARK={OLDER_SPARK} " in text(PROJECT / "scripts" / "setup-lib.sh")
+
+
+@pytest.mark.parametrize("release", ["3.2.4", "5.0.0", "3.5", "nonsense"])
+def test_a_spark_that_the_oracle_does_not_know_is_refused(release: str) -> None:
+    done = script("sh", "scripts/test", "--spark", release)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{release} is not a Spark release that the oracle knows: name one from 3.3 to 4.3 in full")
 
 
 def test_what_is_left_out_is_skipped_with_that_reason(tmp_path: Path) -> None:
