@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -115,12 +116,13 @@ def bars(rows: Sequence[Bar], chosen: int | None, ends_words: tuple[str, str]) -
             if some.any():
                 hover = [row.hover for row, flag in zip(drawn, has, strict=True) if flag]
                 _marks(figure, values[some], y[known][some], hover, name, symbol, colour)
+    labels = []
     for at, row in enumerate(rows):
         mark = "▸ " if at == chosen else ""
-        _label(figure, at, mark + cut(words.for_chart(row.name, 250)), "left")
-        _label(figure, at, words.for_chart(row.told, 60), "right")
+        labels.append(_label(at, mark + cut(words.for_chart(row.name, 250)), "left"))
+        labels.append(_label(at, words.for_chart(row.told, 60), "right"))
     places = [p for span in whole for p in span[:2]]
-    figure.update_layout(barmode="overlay", bargap=0.62)
+    figure.update_layout(barmode="overlay", bargap=0.62, annotations=labels)  # at once: one by one takes half a second
     low, high = min([0.0, *places]) - 0.02, max([1.0, *places]) + 0.02
     figure.update_xaxes(range=[low, high], tickvals=[0, 1], ticktext=list(ends_words), fixedrange=True, showgrid=True)
     figure.update_yaxes(range=[len(rows) - 0.42, -0.75], showticklabels=False, showgrid=False, fixedrange=True)
@@ -187,17 +189,10 @@ def _marks(figure: go.Figure, x: np.ndarray, y: np.ndarray, hover: list[str], na
     )
 
 
-def _label(figure: go.Figure, row: int, text: str, side: str) -> None:
-    figure.add_annotation(
-        x=0 if side == "left" else 1,
-        y=row - 0.22,
-        xref="paper",
-        xanchor=side,
-        yanchor="bottom",
-        text=text,
-        showarrow=False,
-        font={"size": 12},
-    )
+def _label(row: int, text: str, side: str) -> dict[str, Any]:
+    """A text above the bar of this row, at its left or right end."""
+    place = {"x": 0 if side == "left" else 1, "y": row - 0.22, "xref": "paper", "xanchor": side, "yanchor": "bottom"}
+    return {**place, "text": text, "showarrow": False, "font": {"size": 12}}
 
 
 def partition_map(rows: Sequence[PartitionEnd], chosen: str | None) -> go.Figure:
@@ -309,13 +304,14 @@ def version_places(rows: Sequence[SinkBatch]) -> list[float]:
 def _file_batches(rows: Sequence[SinkBatch], chosen: int | None) -> go.Figure:
     figure = go.Figure()
     ids = [row.batch_id for row in rows if row.batch_id is not None]
+    beyond = max(ids, default=-1) + 1  # what belongs to no known batch stands behind the last one
     for fate, (label, _, colour) in FATES.items():
-        mine = [row for row in rows if row.fate == fate and row.batch_id is not None]
+        mine = [row for row in rows if row.fate == fate]
         if not mine:
             continue
         common = {
-            "x": charts.ints([row.batch_id for row in mine]),
-            "customdata": charts.ints([row.batch_id for row in mine]),
+            "x": charts.ints([beyond if row.batch_id is None else row.batch_id for row in mine]),
+            "customdata": charts.ints([-1 if row.batch_id is None else row.batch_id for row in mine]),
             "text": [hover_of(row) for row in mine],
             "name": label,
             "unselected": {"marker": {"opacity": 1}},
@@ -334,18 +330,24 @@ def _file_batches(rows: Sequence[SinkBatch], chosen: int | None) -> go.Figure:
                 marker={"color": colour, "line": {"width": 0}, "pattern": pattern},
             )
         )
+        for row in mine:
+            if row.batch_id is None:
+                where = {"x": beyond + 0.4, "y": row.files or 0, "xanchor": "right", "yanchor": "bottom"}
+                figure.add_annotation(**where, text="of no known batch", showarrow=False, font={"size": 12, "color": colour})
     if ids:
-        figure.update_xaxes(**charts.batch_axis(min(ids), max(ids)), title_text="batch id")
+        last = beyond if any(row.batch_id is None for row in rows) else max(ids)
+        figure.update_xaxes(**charts.batch_axis(min(ids), last), title_text="batch id")
     if chosen is not None and chosen in ids:
         figure.add_vline(x=chosen, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, layer="below")
     most = max((row.files or 0 for row in rows), default=0)
-    figure.update_yaxes(title_text="files", rangemode="tozero", tickformat=",d", dtick=1 if most < 6 else None)
+    figure.update_yaxes(title_text="files", range=[0, 1.2 * max(most, 1)], tickformat=",d", dtick=1 if most < 6 else None)
+    figure.update_layout(barmode="overlay")
     return charts.layout(figure, 250)
 
 
 def hover_of(row: SinkBatch) -> str:
     """What one mark stands for, in words."""
-    parts = [f"batch {row.batch_id}" if row.batch_id is not None else words.for_chart(row.operation) or "a commit of somebody else"]
+    parts = [f"batch {row.batch_id}"] if row.batch_id is not None else [words.for_chart(row.operation)] if row.operation else []
     if row.version is not None:
         parts.append(f"version {row.version}")
     parts.append(FATES[row.fate][0])

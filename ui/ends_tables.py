@@ -93,8 +93,12 @@ def sink(end: SinkEnd, chosen: int | None) -> None:
         cards.figure(
             "Batches that are skipped", skips, "whatever they hold, with this query id" if end.kind == "delta" else "whatever they hold"
         )
-        foreign = sum(1 for row in end.batches if row.fate == "foreign")
-        cards.figure("Other commits", words.number(foreign), "by somebody else, in what was read")
+        if end.kind == "file":
+            unknown = sum(row.files or 0 for row in end.batches if row.fate == "uncommitted")
+            cards.figure("Files without a commit", words.number(unknown), "in no entry of the log", "doubt" if unknown else "plain")
+        else:
+            foreign = sum(1 for row in end.batches if row.fate == "foreign")
+            cards.figure("Other commits", words.number(foreign), "by somebody else, in what was read")
     if not end.batches:
         return
     told = sink_words(end)
@@ -120,8 +124,11 @@ def sink(end: SinkEnd, chosen: int | None) -> None:
 
 def sink_words(end: SinkEnd) -> str:
     """What the picture of a sink shows: how many of each fate."""
-    counts = {fate: sum(1 for row in end.batches if row.fate == fate) for fate in ends_charts.FATES}
+    counts = {fate: sum(1 for row in end.batches if row.fate == fate) for fate in ends_charts.FATES if fate != "uncommitted"}
     parts = [f"{many:,} {ends_charts.FATES[fate][0]}" for fate, many in counts.items() if many]
+    unknown = sum(row.files or 0 for row in end.batches if row.fate == "uncommitted")
+    if unknown:
+        parts.append(f"{words.count(unknown, 'file')} without a commit")
     rows = [row.rows for row in end.batches if row.fate == "written" and row.rows is not None]
     if rows:
         parts.append(f"{words.amount(sum(rows), 'rows')} in these batches")

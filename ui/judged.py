@@ -134,7 +134,7 @@ def operator_columns(inventory: StateInventory) -> dict[str, list[object]]:
 def resume(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> ResumeAnswer | str:
     """The start positions for a new checkpoint, with what the ends said; or one sentence why there are none."""
     try:
-        return resume_points(ck, batch_id)
+        return resume_points(ck, batch_id, ends.answers(opened, ck).ends)
     except (ResumeError, StorageError) as error:
         return str(error)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.checkpoint import Checkpoint
+from core.checkpoint.sources.base import ResumePoint
 from core.recovery.resume import SourceResume, as_pyspark
 from ui import cards, judged, words
 from ui.opening import Opened
@@ -37,8 +38,17 @@ def _source(source: SourceResume, several: bool) -> None:
     if point.options is None:
         cards.message("doubt", f"No start option of {source.kind.label} says this position{from_where}.", words.one_line(point.note, 1_500))
         cards.text(f"Without more: reads again {point.repeats}; skips {point.skips}. The page Recovery has the way around.", "small")
+        _other_way(point)
         return
     st.code(as_pyspark(point, source.kind), language="python", wrap_lines=True)
     exact = "Exact" if point.exact else "Not exact"
     told = f"{exact} ({judged.CERTAINTY[point.certainty]}){from_where}. Reads again: {point.repeats}. Skips: {point.skips}. {point.note}"
     cards.text(words.one_line(told, 1_500), "small")
+    _other_way(point)
+
+
+def _other_way(point: ResumePoint) -> None:
+    """Another exact way, for a query that cannot take the options."""
+    if point.code:
+        cards.text("Or, in a query that cannot take these options:", "small")
+        st.code(point.code, language="python", wrap_lines=True)
