@@ -137,7 +137,8 @@ class _Lister:
         """One level of the directory ``below``: the names that begin with ``prefix`` and sort behind ``after``.
 
         Pages of one listing wait for one another. So when a directory is long and its names are numbers (20,000 batches), the rest is
-        listed by the next digit, side by side, and what sorts behind the digits in one listing more.
+        listed by the next digit, side by side, and what sorts behind the digits in one listing more. Numbers with leading zeros (a Delta
+        log) are listed page by page: they all go on with the same digit, so the other ranges would be empty.
         """
         where: dict[str, str] = {"Prefix": prefix, "Delimiter": "/"}
         if after:
@@ -155,7 +156,8 @@ class _Lister:
                 return
             last = max([key for key, *_ in page[ENTRIES][-1:]] + page["CommonPrefixes"][-1:], default="")
             digit = last[len(prefix) : len(prefix) + 1]
-            if pages >= PAGES_IN_A_ROW and digit and digit in "0123456789" and after != prefix + BEHIND_DIGITS:
+            is_padded = digit == "0" and last[len(prefix) + 1 : len(prefix) + 2].isdigit()
+            if not is_padded and pages >= PAGES_IN_A_ROW and digit and digit in "0123456789" and after != prefix + BEHIND_DIGITS:
                 break
             where["ContinuationToken"] = page["NextContinuationToken"]
         async with asyncio.TaskGroup() as group:
