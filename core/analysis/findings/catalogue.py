@@ -180,7 +180,7 @@ CATALOGUE: dict[str, Entry] = {
         "the batch that runs again lacks rows of a side of a join",
         "Start the query once with spark.sql.streaming.stateStore.stateSchemaCheck set to false: the batch then runs with the same rows."
         " Switch the check on again for the start after that.",
-        "all versions before 4.3",
+        "up to 3.5",
     ),
     "STATE_FOLDER_MISSING": Entry(
         "blocks_restart", "state/ is missing or empty", "Restore state/ from a backup of the same moment, or begin a new checkpoint."

@@ -17,7 +17,6 @@ from core.checkpoint.state_names import plain_number
 
 STATELESS = "the query is stateless"
 AGGREGATION = "spark.sql.streaming.aggregation.stateFormatVersion"
-ALWAYS_NULLABLE = "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PARTITIONS = "spark.sql.shuffle.partitions"
 LOST = DataEffect("loss", "loss", "loss")
@@ -189,11 +188,10 @@ def check_schema(s: Situation) -> Verdict:
 def _strict_join(s: Situation, op: OperatorState, schemas: tuple[StateSchema | Problem, ...]) -> StateSchema | None:
     """The schema of a side of a join that a batch without rows does not fit; None when there is none.
 
-    The columns that the join needs are not null in the state; the plan of a side without rows has lost that, and until 4.3 made all
-    columns of the state nullable the two do not fit (seen with 3.5 and 4.0). The schema is compared in the first batch after a start.
+    The columns that the join needs are not null in the state; the plan of a side without rows has lost that, and up to 3.5 the two do
+    not fit (seen with 3.5; 4.0 runs such a batch). The schema is compared in the first batch after a start.
     """
-    pinned = s.newest.conf if s.newest is not None else {}
-    if op.name != "symmetricHashJoin" or (s.version >= V43 and pinned.get(ALWAYS_NULLABLE) == "true"):
+    if op.name != "symmetricHashJoin" or s.version >= V40:
         return None
     rows = (item for item in schemas if isinstance(item, StateSchema) and item.store.endswith("keyWithIndexToValue"))
     return next((item for item in rows if _has_required_column(item)), None)
