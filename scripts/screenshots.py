@@ -1,14 +1,19 @@
 """Takes pictures of every page of the real app on the samples: ``.venv/bin/python scripts/screenshots.py OUT [page ...]``.
 
 Each page in both themes and at both widths, 1280 and 390 pixels, as ``OUT/<page>-<theme>-<width>.png``, to be looked at after a change.
-``--readme`` in place of OUT takes the pictures of the README instead (``docs/pictures``). Needs Chromium (``CHROMIUM`` in the
-environment, else /usr/bin/chromium).
+``--readme`` in place of OUT takes the pictures of the README instead (``docs/pictures``), with a real Kafka broker for the one that shows
+topics. Needs Chromium (``CHROMIUM`` in the environment, else /usr/bin/chromium) and for the README ``scripts/setup tests``.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -16,6 +21,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.support.app import running_app
+from tests.support.kafka import Broker
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
@@ -29,6 +35,9 @@ VIEWS = {
     "timeline-time": "/timeline?ck=samples/files-stopped-cleanly/checkpoint&x=time",
     "state": "/state?ck=samples/windowed-aggregation-hot-partition/checkpoint",
     "watermark": "/watermark?ck=samples/join-watermark-held-back/checkpoint",
+    "ends": "/ends?ck=samples/delta-batch-already-in-table/checkpoint&batch=3"
+    "&sink=samples/delta-batch-already-in-table/sink&at_0=samples/delta-batch-already-in-table/source",
+    "ends-empty": "/ends?ck=samples/kafka-pipeline-died-mid-batch/checkpoint",
     "integrity": "/integrity?ck=samples/missing-delta-file/checkpoint",
     "recovery": "/recovery?ck=samples/dropduplicates-removed/checkpoint",
     "nothing-there": "/overview?ck=samples/nothing-there",
@@ -50,23 +59,52 @@ README = {
     "timeline": ("/timeline?ck=samples/kafka-topic-gained-partitions/checkpoint&batch=12", "light", 1280, 1150),
     "state": ("/state?ck=samples/windowed-aggregation-hot-partition/checkpoint", "dark", 1280, 900),
     "watermark": ("/watermark?ck=samples/join-watermark-held-back/checkpoint", "light", 1280, 1000),
+    "ends": ("/ends?ck=samples/kafka-pipeline-died-mid-batch/checkpoint&kafka=prod", "light", 1280, 1230),
     "recovery": ("/recovery?ck=samples/dropduplicates-removed/checkpoint&a_sink=file&a_stateful=removed", "light", 1280, 1000),
     "phone": ("/overview?ck=samples/kafka-pipeline-died-mid-batch/checkpoint", "dark", 390, 844),
 }
 
 
+# topic -> partition -> (records, those that have expired): what the query of the Kafka sample reads, some days later
+TOPICS = {"orders": {0: (300, 231), 1: (260, 184), 2: (190, 60)}, "refunds": {0: (100, 20), 1: (80, 20), 2: (45, 20)}}
+
+
 def main() -> None:
     """Takes the pictures."""
-    with running_app() as app, sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         if sys.argv[1] == "--readme":
-            for name, (path, theme, width, height) in README.items():
-                context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
-                _take(context.new_page(), app.address + path, PICTURES / f"{name}.png")
-                context.close()
+            with broker() as kafka, running_app(environment=kafka) as app:
+                for name, (path, theme, width, height) in README.items():
+                    if sys.argv[2:] and name not in sys.argv[2:]:
+                        continue
+                    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+                    _take(context.new_page(), app.address + path, PICTURES / f"{name}.png")
+                    context.close()
         else:
-            _all(browser, app.address, Path(sys.argv[1]), sys.argv[2:])
+            with running_app() as app:
+                _all(browser, app.address, Path(sys.argv[1]), sys.argv[2:])
         browser.close()
+
+
+@contextmanager
+def broker() -> Iterator[dict[str, str]]:
+    """A real broker with the topics of the Kafka sample; gives the setting that names it."""
+    with tempfile.TemporaryDirectory() as folder:
+        kafka = Broker(Path(folder) / "kafka")
+        kafka.start()
+        try:
+            then_ms = int(time.time() * 1000) - 2 * 86_400_000
+            for topic, partitions in TOPICS.items():
+                kafka.create_topic(topic, len(partitions), {"retention.ms": str(7 * 86_400_000)})
+                for partition, (records, _) in partitions.items():
+                    kafka.produce(topic, map(str, range(records)), partition, timestamp_ms=then_ms)
+                kafka.delete_records(topic, {partition: gone for partition, (_, gone) in partitions.items()})
+            properties = Path(folder) / "prod.properties"
+            properties.write_text(f"bootstrap.servers={kafka.bootstrap}\n")
+            yield {"CHECKPOINT_EXPLORER_KAFKA": json.dumps({"prod": str(properties)})}
+        finally:
+            kafka.stop()
 
 
 def _all(browser: Browser, address: str, out: Path, only: list[str]) -> None:
