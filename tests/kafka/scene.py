@@ -188,7 +188,8 @@ class Scene:
         def is_read(record: Record) -> bool:
             return record.life == 1 and record.offset < at.get(record.topic, {}).get(record.partition, 0)
 
-        before = {0: self.rows(is_read)}
+        committed = self.rows(is_read)
+        before = {0: committed} if committed else {}
         after = {99: self.rows(lambda record: not is_read(record))}
         wanted = {record.row for record in self.ledger}
         got = {batch: tuple(row for row in rows if row in wanted) for batch, rows in fact.delivered.items()}

@@ -132,7 +132,7 @@ class Broker:
 
     def _client(self) -> dict[str, object]:
         # That the broker goes away is how every test ends; librdkafka would say so on standard error.
-        return {"bootstrap.servers": self.bootstrap, "log.connection.close": False}
+        return {"bootstrap.servers": self.bootstrap, "log.connection.close": False, "log_level": 0}
 
     def admin(self) -> AdminClient:
         """The admin client. It is kept: what it promised is dropped together with it."""

@@ -103,6 +103,7 @@ def _row(answer: BrokerAnswer, topic: str, partition: int, position: int | None,
         safety_words=kept.words,
         danger=max(_DANGER[state], _SAFETY_DANGER[kept.safety]),
         sentence=_sentence(answer, topic, partition, state, here, position, planned, kept),
+        record_to_ms=here.record_to_ms if here is not None and record_ms is not None else None,
     )
 
 

@@ -48,7 +48,8 @@ class PartitionEnd:
     batch (None: no batch is pending). ``lag`` = latest - position, an upper bound of records; ``lost`` counts offsets between position
     and log start that can no longer be read. ``safe_until_ms``: the record at the position does not expire before (timestamp of the record
     + retention.ms); ``safety_words`` says it for a person. ``danger`` orders rows: the higher, the worse. ``sentence`` is empty for
-    a partition about which there is nothing to say.
+    a partition about which there is nothing to say. ``record_ms`` is exact when ``record_to_ms`` is None; else the time of the record at
+    the position lies between the two.
     """
 
     name: str
@@ -68,6 +69,7 @@ class PartitionEnd:
     danger: int
     sentence: str
     certainty: Certainty = "certain"
+    record_to_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

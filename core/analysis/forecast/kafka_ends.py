@@ -203,7 +203,7 @@ def _planned_short(s: Situation, spot: _Spot, at: Evidence) -> Verdict:
         reads = "nothing of it" if last <= spot.start else f"only {spot.start:,} to {last - 1:,}, which are other records"
         sentence = f"{why}. With failOnDataLoss=false batch {s.n} reads {reads} and is committed."
         return Verdict(risks=(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), LOST),))
-    details = {"partition": spot.name, "start": spot.start, "end": spot.end}
+    details = {"partition": spot.name, "start": max(spot.start, last), "end": spot.end}
     return failed(s, "kafka_range_unreadable", "KAFKA_TOPIC_RECREATED", why, at, details=details, then=_pending(s))
 
 

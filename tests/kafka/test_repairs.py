@@ -1,0 +1,91 @@
+"""Repairs that the forecast names, done to real checkpoints: what Spark reads afterwards, row by row."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.analysis.forecast import Query
+from tests.kafka.scene import Scene, Stage
+from tests.kafka.test_forecast_proof import BOTH, two_topics
+from tests.support import damage as d
+from tests.support.oracle import Fact
+
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
+
+
+def said_then(scene: Scene) -> str:
+    said, _ = scene.said(Query())
+    assert said.reason == "FAILED_PLAN_LEFT"
+    return said.then or ""
+
+
+def all_rows(fact: Fact) -> list[str]:
+    assert not fact.causes, fact.causes
+    return sorted(row for rows in fact.delivered.values() for row in rows)
+
+
+def failed_start(scene: Scene, topics: tuple[str, ...]) -> None:
+    """A start that really fails, and leaves its plan."""
+    assert scene.restart(topics, {}).outcome == "fail"
+    assert (scene.checkpoint / "offsets" / "2").exists()
+
+
+def test_a_topic_made_anew_is_read_from_its_first_record_after_the_repair(stage: Stage) -> None:
+    scene = stage.scene("repair-anew")
+    scene.anew("orders", [4, 4])
+    failed_start(scene, ("orders",))
+    scene.fill("orders", 11)  # by now it has grown past the old position
+    then = said_then(scene)
+    assert "Delete offsets/2 and its .crc, set repair-anew-orders-0, repair-anew-orders-1 to 0 in offsets/1" in then
+    d.without("offsets/2")(scene.checkpoint)
+    scene.positions(BOTH, {"orders": {0: 0, 1: 0}})
+    fact = scene.restart(("orders",), {})
+    assert all_rows(fact) == sorted(record.row for record in scene.ledger if record.life == 2)
+
+
+def test_a_topic_that_was_left_out_once_goes_on_exactly_after_the_repair(stage: Stage) -> None:
+    scene = stage.scene("repair-left-out")
+    two_topics()(scene)
+    failed_start(scene, ("orders",))
+    assert "Delete offsets/2 and its .crc and start the query with the topics it had" in said_then(scene)
+    assert scene.restart(("orders", "refunds"), {}).outcome == "fail"  # putting the query back is not enough
+    d.without("offsets/2")(scene.checkpoint)
+    fact = scene.restart(("orders", "refunds"), {})
+    at = {scene.topic("orders"): 10, scene.topic("refunds"): 3}
+    assert all_rows(fact) == sorted(record.row for record in scene.ledger if record.offset >= at[record.topic])
+
+
+def test_deleting_the_plan_is_not_enough_when_the_topic_is_gone(stage: Stage) -> None:
+    scene = stage.scene("repair-gone")
+    two_topics(lambda s: s.delete("refunds"))(scene)
+    failed_start(scene, ("orders",))
+    then = said_then(scene)
+    assert "The broker has no repair-gone-refunds-0: deleting offsets/2 is not enough" in then
+    d.without("offsets/2")(scene.checkpoint)
+    assert scene.restart(("orders",), {}).outcome == "fail"
+
+
+def test_a_pattern_leaves_a_deleted_topic_out_and_misses_its_partitions(stage: Stage) -> None:
+    scene = stage.scene("repair-pattern")
+    two_topics(lambda s: s.delete("refunds"))(scene)
+    fact = scene.restart(("orders", "refunds"), {"subscribePattern": "repair-pattern-.*"})
+    assert fact.error is not None
+    assert fact.error.condition == "KAFKA_DATA_LOSS.PARTITIONS_DELETED"
+
+
+def test_a_compacted_topic_with_a_gap_at_the_position_is_no_loss(stage: Stage) -> None:
+    scene = stage.scene("repair-compacted")
+    name = "repair-compacted-kept"
+    config = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.01", "max.compaction.lag.ms": "1"}
+    scene.broker.create_topic(name, 1, config)
+    for i in range(8):
+        scene.broker.produce(name, [f"{i}"], 0, key="k")
+    scene.lives["kept"], scene.partitions["kept"] = 1, 1
+    scene.positions({"kept": {0: 1}}, {"kept": {0: 3}})
+    said, ends = scene.said(Query())
+    assert (said.outcome, said.risks) == ("resume", ())
+    here = ends.brokers["0"].partitions[name, 0]
+    assert (here.log_start, here.log_end) == (0, 8)
+    fact = scene.restart(("kept",), {})
+    assert not fact.causes
+    assert fact.outcome == "resume"
