@@ -140,6 +140,10 @@ def _places(s: Situation, made: Recipe, place: str | None) -> list[Constant]:
     return found
 
 
+NO_LOSS = "Set to True only when the script says what is lost and that is all right."
+KNOWN_LOSS = "True, because the plan names what can no longer be read; with False the script stops when it meets it."
+
+
 def _query_values(s: Situation, made: Recipe) -> list[Constant]:
     what = "a Python file with transform(df)" if len(s.sources) == 1 else "a Python file with transform(sources), a dict by source key"
     if s.sink in FOREACH:
@@ -150,7 +154,7 @@ def _query_values(s: Situation, made: Recipe) -> list[Constant]:
         Constant("OUTPUT_MODE", mode or _only_mode(s), "", "append, update or complete, as in the query"),
         Constant("KEEPS_STATE", s.needs_state),
         Constant("OFFSET_LOG_VERSION", s.offset_version),
-        Constant("ACCEPT_LOSS", False, "Set to True only when the script says what is lost and that is all right."),
+        Constant("ACCEPT_LOSS", bool(made.skips), KNOWN_LOSS if made.skips else NO_LOSS),
         Constant(
             "RESULT_IS_BATCH_RESULT", _is_batch_result(s, mode or _only_mode(s)), "Whether a batch over all input gives the same rows."
         ),

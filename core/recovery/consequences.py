@@ -104,7 +104,7 @@ def _reset_repeats(s: Situation, made: Recipe, behaviour: Behaviour) -> str:
 
 
 def _reset_loses(s: Situation, made: Recipe, behaviour: Behaviour) -> str:
-    parts = []
+    parts = [f"What the source no longer has ({made.skips})."] if made.skips else []
     if s.needs_state and made.method in ("empty_state", "start_options", "pipeline"):
         parts.append(f"The state: {lost_with_state(s)}.")
         if behaviour == "overwrite" and "stateStoreSave" in s.operators:

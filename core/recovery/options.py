@@ -88,6 +88,8 @@ def _recommended(s: Situation, recipes: dict[OptionId, Recipe]) -> tuple[OptionI
             )
         if reset.method == "pipeline" and any(start.how == "modified_after" for start in reset.starts):
             return "reset", "It keeps the table and reads little again; mind that the start of a file source is a time, not an exact place."
+        if reset.skips:
+            return "reset", "What the source no longer has is lost in any case; this keeps the rest and reads nothing a second time."
         return "reset", "The position of every source is exact, so nothing is lost, and it reads nothing again but what was not committed."
     if recipes["full_refresh"].possible and s.source_complete == "yes":
         return "full_refresh", "The source holds everything and the state or the position cannot be carried over exactly."
@@ -238,7 +240,10 @@ def _reset_loss(s: Situation, made: Recipe) -> Cell:
     if not made.possible:
         return Cell("no, with care for the start position", made.why, True)
     if s.needs_state and made.method != "warm_up":
-        return Cell("no, with care for the start position", f"Here yes, the state: {lost_with_state(s)}.", True)
+        gone = f" And what the source no longer has: {made.skips}." if made.skips else ""
+        return Cell("no, with care for the start position", f"Here yes, the state: {lost_with_state(s)}.{gone}", True)
+    if made.skips:
+        return Cell("no, with care for the start position", f"Here yes, what the source no longer has: {made.skips}.", True)
     start = f"The start is after batch {s.last_committed}, the last committed one."
     if any(starting.how == "modified_after" for starting in made.starts):
         return Cell("no, with care for the start position", f"{start} Files that arrive late with an older time are missed.", True)

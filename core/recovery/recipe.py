@@ -43,7 +43,8 @@ class Recipe:
     """One option on this checkpoint. ``why`` says why it can or cannot be done.
 
     ``first_batch`` is the first batch id that the new checkpoint runs. ``new_output``: the rows must go to a new place.
-    ``caution`` are sentences that must stand beside the option.
+    ``caution`` are sentences that must stand beside the option. ``skips``: what the sources no longer have behind the position, so that no
+    start can read it; empty when nothing is known to be gone.
     """
 
     option: OptionId
@@ -56,6 +57,7 @@ class Recipe:
     first_batch: int = 0
     new_output: bool = False
     caution: tuple[str, ...] = field(default=())
+    skips: str = ""
 
     @property
     def continues_numbers(self) -> bool:
@@ -118,12 +120,14 @@ def _reset(s: Situation) -> Recipe:
         return Recipe("reset", False, f"Source {listed(lost)} has no offset in batch {s.last_committed}, so its position is not known.")
     if s.platform == "lakeflow":
         return _reset_pipeline(s)
+    if _skips(s):
+        return _reset_with_loss(s)
     return _reset_stateful(s) if s.needs_state else _reset_stateless(s)
 
 
 def _by_options(source: SourceSituation) -> SourceStart | None:
     point = source.point
-    if point is None or not point.exact or point.options is None or source.kind == "file":
+    if point is None or point.options is None or source.kind == "file" or not (point.exact or _has_lost(source)):
         return None
     return SourceStart(source, "options", point.options, listed(f"{name} = {value}" for name, value in point.options.items()))
 
@@ -134,6 +138,35 @@ def _by_seed(source: SourceSituation) -> SourceStart | None:
     if source.kind in ("kafka", "delta") and source.point is not None and (source.point.exact or source.point.seed == "transplant"):
         return SourceStart(source, "offset_text", {}, f"the same offset, written into the new checkpoint: {source.position}")
     return None
+
+
+def _has_lost(source: SourceSituation) -> bool:
+    """Whether the broker was asked and no longer has all that lies behind the position; the options then start with what is left."""
+    return source.kind == "kafka" and source.point is not None and not source.point.exact and source.point.options is not None
+
+
+def _skips(s: Situation) -> str:
+    """What can no longer be read behind the positions, over all sources; empty when nothing is known to be gone."""
+    return "; ".join(f"source {source.key}: {source.point.skips}" for source in s.sources if source.point is not None and _has_lost(source))
+
+
+def _reset_with_loss(s: Situation) -> Recipe:
+    """Records behind the position are gone at the source: start options with what is left, whatever the sink."""
+    if s.sink == "foreach_txn":
+        why = "The new checkpoint counts batches from 0, and a table that knows these numbers by txnAppId skips them: use a new txnAppId."
+        return Recipe("reset", False, why)
+    starts = [_by_options(source) for source in s.sources]
+    for source, start in zip(s.sources, starts, strict=True):
+        if start is None:
+            return Recipe("reset", False, _why_not(source))
+    caution = list(_repeat_cautions(s))
+    if s.needs_state:
+        caution.append("The state starts empty.")
+    if s.sink == "delta" and s.pending is not None:
+        caution.append(f"If the table holds batch {s.pending} already, its rows come a second time: the new checkpoint has a new query id.")
+    why = "The source no longer has everything behind the position; what is left is read, and nothing that was committed is read again."
+    found = tuple(start for start in starts if start is not None)
+    return Recipe("reset", True, why, "start_options", found, new_output=s.sink == "file", caution=tuple(caution), skips=_skips(s))
 
 
 def _why_not(source: SourceSituation) -> str:
@@ -253,4 +286,5 @@ def _reset_pipeline(s: Situation) -> Recipe:
         starts.append(start)
     if s.needs_state:
         caution.append("The state of the flow starts empty: deduplication forgets its keys, totals start at zero, open windows are lost.")
-    return Recipe("reset", True, "The flow's checkpoint is reset and the table is kept.", "pipeline", tuple(starts), caution=tuple(caution))
+    why = "The flow's checkpoint is reset and the table is kept."
+    return Recipe("reset", True, why, "pipeline", tuple(starts), caution=tuple(caution), skips=_skips(s))

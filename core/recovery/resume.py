@@ -18,6 +18,7 @@ from core.checkpoint.sources.base import ResumePoint, SourceContext, SourceKind
 from core.checkpoint.sources.forms import compact, no_option
 from core.checkpoint.sources.registry import kind_of, parse
 from core.recovery.resume_delta import with_table
+from core.recovery.resume_kafka import with_broker
 
 
 class ResumeError(Exception):
@@ -72,7 +73,7 @@ def resume_points(ck: Checkpoint, batch_id: int | None = None, ends: Ends | None
         if line.raw is None:
             sources.append(_first(line.key, kind, context, f"This source had no offset yet in batch {chosen}.", line.evidence))
         else:
-            point = _seen_from_the_end(line.key, kind.resume(parse(line.raw), context), parse(line.raw), ends)
+            point = _seen_from_the_end(line.key, kind.resume(parse(line.raw), context), parse(line.raw), entry, ends)
             sources.append(SourceResume(line.key, kind, line.raw, point, line.evidence))
     is_committed = chosen in ck.commit_ids
     notes = _notes(ck, chosen, is_committed, len(sources), is_held=held is not None) + _sink_words(sink, chosen)
@@ -101,8 +102,10 @@ def _sink_words(sink: SinkEnd | None, chosen: int) -> list[str]:
     return [f"The table already holds {beyond}, from after this position: their rows come twice unless you RESTORE it to that batch first."]
 
 
-def _seen_from_the_end(key: str, point: ResumePoint, offset: object, ends: Ends) -> ResumePoint:
-    table = ends.tables.get(key)
+def _seen_from_the_end(key: str, point: ResumePoint, offset: object, entry: OffsetEntry, ends: Ends) -> ResumePoint:
+    broker, table = ends.brokers.get(key), ends.tables.get(key)
+    if broker is not None:
+        return with_broker(point, offset, broker, entry.timestamp_ms)
     return with_table(point, offset, table) if table is not None else point
 
 

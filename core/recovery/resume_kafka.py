@@ -71,7 +71,15 @@ def _fit(topics: dict[str, dict[int, int]], answer: BrokerAnswer, batch_ms: int 
             continue
         known = answer.topics.get(topic)
         here = known.partitions if known is not None else tuple(positions)
+        before = len(fit.anew)
         starts = {p: _start(fit, answer, topic, p, positions.get(p), batch_ms) for p in sorted({*here, *positions})}
+        if len(fit.anew) > before:  # one partition that ends before its position proves it for the whole topic
+            told = {name for name, _, _ in fit.anew}
+            for p in here:
+                end = answer.partitions[topic, p].log_end if (topic, p) in answer.partitions else None
+                if positions.get(p) and starts[p] != EARLIEST and f"{topic}-{p}" not in told and end is not None:
+                    fit.anew.append((f"{topic}-{p}", positions[p], end))
+                    starts[p] = EARLIEST
         fit.options[topic] = {str(p): start for p, start in starts.items() if p in here and start is not None}
     return fit
 

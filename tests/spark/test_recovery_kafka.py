@@ -7,9 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from core.analysis.ends import GivenEnds
+from core.analysis.ends.kafka import partition_ends
+from core.analysis.ends.look import look
+from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
+from core.recovery.price import price_of_deleting
 from core.recovery.words import OptionId
 from tests.support.kafka import Broker
 from tests.support.recovery import repeated, run_in_session, run_script, script_for
@@ -76,7 +82,14 @@ class Pipeline:
         with pytest.raises(Exception, match="the sink is gone"):
             self.run(crashing)
 
-    def script(self, option: OptionId, **more: str) -> Path:
+    @property
+    def given(self) -> GivenEnds:
+        """The broker as the user names it: a properties file."""
+        path = self.place / "broker.properties"
+        path.write_text(f"bootstrap.servers={self.broker.bootstrap}\n", encoding="utf-8")
+        return GivenEnds(kafka=path)
+
+    def script(self, option: OptionId, given: GivenEnds | None = None, **more: str) -> Path:
         answers = {
             "sink": "foreach_append",
             "sink_path": str(self.target),
@@ -86,7 +99,7 @@ class Pipeline:
             "source_complete": "yes",
             **more,
         }
-        return script_for(self.checkpoint, option, answers, self.place)
+        return script_for(self.checkpoint, option, answers, self.place, given)
 
     def values(self) -> list[str]:
         return sorted(row[0] for row in self.spark.read.parquet(str(self.target)).collect())
@@ -158,6 +171,38 @@ def test_expired_records_are_refused_and_named_and_lost_only_when_that_is_accept
     refresh = run_in_session(orders.script("full_refresh"), orders.spark)
     assert refresh.status == 4
     assert "have expired" in refresh.output
+
+
+def test_records_deleted_beyond_the_position_are_foretold_and_the_offered_code_saves_the_rest(orders: Pipeline) -> None:
+    orders.broker.delete_records(orders.topic, {0: 8, 1: 6})  # partition 0 exactly up to its position, partition 1 three records too far
+    ck = Checkpoint.open(str(orders.checkpoint))
+    ends = look(ck, orders.given)
+
+    lost = {row.name: row.lost for row in partition_ends(ck, "0", ends.brokers["0"]) if row.lost}
+    assert lost == {f"{orders.topic}-1": 3}
+    said = forecast(ck, ends=ends)
+    assert (said.outcome, said.fails_at, said.batch_id, said.certainty) == ("fail", "batch", 2, "certain")
+    with pytest.raises(StreamingQueryException) as failed:
+        orders.run()
+    assert said.error is not None and said.error.message in str(failed.value)
+    (price,) = [price for price in price_of_deleting(ck, ends) if price.start == "exact position"]
+    assert price.loses_rows == 3
+
+    script = orders.script("reset", orders.given)
+    done = run_script(script, "--execute")
+    assert done.status == 0, done.output
+    assert orders.values() == [value for value in expected(p0=9, p1=10, p2=6) if value not in {"1-3", "1-4", "1-5"}]
+    assert f"{orders.topic}-1: the offsets 3 to 5 have expired and are lost" in done.output
+
+
+def test_a_topic_made_anew_is_read_from_its_beginning_when_the_broker_was_asked(orders: Pipeline) -> None:
+    orders.broker.delete_topic(orders.topic)
+    orders.broker.create_topic(orders.topic, partitions=2)
+    orders.produce(0, 20, 22)
+    orders.produce(1, 30, 35)  # beyond the old position 3: only the age of its first record tells
+    done = run_in_session(orders.script("reset", orders.given), orders.spark)
+    assert done.status == 0, done.output
+    assert orders.values() == sorted([*expected(p0=8, p1=3), "0-20", "0-21", *(f"1-{i}" for i in range(30, 35))])
 
 
 def test_a_topic_made_anew_is_refused(orders: Pipeline) -> None:

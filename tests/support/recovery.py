@@ -15,9 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.analysis.ends import GivenEnds
+from core.analysis.ends.look import look
 from core.checkpoint import Checkpoint
 from core.recovery.answers import Answers
-from core.recovery.code import generate
+from core.recovery.code import generate_of
+from core.recovery.situation import read_situation
 from core.recovery.words import OptionId
 from tests.support.spark import connector_jars
 
@@ -45,9 +48,11 @@ def fingerprint(*directories: Path) -> dict[str, tuple[int, int, bytes]]:
     }
 
 
-def script_for(checkpoint: Path | str, option: OptionId, answers: Mapping[str, str], place: Path) -> Path:
-    """The PySpark script of an option, written to a file below ``place``."""
-    blocks = generate(Checkpoint.open(str(checkpoint)), option, Answers({"platform": "pyspark", **answers}))
+def script_for(checkpoint: Path | str, option: OptionId, answers: Mapping[str, str], place: Path, given: GivenEnds | None = None) -> Path:
+    """The PySpark script of an option, written to a file below ``place``; with ``given`` the ends of the query are asked first."""
+    ck = Checkpoint.open(str(checkpoint))
+    ends = look(ck, given) if given is not None else None
+    blocks = generate_of(read_situation(ck, Answers({"platform": "pyspark", **answers}), ends), option)
     assert [block.platform for block in blocks] == ["pyspark"]
     script = place / blocks[0].file_name
     script.write_text(blocks[0].text, encoding="utf-8")
