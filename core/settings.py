@@ -48,8 +48,8 @@ class Settings(BaseSettings):
     roots: dict[str, RootSettings] = Field(
         default_factory=lambda: {"samples": RootSettings(url=str(SAMPLES))},
         description="Where checkpoints lie: JSON, a name for each place, with its URL or {url, storage_options}. Links carry the name, "
-        "never the URL's credentials. The default is the samples that come with the project, so that the first start has something to "
-        "show.",
+        "never the URL's credentials. The default is the samples that come with the project, so that the first start has something to"
+        " show.",
     )
     address: str = Field(
         default="127.0.0.1",
@@ -85,6 +85,12 @@ class Settings(BaseSettings):
         ge=1,
         description="How many versions of a Delta table, or batches of a file sink, are looked into for one answer, newest first. Each is "
         "one small request; the answer says when the limit bit.",
+    )
+    log_checkpoint_bytes: int = Field(
+        default=128 * 1024 * 1024,
+        ge=0,
+        description="How large a log checkpoint of a Delta table may be (all its parts) to be read. It is needed only where the newest "
+        "version has no .crc that lists the transactions; 128 MB name about a million files. The answer says when the limit bit.",
     )
     sink_directories: int = Field(
         default=100,

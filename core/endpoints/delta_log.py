@@ -220,8 +220,8 @@ class DeltaLog:
             content = CheckpointContent((), None) if first == 0 else None
         if self.newest - first + 1 > limit:
             self._problems["limit"] = (
-                f"Only the newest {limit} of {self.newest - first + 1} commits of {self.url} were read for its transactions "
-                "(setting table_versions)."
+                f"Only the newest {limit} of {self.newest - first + 1} commits of {self.url} were read for its transactions (setting"
+                " table_versions)."
             )
             first, content = self.newest - limit + 1, None
         files = self.files_of(range(first, self.newest + 1))
@@ -229,6 +229,11 @@ class DeltaLog:
 
     def _checkpoint(self, version: int, with_files: bool) -> CheckpointContent | None:
         point = next(point for point in self.names.checkpoints if point.version == version)
+        if point.size_bytes > get_settings().log_checkpoint_bytes:
+            self._note(
+                point.parts[0].path, f"and its parts have {point.size_bytes:,} bytes and were not read (setting log_checkpoint_bytes)"
+            )
+            return None
         contents = self._read(point.parts)
         parts = []
         for info in point.parts:

@@ -182,6 +182,16 @@ def test_more_commits_than_the_limit_are_not_read_for_transactions_and_it_is_sai
     assert "Only the newest 4 of 20 commits" in log.problems[0]
 
 
+def test_a_log_checkpoint_beyond_the_limit_is_not_read_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    appends(tmp_path, 3)
+    path = parquet(log_path(tmp_path, 1, "checkpoint.parquet"), [metadata(), txn(QUERY, 3)])
+    log_path(tmp_path, 0).unlink()
+    limit = path.stat().st_size - 1
+    monkeypatch.setattr("core.endpoints.delta_log.get_settings", lambda: Settings(log_checkpoint_bytes=limit))
+    log = DeltaLog.open(str(tmp_path))
+    assert not log.transactions_known and "were not read (setting log_checkpoint_bytes)" in log.problems[0]
+
+
 # Commits
 
 

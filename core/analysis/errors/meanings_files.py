@@ -26,11 +26,23 @@ FILES: Mapping[str, Meaning] = {
         look=("source_files",),
         unseen="The path that the query reads today is in its code.",
     ),
+    "FAILED_READ_FILE.FILE_NOT_EXIST": Meaning(
+        "An input file of the batch is gone. The batch stays pending, so every start meets it again.",
+        (
+            "The file was deleted or moved after the batch was planned.",
+            "The source is a Delta table, and VACUUM removed files that the query, being behind, still needed.",
+        ),
+        "Put the file back. With spark.sql.files.ignoreMissingFiles=true the batch is committed without its rows, without a word; of a"
+        " Delta table take them by a batch read afterwards, if newer files (OPTIMIZE, MERGE) still hold them.",
+        ("restore", "restart", "backup_and_backfill"),
+        look=("pending", "source_files", "delta"),
+        unseen="The input files are not part of the checkpoint.",
+    ),
     "FAILED_READ_FILE": Meaning(
         "An input file could not be read. The batch stays pending, so every start meets it again.",
         ("The file was deleted, replaced or cut after the batch was planned.", "Its contents are not of the expected format."),
-        "Put the file back. To go on without it, set spark.sql.files.ignoreMissingFiles or ignoreCorruptFiles for one batch: its rows"
-        " are lost then.",
+        "Put the file back. To go on without it, set spark.sql.files.ignoreMissingFiles or ignoreCorruptFiles for one batch: its rows are"
+        " lost then.",
         ("restart",),
         look=("pending", "source_files"),
         unseen="The input files are not part of the checkpoint.",

@@ -30,27 +30,23 @@ def _conflict(what: str) -> Meaning:
 
 TABLES: Mapping[str, Meaning] = {
     "DELTA_MISSING_FILES_UNEXPECTED_VERSION": _delta(
-        "The log of the source table begins after the version that Spark asks for. At every start it asks for the range of the newest"
-        " batch again, so"
-        " the log is needed from the version in the offset file before the newest.",
+        "The log of the source table begins after the version that Spark asks for. At every start it asks for the range of the newest batch"
+        " again, so the log is needed from the version in the offset file before the newest.",
         ("The retention of the table's log (delta.logRetentionDuration) removed the versions while the query was down.",),
-        "When the newest batch is committed: put the source's line of the newest offset file into the one before it and remove that"
-        " file's .crc; Spark then"
-        " asks for nothing at the start. If versions behind that position are gone too, start once with failOnDataLoss=false, and take"
-        " the rows of the"
-        " missing versions from the table by a batch read.",
+        "When the newest batch is committed: put the source's line of the newest offset file into the one before it and remove that file's"
+        " .crc; Spark then asks for nothing at the start. If versions behind that position are gone too, start once with"
+        " failOnDataLoss=false, and take the rows of the missing versions from the table by a batch read.",
         ("repair", "reset", "backup_and_backfill"),
     ),
     "DELTA_STREAMING_TRAILING_COMMIT_MISSING": _delta(
         "The end of the range that Spark asks for is not in the log of the source table." + _NO_HELP,
         (
             "The log was cleaned past the position.",
-            "The source is an older copy of the table. When new commits have filled the versions up, the error goes away and they are"
-            " never read.",
+            "The source is an older copy of the table. When new commits have filled the versions up, the error goes away and they are never"
+            " read.",
         ),
-        "Make sure which table it is. If the log was cleaned and the newest batch is committed: put the source's line of the newest"
-        " offset file into the one"
-        " before it, remove that file's .crc, then start with failOnDataLoss=false.",
+        "Make sure which table it is. If the log was cleaned and the newest batch is committed: put the source's line of the newest offset"
+        " file into the one before it, remove that file's .crc, then start with failOnDataLoss=false.",
         ("repair", "reset", "backup_and_backfill"),
     ),
     "DELTA_VERSION_NOT_FOUND": _delta(
@@ -61,13 +57,12 @@ TABLES: Mapping[str, Meaning] = {
             "Only batch 0 exists and its first version was cleaned.",
         ),
         "A new checkpoint: wait for the next commit, or write the old offset into the new checkpoint twice instead of startingVersion."
-        " Below the oldest"
-        " version: take the oldest, and the rest by a batch read.",
+        " Below the oldest version: take the oldest, and the rest by a batch read.",
         ("reset",),
     ),
     "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE": _delta(
-        "A version of the source table that the query needs cannot be rebuilt from its log. Its advice to delete the checkpoint would"
-        " read the whole table"
+        "A version of the source table that the query needs cannot be rebuilt from its log. Its advice to delete the checkpoint would read"
+        " the whole table"
         " again." + _NO_HELP,
         ("The log was cleaned while the query was inside the first snapshot, or before its first batch.",),
         "Begin a new checkpoint at the oldest version in the log, and take the rows before it by a batch read; or refresh the target.",
@@ -97,6 +92,31 @@ TABLES: Mapping[str, Meaning] = {
         ("A file of _delta_log was deleted.",),
         "Restore the file of the log. The checkpoint needs nothing.",
         ("restore",),
+    ),
+    "DELTA_TRUNCATED_TRANSACTION_LOG": _delta(
+        "The log of the table has no complete log checkpoint for the oldest version that is left, so the table itself cannot be read.",
+        ("Files of _delta_log were deleted by hand.",),
+        "Restore the files of the log. The checkpoint needs nothing.",
+        ("restore",),
+    ),
+    "DELTA_FILE_NOT_FOUND_DETAILED": _delta(
+        "A data file that the log of the table names is gone.",
+        ("VACUUM removed it while the query was behind.", "Somebody deleted files of the table by hand."),
+        "Restore the file. If the rows stand in newer files of the table (after OPTIMIZE, UPDATE or MERGE), begin a new checkpoint behind"
+        " it and take them by a batch read. spark.sql.files.ignoreMissingFiles=true leaves the rows out without a word.",
+        ("restore", "backup_and_backfill"),
+    ),
+    "DELTA_TABLE_NOT_FOUND": _delta(
+        "There is no Delta table of this name or at this path.",
+        ("The table was dropped or moved, or the name is wrong.",),
+        "Correct the name or path. A table that was created again has another id and needs a new checkpoint.",
+        ("change_query", "reset"),
+    ),
+    "DELTA_PATH_DOES_NOT_EXIST": _delta(
+        "There is nothing at the path of the Delta table.",
+        ("The table was dropped or moved, or the path is wrong.",),
+        "Correct the path. A table that was created again has another id and needs a new checkpoint.",
+        ("change_query", "reset"),
     ),
     "DELTA_SOURCE_TABLE_IGNORE_CHANGES": _delta(
         "Rows of the source table were changed (UPDATE, MERGE, DELETE, overwrite), and a stream reads only what is added.",
@@ -160,8 +180,8 @@ TABLES: Mapping[str, Meaning] = {
         ("reset",),
     ),
     "DELTA_METADATA_PATH_MOVED": _delta(
-        "A Delta source with schema tracking remembers the full path of the checkpoint, and this is another one: the checkpoint was"
-        " copied or moved.",
+        "A Delta source with schema tracking remembers the full path of the checkpoint, and this is another one: the checkpoint was copied"
+        " or moved.",
         ("The checkpoint directory was moved, copied or restored elsewhere.",),
         "Replace the old path by the new one in every _schema_log_<table>/<n> of the checkpoint, and delete their .crc files: the query"
         " then goes on exactly.",
