@@ -19,7 +19,10 @@ def start_spark():
         .config("spark.jars", os.environ["DELTA_JARS"])
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-        .config("spark.databricks.delta.snapshotPartitions", "2")
+        .config("spark.databricks.delta.snapshotPartitions", "1")
+        # Many tiny queries: compiling each of them costs more than it saves.
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.memory", "1g")
@@ -29,7 +32,10 @@ def start_spark():
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", f"{scratch}/warehouse")
         .config("spark.local.dir", f"{scratch}/local")
-        .config("spark.driver.extraJavaOptions", f"-Djava.io.tmpdir={scratch} -Dderby.system.home={scratch}")
+        .config(
+            "spark.driver.extraJavaOptions",
+            f"-Djava.io.tmpdir={scratch} -Dderby.system.home={scratch} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        )
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")
