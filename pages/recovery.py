@@ -31,7 +31,7 @@ def main() -> None:
         asked = ends.answers(opened, ck)
         situation = read(ck, asked)
     price.card(opened, ck)
-    ends.told(opened, ck)
+    ends.told(opened, ck, with_offer=False)
     if isinstance(situation, str):
         cards.message("plain", situation)
         return

@@ -92,18 +92,20 @@ def asked_line(opened: Opened, asked_at_ms: int, more: str, key: str) -> None:
         st.button("Ask again", key=f"ask-{key}", on_click=ask_again, args=(opened.name,), type="tertiary")
 
 
-@st.fragment(run_every="10s")
+@st.fragment(run_every="20s")
 def _age(asked_at_ms: int, more: str) -> None:
     age = words.age(int(time.time() * 1000) - asked_at_ms)
     cards.text(f"asked {words.clock(asked_at_ms)}, {age}" + (f" · {more}" if more else ""), "small", "content")
 
 
-def told(opened: Opened, ck: Checkpoint) -> None:
-    """What was asked, when, and what could not be: for pages that use the answers and do not show them."""
+def told(opened: Opened, ck: Checkpoint, with_offer: bool = True) -> None:
+    """What was asked, when, and what could not be: for pages that use the answers and do not show them. Nothing given: an offer to."""
     found = given.read(ck)
     for problem in found.problems.values():
         cards.message("plain", problem, "The page Source & sink says what can be given.")
     if found.ends.is_empty:
+        if with_offer:
+            st.page_link("pages/ends.py", label="Give the source and the sink to have them checked too", query_params={})
         return
     asked = answers(opened, ck)
     troubles = asked.ends.troubles if asked.ends is not None else {}

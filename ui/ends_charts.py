@@ -139,19 +139,20 @@ def _places(row: Bar) -> tuple[float, float] | None:
 
     Without a position (a partition that is new) all that is kept is not read yet.
     """
-    if row.oldest is None or row.newest is None:
+    oldest, newest = row.oldest, row.newest
+    if oldest is None or newest is None:
         return None
-    span = row.newest - row.oldest
+    span, end = newest - oldest, newest
 
     def place(value: int) -> float:
         if span <= 0:  # nothing is kept: caught up stands at the right end
-            return 1.0 if value == row.newest else -OUTSIDE if value < row.newest else 1 + OUTSIDE
-        share = (value - row.oldest) / span
+            return 1.0 if value == end else -OUTSIDE if value < end else 1 + OUTSIDE
+        share = 1 - (end - value) / span
         if share < 0:
             return max(-OUTSIDE, min(share, -LEAST_OUTSIDE))
         return share if share <= 1 else min(1 + OUTSIDE, max(share, 1 + LEAST_OUTSIDE))
 
-    position = row.oldest if row.position is None else row.position
+    position = oldest if row.position is None else row.position
     return place(position), place(position if row.planned is None else row.planned)
 
 

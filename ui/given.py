@@ -128,11 +128,6 @@ def with_place(ck: Checkpoint) -> list[Source]:
     return [source for source in ck.sources if source.kind.name in ("file", "delta")]
 
 
-def reads_kafka(ck: Checkpoint) -> bool:
-    """Whether a broker can be asked about any source."""
-    return any(source.kind.name == "kafka" for source in ck.sources)
-
-
 def brokers() -> list[str]:
     """The names of the brokers in the settings."""
     return list(get_settings().kafka)
