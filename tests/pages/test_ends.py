@@ -358,6 +358,24 @@ def test_the_broker_is_asked_once_for_all_pages_and_again_on_request(
     assert len(questions) == 2
 
 
+def test_expired_records_fail_the_next_start_and_integrity_tells_what_failondataloss_false_would_do(
+    open_page: OpenPage, answered: dict[str, BrokerAnswer], tmp_path: Path
+) -> None:
+    answered["answer"] = answer(2, p1=BrokerPartition(50, 100))
+    root = kafka_checkpoint(tmp_path / "ck", range(3))
+    for page in ("overview", "ends", "recovery"):
+        at = open_page(page, root, kafka="b")
+        assert_no_error(at)
+        assert "KAFKA_DATA_LOSS" in words_of(at) and "orders-1" in words_of(at), page
+    at = open_page("integrity", root, kafka="b", loss="false")
+    assert_no_error(at)
+    supposed = next(text.value for text in at.text if "If so:" in text.value)
+    assert not supposed.startswith("▲")
+    assert "The price of deleting this checkpoint" in words_of(at), "a finding leads to the recovery options"
+    at = open_page("integrity", root, loss="perhaps")
+    assert "This link asks for failOnDataLoss 'perhaps'" in words_of(at)
+
+
 def test_hostile_names_from_the_broker_and_the_address_are_plain_text(
     open_page: OpenPage, answered: dict[str, BrokerAnswer], tmp_path: Path
 ) -> None:
