@@ -144,6 +144,17 @@ def test_waiting_deletes_are_inferred_without_the_options_and_certain_with_them(
         assert said(ck, table, options={"0": {option: "true"}}).outcome == "resume"
 
 
+def test_a_delete_that_the_query_let_pass_before_leaves_the_next_one_open(tmp_path: Path) -> None:
+    table = appends(tmp_path / "t", 3)
+    commit(table, 3, [info("DELETE", 3), taken("part-0.parquet")])
+    commit(table, 4, [info("WRITE", 4), add("part-4.parquet")])
+    commit(table, 5, [info("DELETE", 5), taken("part-1.parquet")])
+    ck = checkpoint(tmp_path, offset(2), offset(4), offset(5))
+    assert said(ck, table).outcome == "resume" and any("it let version 3 pass" in text for text in said(ck, table).not_checked)
+    commit(table, 5, [info("UPDATE", 5), taken("part-1.parquet"), add("part-5.parquet")])  # ignoreDeletes would not let this one pass
+    assert said(ck, table).reason == "DELTA_CHANGES_WAIT"
+
+
 def test_after_a_pending_batch_a_waiting_delete_stops_the_next_one(tmp_path: Path) -> None:
     table = appends(tmp_path / "t", 3)
     commit(table, 3, [info("DELETE", 3), taken("part-0.parquet")])

@@ -99,13 +99,6 @@ TABLES: Mapping[str, Meaning] = {
         "Restore the files of the log. The checkpoint needs nothing.",
         ("restore",),
     ),
-    "DELTA_FILE_NOT_FOUND_DETAILED": _delta(
-        "A data file that the log of the table names is gone.",
-        ("VACUUM removed it while the query was behind.", "Somebody deleted files of the table by hand."),
-        "Restore the file. If the rows stand in newer files of the table (after OPTIMIZE, UPDATE or MERGE), begin a new checkpoint behind"
-        " it and take them by a batch read. spark.sql.files.ignoreMissingFiles=true leaves the rows out without a word.",
-        ("restore", "backup_and_backfill"),
-    ),
     "DELTA_TABLE_NOT_FOUND": _delta(
         "There is no Delta table of this name or at this path.",
         ("The table was dropped or moved, or the name is wrong.",),

@@ -24,7 +24,8 @@ LOST = DataEffect("loss", "loss", "loss")
 AGAIN = DataEffect("duplicates", "duplicates", "duplicates")
 LARGEST_SOURCE_VERSION = 3  # 1 in every offset, 3 while a tracked schema changes
 SCHEMA_CHANGES = ("RENAME COLUMN", "DROP COLUMNS")
-REFILL_SECONDS = 10  # how far the clocks of two writers may differ
+PASSED_VERSIONS = 20  # so many versions before the position are looked at for what the query lets pass
+REFILL_SECONDS = 60  # how far the clocks of two writers may differ
 
 
 def _fail(
@@ -77,7 +78,10 @@ def check_delta_range(s: Situation, part: Range, phase: FailsAt) -> Verdict:
         found = _first_batch(s, part, log, end, phase) if part.start_text is None else Verdict()
     else:
         found = _between(s, part, log, start, end, phase)
-    return replace(found, risks=(*found.risks, *back.risks))
+    open_ends: tuple[str, ...] = ()
+    if s.runs_again and not (s.sink is not None and s.sink.pending == "skipped"):
+        open_ends = (f"whether the data files that batch {s.n} reads of source {part.key} are still there (VACUUM)",)
+    return replace(found, risks=(*found.risks, *back.risks), not_checked=(*found.not_checked, *open_ends))
 
 
 def _back_in_snapshot(part: Range, start: TablePosition | None, end: TablePosition | None) -> Verdict:
@@ -91,13 +95,14 @@ def _back_in_snapshot(part: Range, start: TablePosition | None, end: TablePositi
 
 
 def _not_contiguous(log: DeltaLog, part: Range) -> Verdict:
+    error = "not_contiguous"
     if log.gaps:
         first, last = log.gaps[-1]
         missing = f"{span(first, last, 'version')} {'is' if first == last else 'are'} missing in the middle of the log of {log.url}"
     else:
-        missing = f"the log of {log.url} begins at version {log.oldest} and has no complete log checkpoint"
+        missing, error = f"the log of {log.url} begins at version {log.oldest} and has no complete log checkpoint", "truncated"
     why = f"{missing}, so the table of source {part.key} cannot be read at all"
-    return _fail(delta_error("not_contiguous"), "DELTA_LOG_GAP", why, _at(part), "start")
+    return _fail(delta_error(error), "DELTA_LOG_GAP", why, _at(part), "start")
 
 
 def _other_table(log: DeltaLog, part: Range, end: TablePosition, phase: FailsAt) -> Verdict | None:
@@ -350,6 +355,13 @@ def _waiting(s: Situation, part: Range, log: DeltaLog, end: TablePosition, first
         deletes_only = commit.adds == 0
         if _is_set(s, part, "ignoreChanges") or (deletes_only and _is_set(s, part, "ignoreDeletes")):
             continue
+        passed = None if part.key in s.query.options else _passed_before(s, part, log, end, deletes_only)
+        if passed is not None:
+            what = (
+                f"whether source {part.key} lets version {commit.version} ({commit.operation or 'unknown'}) pass, which takes rows away; it"
+                f" let version {passed} pass, so an option such as skipChangeCommits is set"
+            )
+            return Verdict(not_checked=(what, *open_ends))
         file = log.files_of([commit.version])[commit.version].removed[0]
         options = "ignoreDeletes or skipChangeCommits" if deletes_only else "skipChangeCommits or ignoreChanges"
         what = "deletes rows" if deletes_only else "changes rows"
@@ -367,3 +379,18 @@ def _waiting(s: Situation, part: Range, log: DeltaLog, end: TablePosition, first
         certainty: Certainty = "certain" if part.key in s.query.options and not before else "inferred"
         return replace(_fail(error, "DELTA_CHANGES_WAIT", why, _at(part), "batch", certainty), not_checked=open_ends)
     return Verdict(not_checked=open_ends)
+
+
+def _passed_before(s: Situation, part: Range, log: DeltaLog, end: TablePosition, deletes_only: bool) -> int | None:
+    """A version of the same kind that this query has already read past: then an option lets such commits through. Looks at the newest
+    ones."""
+    oldest = s.offset_entry(s.checkpoint.offset_ids[0])
+    line = oldest.source(part.key) if oldest is not None else None
+    begin = _position(line.raw) if line is not None else None
+    if begin is None or begin.table_id != end.table_id:
+        return None
+    first = begin.version + 1 if begin.in_first_snapshot else begin.version
+    for commit in log.commits(range(first, end.version), limit=PASSED_VERSIONS).commits:
+        if commit.removes and (commit.adds or deletes_only):
+            return commit.version
+    return None

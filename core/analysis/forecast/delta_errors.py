@@ -53,6 +53,7 @@ _FORMS: Mapping[str, _Form] = {
         "55019",
     ),
     "not_contiguous": _Form("DELTA_VERSIONS_NOT_CONTIGUOUS", _ILLEGAL, "Versions (", "KD00C"),
+    "truncated": _Form("DELTA_TRUNCATED_TRANSACTION_LOG", "DeltaFileNotFoundException", "Unable to reconstruct state at version", "42K03"),
     "ignore_delete": _Form(
         "DELTA_SOURCE_IGNORE_DELETE",
         "DeltaUnsupportedOperationException",
