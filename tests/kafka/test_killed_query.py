@@ -12,6 +12,7 @@ import pytest
 from core.analysis.ends.kafka import partition_ends
 from core.analysis.ends.look import look
 from core.analysis.ends.model import GivenEnds
+from core.analysis.errors import explain
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.kafka import KAFKA
@@ -100,6 +101,16 @@ def test_a_killed_query_on_a_shortened_topic_is_told_and_brought_back(
     assert said.error is not None and fact.error is not None
     assert fact.error.condition == said.error.condition == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
     assert fact.delivered == {}
+
+    # the same out of a foreachBatch function, where the text sits deep in a Python traceback
+    shutil.copytree(tmp_path / "ck", tmp_path / "python" / "ck")
+    writer = read_topics(kafka, [TOPIC], {})(spark_session.newSession(), tmp_path).writeStream.foreachBatch(
+        lambda frame, _: frame.collect()
+    )
+    query = writer.option("checkpointLocation", str(tmp_path / "python" / "ck")).trigger(availableNow=True).start()
+    with pytest.raises(Exception, match="FOREACH_BATCH_USER_FUNCTION_ERROR") as failed:
+        query.awaitTermination()
+    assert explain(str(failed.value), ck).name == said.error.condition
 
     # the way back: the offered lines in a new checkpoint
     answer = resume_points(ck)

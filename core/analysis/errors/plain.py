@@ -87,14 +87,38 @@ PLAIN: tuple[Known, ...] = (
     Known("PATH_NOT_FOUND", ("Path does not exist: <path>",)),
     Known("SOURCE_OF_ANOTHER_KIND", ('For input string: "{"path":', 'For input string: "{"logOffset":')),
     Known("FILE_DOES_NOT_EXIST", ("File <path> does not exist",), weight=GENERAL),
+    Known("KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED", (said("kafka_offset_changed", 0),)),
+    Known("KAFKA_DATA_LOSS.PARTITIONS_DELETED", ("are gone. Some data may have been missed",)),
     Known("KAFKA_TOPIC_GONE", ("This server does not host this topic-partition",), ("UnknownTopicOrPartitionException",)),
     Known("KAFKA_POSITION_TIMEOUT", ("expired before the position for partition <topicPartition> could be determined",)),
     Known("KAFKA_UNREACHABLE", ("Timed out waiting for a node assignment", "No resolvable bootstrap urls given in bootstrap.servers")),
-    Known("KAFKA_CLIENT_SETUP", ("Failed to create new KafkaAdminClient", "Failed to construct kafka consumer"), weight=GENERAL),
+    Known(
+        "KAFKA_CLIENT_SETUP",
+        (
+            "Failed to create new KafkaAdminClient",
+            "Failed to construct kafka consumer",
+            "The specified value of default.api.timeout.ms must be no smaller than",
+        ),
+        weight=GENERAL,
+    ),
     Known("KAFKA_START_OFFSETS_JSON", ('Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got',)),
     Known("KAFKA_START_OFFSETS_INCOMPLETE", ("you must specify all TopicPartitions",)),
+    Known("KAFKA_START_OFFSET_NEGATIVE", ("earliest offset <offset> does not equal -2",)),
+    Known("KAFKA_NO_OFFSET_FOR_TIMESTAMP", ("No offset matched from request of topic-partition",)),
+    Known("KAFKA_START_TIMESTAMP", ("Expected a single long value, got",)),
     Known(
-        "KAFKA_POSITION_OUT_OF_RANGE", ("is out of range for partition <topicPartition>",), ("OffsetOutOfRangeException",), weight=GENERAL
+        "KAFKA_BATCH_BOUNDS",
+        ("starting offset can't be latest for batch queries on Kafka", "ending offset can't be earliest for batch queries on Kafka"),
+    ),
+    Known(
+        "KAFKA_RECORDS_SKIPPED",
+        ("Some data may be lost. Recovering from the earliest offset",),
+    ),
+    Known(
+        "KAFKA_POSITION_OUT_OF_RANGE",
+        ("is out of range for partition <topicPartition>", "Cannot fetch offset <offset>"),
+        ("OffsetOutOfRangeException",),
+        weight=GENERAL,
     ),
     Known(
         "KAFKA_NOT_ALLOWED",
@@ -245,8 +269,8 @@ DELTA: Mapping[str, Foreign] = {
     "DELTA_LOG_FILE_NOT_FOUND": Foreign("42K03"),
     "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE": Foreign(
         "55019",
-        "The streaming query was reading from an unexpected Delta table (id = '<newTableId>'). It used to read from another Delta table"
-        " (id = '<oldTableId>')",
+        "The streaming query was reading from an unexpected Delta table (id = '<newTableId>'). It used to read from another Delta table (id"
+        " = '<oldTableId>')",
     ),
     "DELTA_VERSIONS_NOT_CONTIGUOUS": Foreign("KD00C", "Versions (<versionList>) are not contiguous."),
     "DELTA_SOURCE_TABLE_IGNORE_CHANGES": Foreign(
@@ -284,6 +308,11 @@ DELTA: Mapping[str, Foreign] = {
     "DELTA_INVALID_SOURCE_VERSION": Foreign("XXKDS"),
     "DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION": Foreign("XXKDS"),
     "DELTA_SCHEMA_NOT_SET": Foreign("KD008"),
+    "DELTA_TABLE_NOT_FOUND": Foreign("42P01", "Delta table <tableName> doesn't exist."),
+    "DELTA_PATH_DOES_NOT_EXIST": Foreign("42K03", "<path> doesn't exist, or is not a Delta table."),
+    "DELTA_TRUNCATED_TRANSACTION_LOG": Foreign(
+        "42K03", "<path>: Unable to reconstruct state at version <version> as the transaction log has been truncated due to manual deletion"
+    ),
     "DELTA_TIMESTAMP_GREATER_THAN_COMMIT": Foreign("42816"),
     "DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET": Foreign("42613"),
     "DELTA_METADATA_MISMATCH": Foreign("42KDG", "A metadata mismatch was detected when writing to the Delta table."),

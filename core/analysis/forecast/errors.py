@@ -290,13 +290,14 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "42KDE",
         ),
     ),
-    # The query exception shows only the text; the condition is that of its cause.
+    # The query exception shows only the text; the condition is that of its cause. The words before 4.0 are those of the connector's code
+    # of that time; they were not observed.
     "kafka_partitions_deleted": (
-        ErrorForm(V33, None, "IllegalStateException", "Partitions Set({partitions}) have been deleted."),
+        ErrorForm(V33, None, "IllegalStateException", "Set({partitions}) are gone. Some data may have been missed"),
         ErrorForm(V40, "KAFKA_DATA_LOSS.PARTITIONS_DELETED", _KAFKA, "Partitions Set({partitions}) have been deleted.", "22000"),
     ),
     "kafka_offset_changed": (
-        ErrorForm(V33, None, "IllegalStateException", "Partition {partition} offset was changed from {before} to {after}."),
+        ErrorForm(V33, None, "IllegalStateException", "Partition {partition}'s offset was changed from {before} to {after}"),
         ErrorForm(
             V40,
             "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED",
@@ -316,7 +317,7 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ),
     ),
     "kafka_range_unreadable": (
-        ErrorForm(V33, None, "OffsetOutOfRangeException", "is out of range for partition {partition}"),
+        ErrorForm(V33, None, "IllegalStateException", "Cannot fetch offset {start}"),
         ErrorForm(
             V40,
             "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
