@@ -266,8 +266,8 @@ def test_two_queries_into_one_table_are_counted_apart(case: Make) -> None:
     made = case()
     made.forget_commit(4)
     made.script("run(checkpoint=args['checkpoint'] + '-2', startingVersion=0)")
-    made.expected = range(0)  # the other query wrote all rows once more
-    said, fact = made.prove()
+    said, fact = made.forecast(), made.restart()  # the other query has written all rows once more, so the counts are made here
+    assert not fact.causes and fact.rows[4] == 0
     assert said.sink is not None and (said.sink.holds_up_to_batch, said.sink.pending) == (4, "skipped")
     assert [row.fate for row in said.sink.batches].count("foreign") == 1
     assert sorted(fact.ids) == sorted([*range(70), *range(70)])
