@@ -6,6 +6,7 @@ tests/delta runs the same rules on Spark."""
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -260,8 +261,13 @@ def test_transactions_that_could_not_all_be_read_leave_the_answer_open(tmp_path:
 def test_a_sink_whose_batches_are_not_in_its_whole_log_was_made_anew(tmp_path: Path) -> None:
     table = tmp_path / "s"
     commit(table, 0, [metadata(), *batch(QUERY_ID, 4, 0)])
-    answer = said(checkpoint(tmp_path, *(offset(n + 1) for n in range(5))), sink=table)
-    assert risks(answer) == ["SINK_BEHIND"] and "batches 0, 1, 2 and 3" in answer.sentence
+    checkpoint(tmp_path, *(offset(n + 1) for n in range(5)))
+    for seconds, found in ((-60, ["SINK_BEHIND"]), (60, [])):  # committed before and after the table was made
+        for path in (tmp_path / "ck" / "commits").iterdir():
+            os.utime(path, (TIME / 1000 + seconds, TIME / 1000 + seconds))
+        answer = said(Checkpoint.open(str(tmp_path / "ck")), sink=table)
+        assert risks(answer) == found and answer.sink is not None
+        assert any("batches 0, 1, 2 and 3" in text for text in answer.sink.warnings)
 
 
 def test_a_directory_without_any_log_says_so(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ they are already there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,7 +84,12 @@ def _delta(ck: Checkpoint, log: DeltaLog) -> SinkEnd:
         judged = _compare(ck, holds, "table")
     read = log.commits()
     batches = _delta_batches(ck, read.commits, query_id, holds, is_whole=log.oldest == 0 and not read.limit_words and not log.gaps)
-    notes: list[Note] = [*_since(read.commits, query_id), *_expiry(log, found, expired), *_gone(batches, holds), *_stateful(ck, judged)]
+    notes: list[Note] = [
+        *_since(read.commits, query_id),
+        *_expiry(log, found, expired),
+        *_gone(ck, batches, holds, read.commits),
+        *_stateful(ck, judged),
+    ]
     certainty: Certainty = "certain" if judged.is_sure else "needs_input"
     if not log.transactions_known and holds is None:
         certainty = "needs_input"
@@ -327,18 +332,23 @@ def _expiry(log: DeltaLog, found: TableTransaction | None, expired: bool) -> lis
     return [(None, sentence)]
 
 
-def _gone(batches: Iterable[SinkBatch], holds: int | None) -> list[Note]:
-    """Batches that no version of the log holds although the newest one is there: the table was made anew in between."""
-    ids = [
-        row.batch_id for row in batches if row.fate == "missing" and row.batch_id is not None and holds is not None and row.batch_id < holds
-    ]
-    if not ids:
+def _gone(ck: Checkpoint, batches: Iterable[SinkBatch], holds: int | None, commits: Sequence[TableCommit]) -> list[Note]:
+    """Batches that no version of the whole log holds although the newest one is there.
+
+    They are missing for certain only when the table is younger than their commit: before, another kind of sink may have written them.
+    """
+    ids = [r.batch_id for r in batches if r.fate == "missing" and r.batch_id is not None and holds is not None and r.batch_id < holds]
+    if not ids or not commits:
         return []
+    made_ms = commits[-1].timestamp_ms
+    times = [ck.commit_files[i].modified_ms for i in ids]
+    is_younger = made_ms is not None and all(time is not None and time < made_ms for time in times)
+    why = "the table was made anew after they were committed" if is_younger else "the table was made anew, or they were written otherwise"
     sentence = (
         f"The checkpoint has committed {'batch' if len(ids) == 1 else 'batches'} {listed(ids)}, and no version in the table's log (whole,"
-        " from version 0) holds them: the table was made anew since, or they were skipped."
+        f" from version 0) holds them: {why}."
     )
-    return [("behind", sentence)]
+    return [("behind" if is_younger else None, sentence)]
 
 
 def _stateful(ck: Checkpoint, judged: _Judged) -> list[Note]:
