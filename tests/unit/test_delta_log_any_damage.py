@@ -10,12 +10,19 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.analysis.ends import Ends
+from core.analysis.ends.delta_source import delta_source_end
+from core.analysis.ends.sink import sink_end
+from core.analysis.forecast import Query, forecast
+from core.checkpoint import Checkpoint
 from core.endpoints.delta_log import DeltaLog
 from core.endpoints.file_sink_log import FileSinkLog
-from tests.support.delta_tables import add, appends, batch, checksum, commit, log_path, metadata, parquet, txn
+from core.recovery.resume import resume_points
+from tests.support.build import commit_text, offset_text, write
+from tests.support.delta_tables import TABLE_ID, add, appends, batch, checksum, commit, log_path, metadata, parquet, txn
 
 QUERY = "11111111-2222-4333-8444-000000000001"
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
@@ -55,6 +62,24 @@ def look(table: Path) -> None:
         log.snapshot_files(version)
         log.can_rebuild(version)
     assert all(isinstance(sentence, str) and sentence.endswith(".") and "\n" not in sentence for sentence in log.problems)
+    for position in ((1, -1, False), (2, 0, False), (0, 1, True)):
+        judge(table, *position)
+
+
+def judge(table: Path, version: int, index: int, in_snapshot: bool) -> None:
+    """Everything that is ever said about such a log: as the source, and as the sink, of a checkpoint at this position."""
+    with tempfile.TemporaryDirectory() as place:
+        tree: dict[str, str | bytes] = {"metadata": json.dumps({"id": QUERY}), "commits/0": commit_text()}
+        for number, (v, i, first) in enumerate(((0, 0, True), (version, index, in_snapshot))):
+            line = {"sourceVersion": 1, "reservoirId": TABLE_ID, "reservoirVersion": v, "index": i, "isStartingVersion": first}
+            tree[f"offsets/{number}"] = offset_text([json.dumps(line)])
+        ck, log = Checkpoint.open(str(write(Path(place), tree))), DeltaLog.open(str(table))
+        for is_strict in (True, False):
+            answer = forecast(ck, spark="4.2", query=Query(fail_on_data_loss=is_strict), ends=Ends(tables={"0": log}, sink=log))
+            assert answer.sentence.endswith(".")
+        assert delta_source_end(ck, "0", log).sentence.endswith(".") and sink_end(ck, log).sentence.endswith(".")
+        for source in resume_points(ck, ends=Ends(tables={"0": log})).sources:
+            assert source.point.note
 
 
 def cut(data: bytes, at: int, with_bytes: bytes) -> bytes:
