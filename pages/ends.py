@@ -193,7 +193,7 @@ def the_sink(opened: Opened, ck: Checkpoint, found: Given, answer: ends.Asked) -
         return
     chosen = choosing.chosen_batch()
     end = sink_end(ck, said.sink if said.sink is not None else found.ends.sink)
-    ends_tables.sink(end, chosen)
+    ends_tables.sink(end, ck.pending_batch, chosen)
     ends.asked_line(opened, answer.asked_at_ms, words.one_line(end.url, 200), "sink")
 
 

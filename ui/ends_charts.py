@@ -38,7 +38,7 @@ FATES: dict[str, tuple[str, str, str]] = {
     "written": ("written by this query", "circle", charts.COMMITTED),
     "missing": ("not in the sink", "diamond-open", charts.PENDING),
     "uncommitted": ("files without a commit", "square-x-open", charts.STALL),
-    "foreign": ("commit of somebody else", "x", charts.MISSING),
+    "foreign": ("by somebody else", "x", charts.MISSING),
 }
 
 
@@ -243,11 +243,11 @@ def _versions(rows: Sequence[SinkBatch], chosen: int | None) -> go.Figure:
     x = version_places(rows)
     known = [row.batch_id for row in rows if row.batch_id is not None]
     floor = (min(known) if known else 0) - 1
-    for fate, (label, symbol, colour) in FATES.items():
+    for fate, (_, symbol, colour) in FATES.items():
         mine = [at for at, row in enumerate(rows) if row.fate == fate]
         if not mine:
             continue
-        ids = [rows[at].batch_id for at in mine]
+        ids, label = [rows[at].batch_id for at in mine], fate_words(rows[mine[0]])
         figure.add_trace(
             go.Scatter(
                 x=[x[at] for at in mine],
@@ -306,10 +306,11 @@ def _file_batches(rows: Sequence[SinkBatch], chosen: int | None) -> go.Figure:
     figure = go.Figure()
     ids = [row.batch_id for row in rows if row.batch_id is not None]
     beyond = max(ids, default=-1) + 1  # what belongs to no known batch stands behind the last one
-    for fate, (label, _, colour) in FATES.items():
+    for fate, (_, _, colour) in FATES.items():
         mine = [row for row in rows if row.fate == fate]
         if not mine:
             continue
+        label = fate_words(mine[0])
         common = {
             "x": charts.ints([beyond if row.batch_id is None else row.batch_id for row in mine]),
             "customdata": charts.ints([-1 if row.batch_id is None else row.batch_id for row in mine]),
@@ -346,12 +347,17 @@ def _file_batches(rows: Sequence[SinkBatch], chosen: int | None) -> go.Figure:
     return charts.layout(figure, 250)
 
 
+def fate_words(row: SinkBatch) -> str:
+    """What became of a batch."""
+    return "planned, not written" if row.fate == "uncommitted" and not row.files else FATES[row.fate][0]
+
+
 def hover_of(row: SinkBatch) -> str:
     """What one mark stands for, in words."""
     parts = [f"batch {row.batch_id}"] if row.batch_id is not None else [words.for_chart(row.operation)] if row.operation else []
     if row.version is not None:
         parts.append(f"version {row.version}")
-    parts.append(FATES[row.fate][0])
+    parts.append(fate_words(row))
     if row.rows is not None:
         parts.append(words.amount(row.rows, "rows"))
     if row.files is not None:

@@ -70,25 +70,27 @@ def delta_columns(end: DeltaSourceEnd) -> tables.Columns:
     return {"fact": [name for name, _ in facts], "value": [words.NOT_KNOWN if value is None else str(value) for _, value in facts]}
 
 
-def sink(end: SinkEnd, chosen: int | None) -> None:
-    """What the sink holds of this query."""
+def sink(end: SinkEnd, pending: int | None, chosen: int | None) -> None:
+    """What the sink holds of this query. ``pending``: the batch that is planned and not committed."""
     if end.trouble is not None:
         cards.message("plain", end.trouble)
         return
-    tone: cards.Tone = "doubt" if end.warnings else "done"
+    is_odd = bool(end.warnings) or any(row.fate == "missing" for row in end.batches)
+    tone: cards.Tone = "doubt" if is_odd else "plain" if end.holds_up_to_batch is None else "done"
     proof = [judged.CERTAINTY[end.certainty], *end.evidence[:6]]
     cards.message(tone, end.sentence, " · ".join(proof))
     for warning in end.warnings[:MOST_WARNINGS]:
         cards.message("doubt", warning)
+    if end.kind == "plain":
+        return
     with st.grid(4, min_column_width=165):
         holds = "none" if end.holds_up_to_batch is None else f"batch {end.holds_up_to_batch}"
         cards.figure("Holds of this query up to", holds, "newest batch id in the sink's log")
-        if end.pending is None:
-            cards.figure(
-                "The batch that runs next", words.NOT_KNOWN if end.kind != "plain" else "does not apply", "whether the sink has seen its id"
-            )
+        if pending is None:
+            cards.figure("Pending batch", "none", "no batch is planned and not committed")
         else:
-            cards.figure("The batch that runs next", PENDING_WORDS[end.pending], "", "doubt" if end.pending == "skipped" else "done")
+            fate = "not known what becomes of it" if end.pending is None else PENDING_WORDS[end.pending]
+            cards.figure("Pending batch", f"batch {pending}", fate, "doubt" if end.pending == "skipped" else "plain")
         skips = "none" if end.skips_up_to is None else f"up to {end.skips_up_to}"
         cards.figure(
             "Batches that are skipped", skips, "whatever they hold, with this query id" if end.kind == "delta" else "whatever they hold"
@@ -126,9 +128,11 @@ def sink_words(end: SinkEnd) -> str:
     """What the picture of a sink shows: how many of each fate."""
     counts = {fate: sum(1 for row in end.batches if row.fate == fate) for fate in ends_charts.FATES if fate != "uncommitted"}
     parts = [f"{many:,} {ends_charts.FATES[fate][0]}" for fate, many in counts.items() if many]
-    unknown = sum(row.files or 0 for row in end.batches if row.fate == "uncommitted")
+    open_ones = [row for row in end.batches if row.fate == "uncommitted"]
+    unknown = sum(row.files or 0 for row in open_ones)
     if unknown:
         parts.append(f"{words.count(unknown, 'file')} without a commit")
+    parts.extend(f"batch {row.batch_id} {ends_charts.fate_words(row)}" for row in open_ones if not row.files and row.batch_id is not None)
     rows = [row.rows for row in end.batches if row.fate == "written" and row.rows is not None]
     if rows:
         parts.append(f"{words.amount(sum(rows), 'rows')} in these batches")
@@ -158,7 +162,7 @@ def as_columns(batches: Sequence[SinkBatch]) -> tables.Columns:
     return {
         "batch": [row.batch_id if row.batch_id is not None else "not of this query" for row in batches],
         "version": [row.version if row.version is not None else "none" for row in batches],
-        "what became of it": [ends_charts.FATES[row.fate][0] for row in batches],
+        "what became of it": [ends_charts.fate_words(row) for row in batches],
         "operation": [row.operation for row in batches],
         "time (UTC)": [words.exact_moment(row.timestamp_ms) if row.timestamp_ms is not None else words.NOT_KNOWN for row in batches],
         "rows": [row.rows for row in batches],
