@@ -135,15 +135,21 @@ def resume_json(answer: ResumeAnswer) -> dict[str, object]:
 
 
 def as_pyspark(point: ResumePoint, kind: SourceKind) -> str:
-    """The position as lines to paste behind ``spark.readStream.format(...)``; a comment where no option can express it.
+    """The position as lines to paste behind ``spark.readStream.format(...)``; a comment where no option can express it, or not exactly.
 
     Every text is a quoted ASCII literal or an escaped comment, so nothing from a checkpoint can become code.
     """
     if point.options:
-        return "\n".join(f".option({key!a}, {value!a})" for key, value in point.options.items())
+        lines = [f".option({key!a}, {value!a})" for key, value in point.options.items()]
+        warning = "" if point.exact else f"NOT EXACT: repeats {point.repeats}; skips {point.skips}"
+        return "\n".join([*_comment(warning), *lines])
     reason = f"{kind.label}: no start option is needed" if point.options is not None else f"{kind.label}: no start option; {point.note}"
-    one_line = " ".join(reason.split()).encode("unicode_escape").decode("ascii")
-    return "\n".join(f"# {line}" for line in textwrap.wrap(one_line, 110))
+    return "\n".join(_comment(reason))
+
+
+def _comment(text: str) -> list[str]:
+    one_line = " ".join(text.split()).encode("unicode_escape").decode("ascii")
+    return [f"# {line}" for line in textwrap.wrap(one_line, 110)]
 
 
 def _entry(ck: Checkpoint, batch_id: int, *, is_default: bool) -> OffsetEntry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.analysis.ends import Ends, GivenEnds
@@ -37,13 +37,17 @@ def add_ends(parser: ArgumentParser) -> None:
     )
 
 
-def ends_of(ck: Checkpoint, args: Namespace) -> Ends:
-    """What the ends that were given say. Raises UsageError for an unknown source, StorageError for a text that is no location."""
+def ends_of(ck: Checkpoint, args: Namespace, topics: Mapping[str, tuple[str, ...]] | None = None) -> Ends:
+    """What the ends that were given say; ``topics``: what today's query subscribes to, by source key.
+
+    Raises UsageError for an unknown source, StorageError for a text that is no location.
+    """
     given = GivenEnds(
         kafka=args.kafka,
         sink=parse_location(args.sink) if args.sink is not None else None,
         sources=_places(ck, args.source),
         isolation=args.isolation,
+        topics=topics or {},
     )
     if given.kafka is not None and not any(source.kind.name == "kafka" for source in ck.sources):
         raise UsageError("--kafka was given, but the checkpoint has no Kafka source.")

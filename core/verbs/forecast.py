@@ -85,7 +85,7 @@ def run(args: Namespace) -> Answer:
     query = query_of(args)
     ck = Checkpoint.open(args.location, newest=NEWEST_READ)
     try:
-        ends = ends_of(ck, args)
+        ends = ends_of(ck, args, query.topics)
         answer = forecast(ck, spark=args.spark, query=query, ends=ends)
     except UnsupportedSparkError as error:
         raise UsageError(str(error)) from error

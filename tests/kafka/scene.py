@@ -17,7 +17,6 @@ from core.analysis.ends.look import look
 from core.analysis.ends.model import Ends, GivenEnds
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
-from core.endpoints.model import Isolation
 from tests.support import damage as d
 from tests.support.oracle import Base, Effects, Fact, Oracle, Recipe, Rows, effects
 
@@ -154,14 +153,14 @@ class Scene:
 
     # ------------------------------------------------------------------ what is said and what is so
 
-    def look(self, isolation: Isolation = "read_uncommitted") -> tuple[Checkpoint, Ends]:
+    def look(self, topics: Mapping[str, tuple[str, ...]] | None = None) -> tuple[Checkpoint, Ends]:
         """Both ends now."""
         ck = Checkpoint.open(str(self.checkpoint))
-        return ck, look(ck, GivenEnds(kafka=self.stage.properties_file, isolation=isolation))
+        return ck, look(ck, GivenEnds(kafka=self.stage.properties_file, topics=topics or {}))
 
-    def said(self, query: Query, isolation: Isolation = "read_uncommitted") -> tuple[Forecast, Ends]:
+    def said(self, query: Query) -> tuple[Forecast, Ends]:
         """The forecast with the broker's answer."""
-        ck, ends = self.look(isolation)
+        ck, ends = self.look(query.topics)
         assert ends.troubles == {}
         return forecast(ck, query=query, ends=ends), ends
 

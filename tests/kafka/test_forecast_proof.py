@@ -102,6 +102,18 @@ def two_topics(then: Change = nothing) -> Change:
     return apply
 
 
+def added_topic(expire: int = 0) -> Change:
+    """A topic that the checkpoint does not know, some of whose records may have expired."""
+
+    def apply(s: Scene) -> None:
+        s.create("refunds", 1)
+        s.fill("refunds", 3)
+        if expire:
+            s.expire("refunds", {0: expire})
+
+    return apply
+
+
 def idle_partition(s: Scene) -> None:
     """The planned batch reads nothing of partition 1, whose records have expired meanwhile."""
     s.positions(FIRST, {"orders": {0: SECOND_END, 1: FIRST_END}})
@@ -201,13 +213,16 @@ CASES = [
     Case("planned_anew_inside_the_plan_allowed", pending(anew(7, 10)), FIRST, options=FALSE),
     Case("planned_anew_and_longer", pending(anew(14, 14)), FIRST),
     # the subscription
-    Case("topic_added", lambda s: (s.create("refunds", 1), s.fill("refunds", 3), s.fill("orders", 1))[0], topics=("orders", "refunds")),
+    Case("topic_added", added_topic(), topics=("orders", "refunds")),
+    Case("topic_added_late", added_topic(2), topics=("orders", "refunds"), reason="KAFKA_NEW_PARTITION_LATE"),
+    Case("topic_added_late_allowed", added_topic(2), topics=("orders", "refunds"), options=FALSE),
+    Case("topic_added_that_is_not_there", filled(), topics=("orders", "refunds"), reason="KAFKA_TOPIC_GONE"),
     Case("topic_removed", two_topics(), AND_REFUNDS, said_topics=("orders",), reason="KAFKA_TOPIC_REMOVED"),
     Case("topic_removed_allowed", two_topics(), AND_REFUNDS, said_topics=("orders",), options=FALSE),
     Case("topic_removed_while_planned", two_topics(Scene.pend), FIRST_AND_REFUNDS, said_topics=("orders",)),
     Case(
         "topic_replaced",
-        lambda s: (s.create("refunds", 1), s.fill("refunds", 3))[0],
+        added_topic(),
         topics=("refunds",),
         said_topics=("refunds",),
         reason="KAFKA_TOPIC_REMOVED",

@@ -63,11 +63,8 @@ CASES = [
 def point_of(scene: Scene) -> ResumePoint:
     """What the tool offers for the scene."""
     ck, ends = scene.look()
-    answer = resume_points(ck)
-    (source,) = answer.sources
-    assert source.offset is not None and answer.batch is not None
-    entry = ck.offset(answer.batch)
-    return with_broker(source.point, source.offset, ends.brokers["0"], entry.timestamp_ms)  # type: ignore[union-attr]
+    (source,) = resume_points(ck, ends=ends).sources
+    return source.point
 
 
 def pasted(scene: Scene, point: ResumePoint, topics: tuple[str, ...], root: Path) -> Fact:
@@ -76,7 +73,7 @@ def pasted(scene: Scene, point: ResumePoint, topics: tuple[str, ...], root: Path
     names = ",".join(scene.topic(t) for t in topics)
 
     def build(session: object, _root: Path) -> object:
-        code = f"session.readStream.format('kafka').option('kafka.bootstrap.servers', servers).option('subscribe', names){lines}.load()"
+        code = f"session.readStream.format('kafka').option('kafka.bootstrap.servers', servers).option('subscribe', names)\n{lines}\n.load()"
         frame = eval(f"({code})", {"session": session, "servers": scene.broker.bootstrap, "names": names})
         return frame.selectExpr("topic", "partition", "offset", "CAST(value AS STRING) AS v")
 
@@ -87,12 +84,14 @@ def pasted(scene: Scene, point: ResumePoint, topics: tuple[str, ...], root: Path
 def test_the_offered_position_reads_what_it_says(stage: Stage, tmp_path: Path, case: Case) -> None:
     scene = stage.scene(case.name)
     case.change(scene)
-    point = point_of(scene)
+    point, newest = point_of(scene), max(record.life for record in scene.ledger)
     assert (point.exact, point.certainty) == (case.exact, case.certainty), point
     assert all(word in point.note for word in case.said), point.note
+    assert as_pyspark(point, KAFKA).startswith(
+        ".option(" if case.exact else "# NOT EXACT: repeats nothing" if newest == 1 else "# NOT EXACT"
+    )
     fact = pasted(scene, point, case.topics, tmp_path)
     assert not fact.causes, fact.causes
-    newest = max(record.life for record in scene.ledger)
     scene.ledger = [record for record in scene.ledger if record.life == newest]
     committed = case.committed if newest == 1 else {}
     seen, missing = scene.effects(fact, committed)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.analysis.ends.kafka import Positions, kafka_positions, planned_positions
 from core.analysis.ends.model import Ends, GivenEnds
-from core.checkpoint.sources.forms import parse
-from core.checkpoint.sources.kafka import topics_of
 from core.endpoints.delta_log import DeltaLog, DeltaLogError
 from core.endpoints.file_sink_log import FileSinkLog, FileSinkLogError
 from core.endpoints.kafka import ask
@@ -16,8 +15,6 @@ from core.storage import Door, Location, StorageError
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
     from core.endpoints.model import BrokerAnswer
-
-Positions = dict[str, dict[int, int]]
 
 
 def look(ck: Checkpoint, given: GivenEnds) -> Ends:
@@ -46,17 +43,6 @@ def look(ck: Checkpoint, given: GivenEnds) -> Ends:
     )
 
 
-def kafka_positions(ck: Checkpoint, key: str) -> Positions:
-    """Where a Kafka source goes on: the end of the last committed batch, else where batch 0 began; {} when the files do not tell."""
-    committed, end = ck.last_committed_batch, None
-    if committed is not None:
-        end = ck.source_texts(committed, key)[1]
-    source = ck.source(key)
-    if end is None and source is not None:
-        end = source.context.initial
-    return (topics_of(parse(end)) or {}) if end is not None else {}
-
-
 def _brokers(ck: Checkpoint, given: GivenEnds, troubles: dict[str, str]) -> dict[str, BrokerAnswer]:
     assert given.kafka is not None
     keys = [source.key for source in ck.sources if source.kind.name == "kafka"]
@@ -69,18 +55,17 @@ def _brokers(ck: Checkpoint, given: GivenEnds, troubles: dict[str, str]) -> dict
         return {}
     positions: Positions = {}
     for key in keys:
-        for topic, partitions in {**_planned(ck, key), **kafka_positions(ck, key)}.items():
-            positions.setdefault(topic, {}).update(partitions)
+        # What is planned may name partitions and topics that the committed batch has not; today's query may read topics that neither has.
+        wanted: Positions = {topic: {} for topic in given.topics.get(key, ())}
+        for known in (kafka_positions(ck, key), planned_positions(ck, key) or {}, wanted):
+            for topic, partitions in known.items():
+                for partition, position in partitions.items():
+                    positions.setdefault(topic, {}).setdefault(partition, position)
+                positions.setdefault(topic, {})
     answer = ask(properties, positions, isolation=given.isolation)
     if answer.trouble is not None:
         troubles["kafka"] = answer.trouble
     return dict.fromkeys(keys, answer)
-
-
-def _planned(ck: Checkpoint, key: str) -> Positions:
-    """The end of the newest planned batch: it may name partitions and topics that the committed one has not."""
-    end = ck.source_texts(ck.pending_batch, key)[1] if ck.pending_batch is not None else None
-    return (topics_of(parse(end)) or {}) if end is not None else {}
 
 
 def _table(location: Location, end: str, troubles: dict[str, str]) -> DeltaLog | None:

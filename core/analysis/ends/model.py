@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 class GivenEnds:
     """Where the ends are: ``--kafka FILE`` (a librdkafka properties file), ``--sink LOCATION``, ``--source KEY=LOCATION``.
 
-    ``isolation`` is the query's ``kafka.isolation.level``; Spark's default is read_uncommitted.
+    ``isolation`` is the query's ``kafka.isolation.level``; Spark's default is read_uncommitted. ``topics``: source key -> what today's
+    query subscribes to, where it is known; the broker is asked about these too.
     """
 
     kafka: Path | None = None
     sink: Location | None = None
     sources: Mapping[str, Location] = field(default_factory=dict)
     isolation: Isolation = "read_uncommitted"
+    topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:

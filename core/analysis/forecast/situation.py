@@ -217,7 +217,7 @@ class Situation:
         for key, answer in self.ends.brokers.items():
             line = self.newest.source(key) if self.newest is not None else None
             positions = KAFKA.positions(parse(line.raw)) if line is not None and line.raw is not None else {}
-            topics = {name.rpartition("-")[0] for name in positions}
+            topics = {name.rpartition("-")[0] for name in positions} | set(self.query.topics.get(key, ()))
             ends = {f"{topic}-{partition}": here.log_end for (topic, partition), here in answer.partitions.items() if topic in topics}
             if answer.trouble is None and positions and None not in ends.values() and ends != positions:
                 return True
