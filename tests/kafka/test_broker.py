@@ -17,7 +17,7 @@ from core.checkpoint import Checkpoint
 from core.endpoints import kafka as endpoint
 from core.endpoints.kafka import ask
 from core.endpoints.kafka_properties import KafkaProperties, read_properties
-from tests.support.brokers import kafka_checkpoint
+from tests.support.brokers import checkpoint_at
 from tests.support.kafka import Broker, free_ports
 
 pytestmark = pytest.mark.kafka
@@ -76,7 +76,7 @@ def test_a_misspelt_topic_costs_no_more(wide: str, properties: KafkaProperties, 
 
 
 def test_one_view_of_a_checkpoint_asks_once(wide: str, properties_file: Path, tmp_path: Path, counted: dict[str, int]) -> None:
-    ck = Checkpoint.open(str(kafka_checkpoint(tmp_path, {wide: dict.fromkeys(range(200), 5)}, batch_ms=BEGIN + 10_000)))
+    ck = Checkpoint.open(str(checkpoint_at(tmp_path, {wide: dict.fromkeys(range(200), 5)}, batch_ms=BEGIN + 10_000)))
     ends = look(ck, GivenEnds(kafka=properties_file))
     rows = partition_ends(ck, "0", ends.brokers["0"])
     assert len(rows) == 200
@@ -155,7 +155,7 @@ def test_a_password_is_in_no_answer_of_a_broker_that_refuses_it(kafka: Broker, t
     file = tmp_path / "secret.properties"
     sasl = f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username=explorer\nsasl.password={PASSWORD}\n"
     file.write_text(f"bootstrap.servers={kafka.bootstrap}\n{sasl}")
-    ck = Checkpoint.open(str(kafka_checkpoint(tmp_path / "ck", {"orders": {0: 5}})))
+    ck = Checkpoint.open(str(checkpoint_at(tmp_path / "ck", {"orders": {0: 5}})))
     ends = look(ck, GivenEnds(kafka=file))
     (trouble,) = ends.troubles.values()
     assert "SASL" in trouble
@@ -169,7 +169,7 @@ def test_a_password_is_in_no_answer_of_a_broker_that_refuses_it(kafka: Broker, t
 def test_a_broker_that_is_down_is_told_at_once(tmp_path: Path) -> None:
     file = tmp_path / "down.properties"
     file.write_text(f"bootstrap.servers=127.0.0.1:{free_ports(1)[0]}\n")
-    ck = Checkpoint.open(str(kafka_checkpoint(tmp_path / "ck", {"orders": {0: 5}})))
+    ck = Checkpoint.open(str(checkpoint_at(tmp_path / "ck", {"orders": {0: 5}})))
     answer = look(ck, GivenEnds(kafka=file)).brokers["0"]
     assert answer.trouble is not None and "Connection refused" in answer.trouble
     waiting = 60.0

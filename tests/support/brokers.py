@@ -22,7 +22,7 @@ def line(positions: Positions) -> str:
     return json.dumps({topic: {str(p): at for p, at in ps.items()} for topic, ps in positions.items()}, separators=(",", ":"))
 
 
-def kafka_checkpoint(
+def checkpoint_at(
     root: Path,
     *batches: Positions,
     pending: bool = False,

@@ -10,7 +10,7 @@ from core.analysis.ends.kafka import clock, duration, partition_ends, retention_
 from core.analysis.ends.model import PartitionEnd, TopicEnd
 from core.checkpoint import Checkpoint
 from core.endpoints.model import BrokerAnswer, BrokerPartition
-from tests.support.brokers import DAY, HOUR, MINUTE, NOW, answered, at, kafka_checkpoint, topic
+from tests.support.brokers import DAY, HOUR, MINUTE, NOW, answered, at, checkpoint_at, topic
 
 
 def rows_of(root: Path, answer: BrokerAnswer) -> tuple[PartitionEnd, ...]:
@@ -22,7 +22,7 @@ def topics_of(root: Path, answer: BrokerAnswer, noted: dict[str, str] | None = N
 
 
 def one(tmp_path: Path, here: BrokerPartition, position: int = 10, **settings: object) -> PartitionEnd:
-    root = kafka_checkpoint(tmp_path, {"orders": {0: 5}}, {"orders": {0: position}})
+    root = checkpoint_at(tmp_path, {"orders": {0: 5}}, {"orders": {0: position}})
     (row,) = rows_of(root, answered({("orders", 0): here}, topic(**settings)))  # type: ignore[arg-type]
     return row
 
@@ -107,7 +107,7 @@ def test_the_time_of_another_position_is_not_taken_for_this_one(tmp_path: Path) 
 
 
 def test_partitions_that_are_gone_or_new_are_named(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, {"orders": {0: 5, 2: 9}})
+    root = checkpoint_at(tmp_path, {"orders": {0: 5, 2: 9}})
     answer = answered({("orders", 0): at(0, 5, 5), ("orders", 1): at(0, 7), ("orders", 3): at(4, 9)}, topic(partitions=0))
     found = {row.name: row for row in rows_of(root, answer)}
     assert {name: row.state for name, row in found.items()} == {
@@ -123,7 +123,7 @@ def test_partitions_that_are_gone_or_new_are_named(tmp_path: Path) -> None:
 
 
 def test_the_worst_comes_first(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, {"orders": dict.fromkeys(range(7), 10)})
+    root = checkpoint_at(tmp_path, {"orders": dict.fromkeys(range(7), 10)})
     answer = answered(
         {
             ("orders", 0): at(0, 10, 10),
@@ -141,7 +141,7 @@ def test_the_worst_comes_first(tmp_path: Path) -> None:
 
 
 def test_a_planned_batch_is_shown_beside_the_committed_position(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, {"orders": {0: 5}}, {"orders": {0: 12, 1: 4}}, pending=True)
+    root = checkpoint_at(tmp_path, {"orders": {0: 5}}, {"orders": {0: 12, 1: 4}}, pending=True)
     rows = {row.name: row for row in rows_of(root, answered({("orders", 0): at(0, 20, 5), ("orders", 1): at(0, 4)}))}
     assert (rows["orders-0"].position, rows["orders-0"].planned) == (5, 12)
     assert (rows["orders-1"].position, rows["orders-1"].planned, rows["orders-1"].state) == (None, 4, "new")
@@ -150,13 +150,13 @@ def test_a_planned_batch_is_shown_beside_the_committed_position(tmp_path: Path) 
 
 
 def test_with_nothing_committed_the_position_is_where_batch_0_began(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, {"orders": {0: 12}}, pending=True, initial={"orders": {0: 7}})
+    root = checkpoint_at(tmp_path, {"orders": {0: 12}}, pending=True, initial={"orders": {0: 7}})
     (row,) = rows_of(root, answered({("orders", 0): at(9, 20, 7)}))
     assert (row.position, row.planned, row.lost) == (7, 12, 2)
 
 
 def test_a_broker_that_could_not_be_asked_leaves_the_numbers_of_the_checkpoint(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, {"orders": {0: 5}})
+    root = checkpoint_at(tmp_path, {"orders": {0: 5}})
     answer = answered({}, trouble="broker:9092 refused.")
     (row,) = rows_of(root, answer)
     assert (row.state, row.position, row.latest, row.lag, row.safety, row.sentence) == ("unknown", 5, None, None, "unknown", "")
@@ -164,7 +164,7 @@ def test_a_broker_that_could_not_be_asked_leaves_the_numbers_of_the_checkpoint(t
 
 
 def test_a_topic_the_broker_may_not_tell_about_is_not_called_gone(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, {"orders": {0: 5}})
+    root = checkpoint_at(tmp_path, {"orders": {0: 5}})
     answer = answered({("orders", 0): BrokerPartition(None, None, trouble="Topic authorization failed")}, topic("other"))
     (row,), (about,) = rows_of(root, answer), topics_of(root, answer)
     assert (row.state, about.exists, about.certainty) == ("unknown", True, "needs_input")
@@ -173,7 +173,7 @@ def test_a_topic_the_broker_may_not_tell_about_is_not_called_gone(tmp_path: Path
 
 
 def test_a_topic_that_is_gone_is_told_with_names_that_look_alike(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, {"orders_v1": {0: 5}})
+    root = checkpoint_at(tmp_path, {"orders_v1": {0: 5}})
     answer = answered({}, absent=("orders_v1",), all_topics=("__consumer_offsets", "orders-v1", "orders-v2", "refunds"))
     (row,), (about,) = rows_of(root, answer), topics_of(root, answer)
     assert row.state == "deleted"
@@ -182,7 +182,7 @@ def test_a_topic_that_is_gone_is_told_with_names_that_look_alike(tmp_path: Path)
 
 
 def test_a_topic_is_made_anew_when_it_ends_before_a_position(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, {"orders": {0: 10, 1: 10}})
+    root = checkpoint_at(tmp_path, {"orders": {0: 10, 1: 10}})
     (about,) = topics_of(root, answered({("orders", 0): at(0, 4, 10), ("orders", 1): at(0, 30, 10)}))
     assert (about.is_recreated, about.certainty) == (True, "certain")
     assert "in partition 0" in about.sentence
@@ -202,14 +202,14 @@ def test_a_topic_is_made_anew_when_it_ends_before_a_position(tmp_path: Path) -> 
 def test_a_first_record_after_the_batch_that_read_it_is_another_topic(
     tmp_path: Path, position: int, start: int, first_ms: int | None, expected: bool
 ) -> None:
-    root = kafka_checkpoint(tmp_path, {"orders": {0: position}})
+    root = checkpoint_at(tmp_path, {"orders": {0: position}})
     (about,) = topics_of(root, answered({("orders", 0): at(start, 30, position, first_ms=first_ms)}))
     assert about.is_recreated is expected
     assert about.certainty == ("inferred" if expected else "certain")
 
 
 def test_another_topic_id_than_the_one_noted_is_proof(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, {"orders": {0: 10}})
+    root = checkpoint_at(tmp_path, {"orders": {0: 10}})
     answer = answered({("orders", 0): at(0, 30, 10, NOW - 2 * DAY, NOW - 2 * DAY)})
     assert topics_of(root, answer, {"orders": "id-orders"})[0].is_recreated is False
     (about,) = topics_of(root, answer, {"orders": "id-before"})

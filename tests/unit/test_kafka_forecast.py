@@ -12,7 +12,7 @@ from core.analysis.ends.model import Ends
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
 from core.endpoints.model import BrokerAnswer, BrokerPartition
-from tests.support.brokers import DAY, HOUR, NOW, answered, at, ends_of, kafka_checkpoint, line, topic
+from tests.support.brokers import DAY, HOUR, NOW, answered, at, checkpoint_at, ends_of, line, topic
 from tests.support.build import write
 
 AT_10 = ({"orders": {0: 4, 1: 4}}, {"orders": {0: 10, 1: 10}})
@@ -31,7 +31,7 @@ def two(first: BrokerPartition, second: BrokerPartition | None = None) -> Broker
 
 
 def test_with_an_answer_the_broker_is_no_longer_among_what_was_not_checked(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10)
+    root = checkpoint_at(tmp_path, *AT_10)
     assert open_ends(said(root, None)) == [
         "the Kafka broker (retention, recreated topics, new partitions) of source 0",
         "what source 0 subscribes to today",
@@ -41,7 +41,7 @@ def test_with_an_answer_the_broker_is_no_longer_among_what_was_not_checked(tmp_p
 
 
 def test_a_broker_that_could_not_be_asked_stays_open_with_the_reason(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10)
+    root = checkpoint_at(tmp_path, *AT_10)
     answer = said(root, ends_of(answered({}, trouble="broker:9092 could not be asked: refused.")))
     assert answer.outcome == "resume"
     assert open_ends(answer)[0].endswith("of source 0 (broker:9092 could not be asked: refused)")
@@ -50,14 +50,14 @@ def test_a_broker_that_could_not_be_asked_stays_open_with_the_reason(tmp_path: P
 
 
 def test_partitions_the_broker_does_not_tell_stay_open_by_name(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10)
+    root = checkpoint_at(tmp_path, *AT_10)
     answer = said(root, ends_of(two(BrokerPartition(None, None, trouble="Leader not available"))))
     assert answer.outcome == "resume"
     assert "the offsets of orders-0, which the broker does not tell (Leader not available)" in answer.not_checked
 
 
 def test_a_broker_with_more_data_is_new_data_and_one_without_is_none(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10)
+    root = checkpoint_at(tmp_path, *AT_10)
     more = said(root, ends_of(two(at(3, 20, 10))), new_data="no")
     assert (more.outcome, more.batch_id) == ("resume", 2)
     assert more.sentence.startswith("Spark will go on with batch 2, from the end of batch 1.")
@@ -66,7 +66,7 @@ def test_a_broker_with_more_data_is_new_data_and_one_without_is_none(tmp_path: P
 
 
 def test_expired_records_are_counted_and_the_error_is_named(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10)
+    root = checkpoint_at(tmp_path, *AT_10)
     answer = said(root, ends_of(two(at(14, 20, 10), at(11, 20, 10))))
     assert (answer.outcome, answer.batch_id, answer.fails_at, answer.reason) == ("fail", 2, "batch", "KAFKA_RECORDS_EXPIRED")
     assert answer.error is not None and answer.error.condition == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
@@ -76,7 +76,7 @@ def test_expired_records_are_counted_and_the_error_is_named(tmp_path: Path) -> N
 
 
 def test_expired_records_that_may_be_lost_are_a_risk_for_every_sink(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10)
+    root = checkpoint_at(tmp_path, *AT_10)
     answer = said(root, ends_of(two(at(14, 20, 10))), fail_on_data_loss=False)
     assert (answer.outcome, answer.data.append, answer.data.overwrite, answer.data.skip) == ("resume", "loss", "loss", "loss")
     assert [risk.id for risk in answer.risks] == ["KAFKA_RECORDS_EXPIRED"]
@@ -84,7 +84,7 @@ def test_expired_records_that_may_be_lost_are_a_risk_for_every_sink(tmp_path: Pa
 
 
 def test_a_missing_topic_is_named_with_names_that_look_alike(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10)
+    root = checkpoint_at(tmp_path, *AT_10)
     for allowed in (True, False):
         answer = said(root, ends_of(answered({}, absent=("orders",), all_topics=("Orders", "clicks"))), fail_on_data_loss=allowed)
         assert (answer.outcome, answer.reason) == ("fail", "KAFKA_TOPIC_GONE")
@@ -92,7 +92,7 @@ def test_a_missing_topic_is_named_with_names_that_look_alike(tmp_path: Path) -> 
 
 
 def test_a_planned_batch_hides_what_only_the_next_one_meets(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10, pending=True)
+    root = checkpoint_at(tmp_path, *AT_10, pending=True)
     answer = said(root, ends_of(answered({("orders", 0): at(0, 20, 4), ("orders", 1): at(0, 20, 4), ("orders", 2): at(5, 9)})))
     assert (answer.outcome, answer.batch_id) == ("rerun", 1)
     assert answer.then is not None
@@ -100,7 +100,7 @@ def test_a_planned_batch_hides_what_only_the_next_one_meets(tmp_path: Path) -> N
 
 
 def test_a_younger_topic_is_inferred_and_told_as_a_risk(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10, batch_ms=NOW - DAY)
+    root = checkpoint_at(tmp_path, *AT_10, batch_ms=NOW - DAY)
     answer = said(root, ends_of(two(at(0, 20, 10, first_ms=NOW - HOUR))))
     assert (answer.outcome, answer.certainty) == ("resume", "certain")
     (risk,) = answer.risks
@@ -116,7 +116,7 @@ def test_a_younger_topic_is_inferred_and_told_as_a_risk(tmp_path: Path) -> None:
     ],
 )
 def test_records_that_expire_soon_are_told_without_calling_it_a_loss(tmp_path: Path, record_ms: int, words: str) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10)
+    root = checkpoint_at(tmp_path, *AT_10)
     answer = said(root, ends_of(two(at(3, 20, 10, record_ms), at(3, 10, 10))))
     assert answer.outcome == "resume" and not answer.is_data_risk
     assert answer.data.is_exact
@@ -126,7 +126,7 @@ def test_records_that_expire_soon_are_told_without_calling_it_a_loss(tmp_path: P
 
 def test_the_repair_of_a_failed_plan_depends_on_what_the_broker_has(tmp_path: Path) -> None:
     batches = (*AT_10, {"orders": {0: 4, 1: 20}})
-    root = kafka_checkpoint(tmp_path / "anew", *batches, pending=True)
+    root = checkpoint_at(tmp_path / "anew", *batches, pending=True)
     anew = said(root, ends_of(two(at(0, 4, 10), at(0, 30, 10))))
     assert anew.reason == "FAILED_PLAN_LEFT"
     assert anew.then is not None and "Delete offsets/2 and its .crc, set orders-0 to 0 in offsets/1" in anew.then
@@ -138,14 +138,14 @@ def test_the_repair_of_a_failed_plan_depends_on_what_the_broker_has(tmp_path: Pa
 
 
 def test_a_source_that_is_not_kafka_is_not_touched_by_an_answer(tmp_path: Path) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10)
+    root = checkpoint_at(tmp_path, *AT_10)
     write(root, {"offsets/1": (root / "offsets/1").read_text().replace(line(AT_10[1]), '{"logOffset":1}')})
     assert said(root, ends_of(two(at(14, 20, 10)))).reason != "KAFKA_RECORDS_EXPIRED"
 
 
 @pytest.mark.parametrize("spark", ["3.3", "3.5"])
 def test_older_versions_have_no_condition(tmp_path: Path, spark: str) -> None:
-    root = kafka_checkpoint(tmp_path, *AT_10)
+    root = checkpoint_at(tmp_path, *AT_10)
     answer = said(root, ends_of(two(at(0, 4, 10))), spark=spark)
     assert answer.error is not None
     assert (answer.error.condition, answer.error.error_class) == (None, "IllegalStateException")
