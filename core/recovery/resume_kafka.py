@@ -122,7 +122,7 @@ def _inexact(fit: _Fit, answer: BrokerAnswer, options: dict[str, str]) -> Resume
         skipped.append(f"{counted(lost, 'offsets')} that have expired ({ranges}{since})")
         why.append(f"{listed(name for name, _, _ in fit.expired)} can no longer start at the position: its records have expired.")
     if fit.gone:
-        skipped.append(f"what was after the position in {listed(name for name, _ in fit.gone)}, which is not on the broker")
+        skipped.append(f"what was after the position in {listed(name for name, _ in fit.gone)}, no longer on the broker")
         why.append(_gone_words(fit, answer))
     if fit.anew:
         names = listed(f"{name} (ends at {end}, position {position})" for name, position, end in fit.anew)
@@ -164,4 +164,4 @@ def _gone_words(fit: _Fit, answer: BrokerAnswer) -> str:
     similar = [other for topic in absent for other in similar_names(topic, answer.all_topics)]
     looks_like = f" (there is {listed(similar)})" if similar else ""
     leave = f" Take {listed(absent)} out of the subscription." if absent else ""
-    return f"{names} is not on the broker any more{looks_like}.{leave}"
+    return f"{names} {'is' if len(fit.gone) == 1 else 'are'} not on the broker any more{looks_like}.{leave}"

@@ -201,6 +201,7 @@ CASES = [
     # a topic was made anew
     Case("anew_and_shorter", anew(4, 30), reason="KAFKA_TOPIC_RECREATED"),
     Case("anew_and_shorter_allowed", anew(4, 4), options=FALSE),
+    Case("anew_and_one_partition_shorter_allowed", anew(4, 30), options=FALSE),
     Case("anew_and_empty_allowed", anew(0, 0), options=FALSE),
     Case("anew_and_as_long", anew(10, 10)),
     Case("anew_and_longer", anew(15, 12)),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.analysis.ends.model import Ends
+from core.analysis.findings import findings
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
 from core.endpoints.model import BrokerAnswer, BrokerPartition
@@ -108,6 +109,16 @@ def test_a_younger_topic_is_inferred_and_told_as_a_risk(tmp_path: Path) -> None:
     assert "up to 10 offsets of the new topic are never read" in risk.sentence
 
 
+def test_a_topic_made_anew_counts_what_is_never_read_in_all_its_partitions(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, *AT_10)
+    ends = ends_of(two(at(0, 4, 10), at(0, 30, 10)))
+    assert (stops := said(root, ends).then) is not None
+    assert "set orders-0, orders-1 to 0 in offsets/1 (without its .crc) before" in stops
+    (risk,) = said(root, ends, fail_on_data_loss=False).risks
+    assert (risk.id, risk.certainty) == ("KAFKA_TOPIC_RECREATED", "certain")
+    assert "14 offsets that are there now are never read" in risk.sentence
+
+
 @pytest.mark.parametrize(
     ("record_ms", "words"),
     [
@@ -129,12 +140,15 @@ def test_the_repair_of_a_failed_plan_depends_on_what_the_broker_has(tmp_path: Pa
     root = checkpoint_at(tmp_path / "anew", *batches, pending=True)
     anew = said(root, ends_of(two(at(0, 4, 10), at(0, 30, 10))))
     assert anew.reason == "FAILED_PLAN_LEFT"
-    assert anew.then is not None and "Delete offsets/2 and its .crc, set orders-0 to 0 in offsets/1" in anew.then
+    assert anew.then is not None and "Delete offsets/2 and its .crc, set orders-0, orders-1 to 0 in offsets/1" in anew.then
     same = said(root, ends_of(two(at(0, 40, 10, first_ms=NOW - 2 * DAY), at(0, 30, 10))))
     assert same.then is not None and "the broker still holds these positions" in same.then
     gone = said(root, ends_of(answered({("orders", 1): at(0, 30)}, replace(topic(partitions=2), partitions=(1,)))))
     assert gone.then is not None and "The broker has no orders-0" in gone.then
     assert said(root, None).then is None
+    found = findings(Checkpoint.open(str(root)), ends=ends_of(two(at(0, 4, 10)))).findings
+    assert (found[0].id, found[0].severity) == ("FAILED_PLAN_LEFT", "blocks_restart")
+    assert found[0].action.startswith("Stop the query and back the checkpoint up first. Delete offsets/2 and its .crc, set orders-0")
 
 
 def test_a_source_that_is_not_kafka_is_not_touched_by_an_answer(tmp_path: Path) -> None:

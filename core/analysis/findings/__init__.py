@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from core.analysis.ends import Ends
 from core.analysis.findings import deep_checks, log_checks, practice_checks, state_checks
-from core.analysis.findings.catalogue import CATALOGUE, finding
+from core.analysis.findings.catalogue import BACKUP, CATALOGUE, finding
 from core.analysis.findings.model import LEVELS, SEVERITIES, Finding, FindingsReport, Level, Severity
 from core.analysis.forecast import Forecast, forecast
 from core.analysis.forecast.versions import OLDEST, choose_spark, parse_version
@@ -88,9 +89,12 @@ def _of_forecast(ck: Checkpoint, answer: Forecast) -> Iterator[Finding]:
         sentence = answer.sentence
         if answer.reason == "STATE_NOT_RESTORABLE":
             sentence = f"{sentence} {state_checks.way_back(ck)}"
-        yield finding(
+        stops = finding(
             answer.reason, sentence, *answer.evidence, certainty=answer.certainty, severity="blocks_restart", batch_id=answer.batch_id
         )
+        if answer.reason == "FAILED_PLAN_LEFT" and answer.then is not None:  # the broker decides which repair works
+            stops = replace(stops, action=f"{BACKUP}{answer.then}")
+        yield stops
     for risk in answer.risks:
         yield finding(risk.id, risk.sentence, *risk.evidence, certainty=risk.certainty, severity=risk.weight, batch_id=answer.batch_id)
 

@@ -125,7 +125,9 @@ def check_next(s: Situation, part: Range, answer: BrokerAnswer, wanted: tuple[st
     expired = [spot for spot in spots if spot.bounds is not None and spot.start is not None and spot.bounds[0] > spot.start]
     late = [spot for spot in new if spot.bounds is not None and spot.bounds[0] > 0]
     risks: list[Risk] = []
-    for found, check in ((late, _added_late), ([*removed, *gone], _partitions_gone), (short, _offset_changed)):
+    # One partition that ends before its position proves it for its whole topic.
+    anew = [*short, *(spot for spot in spots if spot not in short and spot.topic in {other.topic for other in short})]
+    for found, check in ((late, _added_late), ([*removed, *gone], _partitions_gone), (anew, _offset_changed)):
         if found:
             verdict = check(s, found, at)
             if verdict.ok is False:
@@ -157,7 +159,8 @@ def repair_of_plan(s: Situation, part: Range, answer: BrokerAnswer) -> str:
             f"The broker has no {listed(missing)}: deleting offsets/{s.n} is not enough, the next plan would fail in the same way. Begin a"
             " new checkpoint with startingOffsets for what is left."
         )
-    anew = [(t, p) for t, p in lower if _was_made_anew(s, answer, t, p, before[t][p])]
+    topics = {t for t, p in lower if _was_made_anew(s, answer, t, p, before[t][p])}
+    anew = [(t, p) for t, ps in before.items() for p in ps if t in topics]
     if anew:
         names = listed(f"{t}-{p}" for t, p in anew)
         return (
@@ -182,13 +185,15 @@ def _was_made_anew(s: Situation, answer: BrokerAnswer, topic: str, partition: in
 def _topic_gone(s: Situation, answer: BrokerAnswer, absent: list[str], at: Evidence) -> Verdict:
     similar = [name for topic in absent for name in similar_names(topic, answer.all_topics)]
     looks_like = f" (there is {listed(similar)})" if similar else ""
-    why = f"topic {listed(absent)} is not on the broker {answer.servers}{looks_like}"
+    are = f"topic {absent[0]} is" if len(absent) == 1 else f"topics {listed(absent)} are"
+    why = f"{are} not on the broker {answer.servers}{looks_like}"
     then = "Nothing is written to the checkpoint, and failOnDataLoss=false does not help. (subscribePattern leaves the topic out instead.)"
     return failed(s, "kafka_topic_gone", "KAFKA_TOPIC_GONE", why, at, then=then)
 
 
 def _planned_gone(s: Situation, gone: list[_Spot], at: Evidence) -> Verdict:
-    why = f"{at} reads {_names(gone)}, which is not on the broker any more: the tasks wait until a time-out of one to five minutes"
+    are = "is" if len(gone) == 1 else "are"
+    why = f"{at} reads {_names(gone)}, which {are} not on the broker any more: the tasks wait until a time-out of one to five minutes"
     then = f"{STAYS_PENDING.format(n=s.n, or_else='')} failOnDataLoss=false does not help."
     details = {"partition": gone[0].name}
     return failed(s, "kafka_position_timeout", "KAFKA_PARTITIONS_GONE", why, at, details=details, then=then)
@@ -218,9 +223,10 @@ def _expired(s: Situation, spot: _Spot, at: Evidence, where: str, every: Iterabl
         sentence = f"{where}: {counted(lost, 'offsets')} have expired unread; with failOnDataLoss=false they are left out without an error."
         return Verdict(risks=(Risk("KAFKA_RECORDS_EXPIRED", sentence, (at,), LOST),))
     details = {"partition": spot.name, "start": spot.start, "end": spot.end if spot.end is not None else last}
-    if spot.end is None and begin == last:
-        details["end"] = last
-    then = _pending(s) if spot.end is not None else f"offsets/{s.first_batch} is written before. {_pending(s, s.first_batch)}"
+    then = _pending(s)
+    if spot.end is None:
+        batch = s.first_batch
+        then = f"The failed batch leaves its plan in offsets/{batch}, so every later start fails in the same way{ONCE_FALSE}."
     return failed(s, "kafka_range_unreadable", "KAFKA_RECORDS_EXPIRED", why, at, details=details, then=then)
 
 
@@ -238,7 +244,8 @@ def _added_late(s: Situation, late: list[_Spot], at: Evidence) -> Verdict:
 def _partitions_gone(s: Situation, gone: list[_Spot], at: Evidence) -> Verdict:
     on_broker = [spot for spot in gone if spot.here is not None]
     reason = "KAFKA_TOPIC_REMOVED" if len(on_broker) == len(gone) else "KAFKA_PARTITIONS_GONE"
-    what = "which the query does not read any more" if reason == "KAFKA_TOPIC_REMOVED" else "which are not on the broker any more"
+    is_one = "is" if len(gone) == 1 else "are"
+    what = "which the query does not read any more" if reason == "KAFKA_TOPIC_REMOVED" else f"which {is_one} not on the broker any more"
     why = f"{at} has positions for {_names(gone)}, {what}"
     if not s.query.fail_on_data_loss:
         if reason == "KAFKA_TOPIC_REMOVED":  # what a query no longer reads is not lost to it
@@ -249,22 +256,23 @@ def _partitions_gone(s: Situation, gone: list[_Spot], at: Evidence) -> Verdict:
     return failed(s, "kafka_partitions_deleted", reason, why, at, details=details, then=_plan_stays(s))
 
 
-def _offset_changed(s: Situation, short: list[_Spot], at: Evidence) -> Verdict:
-    first = short[0]
+def _offset_changed(s: Situation, anew: list[_Spot], at: Evidence) -> Verdict:
+    """``anew``: the partitions of the topics that were made anew, those that end before their position first."""
+    first = anew[0]
     assert first.bounds is not None
     _, last = first.bounds
     why = f"{first.name} ends at {last:,}, before the position {first.start:,} of {at}: the topic was created anew"
     if not s.query.fail_on_data_loss:
-        ends = [spot.bounds for spot in short if spot.bounds is not None]
-        held = sum(end - start for start, end in ends)
+        known = [(*spot.bounds, spot.start or 0) for spot in anew if spot.bounds is not None]
+        held = sum(max(0, min(end, position) - start) for start, end, position in known)
         sentence = (
-            f"{why}. With failOnDataLoss=false an empty batch takes over the lower end: the {counted(held, 'offsets')} that are there now"
-            " are never read."
+            f"{why}. With failOnDataLoss=false an empty batch takes over the lower end, and the other partitions go on at the old position:"
+            f" {counted(held, 'offsets')} that are there now are never read."
         )
         effect = LOST if held else EXACT
         return Verdict(risks=(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), effect),))
     details = {"partition": first.name, "before": first.start, "after": last}
-    then = f"{_plan_stays(s)} To read the new topic from its first record set {_names(short)} to 0 in {at.path} (without its .crc) before."
+    then = f"{_plan_stays(s)} To read the new topic from its first record set {_names(anew)} to 0 in {at.path} (without its .crc) before."
     return failed(s, "kafka_offset_changed", "KAFKA_TOPIC_RECREATED", why, at, details=details, then=then)
 
 
@@ -336,13 +344,13 @@ def _names(spots: Iterable[_Spot]) -> str:
     return listed(spot.name for spot in spots)
 
 
-def _pending(s: Situation, batch: int | None = None) -> str:
-    return STAYS_PENDING.format(n=s.n if batch is None else batch, or_else=ONCE_FALSE)
+def _pending(s: Situation) -> str:
+    return STAYS_PENDING.format(n=s.n, or_else=ONCE_FALSE)
 
 
 def _plan_stays(s: Situation) -> str:
     if s.runs_again:
-        return STAYS_PENDING.format(n=s.n, or_else=ONCE_FALSE)
+        return _pending(s)
     return (
         f"The failed start leaves offsets/{s.first_batch}, planned with what the broker shows then; every later start keeps that plan, so"
         " delete it (and its .crc) before anything else."
