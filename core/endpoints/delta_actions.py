@@ -169,7 +169,7 @@ def rows_of(stats: object, deletion_vector: object) -> int | None:
         return None
     rows = number(_object(fields).get("numRecords"))
     hidden = number(_object(deletion_vector).get("cardinality"))
-    return None if rows is None else max(0, rows - (hidden or 0))
+    return None if rows is None or rows < 0 else max(0, rows - (hidden or 0))
 
 
 def transaction(body: Mapping[str, object]) -> TableTransaction | None:

@@ -76,8 +76,7 @@ def test_the_plain_starts_around_a_position_inside_a_commit_repeat_or_lose_what_
 
 
 def test_a_caught_up_query_gets_no_option_and_both_ways_that_are_named_work(case: Make) -> None:
-    made = case()
-    assert not made.restart().causes
+    made = case("done")
     point, _, _ = asked(made)
     assert not point.exact and point.options is None and point.seed == "transplant" and OUT_OF_RANGE in point.note
     refused = start_anew(made, startingVersion=7)

@@ -206,7 +206,7 @@ def test_an_older_copy_behind_two_equal_offsets_loses_what_comes_next(case: Make
     said = made.forecast()
     assert [risk.id for risk in said.risks] == ["DELTA_TABLE_OLDER"] and said.outcome == "resume"
     first = made.restart()
-    assert not first.causes and not first.rows
+    assert not first.causes and not any(first.rows.values())
     made.put(130, 140)
     made.put(140, 150)
     made.put(150, 160)
@@ -264,12 +264,6 @@ def test_deleted_rows_stop_the_next_batch(case: Make) -> None:
     assert fact.fails_at == "batch" == said.fails_at
 
 
-def caught_up(made: Case) -> Case:
-    """Copies what waits first."""
-    assert not made.restart().causes
-    return made
-
-
 @pytest.mark.parametrize(
     ("statement", "condition"),
     [
@@ -285,7 +279,7 @@ def caught_up(made: Case) -> Case:
     ],
 )
 def test_a_commit_that_takes_rows_away_stops_a_caught_up_query(case: Make, statement: str, condition: str) -> None:
-    made = caught_up(case())
+    made = case("done")
     made.sql(statement)
     said, _ = made.prove()
     assert said.error is not None and said.error.condition == condition and said.certainty == "certain"
@@ -300,7 +294,7 @@ def test_a_commit_that_takes_rows_away_stops_a_caught_up_query(case: Make, state
     ],
 )
 def test_an_option_lets_such_a_commit_pass(case: Make, statement: str, option: str) -> None:
-    made = caught_up(case(**{option: "true"}))
+    made = case("done", **{option: "true"})
     made.sql(statement)
     said, fact = made.prove()
     assert said.outcome == "resume" and fact.ids == tuple(range(70))
@@ -308,10 +302,10 @@ def test_an_option_lets_such_a_commit_pass(case: Make, statement: str, option: s
 
 def test_a_query_that_has_let_such_a_commit_pass_before_is_not_said_to_fail(case: Make) -> None:
     """Nobody told the options; what the query has read past tells that one is set."""
-    made = caught_up(case(skipChangeCommits="true"))
+    made = case("done", skipChangeCommits="true")
     made.sql("UPDATE {source} SET seq = -1 WHERE id = 5")
     made.put(70, 80)
-    caught_up(made)
+    assert not made.restart().causes
     made.sql("UPDATE {source} SET seq = -1 WHERE id = 15")
     made.put(80, 90)
     untold = forecast(Checkpoint.open(str(made.checkpoint)), spark="4.2", ends=made.ends())
@@ -322,7 +316,7 @@ def test_a_query_that_has_let_such_a_commit_pass_before_is_not_said_to_fail(case
 
 
 def test_ignore_deletes_does_not_let_an_update_pass(case: Make) -> None:
-    made = caught_up(case(ignoreDeletes="true"))
+    made = case("done", ignoreDeletes="true")
     made.sql("UPDATE {source} SET seq = -1 WHERE id = 5")
     said, _ = made.prove()
     assert said.error is not None and said.error.condition == "DELTA_SOURCE_TABLE_IGNORE_CHANGES"
@@ -337,7 +331,7 @@ def test_after_a_pending_batch_the_next_one_fails_at_such_a_commit(case: Make) -
 
 
 def test_compaction_of_the_source_is_passed_over(case: Make) -> None:
-    made = caught_up(case())
+    made = case("done")
     made.sql("OPTIMIZE {source}")
     said, fact = made.prove()
     assert said.outcome == "resume" and fact.ids == tuple(range(70))
