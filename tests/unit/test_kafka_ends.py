@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,18 @@ def test_a_broker_that_could_not_be_asked_leaves_the_numbers_of_the_checkpoint(t
     (row,) = rows_of(root, answer)
     assert (row.state, row.position, row.latest, row.lag, row.safety, row.sentence) == ("unknown", 5, None, None, "unknown", "")
     assert topics_of(root, answer) == ()
+
+
+def test_a_batch_planned_after_the_broker_was_asked_proves_nothing(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, {"orders": {0: 10, 1: 10}}, batch_ms=NOW + MINUTE)
+    ck = Checkpoint.open(str(root))
+    answer = replace(answered({("orders", 0): at(0, 8, 10), ("orders", 1): at(0, 12, 10)}), asked_at_ms=min(NOW, ck.read_at_ms - 1))
+    behind, fine = sorted(partition_ends(ck, "0", answer), key=lambda row: row.partition)
+    assert (behind.state, behind.sentence) == ("unknown", "A batch was planned since the broker was asked: ask again.")
+    assert fine.state == "ok"
+    assert [topic.is_recreated for topic in topic_ends(ck, "0", answer)] == [False]
+    asked_later = replace(answer, asked_at_ms=ck.read_at_ms + 1)
+    assert partition_ends(ck, "0", asked_later)[0].state == "beyond_end"
 
 
 def test_a_topic_the_broker_may_not_tell_about_is_not_called_gone(tmp_path: Path) -> None:

@@ -50,6 +50,14 @@ def test_a_broker_that_could_not_be_asked_stays_open_with_the_reason(tmp_path: P
     assert open_ends(answer)[0].endswith("(prod.properties: bootstrap.servers is missing)")
 
 
+def test_an_answer_from_before_the_newest_batch_is_not_used(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, *AT_10, batch_ms=NOW + HOUR)
+    asked_at_ms = min(NOW, Checkpoint.open(str(root)).read_at_ms - 1)
+    answer = said(root, ends_of(replace(two(at(3, 8, 10)), asked_at_ms=asked_at_ms)))
+    assert answer.outcome == "resume"
+    assert open_ends(answer)[0].endswith("of source 0 (a batch was planned since it was asked)")
+
+
 def test_partitions_the_broker_does_not_tell_stay_open_by_name(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
     answer = said(root, ends_of(two(BrokerPartition(None, None, trouble="Leader not available"))))

@@ -28,6 +28,8 @@ SOON_MS = 24 * 3_600_000  # "soon" is what the next shift still has to deal with
 SOON_SHARE = 4  # ... or the last quarter of the retention, when that is shorter
 CLOCKS_MS = 60_000  # the clocks of broker, producers and driver may differ by this much without a topic being called younger
 
+ASK_AGAIN = "A batch was planned since the broker was asked: ask again."
+
 _DANGER: Mapping[PartitionState, int] = {"deleted": 1000, "beyond_end": 950, "behind_log_start": 900, "unknown": 300, "new": 200, "ok": 0}
 _SAFETY_DANGER: Mapping[Safety, int] = {"lost": 0, "edge": 700, "soon": 500, "until": 100, "unknown": 60, "never_by_time": 10}
 
@@ -59,17 +61,28 @@ def planned_positions(ck: Checkpoint, key: str) -> Positions | None:
     return _topics(ck.source_texts(ck.pending_batch, key)[1])
 
 
+def is_outdated(ck: Checkpoint, answer: BrokerAnswer) -> bool:
+    """Whether a batch was planned after the broker was asked: its positions may lie beyond an end that was true then.
+
+    A page keeps an answer until someone asks again, and a running query writes on.
+    """
+    newest = ck.offset_files[ck.offset_ids[-1]].modified_ms if ck.offset_ids else None
+    return ck.read_at_ms > answer.asked_at_ms and newest is not None and newest + CLOCKS_MS > answer.asked_at_ms
+
+
 def partition_ends(ck: Checkpoint, key: str, answer: BrokerAnswer) -> tuple[PartitionEnd, ...]:
     """One row for every partition that the checkpoint or the broker knows of the source's topics, worst first.
 
-    When the broker could not be asked every row has the state "unknown" and the numbers of the checkpoint.
+    When the broker could not be asked every row has the state "unknown" and the numbers of the checkpoint. A row whose position lies beyond
+    the end, or that the broker has not, is "unknown" too when a batch was planned since the broker was asked.
     """
+    is_old = is_outdated(ck, answer)
     committed, planned = kafka_positions(ck, key), planned_positions(ck, key)
     names = {(topic, p) for topic, ps in committed.items() for p in ps}
     names |= {(topic, p) for topic, ps in (planned or {}).items() for p in ps}
     names |= {(topic, p) for topic, p in answer.partitions if topic in committed or topic in (planned or {})}
     rows = [
-        _row(answer, topic, p, committed.get(topic, {}).get(p), None if planned is None else planned.get(topic, {}).get(p))
+        _row(answer, topic, p, committed.get(topic, {}).get(p), None if planned is None else planned.get(topic, {}).get(p), is_old)
         for topic, p in names
     ]
     never = 2**63
@@ -77,11 +90,12 @@ def partition_ends(ck: Checkpoint, key: str, answer: BrokerAnswer) -> tuple[Part
     return tuple(order)
 
 
-def _row(answer: BrokerAnswer, topic: str, partition: int, position: int | None, planned: int | None) -> PartitionEnd:
+def _row(answer: BrokerAnswer, topic: str, partition: int, position: int | None, planned: int | None, is_old: bool) -> PartitionEnd:
     here, settings = answer.partitions.get((topic, partition)), answer.topics.get(topic)
     start = here.log_start if here is not None else None
     end = here.log_end if here is not None else None
-    state = _state(answer, topic, here, position)
+    is_past = is_old and (end is None or max(position or 0, planned or 0) > end)
+    state = "unknown" if is_past else _state(answer, topic, here, position)
     lost = start - position if state == "behind_log_start" and start is not None and position is not None else 0
     lag = end - (position if position is not None else start or 0) if end is not None else None
     record_ms = here.record_ms if here is not None and here.asked_position == position else None
@@ -102,7 +116,7 @@ def _row(answer: BrokerAnswer, topic: str, partition: int, position: int | None,
         safe_until_ms=kept.until_ms,
         safety_words=kept.words,
         danger=max(_DANGER[state], _SAFETY_DANGER[kept.safety]),
-        sentence=_sentence(answer, topic, partition, state, here, position, planned, kept),
+        sentence=ASK_AGAIN if is_past else _sentence(answer, topic, partition, state, here, position, planned, kept),
         record_to_ms=here.record_to_ms if here is not None and record_ms is not None else None,
     )
 
@@ -217,7 +231,7 @@ def _topic(
     if noted is not None and here.topic_id is not None and noted != here.topic_id:
         sentence = f"Topic {name} was created anew since the earlier look: its id was {noted} and is {here.topic_id}."
         return TopicEnd(name, True, words, here.topic_id, True, sentence)
-    found = recreated(answer, name, committed.get(name, {}), planned.get(name, {}), batch_time_ms(ck))
+    found = None if is_outdated(ck, answer) else recreated(answer, name, committed.get(name, {}), planned.get(name, {}), batch_time_ms(ck))
     if found is not None:
         return TopicEnd(name, True, words, here.topic_id, True, found.sentence, found.certainty)
     known = {*committed.get(name, {}), *planned.get(name, {})}

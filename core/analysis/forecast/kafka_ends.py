@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core.analysis.ends.kafka import batch_time_ms, clock, partition_ends, recreated, similar_names
+from core.analysis.ends.kafka import batch_time_ms, clock, is_outdated, partition_ends, recreated, similar_names
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.situation import Range, Situation, Verdict, failed
 from core.checkpoint.model import Certainty, Evidence
@@ -48,15 +48,17 @@ class _Spot:
 
 
 def broker_of(s: Situation, key: str) -> BrokerAnswer | None:
-    """What the broker of this source said; None when it was not asked or could not be."""
+    """What the broker of this source said; None when it was not asked, could not be, or a batch was planned since."""
     answer = s.ends.brokers.get(key)
-    return answer if answer is not None and answer.trouble is None else None
+    return answer if answer is not None and answer.trouble is None and not is_outdated(s.checkpoint, answer) else None
 
 
 def why_not_asked(s: Situation, key: str) -> str:
     """The reason behind "not checked: the Kafka broker" in brackets; empty when nobody was to be asked."""
     answer = s.ends.brokers.get(key)
     trouble = answer.trouble if answer is not None else s.ends.troubles.get("kafka")
+    if answer is not None and answer.trouble is None:
+        trouble = "a batch was planned since it was asked"
     return f" ({trouble.rstrip('.')})" if trouble else ""
 
 
