@@ -22,7 +22,8 @@ def sections() -> dict[str, str]:
 def code_ids() -> set[str]:
     """Every finding id that the analysis can give: capital words in quotes in its sources, outside the catalogue."""
     places = [*(PROJECT / "core/analysis/forecast").glob("*.py"), *(PROJECT / "core/analysis/findings").glob("*.py")]
-    text = "\n".join(path.read_text(encoding="utf-8") for path in places if path.name not in ("catalogue.py", "errors.py", "delta_errors.py"))
+    without = ("catalogue.py", "errors.py", "delta_errors.py")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in places if path.name not in without)
     text = re.sub(r"^__all__ = \[.*?^\]", "", text, flags=re.DOTALL | re.MULTILINE)
     return set(re.findall(r'"([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)"', text)) | {name for name in CATALOGUE if f'"{name}"' in text}
 
