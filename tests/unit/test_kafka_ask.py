@@ -27,7 +27,7 @@ def asked(tmp_path: Path, *lines: str, seconds: float = 30) -> BrokerAnswer:
 
 
 @contextmanager
-def listener(reply: bytes | None = None) -> Iterator[int]:
+def listener() -> Iterator[int]:
     """A port that accepts and says nothing."""
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
@@ -57,7 +57,7 @@ def test_a_name_that_does_not_resolve_is_named(tmp_path: Path) -> None:
 
 def test_every_one_of_several_servers_that_refuses_is_named(tmp_path: Path) -> None:
     one, other = free_ports(2)
-    trouble = said(asked(tmp_path, f"bootstrap.servers=127.0.0.1:{one},127.0.0.1:{other}", seconds=30))
+    trouble = said(asked(tmp_path, f"bootstrap.servers=127.0.0.1:{one},127.0.0.1:{other}"))
     assert f":{one} failed" in trouble
     assert f":{other} failed" in trouble
 
@@ -65,7 +65,7 @@ def test_every_one_of_several_servers_that_refuses_is_named(tmp_path: Path) -> N
 @pytest.mark.parametrize("security", [(), ("security.protocol=SSL",)])
 def test_a_port_that_says_nothing_gave_no_answer_in_time(tmp_path: Path, security: tuple[str, ...]) -> None:
     with listener() as port:
-        assert "did not answer in time" in said(asked(tmp_path, f"bootstrap.servers=127.0.0.1:{port}", *security))
+        assert "did not answer in time" in said(asked(tmp_path, f"bootstrap.servers=127.0.0.1:{port}", *security, seconds=1))
 
 
 def test_a_password_is_in_no_answer(tmp_path: Path) -> None:
