@@ -89,7 +89,7 @@ class KafkaProperties:
 
 
 def read_properties(path: Path) -> KafkaProperties:
-    """Read and check a properties file; no connection is made. Raises :class:`PropertiesError`."""
+    """Read and check a properties file; no broker is contacted. Raises :class:`PropertiesError`."""
     values = _parse(path.name, _text(path))
     _check_servers(path.name, values)
     _check_keys(path.name, values)
