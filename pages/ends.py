@@ -39,6 +39,8 @@ def main() -> None:
         cards.text(f"Source {source.key}: {source.kind.label}", "section")
         if source.key == kafka_first:
             ask_for_broker(found)
+        if source.kind.name == "kafka":
+            ask_for_topics(source, found)
         elif source in given.with_place(ck):
             name = links.PLACE + source.key
             ask_for_place(found, name, "Table that it reads" if source.kind.name == "delta" else "Directory that it reads", offers)
@@ -50,7 +52,7 @@ def main() -> None:
     sink_place = st.container()
     if ck.offset_ids or ck.commit_ids:
         way_on()
-    others(found)
+    others(ck, found)
 
     answer = ends.answers(opened, ck, with_kafka=False)
     for source in ck.sources:
@@ -102,6 +104,21 @@ def _typed() -> None:
     given.give(links.KAFKA, st.session_state.get(given.WIDGET + "path"))
 
 
+def ask_for_topics(source: Source, found: Given) -> None:
+    """What the query subscribes to today: the checkpoint tells only what it read."""
+    name = links.TOPICS + source.key
+    key = given.WIDGET + name
+    st.session_state[key] = found.text(name) or ""
+    st.text_input(
+        "Topics that it subscribes to today, where they changed",
+        key=key,
+        placeholder="as before; or with commas: orders,refunds",
+        on_change=given.given_by_widget,
+        args=(name,),
+        width=560,
+    )
+
+
 def isolation(found: Given) -> None:
     """What the query reads of open transactions; the checkpoint does not tell."""
     key = given.WIDGET + links.ISOLATION
@@ -140,10 +157,13 @@ def ask_for_place(found: Given, name: str, label: str, offers: tuple[Suggestion,
                     st.button("Use it", key=f"offer-{name}", on_click=given.give, args=(offer.name, offer.text), type="primary")
 
 
-def others(found: Given) -> None:
-    """What the link asks for and cannot be honoured, apart from what has its own place."""
+def others(ck: Checkpoint, found: Given) -> None:
+    """What the link asks for and cannot be honoured, apart from what has its own place on the page."""
+    own = {links.SINK, *(links.PLACE + source.key for source in given.with_place(ck))}
+    if any(source.kind.name == "kafka" for source in ck.sources):
+        own.add(links.KAFKA)
     for name, problem in found.problems.items():
-        if name == links.ISOLATION or (name.startswith(links.PLACE) and "gives a place for source" in problem):
+        if name not in own:
             cards.message("plain", problem)
 
 

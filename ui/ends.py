@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -47,6 +48,11 @@ def answers(opened: Opened, ck: Checkpoint, with_kafka: bool = True) -> Asked:
     return Asked(key, _together(wanted, [part.ends for part in parts if part.ends is not None]), min(part.asked_at_ms for part in parts))
 
 
+def topics(ck: Checkpoint) -> Mapping[str, tuple[str, ...]]:
+    """What the Kafka sources subscribe to today, by source key, where somebody said it."""
+    return given.read(ck).ends.topics
+
+
 def waits(ck: Checkpoint) -> bool:
     """Whether an answer can take seconds: then a page draws first what does not need it."""
     return given.read(ck).has_kafka
@@ -61,7 +67,8 @@ def _key(found: Given, wanted: GivenEnds) -> tuple[object, ...]:
     """Where is asked, without anything that is secret."""
     places = tuple(sorted((key, location.url, location.options_token) for key, location in wanted.sources.items()))
     sink = None if wanted.sink is None else (wanted.sink.url, wanted.sink.options_token)
-    return (None if wanted.kafka is None else str(wanted.kafka), sink, places, wanted.isolation)
+    topics = tuple(sorted(wanted.topics.items()))
+    return (None if wanted.kafka is None else str(wanted.kafka), sink, places, wanted.isolation, topics)
 
 
 @st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
@@ -111,6 +118,7 @@ def told(opened: Opened, ck: Checkpoint, with_offer: bool = True) -> None:
     troubles = asked.ends.troubles if asked.ends is not None else {}
     for trouble in dict.fromkeys(troubles.values()):
         cards.message("plain", trouble, "What this end would have told is not in the answers on this page.")
-    where = [f"source {name.removeprefix(links.PLACE)}: {text}" for name, text in found.texts if name.startswith(links.PLACE)]
+    where = [f"source {key} reads {', '.join(topics)}" for key, topics in found.ends.topics.items()]
+    where += [f"source {name.removeprefix(links.PLACE)}: {text}" for name, text in found.texts if name.startswith(links.PLACE)]
     where += [f"{label}: {found.text(name)}" for name, label in ((links.KAFKA, "broker"), (links.SINK, "sink")) if found.text(name)]
     asked_line(opened, asked.asked_at_ms, words.one_line(" · ".join(where), 300), "told")

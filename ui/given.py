@@ -120,7 +120,7 @@ def read(ck: Checkpoint) -> Given:
         found = _location(name, texts, problems)
         if found is not None:
             sources[key] = found
-    return Given(GivenEnds(kafka, sink, sources, isolation), tuple(sorted(texts.items())), problems)
+    return Given(GivenEnds(kafka, sink, sources, isolation, _topics(ck, texts, problems)), tuple(sorted(texts.items())), problems)
 
 
 def with_place(ck: Checkpoint) -> list[Source]:
@@ -156,6 +156,25 @@ def _kafka(texts: Mapping[str, str], problems: dict[str, str]) -> Path | None:
     why = "a path may be given only where the app listens on this machine alone; " if is_path else ""
     problems[links.KAFKA] = f"No Kafka broker is called {wanted[:200]!r} here ({why}in {PREFIX}KAFKA there is: {there})."
     return None
+
+
+def _topics(ck: Checkpoint, texts: Mapping[str, str], problems: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """What each Kafka source subscribes to today, where somebody said it."""
+    known = [source.key for source in ck.sources if source.kind.name == "kafka"]
+    found = {}
+    for name, text in texts.items():
+        key = name.removeprefix(links.TOPICS)
+        if not name.startswith(links.TOPICS):
+            continue
+        if key not in known:
+            problems[name] = (
+                f"This link gives topics of source {key[:80]!r}; Kafka sources in this checkpoint: {', '.join(known) or 'none'}."
+            )
+            continue
+        topics = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+        if topics:
+            found[key] = topics
+    return found
 
 
 def _location(name: str, texts: Mapping[str, str], problems: dict[str, str]) -> Location | None:

@@ -45,13 +45,14 @@ def _timeline(key: tuple[str, int], read_count: int, _ck: Checkpoint) -> Timelin
 def next_start(opened: Opened, ck: Checkpoint) -> Forecast | str:
     """What Spark does at the next start, with what the ends said where they were given; or one sentence why that cannot be said."""
     asked = ends.answers(opened, ck)
-    return _next_start(opened.key, asked.key, ck, asked.ends)
+    topics = ends.topics(ck)
+    return _next_start(opened.key, (asked.key, tuple(sorted(topics.items()))), ck, asked.ends, Query(topics=topics))
 
 
 @st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
-def _next_start(key: tuple[str, int], ends_key: tuple[object, ...], _ck: Checkpoint, _ends: Ends | None) -> Forecast | str:
+def _next_start(key: tuple[str, int], ends_key: tuple[object, ...], _ck: Checkpoint, _ends: Ends | None, _query: Query) -> Forecast | str:
     try:
-        return forecast(_ck, ends=_ends)
+        return forecast(_ck, query=_query, ends=_ends)
     except StorageError as error:
         return f"What happens at the next start is not known: {error}"
 
@@ -60,7 +61,8 @@ def start_of(opened: Opened, ck: Checkpoint, spark: str | None, query: str, loss
     """The next start of another Spark, of the query without its stateful operators ("stateless"), or with failOnDataLoss "false"."""
     if spark is None and query == "same" and loss == "true":
         return next_start(opened, ck)
-    started = Query(operators=() if query == "stateless" else None, fail_on_data_loss=loss != "false")
+    operators = () if query == "stateless" else None
+    started = Query(operators=operators, topics=ends.topics(ck), fail_on_data_loss=loss != "false")
     try:
         return forecast(ck, spark=spark, query=started, ends=ends.answers(opened, ck).ends)
     except StorageError as error:

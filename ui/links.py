@@ -18,9 +18,9 @@ BOUND = ("batch", "last", "partition", "store")
 PICKED = ("source", "operator", "measure", "option", "spark", "query", "level", "loss", "tp", "rows")
 """The same for choices that are bound by :func:`chosen` and :func:`pick`; ``a_...`` are answers of the recovery chooser."""
 
-KAFKA, SINK, ISOLATION, PLACE = "kafka", "sink", "isolation", "at_"
+KAFKA, SINK, ISOLATION, PLACE, TOPICS = "kafka", "sink", "isolation", "at_", "topics_"
 """Where the ends of the open checkpoint are (:mod:`ui.given`): they stay while pages change and go when another checkpoint is opened.
-``at_0`` is the place of source 0."""
+``at_0`` is the place of source 0, ``topics_0`` what it subscribes to today."""
 
 WIDGET = "pick_"
 _KEPT = "kept_"
@@ -88,7 +88,7 @@ def pick(name: str, value: str | None) -> None:
 
 def is_end(name: str) -> bool:
     """Whether a name in the address says where an end of the query is."""
-    return name in (KAFKA, SINK, ISOLATION) or name.startswith(PLACE)
+    return name in (KAFKA, SINK, ISOLATION) or name.startswith((PLACE, TOPICS))
 
 
 def choose(**values: object) -> None:

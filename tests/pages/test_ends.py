@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import shutil
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -302,7 +304,7 @@ def answered(settings: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, BrokerAn
     place.write_text("bootstrap.servers=broker.invalid:9092\n")
     settings.setenv(f"{PREFIX}KAFKA", json.dumps({"b": str(place)}))
     given: dict[str, BrokerAnswer] = {}
-    settings.setattr("core.analysis.ends.look.ask", lambda *_, **__: given["answer"])
+    settings.setattr("core.analysis.ends.look.ask", lambda *_, **__: replace(given["answer"], asked_at_ms=int(time.time() * 1000)))
     return given
 
 
@@ -363,6 +365,8 @@ def test_expired_records_fail_the_next_start_and_integrity_tells_what_failondata
 ) -> None:
     answered["answer"] = answer(2, p1=BrokerPartition(50, 100))
     root = kafka_checkpoint(tmp_path / "ck", range(3))
+    for file in (root / "offsets").iterdir():  # a query that wrote a moment ago may run: then an answer of the broker accuses nobody
+        os.utime(file, (time.time() - 3_600, time.time() - 3_600))
     for page in ("overview", "ends", "recovery"):
         at = open_page(page, root, kafka="b")
         assert_no_error(at)
@@ -374,6 +378,28 @@ def test_expired_records_fail_the_next_start_and_integrity_tells_what_failondata
     assert "The price of deleting this checkpoint" in words_of(at), "a finding leads to the recovery options"
     at = open_page("integrity", root, loss="perhaps")
     assert "This link asks for failOnDataLoss 'perhaps'" in words_of(at)
+
+
+def test_topics_that_the_query_reads_today_change_the_forecast_and_are_asked_about(
+    open_page: OpenPage, settings: pytest.MonkeyPatch, answered: dict[str, BrokerAnswer], tmp_path: Path
+) -> None:
+    questions: list[dict[str, object]] = []
+
+    def counted(_: object, positions: dict[str, object], **__: object) -> BrokerAnswer:
+        questions.append(positions)
+        return answer(2)
+
+    settings.setattr("core.analysis.ends.look.ask", counted)
+    root = kafka_checkpoint(tmp_path / "ck", range(3))
+    at = open_page("ends", root, kafka="b")
+    before = next(text.value for text in at.text if "Spark will" in text.value)
+    at.text_input(key="give_topics_0").set_value("parcels, refunds").run()
+    assert_no_error(at)
+    assert set(questions[0]) == {"orders"} and set(questions[-1]) == {"orders", "parcels", "refunds"}
+    after = next(text.value for text in at.text if "Spark will" in text.value)
+    assert before != after and after.startswith("▲"), "orders is no longer read"
+    at = open_page("ends", DELTA, topics_0="orders")
+    assert "This link gives topics of source '0'; Kafka sources in this checkpoint: none." in words_of(at)
 
 
 def test_hostile_names_from_the_broker_and_the_address_are_plain_text(
