@@ -136,8 +136,12 @@ def test_every_error_that_the_forecast_predicts_is_explained(key: str) -> None:
     """In the wording of each Spark version: with the condition in brackets where it has one, as the plain text otherwise."""
     for form in ERRORS[key]:
         error = spark_error(key, form.since, DETAILS)
-        if key == "delta_missing":  # the forecast leaves out the end of this message
+        # The forecast leaves out the end of these messages.
+        if key == "delta_missing":
             error = replace(error, message=f"{error.message}[id = (op=0,part=1),dir = x]: {DETAILS['file']} does not exist")
+        elif key.startswith("state_folder_missing") and error.message.endswith("/state/"):
+            rest = "0/0/1.delta of HDFSStateStoreProvider[id = (op=0,part=0),dir = x]: x does not exist"
+            error = replace(error, message=error.message + (rest if "delta file" in error.message else "0/0/1.zip does not exist"))
         if error.condition is not None:
             answer = explain(f"org.apache.spark.{error.error_class}: [{error.condition}] {error.message} SQLSTATE: {error.sqlstate}")
             assert answer.condition == error.condition or error.condition == "INTERNAL_ERROR"
