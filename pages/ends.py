@@ -83,7 +83,7 @@ def ask_for_broker(found: Given) -> None:
                 placeholder="Choose a broker of the settings",
                 on_change=given.given_by_widget,
                 args=(links.KAFKA,),
-                width=300,
+                width=230,
             )
         if given.may_type_a_path():
             key = given.WIDGET + "path"

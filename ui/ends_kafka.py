@@ -195,7 +195,7 @@ def one(row: PartitionEnd) -> None:
         cards.raw("\n".join(f"{name:<10} {words.NOT_KNOWN if value is None else value}" for name, value in numbers))
         parts = [judged.CERTAINTY[row.certainty]]
         if row.record_ms is not None:
-            parts.append(f"record at the position: {words.moment(row.record_ms)}")
+            parts.append(f"time of the record at the position: {record_words(row)}")
         cards.text(" · ".join(parts), "small")
         st.button("Choose none", key="tp-none", on_click=links.pick, args=("tp", None), type="tertiary")
 
@@ -213,12 +213,17 @@ def as_columns(rows: Sequence[PartitionEnd]) -> tables.Columns:
         "lag, at most": [row.lag for row in rows],
         "lost offsets": [row.lost for row in rows],
         "safe until (UTC)": [words.exact_moment(row.safe_until_ms) if row.safe_until_ms is not None else "no date" for row in rows],
-        "record at the position (UTC)": [
-            words.exact_moment(row.record_ms) if row.record_ms is not None else words.NOT_KNOWN for row in rows
-        ],
+        "record at the position": [record_words(row) for row in rows],
         "what": [row.sentence for row in rows],
         "certainty": [judged.CERTAINTY[row.certainty] for row in rows],
     }
+
+
+def record_words(row: PartitionEnd) -> str:
+    """The time of the record at the position; Kafka may know it only as between two times."""
+    if row.record_ms is None or row.record_to_ms in (None, row.record_ms):
+        return words.moment(row.record_ms)
+    return f"{words.moment(row.record_ms)} to {words.moment(row.record_to_ms)}"
 
 
 def topic_columns(topics: Sequence[TopicEnd]) -> tables.Columns:
