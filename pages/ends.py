@@ -93,7 +93,7 @@ def ask_for_broker(found: Given) -> None:
                 key=key,
                 placeholder="/etc/kafka/prod.properties",
                 on_change=_typed,
-                width=380,
+                width=300,
                 help="A librdkafka properties file on the machine of this app.",
             )
         if text is not None:
