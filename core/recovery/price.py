@@ -22,6 +22,7 @@ from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
 from core.endpoints.delta_log import DeltaLog
 from core.endpoints.model import BrokerAnswer
+from core.recovery.resume import ResumeError, resume_points
 from core.recovery.words import amounts, listed
 
 _NO_HELP = " The Delta table does not absorb them: the new query id is not in its log."
@@ -84,7 +85,7 @@ def price_of_deleting(ck: Checkpoint, ends: Ends | None = None) -> tuple[Price, 
     sink = sink_end(ck, ends.sink) if ends.sink is not None else None
     last = _last_in_the_sink(ck, sink)
     rows = [_rows_of(ck, source, last, ends) for source in ck.sources]
-    return (_beginning(ck, rows, sink, ends), _exact(ck, rows, sink, last), _same_id(rows, sink))
+    return (_beginning(ck, rows, sink, ends), _exact(ck, rows, sink, last, ends), _same_id(rows, sink))
 
 
 def _last_in_the_sink(ck: Checkpoint, sink: SinkEnd | None) -> int | None:
@@ -110,8 +111,8 @@ def _kafka_rows(text: str, broker: BrokerAnswer) -> SourceRows:
     for topic, partitions in (topics_of(parse(text)) or {}).items():
         for partition, position in partitions.items():
             at = broker.partitions.get((topic, partition))
-            if at is None or at.log_start is None or at.log_end is None:
-                return SourceRows()
+            if at is None or at.log_start is None or at.log_end is None or at.log_end < position:
+                return SourceRows()  # not told, gone, or created anew: the position means nothing there
             done += max(0, min(position, at.log_end) - at.log_start)
             expired += max(0, min(at.log_start, at.log_end) - position)
             waiting += max(0, at.log_end - max(position, at.log_start))
@@ -191,7 +192,7 @@ def _rows_in_the_table(sink: SinkEnd | None, ends: Ends) -> int | None:
     return _sum(written.values())
 
 
-def _exact(ck: Checkpoint, rows: list[SourceRows], sink: SinkEnd | None, last: int | None) -> Price:
+def _exact(ck: Checkpoint, rows: list[SourceRows], sink: SinkEnd | None, last: int | None, ends: Ends) -> Price:
     start: Start = "exact position"
     if sink is not None and sink.kind == "file" and sink.holds_up_to_batch is not None:
         return _skipped_by_number(start, sink, rows)
@@ -200,12 +201,14 @@ def _exact(ck: Checkpoint, rows: list[SourceRows], sink: SinkEnd | None, last: i
     if sink is not None and sink.holds_up_to_batch is not None and sink.holds_up_to_batch > last:
         return _beyond(ck, sink, last)
     expired, state = sum(each.expired for each in rows), _state_words(ck)
-    head = f"Exact position, after batch {last}"
-    if expired:
+    head, gone = f"Exact position, after batch {last}", _gone(ck, last, ends)
+    if expired and not any(each.done is None for each in rows):
         sentence = (
             f"{head}: nothing is repeated; {_said(expired, rows)} are lost that Kafka no longer has, with or without deleting.{state}"
         )
         return Price(start, 0, expired, sentence, "inferred", True)
+    if gone:
+        return Price(start, None, None, f"{head}: no longer to be had, with or without deleting: {gone}.{state}", "inferred")
     lost = None if ck.has_state else 0  # what an empty state changes in the results cannot be counted
     pending = ck.pending_batch if ck.pending_batch != last else None
     if pending is not None and (sink is None or sink.kind == "plain"):
@@ -216,6 +219,19 @@ def _exact(ck: Checkpoint, rows: list[SourceRows], sink: SinkEnd | None, last: i
         return Price(start, None, lost, sentence, "needs_input")
     sentence = f"{head}: no row is read twice and none is skipped.{state}"
     return Price(start, 0, lost, sentence, "certain" if sink is not None else "inferred")
+
+
+def _gone(ck: Checkpoint, batch: int, ends: Ends) -> str:
+    """What no start after this batch can read any more, by the ends that were asked; empty when every position still stands."""
+    if not ends.brokers and not ends.tables:
+        return ""
+    try:
+        sources = resume_points(ck, batch, ends).sources
+    except ResumeError:
+        return ""
+    lost = [each for each in sources if not each.point.exact and each.point.seed is None]
+    asked = [each for each in lost if each.key in ends.tables or (each.key in ends.brokers and ends.brokers[each.key].trouble is None)]
+    return "; ".join(f"source {each.key} skips {each.point.skips}" for each in asked)
 
 
 def _beyond(ck: Checkpoint, sink: SinkEnd, last: int) -> Price:

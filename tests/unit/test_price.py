@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,20 @@ def test_expired_kafka_records_are_lost_by_every_start_and_said_so(samples: Path
     assert prices["exact position"].loses_rows == 2 * len(at)
     assert "Kafka no longer has" in prices["exact position"].sentence
     assert prices["from the beginning"].repeats_rows == 0
+
+
+@pytest.mark.parametrize("state", ["deleted", "made anew"])
+def test_a_topic_that_is_gone_or_made_anew_has_no_exact_start(samples: Path, state: str) -> None:
+    at = positions(samples)
+    topic = sorted({name[0] for name in at})[0]
+    found = {name: (0, position if name[0] != topic else position - 1) for name, position in at.items()}
+    broker = answer(found)
+    if state == "deleted":
+        broker = answer({name: ends for name, ends in found.items() if name[0] != topic})
+        broker = replace(broker, absent=(topic,))
+    price = kafka_prices(samples, broker)["exact position"]
+    assert "no longer to be had" in price.sentence and topic in price.sentence
+    assert (price.repeats_rows, price.loses_rows) == (None, None)
 
 
 @pytest.mark.parametrize("gone", [True, False])
