@@ -23,6 +23,7 @@ def start_spark():
         # Many tiny queries: compiling each of them costs more than it saves.
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config("spark.sql.adaptive.enabled", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.memory", "1g")
@@ -34,7 +35,8 @@ def start_spark():
         .config("spark.local.dir", f"{scratch}/local")
         .config(
             "spark.driver.extraJavaOptions",
-            f"-Djava.io.tmpdir={scratch} -Dderby.system.home={scratch} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            f"-Djava.io.tmpdir={scratch} -Dderby.system.home={scratch} "
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC",
         )
         .getOrCreate()
     )
