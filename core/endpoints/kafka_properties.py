@@ -7,6 +7,7 @@ Only ``bootstrap.servers`` is safe to show. No other value reaches a message, a 
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -31,6 +32,8 @@ _PLAIN_WORDS = frozenset(
 # The machinery of this reader, or doors to other code and to standard error.
 _REFUSED = {
     "plugin.library.paths": "it loads other programs into this one",
+    "ssl.engine.location": "it loads other programs into this one",
+    "ssl.providers": "it loads other programs into this one",
     "debug": "it writes what is sent to standard error",
     "sasl.kerberos.kinit.cmd": "it runs a command",
 }
@@ -98,6 +101,8 @@ def read_properties(path: Path) -> KafkaProperties:
 
 def _text(path: Path) -> str:
     try:
+        if stat.S_ISFIFO(path.stat().st_mode):  # the reader would wait for a writer
+            raise PropertiesError(f"{path.name} is a pipe: it is no properties file.")
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import traceback
 from pathlib import Path
@@ -101,6 +102,8 @@ def test_a_password_that_is_a_plain_word_is_hidden_too(tmp_path: Path) -> None:
         (f"security.protocol={PASSWORD}", 'Invalid value for configuration property "security.protocol"'),
         (f"socket.timeout.ms={PASSWORD}", 'Invalid value for configuration property "socket.timeout.ms"'),
         (f"plugin.library.paths=/tmp/{PASSWORD}", "it loads other programs"),
+        (f"ssl.engine.location=/tmp/{PASSWORD}", "it loads other programs"),
+        (f"ssl.providers={PASSWORD}", "it loads other programs"),
         ("debug=all", "standard error"),
         ("error_cb=print", 'No such configuration property: "error_cb"'),
         ("group.id", "line 2: expected key=value"),
@@ -149,3 +152,10 @@ def test_a_missing_file_a_directory_and_a_binary_file_are_refused(tmp_path: Path
     binary.write_bytes(b"#" * 300_000)
     with pytest.raises(PropertiesError, match="larger than 256 kB"):
         read_properties(binary)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.properties"
+    os.mkfifo(pipe)
+    with pytest.raises(PropertiesError, match=r"pipe\.properties is a pipe"):
+        read_properties(pipe)
