@@ -51,7 +51,8 @@ class BrokerAnswer:
     """What one broker said at one moment. ``trouble`` is one sentence with the real reason when it could not be asked; then all is empty.
 
     ``servers`` is safe to show. ``requests`` counts the calls. ``absent`` are topics that were asked about and that the broker has not;
-    ``all_topics`` the names of all that it has (for a misspelt one), as far as it may tell.
+    ``all_topics`` the names of all that it has (for a misspelt one), as far as it may tell. ``noted_ids``: topic -> the id of an earlier
+    look, which proves a topic that was created anew.
     """
 
     servers: str
@@ -64,6 +65,7 @@ class BrokerAnswer:
     absent: tuple[str, ...] = ()
     all_topics: tuple[str, ...] = ()
     trouble: str | None = None
+    noted_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

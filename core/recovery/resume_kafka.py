@@ -73,7 +73,8 @@ def _fit(topics: dict[str, dict[int, int]], answer: BrokerAnswer, batch_ms: int 
         here = known.partitions if known is not None else tuple(positions)
         before = len(fit.anew)
         starts = {p: _start(fit, answer, topic, p, positions.get(p), batch_ms) for p in sorted({*here, *positions})}
-        if len(fit.anew) > before:  # one partition that ends before its position proves it for the whole topic
+        other_id = known is not None and answer.noted_ids.get(topic, known.topic_id) != known.topic_id
+        if len(fit.anew) > before or other_id:  # one partition that ends before its position proves it for the whole topic
             told = {name for name, _, _ in fit.anew}
             for p in here:
                 end = answer.partitions[topic, p].log_end if (topic, p) in answer.partitions else None

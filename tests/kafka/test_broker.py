@@ -174,3 +174,19 @@ def test_a_broker_that_is_down_is_told_at_once(tmp_path: Path) -> None:
     assert answer.trouble is not None and "Connection refused" in answer.trouble
     waiting = 60.0
     assert ask(read_properties(file), {"orders": {0: 5}}, seconds=waiting).seconds < waiting  # a refusal is not waited out
+
+
+def test_a_topic_deleted_and_created_between_two_looks_is_known_by_its_id(kafka: Broker, properties_file: Path, tmp_path: Path) -> None:
+    kafka.create_topic("reborn", 1)
+    kafka.produce("reborn", [str(i) for i in range(6)], 0)
+    root = checkpoint_at(tmp_path, {"reborn": {0: 4}}, batch_ms=int(time.time() * 1000))
+    given = GivenEnds(kafka=properties_file)
+    ck = Checkpoint.open(str(root))
+    first = look(ck, given).brokers["0"]
+    assert not topic_ends(ck, "0", first)[0].is_recreated
+    kafka.delete_topic("reborn")
+    kafka.create_topic("reborn", 1)
+    kafka.produce("reborn", [str(i) for i in range(9)], 0)  # grown past the position: offsets alone show nothing
+    (about,) = topic_ends(ck, "0", look(ck, given).brokers["0"])
+    assert (about.is_recreated, about.certainty) == (True, "certain")
+    assert first.topics["reborn"].topic_id is not None and first.topics["reborn"].topic_id in about.sentence

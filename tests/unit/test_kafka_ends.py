@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from core.analysis.ends.kafka import clock, duration, partition_ends, retention_words, similar_names, topic_ends
-from core.analysis.ends.model import PartitionEnd, TopicEnd
+from core.analysis.ends.model import Ends, PartitionEnd, TopicEnd
+from core.analysis.ends.noted import TopicIds
+from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.endpoints.model import BrokerAnswer, BrokerPartition
 from tests.support.brokers import DAY, HOUR, MINUTE, NOW, answered, at, checkpoint_at, topic
@@ -19,7 +21,7 @@ def rows_of(root: Path, answer: BrokerAnswer) -> tuple[PartitionEnd, ...]:
 
 
 def topics_of(root: Path, answer: BrokerAnswer, noted: dict[str, str] | None = None) -> tuple[TopicEnd, ...]:
-    return topic_ends(Checkpoint.open(str(root)), "0", answer, noted)
+    return topic_ends(Checkpoint.open(str(root)), "0", replace(answer, noted_ids=noted or {}))
 
 
 def one(tmp_path: Path, here: BrokerPartition, position: int = 10, **settings: object) -> PartitionEnd:
@@ -228,6 +230,21 @@ def test_another_topic_id_than_the_one_noted_is_proof(tmp_path: Path) -> None:
     (about,) = topics_of(root, answer, {"orders": "id-before"})
     assert (about.is_recreated, about.certainty) == (True, "certain")
     assert "id-before" in about.sentence and "id-orders" in about.sentence
+    said = forecast(Checkpoint.open(str(root)), ends=Ends(brokers={"0": replace(answer, noted_ids={"orders": "id-before"})}))
+    (risk,) = [risk for risk in said.risks if risk.id == "KAFKA_TOPIC_RECREATED"]
+    assert risk.certainty == "certain" and "10 offsets of the new topic are never read" in risk.sentence
+
+
+def test_the_id_of_an_earlier_look_is_kept_for_the_same_checkpoint_and_broker_until_its_positions_go_back(tmp_path: Path) -> None:
+    ids, answer = TopicIds(), answered({("orders", 0): at(0, 30, 10)})
+    later = replace(answer, topics={"orders": replace(answer.topics["orders"], topic_id="id-after")})
+    first, second = (Checkpoint.open(str(checkpoint_at(tmp_path / name, {"orders": {0: 10}}))) for name in ("a", "b"))
+    assert ids.earlier(first, answer, {"orders": {0: 10}}) == {}
+    assert ids.earlier(first, later, {"orders": {0: 12}}) == {"orders": "id-orders"}
+    assert ids.earlier(second, later, {"orders": {0: 12}}) == {}, "another checkpoint"
+    assert ids.earlier(first, replace(later, servers="other:9092"), {"orders": {0: 12}}) == {}, "another broker"
+    assert ids.earlier(first, later, {"orders": {0: 0}}) == {}, "set to a new start on purpose"
+    assert ids.earlier(first, later, {"orders": {0: 3}}) == {"orders": "id-after"}
 
 
 @pytest.mark.parametrize(

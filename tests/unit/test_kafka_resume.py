@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from core.checkpoint.sources.base import ResumePoint, SourceContext
 from core.checkpoint.sources.forms import parse
@@ -101,3 +102,11 @@ def test_a_refusal_without_a_broker_stays_a_refusal() -> None:
     offset = line({"orders": {0: -1}})
     plain = KAFKA.resume(parse(offset), SourceContext("0"))
     assert fitted(answered({("orders", 0): at(0, 5)}), offset) == plain
+
+
+def test_another_topic_id_than_in_an_earlier_look_makes_every_position_meaningless() -> None:
+    answer = answered({("orders", 0): at(0, 20), ("orders", 1): at(0, 12)})
+    assert fitted(replace(answer, noted_ids={"orders": "id-orders"})).exact
+    point = fitted(replace(answer, noted_ids={"orders": "id-before"}))
+    assert (point.exact, starts(point)) == (False, {"orders": {"0": -2, "1": -2}})
+    assert "created anew" in point.note

@@ -206,18 +206,16 @@ def _sentence(
     return ""
 
 
-def topic_ends(ck: Checkpoint, key: str, answer: BrokerAnswer, noted_ids: Mapping[str, str] | None = None) -> tuple[TopicEnd, ...]:
-    """One row per topic, those with something wrong first. ``noted_ids``: topic -> id of an earlier look, which proves a new creation."""
+def topic_ends(ck: Checkpoint, key: str, answer: BrokerAnswer) -> tuple[TopicEnd, ...]:
+    """One row per topic, those with something wrong first."""
     if answer.trouble is not None:
         return ()
     committed, planned = kafka_positions(ck, key), planned_positions(ck, key) or {}
-    rows = [_topic(ck, answer, name, committed, planned, noted_ids or {}) for name in sorted({*committed, *planned})]
+    rows = [_topic(ck, answer, name, committed, planned) for name in sorted({*committed, *planned})]
     return tuple(sorted(rows, key=lambda row: (row.exists, not row.is_recreated, not row.sentence, row.name)))
 
 
-def _topic(
-    ck: Checkpoint, answer: BrokerAnswer, name: str, committed: Positions, planned: Positions, noted_ids: Mapping[str, str]
-) -> TopicEnd:
+def _topic(ck: Checkpoint, answer: BrokerAnswer, name: str, committed: Positions, planned: Positions) -> TopicEnd:
     here = answer.topics.get(name)
     if here is None and name not in answer.absent:
         why = next((p.trouble for (topic, _), p in answer.partitions.items() if topic == name and p.trouble), "no reason given")
@@ -227,10 +225,6 @@ def _topic(
         looks_like = f" Topics with a similar name: {', '.join(similar)}." if similar else ""
         return TopicEnd(name, False, "not known", None, False, f"Topic {name} is not on the broker.{looks_like}", similar=similar)
     words = retention_words(here)
-    noted = noted_ids.get(name)
-    if noted is not None and here.topic_id is not None and noted != here.topic_id:
-        sentence = f"Topic {name} was created anew since the earlier look: its id was {noted} and is {here.topic_id}."
-        return TopicEnd(name, True, words, here.topic_id, True, sentence)
     found = None if is_outdated(ck, answer) else recreated(answer, name, committed.get(name, {}), planned.get(name, {}), batch_time_ms(ck))
     if found is not None:
         return TopicEnd(name, True, words, here.topic_id, True, found.sentence, found.certainty)
@@ -250,6 +244,7 @@ class Recreated:
     sentence: str
     certainty: Certainty
     partitions: tuple[int, ...]
+    ends_below: bool = False
 
 
 def recreated(
@@ -257,23 +252,28 @@ def recreated(
 ) -> Recreated | None:
     """Whether the topic of this name is another one than the query read; None when nothing shows it.
 
-    Certain in what follows: an end below a position that was read. Inferred: the record at offset 0 is younger than the batch that
-    had already read past it (producers may set times as they like).
+    Certain: an end below a position that was read (``ends_below``), or another topic id than in an earlier look. Inferred: the record at
+    offset 0 is younger than the batch that had already read past it (producers may set times as they like).
     """
     short = [p for p, position in {**planned, **committed}.items() if _ends_below(answer, topic, p, max(position, planned.get(p, 0)))]
     if short:
         sentence = f"Topic {topic} ends before positions of the checkpoint in partition {_numbers(short)}: it was created anew."
-        return Recreated(sentence, "certain", tuple(short))
+        return Recreated(sentence, "certain", tuple(short), ends_below=True)
+    here, noted = answer.topics.get(topic), answer.noted_ids.get(topic)
+    if here is not None and here.topic_id is not None and noted is not None and noted != here.topic_id:
+        read = tuple(p for p, position in committed.items() if position > 0 and (topic, p) in answer.partitions)
+        sentence = f"Topic {topic} was created anew since an earlier look: its id was {noted} and is {here.topic_id} now."
+        return Recreated(sentence, "certain", read)
     if batch_ms is None:
         return None
     young = [
         p
         for p, position in committed.items()
         if position > 0
-        and (here := answer.partitions.get((topic, p))) is not None
-        and here.log_start == 0
-        and here.first_record_ms is not None
-        and here.first_record_ms > batch_ms + CLOCKS_MS
+        and (at := answer.partitions.get((topic, p))) is not None
+        and at.log_start == 0
+        and at.first_record_ms is not None
+        and at.first_record_ms > batch_ms + CLOCKS_MS
     ]
     if not young:
         return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.analysis.ends.kafka import Positions, kafka_positions, planned_positions
 from core.analysis.ends.model import Ends, GivenEnds
+from core.analysis.ends.noted import TOPIC_IDS
 from core.endpoints.delta_log import DeltaLog, DeltaLogError
 from core.endpoints.file_sink_log import FileSinkLog, FileSinkLogError
 from core.endpoints.kafka import ask
@@ -65,6 +67,7 @@ def _brokers(ck: Checkpoint, given: GivenEnds, troubles: dict[str, str]) -> dict
     answer = ask(properties, positions, isolation=given.isolation)
     if answer.trouble is not None:
         troubles["kafka"] = answer.trouble
+    answer = replace(answer, noted_ids=TOPIC_IDS.earlier(ck, answer, positions))
     return dict.fromkeys(keys, answer)
 
 

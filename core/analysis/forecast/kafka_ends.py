@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from core.analysis.ends.kafka import batch_time_ms, clock, is_outdated, partition_ends, recreated, similar_names
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.situation import Range, Situation, Verdict, failed
-from core.checkpoint.model import Certainty, Evidence
+from core.checkpoint.model import Evidence
 from core.checkpoint.sources.forms import counted, listed, parse
 from core.checkpoint.sources.kafka import topics_of
 from core.endpoints.model import BrokerAnswer, BrokerPartition
@@ -286,12 +286,11 @@ def _younger(s: Situation, answer: BrokerAnswer, key: str, positions: Positions,
     risks = []
     for topic, ps in positions.items():
         found = recreated(answer, topic, ps, {}, _batch_ms(s)) if topic not in set(skip) else None
-        if found is None or found.certainty == "certain":
+        if found is None or found.ends_below:
             continue
         count = sum(min(ps[p], answer.partitions[topic, p].log_end or 0) for p in found.partitions)
         sentence = f"{found.sentence} It goes on at the old positions: up to {counted(count, 'offsets')} of the new topic are never read."
-        certainty: Certainty = "inferred"
-        risks.append(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), LOST, certainty))
+        risks.append(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), LOST, found.certainty))
     return risks
 
 
