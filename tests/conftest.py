@@ -42,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"CHECKPOINT_EXPLORER_WITHOUT names {', '.join(sorted(unknown))}; known: {', '.join(ENGINES)}")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     without = left_out()
     for item in items:
