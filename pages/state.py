@@ -172,17 +172,7 @@ def one_partition(operator: OperatorState, store: str | None, found: Balance, ch
     """The files of one partition, newest version first."""
     ids = sorted({part.partition_id for part in operator.partitions})
     cards.text("One partition", "section")
-    st.number_input(
-        "Partition",
-        min_value=0,
-        max_value=links.LARGEST_NUMBER,
-        value=None,
-        step=1,
-        key="partition",
-        bind="query-params",
-        placeholder="click a bar, or type",
-        width=230,
-    )
+    choosing.number_field("Partition", "partition", "click a bar, or type", width=230)
     if chosen is None:
         return
     part = next((p for p in operator.partitions if p.partition_id == chosen and (store is None or p.store == store)), None)

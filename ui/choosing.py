@@ -89,21 +89,26 @@ def _picked(name: str) -> None:
     links.pick(name, st.session_state.get(links.WIDGET + name))
 
 
+def number_field(label: str, name: str, placeholder: str, width: int = 150) -> None:
+    """A whole number that the address carries under ``name``; empty while nothing is chosen."""
+    st.number_input(
+        label,
+        min_value=0,
+        max_value=links.LARGEST_NUMBER,
+        value=None,
+        step=1,
+        key=name,
+        bind="query-params",
+        placeholder=placeholder,
+        width=width,
+    )
+
+
 def controls(timeline: Timeline, rows: slice, chosen: int | None, with_axis: bool) -> By:
     """The row of controls above the charts. Returns the x axis: batch ids or time."""
     by: By = "id"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="controls"):
-        st.number_input(
-            "Batch",
-            min_value=0,
-            max_value=links.LARGEST_NUMBER,
-            value=None,
-            step=1,
-            key="batch",
-            bind="query-params",
-            placeholder="id",
-            width=150,
-        )
+        number_field("Batch", "batch", "id")
         before, after = timeline.neighbours(chosen if chosen is not None else int(timeline.batch_ids[-1]))
         st.button("◀ Previous", on_click=_choose, args=(before,), disabled=before is None, key="previous", shortcut="P")
         st.button("Next ▶", on_click=_choose, args=(after,), disabled=after is None, key="next", shortcut="N")
@@ -120,17 +125,7 @@ def controls(timeline: Timeline, rows: slice, chosen: int | None, with_axis: boo
             by = "time" if shown == "time" else "id"
         if len(timeline) > SIZES[0] * SLACK:
             st.selectbox("Batches shown", SIZES, key="size", bind="query-params", width=130)
-            st.number_input(
-                "Window ends at",
-                min_value=0,
-                max_value=links.LARGEST_NUMBER,
-                value=None,
-                step=1,
-                key="last",
-                bind="query-params",
-                placeholder="newest",
-                width=150,
-            )
+            number_field("Window ends at", "last", "newest")
             first = int(timeline.batch_ids[rows.start])
             size = rows.stop - rows.start
             older = int(timeline.batch_ids[max(0, rows.start - 1)])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.analysis.ends.model import DeltaSourceEnd, SinkBatch, SinkEnd
-from ui import cards, charts, ends_charts, judged, links, tables, words
+from ui import cards, charts, choosing, ends_charts, judged, links, tables, words
 
 MOST_WARNINGS = 10
 
@@ -106,17 +106,7 @@ def sink(end: SinkEnd, pending: int | None, chosen: int | None) -> None:
     told = sink_words(end)
     cards.text(told + " Click a mark to choose its batch.", "small")
     charts.show(ends_charts.sink(end, chosen), "sink-batches", f"{told} {end.sentence}", clicked)
-    st.number_input(
-        "Batch",
-        min_value=0,
-        max_value=links.LARGEST_NUMBER,
-        value=None,
-        step=1,
-        key="batch",
-        bind="query-params",
-        placeholder="id",
-        width=150,
-    )
+    choosing.number_field("Batch", "batch", "id")
     if chosen is not None:
         chosen_batch(end.batches, chosen)
     if end.limit_words:
