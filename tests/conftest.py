@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tests.support.kafka import Broker
 
 PROJECT = Path(__file__).resolve().parents[1]
-# What runs in one worker when tests run side by side: the one Spark session and the broker it reads from; what has processes of its own.
-TOGETHER = {"spark": "spark", "kafka": "spark", "delta": "apart", "spark-3.5": "apart", "browser": "apart"}
 ENGINES = {"spark": ("spark", "spark_session"), "kafka": ("kafka",), "delta": ("delta",), "spark-3.5": ("older",), "browser": ("browser",)}
 
 
@@ -42,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"CHECKPOINT_EXPLORER_WITHOUT names {', '.join(sorted(unknown))}; known: {', '.join(ENGINES)}")
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     without = left_out()
     for item in items:
@@ -50,9 +48,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for engine, names in ENGINES.items():
             if fixtures.intersection(names) and item.get_closest_marker(mark_of(engine)) is None:
                 item.add_marker(mark_of(engine))
-        group = next((TOGETHER[engine] for engine in ENGINES if item.get_closest_marker(mark_of(engine)) is not None), None)
-        if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
         for engine in sorted(without):
             if item.get_closest_marker(mark_of(engine)) is not None:
                 item.add_marker(pytest.mark.skip(reason=f"left out by --without {engine}"))
