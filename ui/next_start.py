@@ -11,8 +11,8 @@ _MARKS = {True: "● holds", False: "▲ fails"}
 def steps(forecast: Forecast, key: str) -> None:
     """What Spark reads and checks, in its order, with the file behind each step; then its error, word for word."""
     columns = {
+        "result": [_result(step) for step in forecast.steps],  # first, so that a phone shows it
         "step": [step.what for step in forecast.steps],
-        "result": [_result(step) for step in forecast.steps],
         "file": [", ".join(map(str, step.evidence[:3])) for step in forecast.steps],
         "note": [step.note for step in forecast.steps],
     }
