@@ -177,10 +177,12 @@ class FileSinkLog:
             names.update(path.rsplit("/", 1)[-1] for path in entries)
         return frozenset(names)
 
+    @cached_property
     def unknown_files(self) -> UnknownFiles:
         """The data files in the directory that the log does not name: of a batch that did not finish, or written by somebody else.
 
-        Lists the directory and, when it is partitioned, the directories below it, at most ``sink_directories`` of them (setting).
+        Lists the directory and, when it is partitioned, the directories below it, at most ``sink_directories`` of them (setting); once,
+        however many answers ask for it.
         """
         names = self.named_files
         if names is None:

@@ -22,7 +22,7 @@ from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
 from core.endpoints.delta_log import DeltaLog
 from core.endpoints.model import BrokerAnswer
-from core.recovery.resume import ResumeError, resume_points
+from core.recovery.resume import ResumeError, held_by_the_sink, resume_points
 from core.recovery.words import amounts, listed
 
 _NO_HELP = " The Delta table does not absorb them: the new query id is not in its log."
@@ -83,17 +83,10 @@ def price_of_deleting(ck: Checkpoint, ends: Ends | None = None) -> tuple[Price, 
         return ()
     ends = ends or Ends()
     sink = sink_end(ck, ends.sink) if ends.sink is not None else None
-    last = _last_in_the_sink(ck, sink)
+    held = held_by_the_sink(ck, sink)
+    last = ck.last_committed_batch if held is None else held  # the batch after which a start is exact
     rows = [_rows_of(ck, source, last, ends) for source in ck.sources]
     return (_beginning(ck, rows, sink, ends), _exact(ck, rows, sink, last, ends), _same_id(rows, sink))
-
-
-def _last_in_the_sink(ck: Checkpoint, sink: SinkEnd | None) -> int | None:
-    """The batch after which a start is exact: the last committed one, or the pending one when the sink holds it."""
-    pending = ck.pending_batch
-    if sink is not None and pending is not None and sink.pending == "skipped" and sink.holds_up_to_batch == pending:
-        return pending
-    return ck.last_committed_batch
 
 
 def _rows_of(ck: Checkpoint, source: Source, batch: int | None, ends: Ends) -> SourceRows:
@@ -108,7 +101,8 @@ def _rows_of(ck: Checkpoint, source: Source, batch: int | None, ends: Ends) -> S
 
 def _kafka_rows(text: str, broker: BrokerAnswer) -> SourceRows:
     done = waiting = expired = 0
-    for topic, partitions in (topics_of(parse(text)) or {}).items():
+    known = topics_of(parse(text)) or {}
+    for topic, partitions in known.items():
         for partition, position in partitions.items():
             at = broker.partitions.get((topic, partition))
             if at is None or at.log_start is None or at.log_end is None or at.log_end < position:
@@ -116,8 +110,7 @@ def _kafka_rows(text: str, broker: BrokerAnswer) -> SourceRows:
             done += max(0, min(position, at.log_end) - at.log_start)
             expired += max(0, min(at.log_start, at.log_end) - position)
             waiting += max(0, at.log_end - max(position, at.log_start))
-    known = topics_of(parse(text)) or {}  # a partition that is new on the broker is read from its beginning
-    for (topic, partition), at in broker.partitions.items():
+    for (topic, partition), at in broker.partitions.items():  # one that is new on the broker is read from its beginning
         if topic in known and partition not in known[topic] and at.log_start is not None and at.log_end is not None:
             waiting += at.log_end - at.log_start
     return SourceRows(done, waiting, waiting, expired, is_at_most=True)

@@ -60,7 +60,7 @@ def resume_points(ck: Checkpoint, batch_id: int | None = None, ends: Ends | None
     """
     ends = ends or Ends()
     sink = sink_end(ck, ends.sink) if ends.sink is not None else None
-    held = _held_by_the_sink(ck, sink) if batch_id is None else None
+    held = held_by_the_sink(ck, sink) if batch_id is None else None
     chosen = held if held is not None else ck.last_committed_batch if batch_id is None else batch_id
     if chosen is None:
         return _from_the_beginning(ck)
@@ -80,7 +80,7 @@ def resume_points(ck: Checkpoint, batch_id: int | None = None, ends: Ends | None
     return ResumeAnswer(chosen, is_committed, tuple(sources), " ".join(notes))
 
 
-def _held_by_the_sink(ck: Checkpoint, sink: SinkEnd | None) -> int | None:
+def held_by_the_sink(ck: Checkpoint, sink: SinkEnd | None) -> int | None:
     """The pending batch, when the log of the sink says that its rows are there already."""
     pending = ck.pending_batch
     if sink is None or pending is None or pending not in ck.offset_files:

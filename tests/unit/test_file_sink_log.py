@@ -54,7 +54,7 @@ def test_entries_before_a_compact_file_may_be_gone_and_then_its_own_files_are_no
 def test_a_hole_after_the_newest_compact_file_is_named(tmp_path: Path) -> None:
     log = FileSinkLog.open(str(output(tmp_path, {"9.compact": ["a"], "10": ["b"], "12": ["c"]})))
     assert log.missing == (11,)
-    assert not log.unknown_files().known
+    assert not log.unknown_files.known
 
 
 def test_a_log_that_begins_in_the_middle_without_a_compact_file_has_a_hole(tmp_path: Path) -> None:
@@ -66,14 +66,14 @@ def test_files_that_no_entry_names_are_found_also_below_partition_directories(tm
     for name in ("day=1/left-over", "day=1/_hidden", ".a.crc", "_temporary/x"):
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_bytes(b"y")
-    found = FileSinkLog.open(str(root)).unknown_files()
+    found = FileSinkLog.open(str(root)).unknown_files
     assert found.known and [info.path for info in found.files] == ["day=1/left-over"]
 
 
 def test_many_directories_are_not_all_listed_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = output(tmp_path, {"0": [f"day={i}/a{i}" for i in range(20)]})
     monkeypatch.setattr("core.endpoints.file_sink_log.get_settings", lambda: Settings(sink_directories=5))
-    found = FileSinkLog.open(str(root)).unknown_files()
+    found = FileSinkLog.open(str(root)).unknown_files
     assert found.known and found.words == "only 5 directories of the output were listed (setting sink_directories)"
 
 
@@ -103,16 +103,16 @@ def test_a_broken_log_file_is_named_and_its_files_are_not_guessed(tmp_path: Path
     log = FileSinkLog.open(str(root))
     assert [(b.batch_id, b.files) for b in log.batches().batches] == [(1, None), (0, 1)]
     assert log.problems == (f"{root}/_spark_metadata/1 {sentence}.",)
-    assert not log.unknown_files().known
+    assert not log.unknown_files.known
 
 
 def test_the_samples_are_read_as_spark_wrote_them(samples: Path) -> None:
     clean = FileSinkLog.open(str(samples / "files-stopped-cleanly/sink"))
-    assert clean.newest == 13 and clean.unknown_files().files == () and all(b.files == 1 for b in clean.batches().batches)
+    assert clean.newest == 13 and clean.unknown_files.files == () and all(b.files == 1 for b in clean.batches().batches)
     died = FileSinkLog.open(str(samples / "files-died-mid-batch/sink"))
-    assert died.newest == 6 and len(died.unknown_files().files) == 1
+    assert died.newest == 6 and len(died.unknown_files.files) == 1
 
 
 def test_the_log_of_a_copied_output_still_names_its_files(samples: Path, tmp_path: Path) -> None:
     shutil.copytree(samples / "files-stopped-cleanly/sink", tmp_path / "copy")
-    assert FileSinkLog.open(str(tmp_path / "copy")).unknown_files().files == ()
+    assert FileSinkLog.open(str(tmp_path / "copy")).unknown_files.files == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.analysis.ends.delta_source import delta_source_end
+from core.analysis.ends.kafka import partition_ends, topic_ends
 from core.analysis.ends.model import Ends, SinkEnd
 from core.checkpoint import Checkpoint
 
@@ -38,8 +39,6 @@ def sink_json(sink: SinkEnd | None) -> dict[str, object] | None:
 
 
 def _kafka(ck: Checkpoint, key: str, ends: Ends) -> dict[str, object]:
-    from core.analysis.ends.kafka import partition_ends, topic_ends
-
     broker = ends.brokers[key]
     return {
         "key": key,

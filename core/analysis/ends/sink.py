@@ -128,7 +128,7 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkEnd:
     held = {batch.batch_id for batch in read.batches}
     rows = [SinkBatch(b.batch_id, None, b.modified_ms, None, b.files, "written") for b in read.batches]
     rows += [SinkBatch(i, None, None, None, None, "missing") for i in _after(ck, holds) if i not in held]
-    unknown = log.unknown_files()
+    unknown = log.unknown_files
     if unknown.files:
         newest = max((info.modified_ms or 0 for info in unknown.files), default=0) or None
         rows.append(SinkBatch(None, None, newest, None, len(unknown.files), "uncommitted"))
