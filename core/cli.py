@@ -13,6 +13,7 @@ from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
+from core import __version__
 from core.checkpoint import NotACheckpoint
 from core.settings import InvalidSettingError
 from core.storage import StorageError
@@ -30,6 +31,7 @@ class _Parser(ArgumentParser):
 def build_parser(table: Mapping[str, Verb]) -> ArgumentParser:
     """The parser for these verbs."""
     parser = _Parser(prog="python -m core", description="Answers about a Spark Structured Streaming checkpoint. It only reads.")
+    parser.add_argument("--version", action="version", version=f"checkpoint-explorer {__version__}")
     commands = parser.add_subparsers(dest="verb", metavar="verb", required=True)
     for verb in table.values():
         command = commands.add_parser(verb.name, help=verb.help, description=verb.help[:1].upper() + verb.help[1:] + ".")
@@ -56,7 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _json(answer: Answer) -> str:
-    return json.dumps(answer.document, ensure_ascii=False, separators=(",", ":")) + "\n"
+    """The answer with the version of the program that gave it, right after the version of the document."""
+    document = {"schema_version": answer.document["schema_version"], "version": __version__, **answer.document}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _write(text: str) -> None:

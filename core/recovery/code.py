@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from core import __version__
 from core.checkpoint import Checkpoint
 from core.recovery.answers import Answers, is_secret
 from core.recovery.lakeflow import lakeflow_blocks
@@ -23,6 +24,7 @@ Platform = Literal["pyspark", "databricks", "lakeflow"]
 Language = Literal["python", "sql", "bash"]
 
 TEMPLATES = environment(Path(__file__).parent / "templates")
+TEMPLATES.globals["made_by"] = f"checkpoint-explorer {__version__}"  # every script names it
 SCRIPTS = {
     "start_options": "reset_options.py.j2",
     "seeded": "reset_seeded.py.j2",
