@@ -1,7 +1,8 @@
-"""``python -m core <verb> LOCATION``: the same answers as the pages, as JSON or text. No verb of this table starts a JVM.
+"""``python -m core <verb> LOCATION``: the same answers as the pages, as JSON or text. No verb of this table
+starts a JVM.
 
-Exit status: 0 answered, 1 answered and problems found, 2 wrong usage, 10 the location cannot be read or is no checkpoint. Errors are one
-sentence on stderr.
+Exit status: 0 answered, 1 answered and problems found, 2 wrong usage, 10 the location cannot be read or is no
+checkpoint. Errors are one sentence on stderr.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from core.checkpoint import NotACheckpoint
 from core.settings import InvalidSettingError
 from core.storage import StorageError
 from core.verbs import Answer, UsageError, Verb, verbs
-from core.verbs.words import clean
+from core.verbs._text import clean
 
 ANSWERED, PROBLEMS_FOUND, WRONG_USAGE, NOT_READABLE = 0, 1, 2, 10
 
@@ -30,12 +31,21 @@ class _Parser(ArgumentParser):
 
 def build_parser(table: Mapping[str, Verb]) -> ArgumentParser:
     """The parser for these verbs."""
-    parser = _Parser(prog="python -m core", description="Answers about a Spark Structured Streaming checkpoint. It only reads.")
+    parser = _Parser(
+        prog="python -m core",
+        description="Answers about a Spark Structured Streaming checkpoint. It only reads.",
+    )
     parser.add_argument("--version", action="version", version=f"checkpoint-explorer {__version__}")
     commands = parser.add_subparsers(dest="verb", metavar="verb", required=True)
     for verb in table.values():
-        command = commands.add_parser(verb.name, help=verb.help, description=verb.help[:1].upper() + verb.help[1:] + ".")
-        command.add_argument("location", metavar="LOCATION", help="the checkpoint: a path, s3://, or another location fsspec understands")
+        command = commands.add_parser(
+            verb.name, help=verb.help, description=verb.help[:1].upper() + verb.help[1:] + "."
+        )
+        command.add_argument(
+            "location",
+            metavar="LOCATION",
+            help="the checkpoint: a path, s3://, or another location fsspec understands",
+        )
         command.add_argument("--json", action="store_true", help="one JSON object instead of text")
         verb.add_arguments(command)
     return parser
@@ -68,7 +78,9 @@ def _write(text: str) -> None:
         # Lone surrogates cannot be written as UTF-8; JSON escapes are the only way they can get here.
         sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
         sys.stdout.buffer.flush()
-    except BrokenPipeError:  # the reader of the pipe has seen enough; keep the interpreter from complaining at exit
+    except (
+        BrokenPipeError
+    ):  # the reader of the pipe has seen enough; keep the interpreter from complaining at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,5 @@
-"""Every limit and choice, with its default and its reason. ``docs/settings.md`` repeats this list; a test keeps the two equal."""
+"""Every limit and choice, with its default and its reason. ``docs/settings.md`` repeats this list; a test
+keeps the two equal."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ SAMPLES = Path(__file__).resolve().parent.parent / "sample_checkpoints"
 
 
 def is_loopback(address: str | None) -> bool:
-    """Whether a server that listens on ``address`` can be reached from this machine only. None and "" mean all interfaces."""
+    """Whether a server that listens on ``address`` can be reached from this machine only. None and "" mean
+    all interfaces."""
     host = (address or "").strip().strip("[]").lower()
     if host == "localhost":
         return True
@@ -28,11 +30,13 @@ def is_loopback(address: str | None) -> bool:
 
 
 class InvalidSettingError(ValueError):
-    """A setting cannot be used. The message names the environment variable and what is wrong, and never shows its value."""
+    """A setting cannot be used. The message names the environment variable and what is wrong, and never shows
+    its value."""
 
 
 class RootSettings(BaseModel):
-    """A place below which checkpoints lie. ``storage_options`` are fsspec's (credentials, endpoint); they are never printed."""
+    """A place below which checkpoints lie. ``storage_options`` are fsspec's (credentials, endpoint); they are
+    never printed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -43,66 +47,92 @@ class RootSettings(BaseModel):
 class Settings(BaseSettings):
     """The settings, from environment variables that begin with ``CHECKPOINT_EXPLORER_``."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, hide_input_in_errors=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, hide_input_in_errors=True, extra="ignore"
+    )
 
     roots: dict[str, RootSettings] = Field(
         default_factory=lambda: {"samples": RootSettings(url=str(SAMPLES))},
-        description="Where checkpoints lie: JSON, a name for each place, with its URL or {url, storage_options}. Links carry the name, "
-        "never the URL's credentials. The default is the samples that come with the project, so that the first start has something to"
-        " show.",
+        description=(
+            "Where checkpoints lie: JSON, a name for each place, with its URL or {url, storage_options}."
+            " Links carry the name, never the URL's credentials. The default is the samples that come with"
+            " the project, so that the first start has something to show."
+        ),
     )
     address: str = Field(
         default="127.0.0.1",
-        description="The address the app listens on. On a loopback address any location may be opened, because only you can ask; on any "
-        "other only what lies below the roots, and the app does not start without roots.",
+        description=(
+            "The address the app listens on. On a loopback address any location may be opened, because only"
+            " you can ask; on any other only what lies below the roots, and the app does not start without"
+            " roots."
+        ),
     )
     kafka: dict[str, Path] = Field(
         default_factory=dict,
-        description="Kafka brokers that may be asked for offsets: JSON, a name for each, with the path of a librdkafka properties file. "
-        "Links and pages carry the name only. The default is none: nobody is asked.",
+        description=(
+            "Kafka brokers that may be asked for offsets: JSON, a name for each, with the path of a"
+            " librdkafka properties file. Links and pages carry the name only. The default is none: nobody is"
+            " asked."
+        ),
     )
     content_cache_bytes: int = Field(
         default=128 * 1024 * 1024,
         ge=0,
-        description="How many bytes of file contents are kept in memory, over all checkpoints. The logs of 20,000 batches are about 80 MB, "
-        "so one long-lived query fits. 0 keeps nothing.",
+        description=(
+            "How many bytes of file contents are kept in memory, over all checkpoints. The logs of 20,000"
+            " batches are about 80 MB, so one long-lived query fits. 0 keeps nothing."
+        ),
     )
     concurrent_requests: int = Field(
         default=64,
         ge=1,
         le=256,
-        description="How many requests are sent to a remote store at one time. 64 is where s3fs was fastest when it was measured; lower it "
-        "when the store answers with 503 (slow down). A local disk is read one by one, which is faster there.",
+        description=(
+            "How many requests are sent to a remote store at one time. 64 is where s3fs was fastest when it"
+            " was measured; lower it when the store answers with 503 (slow down). A local disk is read one by"
+            " one, which is faster there."
+        ),
     )
     first_view_batches: int = Field(
         default=100,
         ge=1,
-        description="How many of the newest batches are read for the first view. Older ones are known from the listing and read when "
-        "asked for.",
+        description=(
+            "How many of the newest batches are read for the first view. Older ones are known from the"
+            " listing and read when asked for."
+        ),
     )
     table_versions: int = Field(
         default=200,
         ge=1,
-        description="How many versions of a Delta table, or batches of a file sink, are looked into for one answer, newest first. Each is "
-        "one small request; the answer says when the limit bit.",
+        description=(
+            "How many versions of a Delta table, or batches of a file sink, are looked into for one answer,"
+            " newest first. Each is one small request; the answer says when the limit bit."
+        ),
     )
     log_checkpoint_bytes: int = Field(
         default=128 * 1024 * 1024,
         ge=0,
-        description="How large a log checkpoint of a Delta table may be (all its parts) to be read. It is needed only where the newest "
-        "version has no .crc that lists the transactions; 128 MB name about a million files. The answer says when the limit bit.",
+        description=(
+            "How large a log checkpoint of a Delta table may be (all its parts) to be read. It is needed only"
+            " where the newest version has no .crc that lists the transactions; 128 MB name about a million"
+            " files. The answer says when the limit bit."
+        ),
     )
     sink_directories: int = Field(
         default=100,
         ge=1,
-        description="How many directories of a file sink's output are listed to find files that its log does not name. Each is one "
-        "listing; the answer says when the limit bit.",
+        description=(
+            "How many directories of a file sink's output are listed to find files that its log does not"
+            " name. Each is one listing; the answer says when the limit bit."
+        ),
     )
     checkpoints_per_root: int = Field(
         default=200,
         ge=1,
-        description="How many directories below a root are listed to find checkpoints. Each is one listing; the page says when the "
-        "limit bit.",
+        description=(
+            "How many directories below a root are listed to find checkpoints. Each is one listing; the page"
+            " says when the limit bit."
+        ),
     )
 
     @field_validator("roots", mode="before")
@@ -117,7 +147,14 @@ class Settings(BaseSettings):
     def _plain_names(cls, value: dict[str, Any], field: ValidationInfo) -> dict[str, Any]:
         what = "root" if field.field_name == "roots" else "broker"
         for name in value:
-            if not name or name.strip() != name or "/" in name or ":" in name or not name.isprintable() or name in (".", ".."):
+            if (
+                not name
+                or name.strip() != name
+                or "/" in name
+                or ":" in name
+                or not name.isprintable()
+                or name in (".", "..")
+            ):
                 raise ValueError(f'the name of a {what} must be plain text without "/" or ":"')
         return value
 
@@ -133,7 +170,8 @@ class Settings(BaseSettings):
 
 
 def load_settings() -> Settings:
-    """The settings from the environment, read now. Raises :class:`InvalidSettingError` with one sentence for each that cannot be used."""
+    """The settings from the environment, read now. Raises :class:`InvalidSettingError` with one sentence for
+    each that cannot be used."""
     try:
         return Settings()
     except ValidationError as error:

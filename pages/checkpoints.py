@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui import cards, fleet, opening, shell, tables, words
+from ui import cards, checkpoint_rows, open_checkpoints, shell, tables, words
 
 
 def main() -> None:
@@ -13,14 +13,17 @@ def main() -> None:
         st.switch_page("pages/overview.py", query_params={})
     paste()
     recent()
-    for root in opening.root_names():
+    for root in open_checkpoints.root_names():
         below(root)
 
 
 def paste() -> None:
     """A location that is not in the tables."""
     cards.text("Open a checkpoint", "section")
-    with st.form("paste", border=False, enter_to_submit=True), st.container(horizontal=True, vertical_alignment="bottom"):
+    with (
+        st.form("paste", border=False, enter_to_submit=True),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+    ):
         st.text_input(
             "Location of a checkpoint directory",
             key="pasted",
@@ -33,7 +36,7 @@ def paste() -> None:
 def _open_pasted() -> None:
     pasted = (st.session_state.get("pasted") or "").strip()
     if pasted:
-        _open(opening.canonical(pasted))
+        _open(open_checkpoints.canonical(pasted))
 
 
 def _open(name: str) -> None:
@@ -43,57 +46,73 @@ def _open(name: str) -> None:
 
 def recent() -> None:
     """What this session opened, newest first."""
-    names = opening.recent()
+    names = open_checkpoints.recent()
     if not names:
         return
     cards.text("Recent in this session", "section")
-    _table(names, [fleet.Row(name) for name in names], "recent", {"checkpoint": [words.one_line(name, 200) for name in names]})
+    _table(
+        names,
+        [checkpoint_rows.Row(name) for name in names],
+        "recent",
+        {"checkpoint": [words.one_line(name, 200) for name in names]},
+    )
 
 
 def below(root: str) -> None:
     """The checkpoints of one root."""
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.text(f"Below the root {root}", "section", "content")
-        st.button("List again", key=f"again-{root}", type="tertiary", on_click=opening.list_again)
-    found = opening.below(root)
+        st.button("List again", key=f"again-{root}", type="tertiary", on_click=open_checkpoints.list_again)
+    found = open_checkpoints.below(root)
     if isinstance(found, str):
         cards.message("blocked", found)
         return
     if not found.links:
-        cards.message("plain", f"No checkpoint is one or two levels below the root {root}.", "Paste its location above if it lies deeper.")
+        cards.message(
+            "plain",
+            f"No checkpoint is one or two levels below the root {root}.",
+            "Paste its location above if it lies deeper.",
+        )
         return
-    rows = list(fleet.rows(found.links))
+    rows = list(checkpoint_rows.rows(found.links))
     told = f"{words.count(len(rows), 'checkpoint')}. Click one to open it."
     if not found.is_complete:
-        told += f" The search stopped after {found.listed} directories (setting checkpoints_per_root); there may be more."
+        told += (
+            f" The search stopped after {found.listed} directories (setting checkpoints_per_root); there may"
+            " be more."
+        )
     cards.text(told, "small")
     columns = as_columns(rows)
     _table([row.name for row in rows], rows, f"root-{root}", columns)
     tables.downloads(columns, f"checkpoints-{root}", key=f"root-{root}")
 
 
-def as_columns(rows: list[fleet.Row]) -> dict[str, list[object]]:
+def as_columns(rows: list[checkpoint_rows.Row]) -> dict[str, list[object]]:
     """The table of a root."""
     return {
-        "checkpoint": [opening.title_of(row.name) for row in rows],
+        "checkpoint": [open_checkpoints.title_of(row.name) for row in rows],
         "what happened": [row.problem or row.story or "" for row in rows],
         "last committed": [_batch(row, row.last_committed) for row in rows],
         "not committed": [_batch(row, row.pending) for row in rows],
         "sources": [row.sources for row in rows],
         "state": [{True: "stateful", False: "stateless", None: ""}[row.is_stateful] for row in rows],
-        "newest log file": [words.moment(row.newest_ms, seconds=False) if row.newest_ms else "" for row in rows],
+        "newest log file": [
+            words.moment(row.newest_ms, seconds=False) if row.newest_ms else "" for row in rows
+        ],
         "location": [row.name for row in rows],
     }
 
 
-def _batch(row: fleet.Row, batch_id: int | None) -> str:
+def _batch(row: checkpoint_rows.Row, batch_id: int | None) -> str:
     """A batch in the table; nothing was looked at where the row has no number of batches."""
     if row.batches is None:
         return "not looked at" if not row.problem else ""
     return "none" if batch_id is None else f"batch {batch_id}"
 
 
-def _table(names: list[str], rows: list[fleet.Row], key: str, columns: dict[str, list[object]]) -> None:
+def _table(
+    names: list[str], rows: list[checkpoint_rows.Row], key: str, columns: dict[str, list[object]]
+) -> None:
     def clicked() -> None:
         state = st.session_state.get(key)
         cells = state.selection.cells if state is not None else []

@@ -1,4 +1,5 @@
-"""Integrity: the steps of Spark's next start, what is wrong in the files, and what an error means for this checkpoint."""
+"""Integrity: the steps of Spark's next start, what is wrong in the files, and what an error means for this
+checkpoint."""
 
 from __future__ import annotations
 
@@ -9,8 +10,18 @@ from core.analysis.findings import LEVELS, Level
 from core.analysis.forecast import SUPPORTED_SPARK, Forecast
 from core.checkpoint import Checkpoint
 from core.storage import StorageError
-from ui import cards, choosing, ends, found, judged, next_start, price, shell, words
-from ui.opening import Opened
+from ui import (
+    cached_answers,
+    cards,
+    connectors,
+    finding_cards,
+    impact_card,
+    selection,
+    shell,
+    start_steps,
+    words,
+)
+from ui.open_checkpoints import Opened
 
 LEVEL_LABELS: dict[str, str] = {
     "quick": "quick: names only",
@@ -33,7 +44,7 @@ Place = st.delta_generator.DeltaGenerator
 def main() -> None:
     opened, ck = shell.checkpoint()
     first, second = st.container(), st.container()
-    if ends.waits(ck):  # a broker may take seconds: what does not need it comes first
+    if connectors.waits(ck):  # a broker may take seconds: what does not need it comes first
         rest(ck)
         judgement(opened, ck, first, second)
     else:
@@ -45,7 +56,7 @@ def judgement(opened: Opened, ck: Checkpoint, first: Place, second: Place) -> No
     """What rests on the checkpoint and its ends."""
     with first:
         start(opened, ck)
-        ends.told(opened, ck)
+        connectors.told(opened, ck)
     with second:
         check(opened, ck)
 
@@ -61,20 +72,31 @@ def start(opened: Opened, ck: Checkpoint) -> None:
     cards.text("The next start, step by step", "section")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         versions = {version: f"Spark {version}" for version in SUPPORTED_SPARK}
-        spark = choosing.pick("Spark that starts next", "spark", versions, "the version", "the one that wrote the files", width=250)
-        query = choosing.pick("Query that starts next", "query", QUERY_LABELS, "the query", QUERY_LABELS["same"], width=250)
+        spark = selection.pick(
+            "Spark that starts next",
+            "spark",
+            versions,
+            "the version",
+            "the one that wrote the files",
+            width=250,
+        )
+        query = selection.pick(
+            "Query that starts next", "query", QUERY_LABELS, "the query", QUERY_LABELS["same"], width=250
+        )
         loss = None
         if any(source.kind.name in ("kafka", "delta") for source in ck.sources):
-            loss = choosing.pick("failOnDataLoss", "loss", LOSS_LABELS, "failOnDataLoss", LOSS_LABELS["true"], width=250)
+            loss = selection.pick(
+                "failOnDataLoss", "loss", LOSS_LABELS, "failOnDataLoss", LOSS_LABELS["true"], width=250
+            )
     with st.spinner("Working out what the next start does ..."):
-        answer = judged.start_of(opened, ck, spark, query or "same", loss or "true")
+        answer = cached_answers.start_of(opened, ck, spark, query or "same", loss or "true")
     if isinstance(answer, str):
         cards.message("plain", answer)
         return
     if spark is not None or query == "stateless" or loss == "false":
         what_if(answer)
     cards.text(f"The rules of Spark {answer.spark} are applied: {answer.spark_why}.", "small")
-    next_start.steps(answer, "integrity-steps")
+    start_steps.steps(answer, "integrity-steps")
     if answer.then:
         cards.text(f"After that: {answer.then}")
     cards.text(f"Not checked: {'; '.join(answer.not_checked) or 'nothing'}.", "small")
@@ -82,8 +104,8 @@ def start(opened: Opened, ck: Checkpoint) -> None:
 
 def what_if(answer: Forecast) -> None:
     """The sentence under the chosen conditions, apart from the one above that speaks of the query as it is."""
-    proof = f"{judged.CERTAINTY[answer.certainty]} · {words.one_line(answer.because, 300)}"
-    cards.message(judged.tone_of(answer), f"If so: {answer.sentence}", proof)
+    proof = f"{cached_answers.CERTAINTY[answer.certainty]} · {words.one_line(answer.because, 300)}"
+    cards.message(cached_answers.tone_of(answer), f"If so: {answer.sentence}", proof)
 
 
 def check(opened: Opened, ck: Checkpoint) -> None:
@@ -91,25 +113,33 @@ def check(opened: Opened, ck: Checkpoint) -> None:
     cards.text("Findings", "section")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         labels = {str(level): LEVEL_LABELS[level] for level in LEVELS}
-        chosen = choosing.pick("How deep to look", "level", labels, "the level", LEVEL_LABELS["normal"], width=380)
+        chosen = selection.pick(
+            "How deep to look", "level", labels, "the level", LEVEL_LABELS["normal"], width=380
+        )
     level: Level = next((item for item in LEVELS if item == chosen), "normal")
     cards.text(cost(ck, level), "small")
-    if found.show(opened, ck, level):
-        price.card(opened, ck)
+    if finding_cards.show(opened, ck, level):
+        impact_card.card(opened, ck)
 
 
 def cost(ck: Checkpoint, level: Level) -> str:
     """What the level reads, before it runs."""
     if level == "quick":
         return "Reads nothing beyond what is open already."
-    logs = f"Reads the logs of {words.count(len(ck.offset_ids), 'batch')} that are not read yet, and lists state/ where there is one."
+    logs = (
+        f"Reads the logs of {words.count(len(ck.offset_ids), 'batch')} that are not read yet, and lists"
+        " state/ where there is one."
+    )
     if level == "normal" or not ck.has_state:
         return logs
-    inventory = judged.state(ck)
+    inventory = cached_answers.state(ck)
     if isinstance(inventory, str):
         return f"{logs} The state cannot be listed: {inventory}"
     files = f"{words.count(inventory.file_count, 'state file')}, {words.size(inventory.size_bytes)} together"
-    return f"{logs} Then decodes the state files that are needed, of {files}, for at most {judged.DEEP_SECONDS:.0f} s."
+    return (
+        f"{logs} Then decodes the state files that are needed, of {files}, for at most"
+        f" {cached_answers.DEEP_SECONDS:.0f} s."
+    )
 
 
 def liveness(ck: Checkpoint) -> None:
@@ -120,11 +150,14 @@ def liveness(ck: Checkpoint) -> None:
         cards.text("Lists the logs twice and compares. Nothing is written.", "small")
         return
     with st.spinner(f"Looking a second time in {LOOK_AGAIN_SECONDS} seconds ..."):
-        answer = judged.second_look(ck, LOOK_AGAIN_SECONDS)
+        answer = cached_answers.second_look(ck, LOOK_AGAIN_SECONDS)
     if isinstance(answer, str):
         cards.message("plain", answer)
         return
-    proof = [judged.CERTAINTY[answer.certainty], *([", ".join(map(str, answer.evidence[:6]))] if answer.evidence else [])]
+    proof = [
+        cached_answers.CERTAINTY[answer.certainty],
+        *([", ".join(map(str, answer.evidence[:6]))] if answer.evidence else []),
+    ]
     cards.message("doubt" if answer.writer == "active" else "plain", answer.sentence, " · ".join(proof))
 
 
@@ -142,7 +175,11 @@ def translator(ck: Checkpoint) -> None:
         placeholder="Paste the whole stack trace: the cause is often at its end.",
     )
     if not pasted.strip():
-        cards.text("It is compared with Spark's own list of errors and with the files of this checkpoint; it is sent nowhere.", "small")
+        cards.text(
+            "It is compared with Spark's own list of errors and with the files of this checkpoint; it is sent"
+            " nowhere.",
+            "small",
+        )
         return
     try:
         answer = explain(pasted, ck)
@@ -157,16 +194,20 @@ def explained(answer: Explanation) -> None:
     if answer.name is None:
         cards.message("plain", answer.sentence, answer.means)
         return
-    tone: cards.Tone = "blocked" if answer.shown == "yes" else "doubt" if answer.shown == "unknown" else "plain"
+    tone: cards.Tone = (
+        "blocked" if answer.shown == "yes" else "doubt" if answer.shown == "unknown" else "plain"
+    )
     named = f"{answer.name}" + (f" · SQLSTATE {answer.sqlstate}" if answer.sqlstate else "")
     with cards.box(tone):
         cards.text(f"{cards.MARKS[tone]} {answer.sentence}", "lead")
-        cards.text(f"{judged.CERTAINTY[answer.certainty]} · {named}", "small")
+        cards.text(f"{cached_answers.CERTAINTY[answer.certainty]} · {named}", "small")
         cards.text(answer.means)
         for statement in answer.here:
             files = ", ".join(map(str, statement.evidence[:6]))
             cards.text(f"Here: {statement.sentence}", "strong")
-            cards.text(f"{judged.CERTAINTY[statement.certainty]}" + (f" · {files}" if files else ""), "small")
+            cards.text(
+                f"{cached_answers.CERTAINTY[statement.certainty]}" + (f" · {files}" if files else ""), "small"
+            )
         if answer.unseen:
             cards.text(f"The files cannot show the cause: {answer.unseen}", "small")
     if answer.reasons:

@@ -1,4 +1,5 @@
-"""Overview: what happens at the next start, where the query stands, where to go on from, and what the query is."""
+"""Overview: what happens at the next start, where the query stands, where to go on from, and what the query
+is."""
 
 from __future__ import annotations
 
@@ -12,8 +13,20 @@ from core.analysis.timeline import Timeline
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import ConfChange, OffsetEntry, StateInventory
 from core.checkpoint.sources.forms import parse
-from ui import cards, ends, fleet, found, judged, next_start, price, resume, shell, tables, words
-from ui.opening import Opened
+from ui import (
+    cached_answers,
+    cards,
+    checkpoint_rows,
+    connectors,
+    finding_cards,
+    impact_card,
+    shell,
+    start_position,
+    start_steps,
+    tables,
+    words,
+)
+from ui.open_checkpoints import Opened
 
 MOST_LEFTOVERS = 200
 
@@ -22,14 +35,15 @@ Place = st.delta_generator.DeltaGenerator
 
 def main() -> None:
     opened, ck = shell.checkpoint()
-    # filled in the order of cost, shown in the order of weight; a broker may take seconds to answer, so all that needs it comes last then
+    # filled in the order of cost, shown in the order of weight; a broker may take seconds to answer, so all
+    # that needs it comes last then
     sentence, figures, links, told, stands_out, costs, start = (st.container() for _ in range(7))
     with links:
         way_on()
     with told:
         story(opened.name, ck)
     judge = partial(judgement, opened, ck, sentence, figures, stands_out, costs, start)
-    if ends.waits(ck):
+    if connectors.waits(ck):
         the_query(ck)
         judge()
     else:
@@ -37,65 +51,107 @@ def main() -> None:
         the_query(ck)
 
 
-def judgement(opened: Opened, ck: Checkpoint, sentence: Place, figures: Place, stands_out: Place, costs: Place, start: Place) -> None:
-    """What rests on the checkpoint and its ends: the forecast, the findings, the price of deleting, where to go on."""
-    timeline = judged.timeline(opened, ck)
+def judgement(
+    opened: Opened,
+    ck: Checkpoint,
+    sentence: Place,
+    figures: Place,
+    stands_out: Place,
+    costs: Place,
+    start: Place,
+) -> None:
+    """What rests on the checkpoint and its ends: the forecast, the findings, the price of deleting, where to
+    go on."""
+    timeline = cached_answers.timeline(opened, ck)
     with sentence, st.spinner("Working out what the next start does ..."):
-        forecast = judged.next_start(opened, ck)
+        forecast = cached_answers.next_start(opened, ck)
     with figures:
         latest(ck, timeline, forecast)
     with sentence:
         verdict(forecast)
-        ends.told(opened, ck)
+        connectors.told(opened, ck)
     with stands_out:
-        found.show(opened, ck)
+        finding_cards.show(opened, ck)
     with costs:
-        price.card(opened, ck)
+        impact_card.card(opened, ck)
     with start:
-        resume.block(opened, ck)
+        start_position.block(opened, ck)
 
 
 def verdict(forecast: Forecast | str) -> None:
-    """The whole forecast: the sentence, what it rests on, the error as Spark will word it, what was not checked."""
+    """The whole forecast: the sentence, what it rests on, the error as Spark will word it, what was not
+    checked."""
     if isinstance(forecast, str):
         cards.message("plain", forecast)
         return
-    tone = judged.tone_of(forecast)
+    tone = cached_answers.tone_of(forecast)
     with cards.box(tone):
         cards.text("What happens at the next start", "small")
         cards.text(f"{cards.MARKS[tone]} {forecast.sentence}", "lead")
-        cards.text(f"{judged.CERTAINTY[forecast.certainty]} · {words.one_line(forecast.because, 400)}", "small")
+        cards.text(
+            f"{cached_answers.CERTAINTY[forecast.certainty]} · {words.one_line(forecast.because, 400)}",
+            "small",
+        )
         if forecast.then:
             cards.text(f"After that: {forecast.then}")
         cards.text(f"Not checked: {'; '.join(forecast.not_checked) or 'nothing'}.", "small")
-        with st.expander(f"How we know: the {len(forecast.steps)} steps of a start of Spark {forecast.spark}"):
+        with st.expander(
+            f"How we know: the {len(forecast.steps)} steps of a start of Spark {forecast.spark}"
+        ):
             cards.text(f"The rules of Spark {forecast.spark} are applied: {forecast.spark_why}.", "small")
-            next_start.steps(forecast, "steps")
+            start_steps.steps(forecast, "steps")
 
 
 def latest(ck: Checkpoint, timeline: Timeline, forecast: Forecast | str) -> None:
     """Four figures: last committed, in doubt, next at restart, newest file."""
     last, pending = ck.last_committed_batch, ck.pending_batch
     with st.grid(4, min_column_width=165):
-        cards.figure("Last committed", "none" if last is None else f"batch {last}", _when(timeline, last, "committed"), "done")
+        cards.figure(
+            "Last committed",
+            "none" if last is None else f"batch {last}",
+            _when(timeline, last, "committed"),
+            "done",
+        )
         if pending is None:
-            cards.figure("In doubt", "none", "every planned batch is committed" if last is not None else "no batch is planned")
+            cards.figure(
+                "In doubt",
+                "none",
+                "every planned batch is committed" if last is not None else "no batch is planned",
+            )
         else:
             cards.figure("In doubt", f"batch {pending}", _when(timeline, pending, "planned"), "doubt")
         if isinstance(forecast, str):
             cards.figure("Next at restart", words.NOT_KNOWN, "see above")
         else:
             batch = "no batch" if forecast.batch_id is None else f"batch {forecast.batch_id}"
-            again = {"rerun": "again, with the planned offsets", "resume": "when there is new data", "fail": "and it fails"}
-            cards.figure("Next at restart", batch, again.get(forecast.outcome, "from scratch"), judged.tone_of(forecast))
+            again = {
+                "rerun": "again, with the planned offsets",
+                "resume": "when there is new data",
+                "fail": "and it fails",
+            }
+            cards.figure(
+                "Next at restart",
+                batch,
+                again.get(forecast.outcome, "from scratch"),
+                cached_answers.tone_of(forecast),
+            )
         newest = max(
-            (f.modified_ms for f in (*ck.offset_files.values(), *ck.commit_files.values()) if f.modified_ms is not None), default=None
+            (
+                f.modified_ms
+                for f in (*ck.offset_files.values(), *ck.commit_files.values())
+                if f.modified_ms is not None
+            ),
+            default=None,
         )
         if newest is None:
             cards.figure("Newest log file", words.NOT_KNOWN, "the storage gives no file times")
         else:
             since = words.age(max(0, int(time.time() * 1000) - newest))
-            cards.figure("Newest log file", since, f"{words.moment(newest)}" + (", time of the copy" if timeline.is_copy else ""))
+            cards.figure(
+                "Newest log file",
+                since,
+                f"{words.moment(newest)}" + (", time of the copy" if timeline.is_copy else ""),
+            )
 
 
 def _when(timeline: Timeline, batch_id: int | None, what: str) -> str:
@@ -110,7 +166,7 @@ def _when(timeline: Timeline, batch_id: int | None, what: str) -> str:
 
 def story(name: str, ck: Checkpoint) -> None:
     """What the owners of a local checkpoint wrote beside it, as plain text."""
-    told = fleet.story_text(name) if ck.location.is_local else ""
+    told = checkpoint_rows.story_text(name) if ck.location.is_local else ""
     if told:
         with st.expander("What its owners wrote: story.md"):
             cards.text(told)
@@ -123,7 +179,7 @@ def way_on() -> None:
             ("pages/timeline.py", "Timeline of the batches"),
             ("pages/state.py", "State and its partitions"),
             ("pages/watermark.py", "Watermark and stalls"),
-            ("pages/ends.py", "Source & sink: Kafka, Delta"),
+            ("pages/source_sink.py", "Source & sink: Kafka, Delta"),
             ("pages/integrity.py", "Integrity: steps, findings, errors"),
             ("pages/recovery.py", "Recovery: choose, copy the code"),
         ):
@@ -137,7 +193,7 @@ def the_query(ck: Checkpoint) -> None:
     sources(ck)
     if ck.has_state:
         with st.spinner("Listing the state ..."):
-            operators(judged.state(ck))
+            operators(cached_answers.state(ck))
     settings(ck)
     the_rest(ck)
 
@@ -146,9 +202,15 @@ def identity(ck: Checkpoint) -> None:
     """Location, query id, version, kind of progress tracking."""
     cards.raw(f"location   {ck.location.url}\nquery id   {ck.query_id or 'not known'}")
     by = ck.written_by
-    lines = [f"Written by {judged.spark_words(ck)} ({by.certainty}): {by.why}." if judged.spark_words(ck) else f"Written by: {by.why}."]
+    lines = [
+        f"Written by {cached_answers.spark_words(ck)} ({by.certainty}): {by.why}."
+        if cached_answers.spark_words(ck)
+        else f"Written by: {by.why}."
+    ]
     if ck.is_async:
-        lines.append(f"Progress is tracked asynchronously ({ck.tracking.certainty}): only some batches are logged.")
+        lines.append(
+            f"Progress is tracked asynchronously ({ck.tracking.certainty}): only some batches are logged."
+        )
     newest = ck.offset(ck.offset_ids[-1]) if ck.offset_ids else None
     if isinstance(newest, OffsetEntry) and newest.watermark_ms:
         lines.append(f"Watermark in force in batch {newest.batch_id}: {words.moment(newest.watermark_ms)}.")
@@ -157,7 +219,10 @@ def identity(ck: Checkpoint) -> None:
 
 def sources(ck: Checkpoint) -> None:
     """One row per source."""
-    cards.text(words.count(len(ck.sources), "source") if ck.sources else "No source is named in the offset log yet.", "strong")
+    cards.text(
+        words.count(len(ck.sources), "source") if ck.sources else "No source is named in the offset log yet.",
+        "strong",
+    )
     if not ck.sources:
         return
     newest = [ck.offset(batch_id) for batch_id in reversed(ck.offset_ids[-20:])]
@@ -167,7 +232,15 @@ def sources(ck: Checkpoint) -> None:
         line = entry.source(source.key) if entry is not None else None
         text = line.raw if line is not None else None
         where = "" if text is None else words.one_line(source.kind.describe(parse(text)), 300)
-        rows.append((source.key, source.kind.label, source.partitions or "does not apply", source.directory or "keeps nothing", where))
+        rows.append(
+            (
+                source.key,
+                source.kind.label,
+                source.partitions or "does not apply",
+                source.directory or "keeps nothing",
+                where,
+            )
+        )
     columns = dict(
         zip(
             ("source", "kind", "partitions", "directory", f"end of batch {entry.batch_id if entry else '?'}"),
@@ -183,10 +256,13 @@ def operators(inventory: StateInventory | str) -> None:
     if isinstance(inventory, str):
         cards.message("plain", f"The state cannot be listed: {inventory}")
         return
-    cards.text(f"{words.count(len(inventory.operators), 'stateful operator')}, {words.size(inventory.size_bytes)}", "strong")
+    cards.text(
+        f"{words.count(len(inventory.operators), 'stateful operator')}, {words.size(inventory.size_bytes)}",
+        "strong",
+    )
     if not inventory.operators:
         return
-    columns = judged.operator_columns(inventory)
+    columns = cached_answers.operator_columns(inventory)
     tables.table(columns, alt="The stateful operators of the query", most=8)
 
 
@@ -195,7 +271,9 @@ def settings(ck: Checkpoint) -> None:
     changes = ck.conf_changes()
     changed = {change.key: change for change in changes}
     title = (
-        f"{words.count(len(ck.conf), 'pinned setting')}, {len(changed)} changed" if changed else words.count(len(ck.conf), "pinned setting")
+        f"{words.count(len(ck.conf), 'pinned setting')}, {len(changed)} changed"
+        if changed
+        else words.count(len(ck.conf), "pinned setting")
     )
     with st.expander(f"{title}: the checkpoint wins over the session"):
         names = sorted(ck.conf, key=lambda name: (name not in changed, name))
@@ -223,11 +301,16 @@ def _change(change: ConfChange | None) -> str:
 def the_rest(ck: Checkpoint) -> None:
     """Files that are no part of the checkpoint, and files that could not be understood."""
     if ck.problems:
-        with st.expander(f"{words.count(len(ck.problems), 'file or line', 'files or lines')} could not be understood", expanded=True):
+        with st.expander(
+            f"{words.count(len(ck.problems), 'file or line', 'files or lines')} could not be understood",
+            expanded=True,
+        ):
             for problem in ck.problems[:MOST_LEFTOVERS]:
                 cards.text(f"{problem.evidence}: {words.one_line(problem.reason, 400)}")
     if ck.leftovers:
-        with st.expander(f"{words.count(len(ck.leftovers), 'leftover')}: files that are no part of a checkpoint"):
+        with st.expander(
+            f"{words.count(len(ck.leftovers), 'leftover')}: files that are no part of a checkpoint"
+        ):
             columns = {
                 "file": [item.path for item in ck.leftovers],
                 "what": [item.kind for item in ck.leftovers],

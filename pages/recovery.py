@@ -1,4 +1,5 @@
-"""Recovery: a few questions, the three options with this checkpoint's numbers, and the code of the chosen one."""
+"""Recovery: a few questions, the three options with this checkpoint's numbers, and the code of the chosen
+one."""
 
 from __future__ import annotations
 
@@ -6,14 +7,24 @@ import streamlit as st
 
 from core.checkpoint import Checkpoint
 from core.recovery.code import CodeBlock, generate_of, why_no_code
+from core.recovery.context import RecoveryContext, read_recovery_context
 from core.recovery.options import Cell, Option, options_of
 from core.recovery.plan import Plan, plan_of
 from core.recovery.questions import questions_of
 from core.recovery.recipe import recipe
-from core.recovery.situation import Situation, read_situation
 from core.recovery.words import TITLES
 from core.storage import StorageError
-from ui import answering, cards, choosing, ends, price, resume, shell, tables, words
+from ui import (
+    cards,
+    connectors,
+    impact_card,
+    recovery_answers,
+    selection,
+    shell,
+    start_position,
+    tables,
+    words,
+)
 
 ROWS: tuple[tuple[str, str], ...] = (
     ("complexity", "Complexity"),
@@ -28,15 +39,15 @@ ROWS: tuple[tuple[str, str], ...] = (
 def main() -> None:
     opened, ck = shell.checkpoint()
     with st.spinner("Reading what the sources keep ..."):
-        asked = ends.answers(opened, ck)
+        asked = connectors.answers(opened, ck)
         situation = read(ck, asked)
-    price.card(opened, ck)
-    ends.told(opened, ck, with_offer=False)
+    impact_card.card(opened, ck)
+    connectors.told(opened, ck, with_offer=False)
     if isinstance(situation, str):
         cards.message("plain", situation)
         return
     cards.text("What has to be known", "section")
-    answering.ask(questions_of(situation))
+    recovery_answers.ask(questions_of(situation))
     found = options_of(situation)
     cards.text("The options", "section")
     compare(found)
@@ -46,13 +57,13 @@ def main() -> None:
     steps(plan)
     before_and_after(plan)
     code(situation, chosen)
-    resume.block(opened, ck)
+    start_position.block(opened, ck)
 
 
-def read(ck: Checkpoint, asked: ends.Asked) -> Situation | str:
+def read(ck: Checkpoint, asked: connectors.Asked) -> RecoveryContext | str:
     """The facts for the answers given so far and what the ends said, or one sentence why they cannot be read."""
     try:
-        return read_situation(ck, answering.given(), asked.ends)
+        return read_recovery_context(ck, recovery_answers.given(), asked.connectors)
     except StorageError as error:
         return f"The options cannot be worked out: {error}"
 
@@ -76,8 +87,13 @@ def as_columns(found: tuple[Option, ...]) -> tables.Columns:
 
 
 def card(option: Option) -> None:
-    """One option: whether it can be done, then a row per aspect with the general word and this checkpoint's fact."""
-    with cards.box("done" if option.recommended else "plain" if option.possible else "blocked", height="stretch", gap="small"):
+    """One option: whether it can be done, then a row per aspect with the general word and this checkpoint's
+    fact."""
+    with cards.box(
+        "done" if option.recommended else "plain" if option.possible else "blocked",
+        height="stretch",
+        gap="small",
+    ):
         cards.text(option.title, "lead")
         if option.recommended:
             cards.text(f"● recommended: {option.reason}", "strong")
@@ -105,7 +121,7 @@ def aspect(label: str, cell: Cell) -> None:
 def choose(found: tuple[Option, ...]) -> Option:
     """The option whose plan and code are shown: the chosen one, else the recommended, else the first."""
     labels = {option.id: TITLES[option.id] for option in found}
-    chosen = choosing.pick("Plan and code for", "option", labels, "the option", found[0].title, width=480)
+    chosen = selection.pick("Plan and code for", "option", labels, "the option", found[0].title, width=480)
     return next((option for option in found if option.id == chosen), found[0])
 
 
@@ -152,19 +168,25 @@ def before_and_after(plan: Plan) -> None:
     tables.downloads(columns, f"before-after-{plan.option}", key="before-after")
 
 
-def code(situation: Situation, option: Option) -> None:
+def code(situation: RecoveryContext, option: Option) -> None:
     """The code, one tab per platform, to copy and to download."""
     cards.text("The code", "section")
-    answering.ask_texts(answering.fields(situation, option.id))
+    recovery_answers.ask_texts(recovery_answers.fields(situation, option.id))
     blocks = generate_of(situation, option.id)
     if not blocks:
         cards.message("blocked", f"There is no code for this option: {why_no_code(situation, option.id)}")
         return
-    cards.text("It is shown and downloaded, never run from here. Without --execute a script prints its plan and stops.", "small")
+    cards.text(
+        "It is shown and downloaded, never run from here. Without --execute a script prints its plan and"
+        " stops.",
+        "small",
+    )
     if len(blocks) == 1:
         show_block(blocks[0], 0)
         return
-    for at, (tab, block) in enumerate(zip(st.tabs([tab_name(block) for block in blocks]), blocks, strict=True)):
+    for at, (tab, block) in enumerate(
+        zip(st.tabs([tab_name(block) for block in blocks]), blocks, strict=True)
+    ):
         with tab:
             show_block(block, at)
 
@@ -180,8 +202,20 @@ def show_block(block: CodeBlock, at: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.text(block.title, "strong", "content")
         mime = {"python": "text/x-python", "sql": "application/sql", "bash": "text/x-sh"}[block.language]
-        st.download_button(f"Download {block.file_name}", block.text, block.file_name, mime, key=f"code-{at}", on_click="ignore")
-    st.code(block.text, language=block.language, wrap_lines=True, height=620 if block.text.count("\n") > 32 else "content")
+        st.download_button(
+            f"Download {block.file_name}",
+            block.text,
+            block.file_name,
+            mime,
+            key=f"code-{at}",
+            on_click="ignore",
+        )
+    st.code(
+        block.text,
+        language=block.language,
+        wrap_lines=True,
+        height=620 if block.text.count("\n") > 32 else "content",
+    )
 
 
 main()

@@ -1,4 +1,5 @@
-"""State: what is kept per operator, how evenly it is spread over the partitions, how it grew, and what can be rebuilt."""
+"""State: what is kept per operator, how evenly it is spread over the partitions, how it grew, and what can be
+rebuilt."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import streamlit as st
 from core.analysis.balance import Balance, Growth, Measure, balance, growth
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState, StateInventory
-from ui import cards, charts, choosing, judged, links, shell, state_charts, tables, words
+from ui import cached_answers, cards, charts, links, selection, shell, state_charts, tables, words
 
 MEASURES = {
     "state": "rows now: files the next batch loads",
@@ -20,23 +21,29 @@ def main() -> None:
     _, ck = shell.checkpoint()
     if not ck.has_state:
         cards.message(
-            "plain", "This query keeps no state: there is no directory state/.", "Balance, growth and restorability do not apply."
+            "plain",
+            "This query keeps no state: there is no directory state/.",
+            "Balance, growth and restorability do not apply.",
         )
         return
     with st.spinner("Listing the state ..."):
-        inventory = judged.state(ck)
+        inventory = cached_answers.state(ck)
     if isinstance(inventory, str):
         cards.message("blocked", f"The state cannot be listed: {inventory}")
         return
     if not inventory.operators:
-        cards.message("plain", "The directory state/ is there and holds no operator.", "Nothing was written yet, or it was removed.")
+        cards.message(
+            "plain",
+            "The directory state/ is there and holds no operator.",
+            "Nothing was written yet, or it was removed.",
+        )
         return
     overview(inventory)
     operator = choose_operator(inventory)
     restorable(ck, operator)
     store = choose_store(operator)
     found = balance(operator, store, measure=choose_measure())
-    chosen = choosing.number("partition")
+    chosen = selection.number("partition")
     spread(found, chosen)
     grown(growth(operator, store))
     one_partition(operator, store, found, chosen)
@@ -45,21 +52,27 @@ def main() -> None:
 def overview(inventory: StateInventory) -> None:
     """One row per operator."""
     files = words.count(inventory.file_count, "file")
-    cards.text(f"{words.count(len(inventory.operators), 'stateful operator')}, {words.size(inventory.size_bytes)} in {files}", "lead")
-    columns = judged.operator_columns(inventory)
+    cards.text(
+        f"{words.count(len(inventory.operators), 'stateful operator')}, {words.size(inventory.size_bytes)} in"
+        f" {files}",
+        "lead",
+    )
+    columns = cached_answers.operator_columns(inventory)
     tables.table(columns, alt="The stateful operators", most=6)
 
 
 def choose_operator(inventory: StateInventory) -> OperatorState:
     """The operator to look at; a choice where there are several."""
-    names = {str(op.operator_id): f"{op.operator_id}: {op.name or 'name not known'}" for op in inventory.operators}
+    names = {
+        str(op.operator_id): f"{op.operator_id}: {op.name or 'name not known'}" for op in inventory.operators
+    }
     first = next(iter(names))
     if len(names) == 1:
         refused = links.refusal("operator", names, "operator")
         if refused is not None:
             cards.message("plain", refused)
         return inventory.operators[0]
-    chosen = choosing.pick("Operator", "operator", names, "operator", names[first]) or first
+    chosen = selection.pick("Operator", "operator", names, "operator", names[first]) or first
     return next(operator for operator in inventory.operators if str(operator.operator_id) == chosen)
 
 
@@ -71,13 +84,15 @@ def choose_store(operator: OperatorState) -> str | None:
         cards.message("plain", refused)
     if len(stores) < 2:
         return stores[0] if stores else None
-    chosen = st.selectbox("Store", stores, index=None, key="store", bind="query-params", placeholder=stores[0], width=320)
+    chosen = st.selectbox(
+        "Store", stores, index=None, key="store", bind="query-params", placeholder=stores[0], width=320
+    )
     return chosen or stores[0]
 
 
 def choose_measure() -> Measure:
     """Which bytes are compared."""
-    chosen = choosing.pick("Compare", "measure", MEASURES, "the measure", MEASURES["state"])
+    chosen = selection.pick("Compare", "measure", MEASURES, "the measure", MEASURES["state"])
     return "written" if chosen == "written" else "kept" if chosen == "kept" else "state"
 
 
@@ -85,12 +100,20 @@ def restorable(ck: Checkpoint, operator: OperatorState) -> None:
     """Which version every partition can rebuild, and which partitions break the chain."""
     told = operator.restorable
     if told.broken_partitions:
-        needed = "the newest version" if told.needed_version is None else f"version {told.needed_version}, which the next batch loads,"
+        needed = (
+            "the newest version"
+            if told.needed_version is None
+            else f"version {told.needed_version}, which the next batch loads,"
+        )
         common = "There is no version that all can rebuild."
         if told.newest_common_version is not None:
             common = f"The newest version that all can rebuild is {told.newest_common_version}."
         broken = words.count(len(told.broken_partitions), "partition")
-        cards.message("blocked", f"{broken} of operator {operator.operator_id} cannot rebuild {needed} from the files.", common)
+        cards.message(
+            "blocked",
+            f"{broken} of operator {operator.operator_id} cannot rebuild {needed} from the files.",
+            common,
+        )
         columns = {
             "operator/partition/store": [place for place, _ in told.broken_partitions],
             "first missing file": [file for _, file in told.broken_partitions],
@@ -100,10 +123,20 @@ def restorable(ck: Checkpoint, operator: OperatorState) -> None:
     elif told.newest_common_version is not None:
         needed = told.needed_version
         after = "" if needed is None else f" The next batch loads version {needed} (batch {needed - 1} + 1)."
-        up_to = f"Every partition of operator {operator.operator_id} can be rebuilt up to version {told.newest_common_version}"
-        cards.text(f"{up_to}, as far as the names of the files tell.{after} Not checked: the contents of the files.", "small")
+        up_to = (
+            f"Every partition of operator {operator.operator_id} can be rebuilt up to version"
+            f" {told.newest_common_version}"
+        )
+        cards.text(
+            f"{up_to}, as far as the names of the files tell.{after} Not checked: the contents of the files.",
+            "small",
+        )
     else:
-        cards.text("No version can be rebuilt from the names of the files; nothing is committed yet, or the layout is not known.", "small")
+        cards.text(
+            "No version can be rebuilt from the names of the files; nothing is committed yet, or the layout"
+            " is not known.",
+            "small",
+        )
     for problem in operator.problems:
         cards.message("plain", f"{problem.evidence}: {words.one_line(problem.reason, 400)}")
 
@@ -113,7 +146,7 @@ def spread(found: Balance, chosen: int | None) -> None:
     cards.text(found.title, "lead")
     if not found.partitions:
         return
-    charts.show(state_charts.balance(found, chosen), "balance", found.title, choosing.balance_clicked)
+    charts.show(state_charts.balance(found, chosen), "balance", found.title, selection.balance_clicked)
     lines = []
     if found.empty:
         lines.append(f"Looks empty: {_ids(found.empty)}.")
@@ -121,9 +154,16 @@ def spread(found: Balance, chosen: int | None) -> None:
         lines.append(f"Missing, although expected: {_ids(found.missing)}.")
     ratio = words.NOT_KNOWN if found.max_over_median is None else f"{found.max_over_median:.1f}"
     version = "" if found.version is None else f" at version {found.version}"
-    total = f"Together {words.size(found.total_bytes)}{version}; median {words.size(round(found.median_bytes))}; maximum / median {ratio}."
+    total = (
+        f"Together {words.size(found.total_bytes)}{version}; median {words.size(round(found.median_bytes))};"
+        f" maximum / median {ratio}."
+    )
     cards.text(" ".join([total, *lines, *found.notes]), "small")
-    tables.behind(lambda: balance_columns(found), found.title, f"balance-operator-{found.operator_id}-{words.file_name(found.store)}")
+    tables.behind(
+        lambda: balance_columns(found),
+        found.title,
+        f"balance-operator-{found.operator_id}-{words.file_name(found.store)}",
+    )
 
 
 def balance_columns(found: Balance) -> tables.Columns:
@@ -133,9 +173,13 @@ def balance_columns(found: Balance) -> tables.Columns:
         "partition": [share.partition_id for share in found.partitions],
         "bytes": [share.size_bytes for share in found.partitions],
         "share %": [round(share.share * 100, 2) for share in found.partitions],
-        "times the median": [round(share.size_bytes / median, 2) if median else None for share in found.partitions],
+        "times the median": [
+            round(share.size_bytes / median, 2) if median else None for share in found.partitions
+        ],
         "files": [share.file_count for share in found.partitions],
-        "looks empty": [{True: "yes", False: "no", None: words.NOT_KNOWN}[share.looks_empty] for share in found.partitions],
+        "looks empty": [
+            {True: "yes", False: "no", None: words.NOT_KNOWN}[share.looks_empty] for share in found.partitions
+        ],
     }
 
 
@@ -152,9 +196,17 @@ def grown(found: Growth) -> None:
     )
     cards.text(title, "lead")
     charts.show(state_charts.growth(found), "growth", title)
-    rest = [f"{words.size(found.unversioned_bytes)} in files without a version (sst, log)."] if found.unversioned_bytes else []
+    rest = (
+        [f"{words.size(found.unversioned_bytes)} in files without a version (sst, log)."]
+        if found.unversioned_bytes
+        else []
+    )
     cards.text(" ".join([*rest, *found.notes]), "small")
-    tables.behind(lambda: growth_columns(found), title, f"growth-operator-{found.operator_id}-{words.file_name(found.store)}")
+    tables.behind(
+        lambda: growth_columns(found),
+        title,
+        f"growth-operator-{found.operator_id}-{words.file_name(found.store)}",
+    )
 
 
 def growth_columns(found: Growth) -> tables.Columns:
@@ -172,20 +224,30 @@ def one_partition(operator: OperatorState, store: str | None, found: Balance, ch
     """The files of one partition, newest version first."""
     ids = sorted({part.partition_id for part in operator.partitions})
     cards.text("One partition", "section")
-    choosing.number_field("Partition", "partition", "click a bar, or type", width=230)
+    selection.number_field("Partition", "partition", "click a bar, or type", width=230)
     if chosen is None:
         return
-    part = next((p for p in operator.partitions if p.partition_id == chosen and (store is None or p.store == store)), None)
+    part = next(
+        (p for p in operator.partitions if p.partition_id == chosen and (store is None or p.store == store)),
+        None,
+    )
     if part is None:
         cards.message(
-            "plain", f"Partition {chosen} is asked for; operator {operator.operator_id} has partitions {ids[0]} to {ids[-1]} on disk."
+            "plain",
+            f"Partition {chosen} is asked for; operator {operator.operator_id} has partitions {ids[0]} to"
+            f" {ids[-1]} on disk.",
         )
         return
     share = next((item for item in found.partitions if item.partition_id == chosen), None)
-    told = f"Partition {chosen}, store {part.store}: {words.size(part.size_bytes)} in {words.count(len(part.files), 'file')}"
+    told = (
+        f"Partition {chosen}, store {part.store}: {words.size(part.size_bytes)} in"
+        f" {words.count(len(part.files), 'file')}"
+    )
     told += f", newest version {part.newest_version}" if part.newest_version is not None else ", no version"
     cards.text(told + (f", {share.share:.1%} of the store" if share is not None else "") + ".")
-    files = sorted(part.files, key=lambda file: (-(file.version if file.version is not None else -1), file.path))
+    files = sorted(
+        part.files, key=lambda file: (-(file.version if file.version is not None else -1), file.path)
+    )
     columns = {
         "file": [file.path for file in files],
         "kind": [file.kind for file in files],

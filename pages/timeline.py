@@ -6,7 +6,7 @@ import numpy as np
 
 from core.analysis.timeline import STATUS_WORDS, STATUSES, Timeline, bins
 from core.checkpoint import Checkpoint, SourceProgress
-from ui import batch, cards, charts, choosing, judged, shell, tables, timeline_charts, words
+from ui import batch_details, cached_answers, cards, charts, selection, shell, tables, timeline_charts, words
 
 STRIP_FROM = 1.1  # the strip of all batches appears when there are more than this many windows of them
 
@@ -14,17 +14,21 @@ STRIP_FROM = 1.1  # the strip of all batches appears when there are more than th
 def main() -> None:
     opened, ck = shell.checkpoint()
     if not ck.offset_ids and not ck.commit_ids:
-        cards.message("plain", "No batch is written yet: offsets/ and commits/ are empty.", "The timeline begins with the first batch.")
+        cards.message(
+            "plain",
+            "No batch is written yet: offsets/ and commits/ are empty.",
+            "The timeline begins with the first batch.",
+        )
         return
-    chosen = choosing.chosen_batch()
-    whole = judged.timeline(opened, ck)
-    size = choosing.window_size(len(whole))
-    rows = choosing.window(whole, size, chosen)
-    choosing.read(ck, whole, rows)
-    timeline = judged.timeline(opened, ck)
+    chosen = selection.chosen_batch()
+    whole = cached_answers.timeline(opened, ck)
+    size = selection.window_size(len(whole))
+    rows = selection.window(whole, size, chosen)
+    selection.read(ck, whole, rows)
+    timeline = cached_answers.timeline(opened, ck)
 
     cards.text(headline(timeline, rows), "lead")
-    by = choosing.controls(timeline, rows, chosen, with_axis=True)
+    by = selection.controls(timeline, rows, chosen, with_axis=True)
     if len(timeline) > size * STRIP_FROM:
         strip(timeline, rows)
     marks(timeline, rows, by, chosen)
@@ -39,7 +43,13 @@ def headline(timeline: Timeline, rows: slice) -> str:
     took = took[took >= 0]
     gaps = timeline.gap_ms[rows]
     gaps = gaps[gaps >= 0]
-    parts = [f"Batches {ids[0]} to {ids[-1]} of {words.count(len(timeline), 'batch')}" if len(ids) > 1 else f"Batch {ids[0]}"]
+    parts = [
+        (
+            f"Batches {ids[0]} to {ids[-1]} of {words.count(len(timeline), 'batch')}"
+            if len(ids) > 1
+            else f"Batch {ids[0]}"
+        )
+    ]
     for status in STATUSES[1:]:
         many = int(np.count_nonzero(timeline.status[rows] == STATUSES.index(status)))
         if status == "pending" and many:
@@ -49,9 +59,15 @@ def headline(timeline: Timeline, rows: slice) -> str:
     if len(parts) == 1:
         parts.append("all committed")
     if len(took):
-        parts.append(f"median duration {words.duration(float(np.median(took)))}, longest {words.duration(int(took.max()))}")
+        parts.append(
+            f"median duration {words.duration(float(np.median(took)))}, longest"
+            f" {words.duration(int(took.max()))}"
+        )
     elif len(gaps):
-        parts.append(f"a batch started every {words.duration(float(np.median(gaps)))} (median); how long each ran is not known")
+        parts.append(
+            f"a batch started every {words.duration(float(np.median(gaps)))} (median); how long each ran is"
+            " not known"
+        )
     return "; ".join(parts) + "."
 
 
@@ -62,31 +78,43 @@ def strip(timeline: Timeline, rows: slice) -> None:
     what = "duration" if column == "duration_ms" else "time to the next start"
     known = found.maximum[np.isfinite(found.maximum)]
     if not len(known):
-        cards.text(f"No times are known for the other batches until every batch is read. {timeline.times_note}", "small")
+        cards.text(
+            f"No times are known for the other batches until every batch is read. {timeline.times_note}",
+            "small",
+        )
         return
     longest = int(found.first[int(np.nanargmax(found.maximum))])
-    cards.text(f"All {len(timeline):,} batches: {what} in bins of {found.size}. Click to move the window.", "small")
+    cards.text(
+        f"All {len(timeline):,} batches: {what} in bins of {found.size}. Click to move the window.", "small"
+    )
     peak = f"the longest, {words.duration(float(known.max()))}, from batch {longest} on"
     alt = f"{what} of all {len(timeline)} batches in bins of {found.size}; {peak}"
-    charts.show(timeline_charts.overview(timeline, found, column, rows), "strip", alt, choosing.strip_clicked)
+    charts.show(
+        timeline_charts.overview(timeline, found, column, rows), "strip", alt, selection.strip_clicked
+    )
 
 
 def marks(timeline: Timeline, rows: slice, by: timeline_charts.By, chosen: int | None) -> None:
     """The batches of the window; a click chooses one."""
     figure = timeline_charts.window(timeline, rows, by, chosen)
-    charts.show(figure, "marks", headline(timeline, rows), choosing.marks_clicked)
+    charts.show(figure, "marks", headline(timeline, rows), selection.marks_clicked)
     notes = [timeline.times_note]
     if timeline.removed_before is not None:
         notes.append(
-            f"Batches before {timeline.removed_before} are not in the logs: Spark keeps the newest 100 by default (minBatchesToRetain)."
+            f"Batches before {timeline.removed_before} are not in the logs: Spark keeps the newest 100 by"
+            " default (minBatchesToRetain)."
         )
     absent = [gap for gap in timeline.gaps if not gap.is_legal]
     if absent:
         notes.append(
-            f"Absent, with neither file: {', '.join(str(g.first) if g.size == 1 else f'{g.first} to {g.last}' for g in absent[:20])}."
+            "Absent, with neither file:"
+            f" {', '.join(str(g.first) if g.size == 1 else f'{g.first} to {g.last}' for g in absent[:20])}."
         )
     elif timeline.gaps:
-        notes.append("Ids between the logged batches are missing by design: the query tracks its progress asynchronously.")
+        notes.append(
+            "Ids between the logged batches are missing by design: the query tracks its progress"
+            " asynchronously."
+        )
     cards.text(" ".join(notes), "small")
     tables.behind(lambda: as_columns(timeline, rows), "The batches of the window", "timeline")
 
@@ -111,20 +139,24 @@ def as_columns(timeline: Timeline, rows: slice) -> tables.Columns:
 def progress(ck: Checkpoint, timeline: Timeline, rows: slice, chosen: int | None) -> None:
     """How far each partition of a source moved in the batches of the window."""
     cards.text("Source progress", "section")
-    source = choosing.source(ck)
+    source = selection.source(ck)
     if source is None:
         return
     wanted = [batch_id for batch_id in timeline.batch_ids[rows].tolist() if batch_id in ck.offset_files]
     found = ck.progress(source.key, wanted)
     if not found.partitions or not len(found.batch_ids):
-        cards.text("The offsets of this source name no partition and no number to follow; see the raw text in the batch below.", "small")
+        cards.text(
+            "The offsets of this source name no partition and no number to follow; see the raw text in the"
+            " batch below.",
+            "small",
+        )
         return
     told = progress_words(found, source.kind.label)
     cards.text(told, "small")
     figure = timeline_charts.progress(found.batch_ids, found.partitions, found.advance, found.unit, chosen)
-    charts.show(figure, "progress", told, choosing.progress_clicked)
+    charts.show(figure, "progress", told, selection.progress_clicked)
     tables.behind(
-        lambda: progress_columns(found, choosing.MOST_COLUMNS),
+        lambda: progress_columns(found, selection.MOST_COLUMNS),
         told,
         f"progress-source-{words.file_name(source.key)}",
         lambda: progress_columns(found),
@@ -133,7 +165,10 @@ def progress(ck: Checkpoint, timeline: Timeline, rows: slice, chosen: int | None
 
 def progress_columns(found: SourceProgress, most: int | None = None) -> tables.Columns:
     """One row per batch, one column per partition (``most`` of them)."""
-    columns: dict[str, list[object]] = {"batch": found.batch_ids.tolist(), f"{found.unit} in all": _known(found.total)}
+    columns: dict[str, list[object]] = {
+        "batch": found.batch_ids.tolist(),
+        f"{found.unit} in all": _known(found.total),
+    }
     for at, name in enumerate(found.partitions[:most]):
         label = words.one_line(name, 60)
         columns[label if label not in columns else f"{label} ({at})"] = _known(found.advance[:, at])
@@ -143,23 +178,36 @@ def progress_columns(found: SourceProgress, most: int | None = None) -> tables.C
 def progress_words(found: SourceProgress, label: str) -> str:
     """What the progress picture shows."""
     total = found.total[found.total >= 0]
-    parts = [f"{label}: {words.amount(int(total.sum()), found.unit)} in {words.count(len(found.batch_ids), 'batch')}"]
+    parts = [
+        f"{label}: {words.amount(int(total.sum()), found.unit)} in"
+        f" {words.count(len(found.batch_ids), 'batch')}"
+    ]
     if len(found.partitions) > 1:
         sums = np.where(found.advance > 0, found.advance, 0).sum(axis=0)
         top = int(np.argmax(sums))
         if sums.sum() > 0:
-            parts.append(f"{words.one_line(found.partitions[top], 60)} took the most, {sums[top] / sums.sum():.0%}")
-        silent = [words.one_line(found.partitions[at], 60) for at in np.flatnonzero((sums == 0) & (found.positions[-1] >= 0))]
+            parts.append(
+                f"{words.one_line(found.partitions[top], 60)} took the most, {sums[top] / sums.sum():.0%}"
+            )
+        silent = [
+            words.one_line(found.partitions[at], 60)
+            for at in np.flatnonzero((sums == 0) & (found.positions[-1] >= 0))
+        ]
         if silent:
-            parts.append(f"silent: {', '.join(silent[:5])}" + (f" and {len(silent) - 5} more" if len(silent) > 5 else ""))
+            parts.append(
+                f"silent: {', '.join(silent[:5])}"
+                + (f" and {len(silent) - 5} more" if len(silent) > 5 else "")
+            )
     return "; ".join(parts) + "."
 
 
 def details(ck: Checkpoint, timeline: Timeline, chosen: int | None) -> None:
     """The chosen batch."""
-    shown = chosen if chosen is not None else choosing.interesting(timeline)
-    cards.text(f"Batch {shown}" + ("" if chosen is not None else " (none is chosen: this is the newest)"), "section")
-    batch.show(ck, timeline, shown)
+    shown = chosen if chosen is not None else selection.interesting(timeline)
+    cards.text(
+        f"Batch {shown}" + ("" if chosen is not None else " (none is chosen: this is the newest)"), "section"
+    )
+    batch_details.show(ck, timeline, shown)
 
 
 def _known(values: np.ndarray) -> list[object]:

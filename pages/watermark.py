@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.analysis.watermark import FutureJump, Stall, WatermarkHistory, watermark_history
 from core.checkpoint import Checkpoint
-from ui import cards, charts, choosing, judged, shell, tables, watermark_charts, words
+from ui import cached_answers, cards, charts, selection, shell, tables, watermark_charts, words
 
 
 def main() -> None:
@@ -15,20 +15,22 @@ def main() -> None:
     if not ck.offset_ids:
         cards.message("plain", "No batch is planned yet, so there is no watermark.")
         return
-    chosen = choosing.chosen_batch()
-    timeline = judged.timeline(opened, ck)
-    size = choosing.window_size(len(timeline))
-    rows = choosing.window(timeline, size, chosen)
-    ids = choosing.read(ck, timeline, rows)
+    chosen = selection.chosen_batch()
+    timeline = cached_answers.timeline(opened, ck)
+    size = selection.window_size(len(timeline))
+    rows = selection.window(timeline, size, chosen)
+    ids = selection.read(ck, timeline, rows)
     history = watermark_history(ck, ids)
     if not history.has_watermark:
         no_watermark(ck, history)
-        choosing.controls(timeline, rows, chosen, with_axis=False)
+        selection.controls(timeline, rows, chosen, with_axis=False)
         return
     cards.text(headline(history), "lead")
     figures(history)
-    choosing.controls(timeline, rows, chosen, with_axis=False)
-    charts.show(watermark_charts.figure(history, chosen), "watermark", headline(history), choosing.watermark_clicked)
+    selection.controls(timeline, rows, chosen, with_axis=False)
+    charts.show(
+        watermark_charts.figure(history, chosen), "watermark", headline(history), selection.watermark_clicked
+    )
     told(ck, history)
     stalls(ck, history)
     table(history)
@@ -36,12 +38,21 @@ def main() -> None:
 
 def no_watermark(ck: Checkpoint, history: WatermarkHistory) -> None:
     """What it means that no batch has a watermark."""
-    read = words.count(len(history), "batch") + " that were read" if len(history) > 1 else "the batch that was read"
+    read = (
+        words.count(len(history), "batch") + " that were read"
+        if len(history) > 1
+        else "the batch that was read"
+    )
     cards.message(
         "plain",
-        f"There is no watermark in {read}: the query has none, or no row with an event time has come through it yet.",
+        f"There is no watermark in {read}: the query has none, or no row with an event time has come through"
+        " it yet.",
         "Lag and stalls do not apply."
-        + (" Its state is never evicted by event time as long as that is so." if ck.has_state else " It keeps no state either."),
+        + (
+            " Its state is never evicted by event time as long as that is so."
+            if ck.has_state
+            else " It keeps no state either."
+        ),
     )
 
 
@@ -49,13 +60,22 @@ def headline(history: WatermarkHistory) -> str:
     """The conclusion in one sentence."""
     last = len(history) - 1
     value = int(history.in_force_ms[last])
-    parts = [f"Watermark in force in batch {int(history.batch_ids[last])}: {words.moment(value) if value > 0 else 'none yet'}"]
+    parts = [
+        f"Watermark in force in batch {int(history.batch_ids[last])}:"
+        f" {words.moment(value) if value > 0 else 'none yet'}"
+    ]
     lag = history.lag_ms[last]
     if not np.isnan(lag):
-        parts.append(f"{words.duration(float(lag))} behind the batch" if lag >= 0 else f"{words.duration(float(-lag))} ahead of the batch")
+        parts.append(
+            f"{words.duration(float(lag))} behind the batch"
+            if lag >= 0
+            else f"{words.duration(float(-lag))} ahead of the batch"
+        )
     longest = max(history.stalls, key=lambda stall: stall.data_batches, default=None)
     if longest is not None:
-        parts.append(f"it stood still for {words.count(longest.batches, 'batch')} ({longest.first} to {longest.last})")
+        parts.append(
+            f"it stood still for {words.count(longest.batches, 'batch')} ({longest.first} to {longest.last})"
+        )
     else:
         parts.append("it did not stand still")
     return "; ".join(parts) + "."
@@ -66,12 +86,29 @@ def figures(history: WatermarkHistory) -> None:
     lag = history.lag_ms[~np.isnan(history.lag_ms)]
     with st.grid(4, min_column_width=165):
         last = int(history.in_force_ms[-1])
-        cards.figure("In force", words.clock(last) if last > 0 else "none yet", words.day(last) if last > 0 else "", "done")
+        cards.figure(
+            "In force",
+            words.clock(last) if last > 0 else "none yet",
+            words.day(last) if last > 0 else "",
+            "done",
+        )
         after = history.restart_ms
-        cards.figure("At the next start", "none yet" if after is None else words.clock(after), "" if after is None else words.day(after))
-        cards.figure("Median lag", words.duration(float(np.median(lag))) if len(lag) else words.NOT_KNOWN, "batch start minus watermark")
+        cards.figure(
+            "At the next start",
+            "none yet" if after is None else words.clock(after),
+            "" if after is None else words.day(after),
+        )
+        cards.figure(
+            "Median lag",
+            words.duration(float(np.median(lag))) if len(lag) else words.NOT_KNOWN,
+            "batch start minus watermark",
+        )
         policy = history.policy or "min"
-        cards.figure("Policy", policy, "pinned in the offset log" if history.policy else "not in the log, Spark takes min")
+        cards.figure(
+            "Policy",
+            policy,
+            "pinned in the offset log" if history.policy else "not in the log, Spark takes min",
+        )
 
 
 def told(ck: Checkpoint, history: WatermarkHistory) -> None:
@@ -82,13 +119,19 @@ def told(ck: Checkpoint, history: WatermarkHistory) -> None:
     for batch_id in history.went_back[:10]:
         cards.message(
             "doubt",
-            f"The watermark of batch {batch_id} is smaller than that of the batch before; the files were changed.",
+            f"The watermark of batch {batch_id} is smaller than that of the batch before; the files were"
+            " changed.",
             f"certain · offsets/{batch_id}",
         )
     if ck.has_state and history.restart_ms:
-        cards.text(f"State that ends after {words.moment(history.restart_ms)} cannot be evicted yet.", "small")
+        cards.text(
+            f"State that ends after {words.moment(history.restart_ms)} cannot be evicted yet.", "small"
+        )
     if len(history) < history.total_batches:
-        cards.text(f"Shown: {len(history):,} of {history.total_batches:,} batches; stalls are told for these only.", "small")
+        cards.text(
+            f"Shown: {len(history):,} of {history.total_batches:,} batches; stalls are told for these only.",
+            "small",
+        )
 
 
 def jump(found: FutureJump) -> None:
@@ -96,8 +139,9 @@ def jump(found: FutureJump) -> None:
     ahead = words.duration(found.ahead_ms)
     cards.message(
         "doubt",
-        f"After batch {found.batch_id} the watermark was {ahead} ahead of the clock of that batch: rows carried event times in the future, "
-        "it seems. It is stored in the logs and never goes back, so rows with right times are dropped as late until the clock catches up.",
+        f"After batch {found.batch_id} the watermark was {ahead} ahead of the clock of that batch: rows"
+        " carried event times in the future, it seems. It is stored in the logs and never goes back, so rows"
+        " with right times are dropped as late until the clock catches up.",
         f"inferred · {found.evidence}",
     )
 
@@ -114,19 +158,31 @@ def stall_words(stall: Stall) -> str:
     at = f"stayed at {words.moment(stall.watermark_ms)}" if stall.watermark_ms > 0 else "had no value yet"
     end = " It still does." if stall.reaches_end else ""
     ran = f"{stall.data_batches} of them had data"
-    return f"Stall of {words.count(stall.batches, 'batch')} ({stall.first} to {stall.last}{length}): the watermark {at}, {ran}.{end}"
+    return (
+        f"Stall of {words.count(stall.batches, 'batch')} ({stall.first} to {stall.last}{length}): the"
+        f" watermark {at}, {ran}.{end}"
+    )
 
 
 def why(ck: Checkpoint, history: WatermarkHistory, stall: Stall) -> str:
     """What may hold it back. Values of single watermarks are stored nowhere, so this is inferred."""
     if stall.idle_sources and history.source_count > 1 and history.policy != "max":
-        idle = ", ".join(f"{source.key} ({source.kind.label})" for source in ck.sources if source.key in stall.idle_sources)
+        idle = ", ".join(
+            f"{source.key} ({source.kind.label})" for source in ck.sources if source.key in stall.idle_sources
+        )
         return (
-            f"inferred · Source {words.one_line(idle, 200)} brought nothing new in these batches; with policy min it holds back the others."
+            f"inferred · Source {words.one_line(idle, 200)} brought nothing new in these batches; with policy"
+            " min it holds back the others."
         )
     if history.source_count > 1:
-        return "inferred · Every source brought data; on one input the newest event time did not grow (the logs do not tell on which)."
-    return "inferred · Data came, and its newest event time did not grow: old rows, or event times that stand still."
+        return (
+            "inferred · Every source brought data; on one input the newest event time did not grow (the logs"
+            " do not tell on which)."
+        )
+    return (
+        "inferred · Data came, and its newest event time did not grow: old rows, or event times that stand"
+        " still."
+    )
 
 
 def table(history: WatermarkHistory) -> None:

@@ -3,8 +3,9 @@
     .venv/bin/python scripts/make_samples.py [name ...]     default: all of them
     .venv/bin/python scripts/make_samples.py --list
 
-The queries run below /data, which must be writable, since Spark writes absolute paths into some logs. Identifiers and times differ
-from run to run; what the stories say does not. The Kafka and Delta samples need the parts (`scripts/setup tests`).
+The queries run below /data, which must be writable, since Spark writes absolute paths into some logs.
+Identifiers and times differ from run to run; what the stories say does not. The Kafka and Delta samples need
+the parts (`scripts/setup tests`).
 """
 
 from __future__ import annotations
@@ -31,8 +32,12 @@ class Sample(NamedTuple):
 SAMPLES = {
     "kafka-pipeline-died-mid-batch": Sample(kafka.kafka_pipeline_died_mid_batch),
     "kafka-topic-gained-partitions": Sample(kafka.kafka_topic_gained_partitions),
-    "delta-batch-already-in-table": Sample(delta.delta_batch_already_in_table, ("source/_delta_log", "sink/_delta_log")),
-    "delta-stopped-in-first-snapshot": Sample(delta.delta_stopped_in_first_snapshot, ("source/_delta_log", "sink/_delta_log")),
+    "delta-batch-already-in-table": Sample(
+        delta.delta_batch_already_in_table, ("source/_delta_log", "sink/_delta_log")
+    ),
+    "delta-stopped-in-first-snapshot": Sample(
+        delta.delta_stopped_in_first_snapshot, ("source/_delta_log", "sink/_delta_log")
+    ),
     "files-stopped-cleanly": Sample(files.files_stopped_cleanly, ("source", "sink/_spark_metadata")),
     "files-died-mid-batch": Sample(files.files_died_mid_batch, ("source", "sink")),
     "named-sources": Sample(files.named_sources),
@@ -62,7 +67,10 @@ def main() -> int:
     try:
         STAGE_ROOT.mkdir(exist_ok=True)
     except OSError:
-        print(f"{STAGE_ROOT} cannot be made: create it and make it writable for you, the queries run there", file=sys.stderr)
+        print(
+            f"{STAGE_ROOT} cannot be made: create it and make it writable for you, the queries run there",
+            file=sys.stderr,
+        )
         return 1
     for name in options.names or SAMPLES:
         sample = SAMPLES[name]

@@ -1,8 +1,10 @@
-"""Fetch the jars that the tests and the sample maker need: Spark's Kafka connector, a Kafka broker, Delta's two jars.
+"""Fetch the jars that the tests and the sample maker need: Spark's Kafka connector, a Kafka broker, Delta's
+two jars.
 
-The list is `scripts/parts.txt`; the jars come from Maven Central through the Ivy that PySpark ships, so Java and pip are all it
-takes. They are kept in `.parts/<part>/` beside Ivy's cache (`.parts/ivy/`), which git ignores. Each jar is checked against its
-SHA-256 when it arrives and by its presence later, so a second call takes no time.
+The list is `scripts/parts.txt`; the jars come from Maven Central through the Ivy that PySpark ships, so Java
+and pip are all it takes. They are kept in `.parts/<part>/` beside Ivy's cache (`.parts/ivy/`), which git
+ignores. Each jar is checked against its SHA-256 when it arrives and by its presence later, so a second call
+takes no time.
 
     python scripts/parts.py [part ...]       fetch what is missing (default: every part)
     python scripts/parts.py --check [part]   only say what is missing
@@ -106,7 +108,8 @@ def ivy_jar() -> Path:
 def fetch(wanted: list[Jar]) -> None:
     """Fetch these jars with one Ivy call per part and put the right ones in their place.
 
-    What did not arrive is simply still missing afterwards. Raises PartsError when a jar is not the one that was asked for.
+    What did not arrive is simply still missing afterwards. Raises PartsError when a jar is not the one that
+    was asked for.
     """
     PARTS.mkdir(exist_ok=True)
     log: list[str] = []
@@ -128,31 +131,44 @@ def fetch(wanted: list[Jar]) -> None:
                 arrived.replace(jar.path)
     (PARTS / "ivy.log").write_text("\n".join(log), encoding="utf-8")
     if wrong:
-        raise PartsError(f"wrong SHA-256, not used: {', '.join(wrong)}. Delete {PARTS / 'ivy'} and try again.")
+        raise PartsError(
+            f"wrong SHA-256, not used: {', '.join(wrong)}. Delete {PARTS / 'ivy'} and try again."
+        )
 
 
 def retrieve(part: str, wanted: list[Jar], scratch: Path) -> str:
     """Let Ivy put the jars into `scratch/<part>/`; returns what it printed."""
     settings = scratch / "settings.xml"
     settings.write_text(
-        f'<ivysettings><caches defaultCacheDir={quoteattr(str(PARTS / "ivy"))}/><settings defaultResolver="central"/>'
-        '<resolvers><ibiblio name="central" m2compatible="true"/></resolvers></ivysettings>',
+        f"<ivysettings><caches defaultCacheDir={quoteattr(str(PARTS / 'ivy'))}/><settings"
+        ' defaultResolver="central"/><resolvers><ibiblio name="central"'
+        ' m2compatible="true"/></resolvers></ivysettings>',
         encoding="utf-8",
     )
     dependencies = "".join(
-        f'<dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.version}" transitive="false" conf="default->*"/>' for jar in wanted
+        f'<dependency org="{jar.group}" name="{jar.artifact}" rev="{jar.version}" transitive="false"'
+        ' conf="default->*"/>'
+        for jar in wanted
     )
     module = scratch / f"{part}.xml"
     module.write_text(
-        f'<ivy-module version="2.0"><info organisation="checkpoint-explorer" module="{part}"/>'
-        f'<configurations><conf name="default"/></configurations><dependencies>{dependencies}</dependencies></ivy-module>',
+        '<ivy-module version="2.0"><info organisation="checkpoint-explorer"'
+        f' module="{part}"/><configurations><conf'
+        f' name="default"/></configurations><dependencies>{dependencies}</dependencies></ivy-module>',
         encoding="utf-8",
     )
     command = [java(), "-jar", str(ivy_jar()), "-settings", str(settings), "-ivy", str(module)]
     # "bundle" matters: several jars are published with that type and would be left out.
     command += ["-retrieve", str(scratch / part / "[artifact]-[revision].[ext]"), "-types", "jar", "bundle"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT_SECONDS, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_SECONDS,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return f"{part}: Maven Central did not answer within {TIME_LIMIT_SECONDS} seconds"
     return done.stdout + done.stderr
@@ -170,7 +186,10 @@ def main(arguments: list[str] | None = None) -> int:
     names = options.parts or list(parts)
     lacking = missing_jars(names)
     if lacking and not options.check:
-        print(f"parts: fetching {len(lacking)} jars ({', '.join(dict.fromkeys(jar.part for jar in lacking))})", file=sys.stderr)
+        print(
+            f"parts: fetching {len(lacking)} jars ({', '.join(dict.fromkeys(jar.part for jar in lacking))})",
+            file=sys.stderr,
+        )
         try:
             fetch(lacking)
         except PartsError as problem:
@@ -182,7 +201,11 @@ def main(arguments: list[str] | None = None) -> int:
         some = ", ".join(absent[:3]) + (" ..." if len(absent) > 3 else "")
         print(f"parts: {name} is missing, {len(absent)} of {len(parts[name])} jars: {some}", file=sys.stderr)
     if lacking and not options.check:
-        print(f"parts: they could not be fetched from Maven Central; what it answered is in {PARTS / 'ivy.log'}", file=sys.stderr)
+        print(
+            "parts: they could not be fetched from Maven Central; what it answered is in"
+            f" {PARTS / 'ivy.log'}",
+            file=sys.stderr,
+        )
     return 1 if lacking else 0
 
 

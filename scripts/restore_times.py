@@ -1,6 +1,7 @@
 """Give the samples' files the times at which Spark wrote them.
 
-git does not keep them, and batch durations are read from them. `times.json` of each sample holds what was there when it was made.
+git does not keep them, and batch durations are read from them. `times.json` of each sample holds what was
+there when it was made.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Takes pictures of every page of the real app on the samples: ``.venv/bin/python scripts/screenshots.py OUT [page ...]``.
+"""Takes pictures of every page of the real app on the samples: ``.venv/bin/python scripts/screenshots.py OUT
+[page ...]``.
 
-Each page in both themes and at both widths, 1280 and 390 pixels, as ``OUT/<page>-<theme>-<width>.png``, to be looked at after a change.
-``--readme`` in place of OUT takes the pictures of the README instead (``docs/pictures``), with a real Kafka broker for the one that shows
-topics. Needs Chromium (``CHROMIUM`` in the environment, else /usr/bin/chromium) and for the README ``scripts/setup tests``.
+Each page in both themes and at both widths, 1280 and 390 pixels, as ``OUT/<page>-<theme>-<width>.png``, to be
+looked at after a change. ``--readme`` in place of OUT takes the pictures of the README instead
+(``docs/pictures``), with a real Kafka broker for the one that shows topics. Needs Chromium (``CHROMIUM`` in
+the environment, else /usr/bin/chromium) and for the README ``scripts/setup tests``.
 """
 
 from __future__ import annotations
@@ -56,17 +58,31 @@ def settle(page: Page) -> None:
 # name -> address, theme, width, height: what the README shows, from the top of the page
 README = {
     "overview": ("/overview?ck=samples/kafka-pipeline-died-mid-batch/checkpoint", "light", 1280, 860),
-    "timeline": ("/timeline?ck=samples/kafka-topic-gained-partitions/checkpoint&batch=12", "light", 1280, 1150),
+    "timeline": (
+        "/timeline?ck=samples/kafka-topic-gained-partitions/checkpoint&batch=12",
+        "light",
+        1280,
+        1150,
+    ),
     "state": ("/state?ck=samples/windowed-aggregation-hot-partition/checkpoint", "dark", 1280, 900),
     "watermark": ("/watermark?ck=samples/join-watermark-held-back/checkpoint", "light", 1280, 1000),
     "ends": ("/ends?ck=samples/kafka-pipeline-died-mid-batch/checkpoint&kafka=prod", "light", 1280, 1230),
-    "recovery": ("/recovery?ck=samples/dropduplicates-removed/checkpoint&a_sink=file&a_stateful=removed", "light", 1280, 1000),
+    "recovery": (
+        "/recovery?ck=samples/dropduplicates-removed/checkpoint&a_sink=file&a_stateful=removed",
+        "light",
+        1280,
+        1000,
+    ),
     "phone": ("/overview?ck=samples/kafka-pipeline-died-mid-batch/checkpoint", "dark", 390, 844),
 }
 
 
-# topic -> partition -> (records, those that have expired): what the query of the Kafka sample reads, some days later
-TOPICS = {"orders": {0: (300, 231), 1: (260, 184), 2: (190, 60)}, "refunds": {0: (100, 20), 1: (80, 20), 2: (45, 20)}}
+# topic -> partition -> (records, those that have expired): what the query of the Kafka sample reads, some
+# days later
+TOPICS = {
+    "orders": {0: (300, 231), 1: (260, 184), 2: (190, 60)},
+    "refunds": {0: (100, 20), 1: (80, 20), 2: (45, 20)},
+}
 
 
 def main() -> None:
@@ -78,7 +94,9 @@ def main() -> None:
                 for name, (path, theme, width, height) in README.items():
                     if sys.argv[2:] and name not in sys.argv[2:]:
                         continue
-                    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+                    context = browser.new_context(
+                        viewport={"width": width, "height": height}, color_scheme=theme
+                    )
                     _take(context.new_page(), app.address + path, PICTURES / f"{name}.png")
                     context.close()
         else:
@@ -124,7 +142,9 @@ def _take(page: Page, address: str, file: Path, whole: bool = False) -> None:
     settle(page)
     if whole:  # the page scrolls inside the window; a window as high as its content shows all of it
         height = page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollHeight")
-        page.set_viewport_size({"width": page.viewport_size["width"], "height": min(max(int(height), 700), 6000)})
+        page.set_viewport_size(
+            {"width": page.viewport_size["width"], "height": min(max(int(height), 700), 6000)}
+        )
         settle(page)
     file.parent.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=file)

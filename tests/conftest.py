@@ -1,8 +1,9 @@
 """Fixtures of every kind of test.
 
-A test that asks for a real engine gets its mark by that: `spark` / `spark_session` -> spark, `kafka` -> kafka and spark, `delta` ->
-delta, `older` -> spark_3_5. `scripts/test --without kafka,delta` sets CHECKPOINT_EXPLORER_WITHOUT; only that skips a marked test. A part
-that is missing for any other reason fails the test that needs it.
+A test that asks for a real engine gets its mark by that: `spark` / `spark_session` -> spark, `kafka` -> kafka
+and spark, `delta` -> delta, `older` -> spark_3_5. `scripts/test --without kafka,delta` sets
+CHECKPOINT_EXPLORER_WITHOUT; only that skips a marked test. A part that is missing for any other reason fails
+the test that needs it.
 """
 
 from __future__ import annotations
@@ -21,12 +22,20 @@ if TYPE_CHECKING:
     from tests.support.kafka import Broker
 
 PROJECT = Path(__file__).resolve().parents[1]
-ENGINES = {"spark": ("spark", "spark_session"), "kafka": ("kafka",), "delta": ("delta",), "spark-3.5": ("older",), "browser": ("browser",)}
+ENGINES = {
+    "spark": ("spark", "spark_session"),
+    "kafka": ("kafka",),
+    "delta": ("delta",),
+    "spark-3.5": ("older",),
+    "browser": ("browser",),
+}
 
 
 def left_out() -> set[str]:
     """The kinds of tests that `scripts/test --without` names."""
-    return {name.strip() for name in os.environ.get("CHECKPOINT_EXPLORER_WITHOUT", "").split(",") if name.strip()}
+    return {
+        name.strip() for name in os.environ.get("CHECKPOINT_EXPLORER_WITHOUT", "").split(",") if name.strip()
+    }
 
 
 def mark_of(engine: str) -> str:
@@ -37,7 +46,9 @@ def mark_of(engine: str) -> str:
 def pytest_configure(config: pytest.Config) -> None:
     unknown = left_out() - set(ENGINES)
     if unknown:
-        raise pytest.UsageError(f"CHECKPOINT_EXPLORER_WITHOUT names {', '.join(sorted(unknown))}; known: {', '.join(ENGINES)}")
+        raise pytest.UsageError(
+            f"CHECKPOINT_EXPLORER_WITHOUT names {', '.join(sorted(unknown))}; known: {', '.join(ENGINES)}"
+        )
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks

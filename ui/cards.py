@@ -1,4 +1,5 @@
-"""Boxes, figures and messages. Text from a checkpoint goes through ``st.text``, ``st.code`` or a table, never through Markdown or HTML."""
+"""Boxes, figures and messages. Text from a checkpoint goes through ``st.text``, ``st.code`` or a table, never
+through Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -11,9 +12,16 @@ Tone = Literal["done", "doubt", "blocked", "plain", "note"]
 MARKS: dict[Tone, str] = {"done": "●", "doubt": "◐", "blocked": "▲", "plain": "○", "note": "·"}
 """Status is a word, a shape and a colour; the shapes."""
 
-EDGES: dict[Tone, str] = {"done": "#0072B2", "doubt": "#D55E00", "blocked": "#CC3311", "plain": "#7a756e", "note": "#7a756e"}
+EDGES: dict[Tone, str] = {
+    "done": "#0072B2",
+    "doubt": "#D55E00",
+    "blocked": "#CC3311",
+    "plain": "#7a756e",
+    "note": "#7a756e",
+}
 
-# Fixed text of this program, no value in it: sizes, the coloured edge of boxes, and less empty space above the first line.
+# Fixed text of this program, no value in it: sizes, the coloured edge of boxes, and less empty space above
+# the first line.
 _STYLE = """<style>
 [data-testid="stMainBlockContainer"] {padding: 3.9rem 2.2rem 3rem 2.2rem; max-width: 1500px;}
 [data-testid="stSidebarHeader"] {height: 2.6rem; margin-bottom: 0;}
@@ -32,7 +40,10 @@ EDGES_HERE
 }
 </style>""".replace(
     "EDGES_HERE",
-    "\n".join(f'[class*="st-key-box-{tone}-"] {{border-left: 4px solid {colour} !important;}}' for tone, colour in EDGES.items()),
+    "\n".join(
+        f'[class*="st-key-box-{tone}-"] {{border-left: 4px solid {colour} !important;}}'
+        for tone, colour in EDGES.items()
+    ),
 )
 
 
@@ -42,7 +53,8 @@ def style() -> None:
 
 
 def _key(kind: str) -> str:
-    """A fresh key for one styled container: Streamlit wants each key once per run, and here it only carries the style."""
+    """A fresh key for one styled container: Streamlit wants each key once per run, and here it only carries
+    the style."""
     number = st.session_state.get("_style_keys", 0) + 1
     st.session_state["_style_keys"] = number
     return f"{kind}-{number}"
@@ -67,7 +79,9 @@ def text(
 
 
 def box(
-    tone: Tone, height: Literal["content", "stretch"] = "content", gap: Literal["xxsmall", "small"] = "xxsmall"
+    tone: Tone,
+    height: Literal["content", "stretch"] = "content",
+    gap: Literal["xxsmall", "small"] = "xxsmall",
 ) -> st.delta_generator.DeltaGenerator:
     """A bordered box with an edge in the colour of ``tone``."""
     return st.container(border=True, key=_key(f"box-{tone}"), gap=gap, height=height)

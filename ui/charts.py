@@ -1,7 +1,9 @@
-"""What all charts share: palette, axes for lengths of time, layout, and the way a figure reaches the page with its words and its table.
+"""What all charts share: palette, axes for lengths of time, layout, and the way a figure reaches the page
+with its words and its table.
 
-One palette reads on white and on near-black, so nothing here depends on the theme. Every text from a checkpoint passes
-:func:`ui.words.for_chart` before it gets into a figure, because Plotly reads ``<b>`` and ``<a href>`` as markup.
+One palette reads on white and on near-black, so nothing here depends on the theme. Every text from a
+checkpoint passes :func:`ui.words.for_chart` before it gets into a figure, because Plotly reads ``<b>`` and
+``<a href>`` as markup.
 """
 
 from __future__ import annotations
@@ -23,13 +25,62 @@ STALL = "#CC79A7"
 MISSING = "#7a756e"
 HEAT = "Cividis"
 
-_STEPS_MS = (1, 10, 100, 1_000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000, 86_400_000, 604_800_000, 2_592_000_000, 31_536_000_000)
-_STEP_WORDS = ("1 ms", "10 ms", "0.1 s", "1 s", "10 s", "1 min", "10 min", "1 h", "10 h", "1 d", "7 d", "30 d", "1 y")
-_NICE_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000)
+_STEPS_MS = (
+    1,
+    10,
+    100,
+    1_000,
+    10_000,
+    60_000,
+    600_000,
+    3_600_000,
+    36_000_000,
+    86_400_000,
+    604_800_000,
+    2_592_000_000,
+    31_536_000_000,
+)
+_STEP_WORDS = (
+    "1 ms",
+    "10 ms",
+    "0.1 s",
+    "1 s",
+    "10 s",
+    "1 min",
+    "10 min",
+    "1 h",
+    "10 h",
+    "1 d",
+    "7 d",
+    "30 d",
+    "1 y",
+)
+_NICE_MS = (
+    1,
+    2,
+    5,
+    10,
+    20,
+    50,
+    100,
+    200,
+    500,
+    1_000,
+    2_000,
+    5_000,
+    10_000,
+    30_000,
+    60_000,
+    120_000,
+    300_000,
+    600_000,
+    1_800_000,
+)
 _NICE_HOURS = (1, 2, 6, 12, 24, 48, 24 * 7, 24 * 14, 24 * 30, 24 * 90, 24 * 365, 24 * 365 * 5)
 
 LOG_RATIO = 30
-"""From this ratio of largest to median on, lengths of time get a log axis: on a linear one all but the largest lie on the floor."""
+"""From this ratio of largest to median on, lengths of time get a log axis: on a linear one all but the
+largest lie on the floor."""
 
 
 def wants_log(values_ms: NDArray[Any]) -> bool:
@@ -102,8 +153,13 @@ def layout(figure: go.Figure, height: int, legend: bool = True) -> go.Figure:
 
 
 def show(figure: go.Figure, key: str, alt: str, on_select: Callable[[], None] | None = None) -> None:
-    """Puts a figure on the page. ``alt`` says what it shows, with its conclusion; ``on_select`` is called when a mark is clicked."""
-    config = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "toImage"], "displayModeBar": "hover"}
+    """Puts a figure on the page. ``alt`` says what it shows, with its conclusion; ``on_select`` is called
+    when a mark is clicked."""
+    config = {
+        "displaylogo": False,
+        "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "toImage"],
+        "displayModeBar": "hover",
+    }
     st.plotly_chart(
         figure,
         key=key,
@@ -115,7 +171,8 @@ def show(figure: go.Figure, key: str, alt: str, on_select: Callable[[], None] | 
 
 
 def clicked_value(key: str, field: str = "x") -> Any:
-    """What the clicked mark of the chart ``key`` carries in its first ``customdata``, else its ``field``; None when nothing is clicked."""
+    """What the clicked mark of the chart ``key`` carries in its first ``customdata``, else its ``field``;
+    None when nothing is clicked."""
     state = st.session_state.get(key)
     points = state.selection.points if state is not None else []
     return point_value(points[0], field) if points else None

@@ -1,7 +1,9 @@
-"""The one module that builds links. The address alone restores a view; checkpoints are named relative to a root where there is one.
+"""The one module that builds links. The address alone restores a view; checkpoints are named relative to a
+root where there is one.
 
-A link never carries storage options, credentials or contents of a checkpoint. Choices that define a view are widgets bound to the
-address (``bind="query-params"``); those that name a thing have no default, so that a link keeps its meaning when a list changes.
+A link never carries storage options, credentials or contents of a checkpoint. Choices that define a view are
+widgets bound to the address (``bind="query-params"``); those that name a thing have no default, so that a
+link keeps its meaning when a list changes.
 """
 
 from __future__ import annotations
@@ -12,15 +14,18 @@ from urllib.parse import urlencode
 import streamlit as st
 
 BOUND = ("batch", "last", "partition", "store")
-"""Parameters that name something in one checkpoint and are bound to the widget of the same key; ``ck`` names the checkpoint itself,
-``x``, ``size`` and ``whole`` say how to look and stay when another checkpoint is opened."""
+"""Parameters that name something in one checkpoint and are bound to the widget of the same key; ``ck`` names
+the checkpoint itself, ``x``, ``size`` and ``whole`` say how to look and stay when another checkpoint is
+opened."""
 
 PICKED = ("source", "operator", "measure", "option", "spark", "query", "level", "loss", "tp", "rows")
-"""The same for choices that are bound by :func:`chosen` and :func:`pick`; ``a_...`` are answers of the recovery chooser."""
+"""The same for choices that are bound by :func:`chosen` and :func:`pick`; ``a_...`` are answers of the
+recovery chooser."""
 
 KAFKA, SINK, ISOLATION, PLACE, TOPICS = "kafka", "sink", "isolation", "at_", "topics_"
-"""Where the ends of the open checkpoint are (:mod:`ui.given`): they stay while pages change and go when another checkpoint is opened.
-``at_0`` is the place of source 0, ``topics_0`` what it subscribes to today."""
+"""Where the ends of the open checkpoint are (:mod:`ui.connector_settings`): they stay while pages change and
+go when another checkpoint is opened. ``at_0`` is the place of source 0, ``topics_0`` what it subscribes to
+today."""
 
 WIDGET = "pick_"
 _KEPT = "kept_"
@@ -37,18 +42,24 @@ def address() -> str:
 
 
 def asked(name: str) -> str | None:
-    """What the address asks for under ``name``. Read it before the widget of that name exists: a widget drops what it cannot honour."""
+    """What the address asks for under ``name``. Read it before the widget of that name exists: a widget drops
+    what it cannot honour."""
     values = st.query_params.get_all(name)
     return values[-1] if values else None
 
 
 def refusal(name: str, known: Iterable[str], what: str) -> str | None:
-    """One sentence when the address asks for something under ``name`` that this checkpoint does not have, else None."""
+    """One sentence when the address asks for something under ``name`` that this checkpoint does not have,
+    else None."""
     wanted = asked(name)
     choices = list(known)
     if wanted is None or wanted in choices:
         return None
-    there = "there is none" if not choices else "there are " + ", ".join(choices[:12]) + (", ..." if len(choices) > 12 else "")
+    there = (
+        "there is none"
+        if not choices
+        else "there are " + ", ".join(choices[:12]) + (", ..." if len(choices) > 12 else "")
+    )
     return f"This link asks for {what} {wanted[:80]!r}; {there} in this checkpoint."
 
 
@@ -61,10 +72,11 @@ def number_refusal(name: str, what: str) -> str | None:
 
 
 def chosen(name: str, known: Iterable[str]) -> str | None:
-    """The value under ``name`` for a choice whose labels differ from its values; None when nothing that is known is chosen.
+    """The value under ``name`` for a choice whose labels differ from its values; None when nothing that is
+    known is chosen.
 
-    Streamlit's own binding writes the label into the address, so such choices are bound here: the address decides, and what was chosen
-    before on this page comes back when the page does.
+    Streamlit's own binding writes the label into the address, so such choices are bound here: the address
+    decides, and what was chosen before on this page comes back when the page does.
     """
     choices = list(known)
     wanted = asked(name)

@@ -1,4 +1,5 @@
-"""The frame around every page: navigation, the guard of the pages, the choice of the checkpoint, the header line, the sentence."""
+"""The frame around every page: navigation, the guard of the pages, the choice of the checkpoint, the header
+line, the sentence."""
 
 from __future__ import annotations
 
@@ -12,11 +13,14 @@ from streamlit.navigation.page import StreamlitPage
 
 from core.checkpoint import Checkpoint, NotACheckpoint
 from core.storage import StorageError
-from ui import cards, given, judged, links, opening, words
-from ui.opening import Opened
+from ui import cached_answers, cards, connector_settings, links, open_checkpoints, words
+from ui.open_checkpoints import Opened
 
 TITLE = "Checkpoint Explorer"
-WITHOUT_LINE = ("Checkpoints", "Overview")  # Overview shows the whole forecast, Checkpoints is about all of them
+WITHOUT_LINE = (
+    "Checkpoints",
+    "Overview",
+)  # Overview shows the whole forecast, Checkpoints is about all of them
 _REFRESH = "Lists the directory again and reads what is new."
 
 _run = threading.local()
@@ -30,7 +34,7 @@ def pages() -> list[StreamlitPage]:
         st.Page("pages/timeline.py", title="Timeline", url_path="timeline"),
         st.Page("pages/state.py", title="State", url_path="state"),
         st.Page("pages/watermark.py", title="Watermark", url_path="watermark"),
-        st.Page("pages/ends.py", title="Source & sink", url_path="ends"),
+        st.Page("pages/source_sink.py", title="Source & sink", url_path="ends"),
         st.Page("pages/integrity.py", title="Integrity", url_path="integrity"),
         st.Page("pages/recovery.py", title="Recovery", url_path="recovery"),
     ]
@@ -49,8 +53,9 @@ def routed(opened: Opened | None) -> Iterator[None]:
 def enter() -> Opened | None:
     """The first statement of every page: the checkpoint that is open, or None.
 
-    A folder named ``pages`` makes Streamlit run a page file alone when a fresh server is first asked for it, without ``app.py`` and its
-    checks. Declaring the navigation ends that, and the rerun comes back here through ``app.py``.
+    A folder named ``pages`` makes Streamlit run a page file alone when a fresh server is first asked for it,
+    without ``app.py`` and its checks. Declaring the navigation ends that, and the rerun comes back here
+    through ``app.py``.
     """
     if not getattr(_run, "is_routed", False):
         st.navigation(pages(), position="hidden")
@@ -60,10 +65,13 @@ def enter() -> Opened | None:
 
 
 def checkpoint() -> tuple[Opened, Checkpoint]:
-    """As :func:`enter`, for a page that needs a checkpoint: without one the page ends here and says what to do."""
+    """As :func:`enter`, for a page that needs a checkpoint: without one the page ends here and says what to
+    do."""
     opened = enter()
     if opened is None:
-        cards.message("plain", "No checkpoint is open.", "Choose one in the sidebar, or on the page Checkpoints.")
+        cards.message(
+            "plain", "No checkpoint is open.", "Choose one in the sidebar, or on the page Checkpoints."
+        )
         st.page_link(pages()[0], label="Choose a checkpoint", query_params={})
         st.stop()
     if opened.ck is None:
@@ -77,34 +85,42 @@ def main() -> None:
     st.set_page_config(page_title=TITLE, page_icon="🧭", layout="wide", initial_sidebar_state="auto")
     cards.style()
     page = st.navigation(pages(), position="sidebar")
-    refused = opening.server_problem()
+    refused = open_checkpoints.server_problem()
     if refused is not None:
         cards.message("blocked", refused)
         return
     opened = _choose()
-    given.restore(None if opened is None else opened.name)
+    connector_settings.restore(None if opened is None else opened.name)
     slot = _header(opened)
     above = st.container()
     try:
         with routed(opened):
             page.run()
-    except (StorageError, NotACheckpoint) as error:  # the store stopped answering after the checkpoint was opened
+    except (
+        StorageError,
+        NotACheckpoint,
+    ) as error:  # the store stopped answering after the checkpoint was opened
         cards.message("blocked", str(error), "Refresh when the store answers again.")
     finally:
-        # below the page in time, above it on the screen: the sentence may need a listing of the state, the link knows the page's choices
+        # below the page in time, above it on the screen: the sentence may need a listing of the state, the
+        # link knows the page's choices
         with slot:
             st.code(links.address(), language=None, wrap_lines=True)
             cards.text("This address opens exactly this view. Copy it here or from the address bar.", "small")
         if opened is not None and opened.ck is not None and page.title not in WITHOUT_LINE:
             with above, st.spinner("Working out what the next start does ..."):
-                judged.line(opened)
+                cached_answers.line(opened)
 
 
 def _choose() -> Opened | None:
     """The sidebar: only what holds on every page."""
     with st.sidebar:
         current = st.session_state.get("ck") or links.asked("ck")
-        known = list(dict.fromkeys([*([current] if current else []), *opening.recent(), *opening.known_names()]))
+        known = list(
+            dict.fromkeys(
+                [*([current] if current else []), *open_checkpoints.recent(), *open_checkpoints.known_names()]
+            )
+        )
         st.selectbox(
             "Checkpoint",
             known,
@@ -117,14 +133,14 @@ def _choose() -> Opened | None:
             help="A name below one of the configured roots, or the location of a checkpoint directory.",
         )
         name = st.session_state.get("ck")
-    return opening.opened(name) if name else None
+    return open_checkpoints.opened(name) if name else None
 
 
 def _chosen() -> None:
     """Another checkpoint was chosen or pasted in the sidebar."""
     links.forget_view()
     if st.session_state.get("ck"):
-        st.session_state["ck"] = opening.canonical(st.session_state["ck"])
+        st.session_state["ck"] = open_checkpoints.canonical(st.session_state["ck"])
 
 
 def open_checkpoint(name: str) -> None:
@@ -138,9 +154,16 @@ def _header(opened: Opened | None) -> st.delta_generator.DeltaGenerator:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
         cards.text(TITLE if opened is None else opened.title, "large", "content")
         if opened is not None and opened.ck is not None:
-            cards.text(judged.what_it_is(opened.ck), "small", "content")
+            cards.text(cached_answers.what_it_is(opened.ck), "small", "content")
             _read_at(opened.ck.read_at_ms)
-            st.button("Refresh", key="refresh", on_click=opening.refresh, args=(opened.name,), type="tertiary", help=_REFRESH)
+            st.button(
+                "Refresh",
+                key="refresh",
+                on_click=open_checkpoints.refresh,
+                args=(opened.name,),
+                type="tertiary",
+                help=_REFRESH,
+            )
         slot = st.popover("Copy link", type="tertiary")
     if opened is not None and opened.problem is not None:
         _problem(opened)
@@ -157,4 +180,6 @@ def _read_at(read_at_ms: int) -> None:
 def _problem(opened: Opened) -> None:
     cards.message("blocked", opened.problem or "")
     if opened.suggestion is not None:
-        st.button("Open the suggested location", on_click=open_checkpoint, args=(opened.suggestion,), type="primary")
+        st.button(
+            "Open the suggested location", on_click=open_checkpoint, args=(opened.suggestion,), type="primary"
+        )

@@ -45,10 +45,16 @@ def balance(found: Balance, chosen: int | None) -> go.Figure:
             "unselected": {"marker": {"opacity": 1}},
         }
         if len(ids) <= MOST_BARS:
-            figure.add_trace(go.Bar(**common, marker={"color": colour, "line": {"width": 0}}, textposition="none"))
+            figure.add_trace(
+                go.Bar(**common, marker={"color": colour, "line": {"width": 0}}, textposition="none")
+            )
         else:
             figure.add_trace(
-                go.Scatter(**common, mode="markers", marker={"color": colour, "symbol": symbol, "size": 11 if symbol == "diamond" else 6})
+                go.Scatter(
+                    **common,
+                    mode="markers",
+                    marker={"color": colour, "symbol": symbol, "size": 11 if symbol == "diamond" else 6},
+                )
             )
     for at in np.flatnonzero(heavy)[:MOST_LABELS]:
         figure.add_annotation(
@@ -63,11 +69,16 @@ def balance(found: Balance, chosen: int | None) -> go.Figure:
     figure.add_hline(
         y=found.median_bytes,
         line={"dash": "dash", "color": charts.GOOD, "width": 2},
-        annotation={"text": f"median {words.size(round(found.median_bytes))}", "font": {"color": charts.GOOD, "size": 12}},
+        annotation={
+            "text": f"median {words.size(round(found.median_bytes))}",
+            "font": {"color": charts.GOOD, "size": 12},
+        },
         annotation_position="top right",
     )
     if chosen in ids:
-        figure.add_vline(x=ids.index(chosen) + 1, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, layer="below")
+        figure.add_vline(
+            x=ids.index(chosen) + 1, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, layer="below"
+        )
     bars = len(ids) <= MOST_BARS
     figure.update_xaxes(
         title_text="partition, the largest first" if bars else "rank, the largest first",
@@ -98,7 +109,10 @@ def growth(found: Growth) -> go.Figure:
                     y=charts.ints(values),
                     name=name,
                     marker={"color": colour, "pattern": {"shape": pattern}, "line": {"width": 0}},
-                    text=[f"version {v}: {words.size(int(b))}" for v, b in zip(found.versions, values, strict=True)],
+                    text=[
+                        f"version {v}: {words.size(int(b))}"
+                        for v, b in zip(found.versions, values, strict=True)
+                    ],
                     textposition="none",
                     hovertemplate="%{text}<extra>" + name.split(" ")[0] + "</extra>",
                 )
@@ -106,7 +120,10 @@ def growth(found: Growth) -> go.Figure:
     top = float((found.change_bytes + found.full_bytes).max()) if len(versions) else 0.0
     figure.update_layout(barmode="stack")
     if len(versions):
-        figure.update_xaxes(**charts.batch_axis(int(versions[0]), int(versions[-1])), title_text="state version (batch id + 1)")
+        figure.update_xaxes(
+            **charts.batch_axis(int(versions[0]), int(versions[-1])),
+            title_text="state version (batch id + 1)",
+        )
     figure.update_yaxes(**byte_axis(top), title_text="bytes written")
     return charts.layout(figure, 260)
 

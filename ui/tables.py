@@ -21,15 +21,19 @@ Columns = Mapping[str, Sequence[Any]]
 
 
 def table(columns: Columns, alt: str, most: int = 12, absent: str = words.NOT_KNOWN) -> None:
-    """A table of which ``most`` rows are seen at once and ``MOST_ROWS`` are sent. Cells are drawn as plain text; None reads ``absent``."""
+    """A table of which ``most`` rows are seen at once and ``MOST_ROWS`` are sent. Cells are drawn as plain
+    text; None reads ``absent``."""
     rows = len(next(iter(columns.values()), ()))
     st.dataframe(_frame(columns, absent), hide_index=True, alt=alt, height=_height(rows, most))
     if rows > MOST_ROWS:
         cards.text(f"Shown: {MOST_ROWS:,} of {rows:,} rows. The download holds all of them.", "small")
 
 
-def behind(columns: Callable[[], Columns], alt: str, name: str, whole: Callable[[], Columns] | None = None) -> None:
-    """The table behind a chart, with its download: built and sent only when somebody opens it. ``whole``: what the download holds."""
+def behind(
+    columns: Callable[[], Columns], alt: str, name: str, whole: Callable[[], Columns] | None = None
+) -> None:
+    """The table behind a chart, with its download: built and sent only when somebody opens it. ``whole``:
+    what the download holds."""
     with st.expander("The same as a table", key=f"table-{name}", on_change="rerun") as place:
         if place.open:
             shown = columns()
@@ -38,10 +42,17 @@ def behind(columns: Callable[[], Columns], alt: str, name: str, whole: Callable[
 
 
 def clickable(columns: Columns, key: str, alt: str, on_select: Callable[[], None]) -> None:
-    """A table in which a click on a cell calls ``on_select``; the clicked cell is in the session under ``key``."""
+    """A table in which a click on a cell calls ``on_select``; the clicked cell is in the session under
+    ``key``."""
     frame = _frame(columns, "")
     st.dataframe(
-        frame, hide_index=True, alt=alt, key=key, on_select=on_select, selection_mode="single-cell", height=_height(len(frame), 20)
+        frame,
+        hide_index=True,
+        alt=alt,
+        key=key,
+        on_select=on_select,
+        selection_mode="single-cell",
+        height=_height(len(frame), 20),
     )
 
 
@@ -50,7 +61,8 @@ def _frame(columns: Columns, absent: str) -> pd.DataFrame:
 
 
 def _cells(values: list[Any], absent: str) -> list[Any]:
-    """A column of one type: with a missing value in it, all become text, since a number cannot say why it is missing."""
+    """A column of one type: with a missing value in it, all become text, since a number cannot say why it is
+    missing."""
     if all(value is not None for value in values):
         return values
     return [absent if value is None else str(value) for value in values]
@@ -65,9 +77,23 @@ def downloads(columns: Columns, name: str, key: str) -> None:
     """Two buttons: the columns as CSV and as JSON. Built when clicked."""
     name = words.file_name(name)
     with st.container(horizontal=True, gap="small"):
-        st.download_button("CSV", lambda: to_csv(columns), f"{name}.csv", "text/csv", key=f"{key}-csv", on_click="ignore", type="tertiary")
         st.download_button(
-            "JSON", lambda: to_json(columns), f"{name}.json", "application/json", key=f"{key}-json", on_click="ignore", type="tertiary"
+            "CSV",
+            lambda: to_csv(columns),
+            f"{name}.csv",
+            "text/csv",
+            key=f"{key}-csv",
+            on_click="ignore",
+            type="tertiary",
+        )
+        st.download_button(
+            "JSON",
+            lambda: to_json(columns),
+            f"{name}.json",
+            "application/json",
+            key=f"{key}-json",
+            on_click="ignore",
+            type="tertiary",
         )
 
 
@@ -89,7 +115,11 @@ def to_json(columns: Columns) -> str:
 
 def _cell(value: Any) -> Any:
     plain = _plain(value)
-    return "'" + plain if isinstance(plain, str) and plain[:1] in ("=", "+", "-", "@", "\t") and len(plain) > 1 else plain
+    return (
+        "'" + plain
+        if isinstance(plain, str) and plain[:1] in ("=", "+", "-", "@", "\t") and len(plain) > 1
+        else plain
+    )
 
 
 def _plain(value: Any) -> Any:

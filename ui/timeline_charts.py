@@ -1,4 +1,5 @@
-"""The figures of the timeline: all batches in bins, the batches of one window, and how far each partition moved in each of them."""
+"""The figures of the timeline: all batches in bins, the batches of one window, and how far each partition
+moved in each of them."""
 
 from __future__ import annotations
 
@@ -27,15 +28,19 @@ _MARKS: dict[Status, tuple[str, str, int]] = {
 }
 
 MOST_CELLS = 4_000
-"""Cells of the progress picture: 4,000 are about 75 kB with the marks that make them clickable. More batches are added up in columns."""
+"""Cells of the progress picture: 4,000 are about 75 kB with the marks that make them clickable. More batches
+are added up in columns."""
 
 MOST_PARTITIONS = 300
 MOST_GAPS = 200
 LABEL_PX = 22
 
 
-def overview(timeline: Timeline, found: Bins, column: Literal["duration_ms", "gap_ms"], window: slice) -> go.Figure:
-    """All batches in bins: median, 95th percentile and maximum, with the window shaded and what is not committed marked."""
+def overview(
+    timeline: Timeline, found: Bins, column: Literal["duration_ms", "gap_ms"], window: slice
+) -> go.Figure:
+    """All batches in bins: median, 95th percentile and maximum, with the window shaded and what is not
+    committed marked."""
     figure = go.Figure()
     middle = charts.ints((found.first + found.last) // 2)
     rows: tuple[tuple[str, NDArray[Any], str, float], ...] = (
@@ -45,7 +50,8 @@ def overview(timeline: Timeline, found: Bins, column: Literal["duration_ms", "ga
     )
     for name, values, colour, width in rows:
         hover = [
-            f"{name} of batches {a} to {b}: {words.duration(_known(v))}" for a, b, v in zip(found.first, found.last, values, strict=True)
+            f"{name} of batches {a} to {b}: {words.duration(_known(v))}"
+            for a, b, v in zip(found.first, found.last, values, strict=True)
         ]
         figure.add_trace(
             go.Scatter(
@@ -56,7 +62,9 @@ def overview(timeline: Timeline, found: Bins, column: Literal["duration_ms", "ga
                 marker={"size": 4, "color": colour},
                 line={"color": colour, "width": width},
                 text=hover if name == "maximum" else None,
-                hovertemplate="%{text}<extra></extra>" if name == "maximum" else "batch %{x:d}<extra>" + name + "</extra>",
+                hovertemplate="%{text}<extra></extra>"
+                if name == "maximum"
+                else "batch %{x:d}<extra>" + name + "</extra>",
             )
         )
     log = charts.wants_log(found.maximum)
@@ -64,20 +72,27 @@ def overview(timeline: Timeline, found: Bins, column: Literal["duration_ms", "ga
     first, last = int(timeline.batch_ids[0]), int(timeline.batch_ids[-1])
     figure.update_xaxes(**charts.batch_axis(first, last))
     ids = timeline.batch_ids[window]
-    figure.add_vrect(x0=int(ids[0]) - 0.5, x1=int(ids[-1]) + 0.5, fillcolor=charts.COMMITTED, opacity=0.18, line_width=0)
+    figure.add_vrect(
+        x0=int(ids[0]) - 0.5, x1=int(ids[-1]) + 0.5, fillcolor=charts.COMMITTED, opacity=0.18, line_width=0
+    )
     if timeline.pending_batch is not None:
         _vertical(figure, timeline.pending_batch, charts.PENDING, "not committed", right=False)
     return charts.layout(figure, 210)
 
 
 def window(timeline: Timeline, rows: slice, by: By, chosen: int | None) -> go.Figure:
-    """The batches of one window: how long each took (where known) and how long after it the next one began, on one x axis."""
+    """The batches of one window: how long each took (where known) and how long after it the next one began,
+    on one x axis."""
     has_durations = bool(np.any(timeline.duration_ms[rows] >= 0))
     panels: list[tuple[Literal["duration_ms", "gap_ms"], str]] = [("gap_ms", "start to next start")]
     if has_durations:
         panels.insert(0, ("duration_ms", "duration"))
     figure = make_subplots(
-        rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.07, row_heights=[0.6, 0.4][: len(panels)] or None
+        rows=len(panels),
+        cols=1,
+        shared_xaxes=True,
+        vertical_spacing=0.07,
+        row_heights=[0.6, 0.4][: len(panels)] or None,
     )
     for at, (column, title) in enumerate(panels):
         _panel(figure, timeline, rows, by, column, title, at + 1)
@@ -94,15 +109,23 @@ def window(timeline: Timeline, rows: slice, by: By, chosen: int | None) -> go.Fi
         x = int(timeline.batch_ids[at]) if by == "id" else int(timeline.planned_ms[at])
         if by == "id" or x >= 0:
             figure.add_vline(x=x, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, layer="below")
-    figure.update_xaxes(title_text="batch id" if by == "id" else "start of the batch, UTC", row=len(panels), col=1)
+    figure.update_xaxes(
+        title_text="batch id" if by == "id" else "start of the batch, UTC", row=len(panels), col=1
+    )
     height = 400 if has_durations else 300
     laid_out = charts.layout(figure, height)
-    if np.any(timeline.status[rows] == STATUSES.index("pending")):  # the words above its mark get a line of their own, below the legend
-        laid_out.update_layout(height=height + LABEL_PX, margin_t=30 + LABEL_PX, legend_y=1 + (LABEL_PX - 2) / (height - 95))
+    if np.any(
+        timeline.status[rows] == STATUSES.index("pending")
+    ):  # the words above its mark get a line of their own, below the legend
+        laid_out.update_layout(
+            height=height + LABEL_PX, margin_t=30 + LABEL_PX, legend_y=1 + (LABEL_PX - 2) / (height - 95)
+        )
     return laid_out
 
 
-def _panel(figure: go.Figure, timeline: Timeline, rows: slice, by: By, column: str, title: str, row: int) -> None:
+def _panel(
+    figure: go.Figure, timeline: Timeline, rows: slice, by: By, column: str, title: str, row: int
+) -> None:
     values: NDArray[np.int64] = getattr(timeline, column)[rows]
     status = timeline.status[rows]
     x = timeline.batch_ids[rows] if by == "id" else timeline.planned_ms[rows]
@@ -118,10 +141,14 @@ def _panel(figure: go.Figure, timeline: Timeline, rows: slice, by: By, column: s
         mine = (status == STATUSES.index(name)) & drawable
         for is_known in (True, False):
             some = mine & (known == is_known)
-            if not some.any() or (row > 1 and not is_known):  # without a number a mark stands in the first panel only
+            if not some.any() or (
+                row > 1 and not is_known
+            ):  # without a number a mark stands in the first panel only
                 continue
             symbol, colour, mark_size = _MARKS[name]
-            heights = shown[some] if is_known else np.full(int(some.sum()), typical if name == "pending" else floor)
+            heights = (
+                shown[some] if is_known else np.full(int(some.sum()), typical if name == "pending" else floor)
+            )
             label = STATUS_WORDS[name] if is_known or name != "committed" else f"committed, {title} not known"
             figure.add_trace(
                 go.Scattergl(
@@ -141,7 +168,9 @@ def _panel(figure: go.Figure, timeline: Timeline, rows: slice, by: By, column: s
                         "opacity": 1,
                     },
                     unselected={"marker": {"opacity": 1}},
-                    hovertemplate="%{text}<extra></extra>" if row == 1 else "batch %{customdata}: %{y:,.0f} ms<extra></extra>",
+                    hovertemplate="%{text}<extra></extra>"
+                    if row == 1
+                    else "batch %{customdata}: %{y:,.0f} ms<extra></extra>",
                 ),
                 row=row,
                 col=1,
@@ -178,7 +207,9 @@ def _hover(timeline: Timeline, rows: slice) -> list[str]:
 
 def _gap_marks(figure: go.Figure, timeline: Timeline, first: int, last: int) -> None:
     """Ids without any file, where that is not how this query works."""
-    for gap in [g for g in timeline.gaps if not g.is_legal and g.last >= first and g.first <= last][:MOST_GAPS]:
+    for gap in [g for g in timeline.gaps if not g.is_legal and g.last >= first and g.first <= last][
+        :MOST_GAPS
+    ]:
         label = f"{gap.first} absent" if gap.size == 1 else f"{gap.first} to {gap.last} absent"
         figure.add_vrect(
             x0=gap.first - 0.4,
@@ -195,20 +226,29 @@ def _vertical(figure: go.Figure, x: float, colour: str, label: str, right: bool)
     figure.add_vline(
         x=x,
         line={"color": colour, "width": 2, "dash": "dash"},
-        annotation={"text": label, "font": {"color": colour, "size": 12}, "xanchor": "left" if right else "right"},
+        annotation={
+            "text": label,
+            "font": {"color": colour, "size": 12},
+            "xanchor": "left" if right else "right",
+        },
         annotation_position="top",
     )
 
 
-def progress(batch_ids: NDArray[Any], partitions: Sequence[str], advance: NDArray[Any], unit: str, chosen: int | None) -> go.Figure:
-    """How far each partition moved in each batch. ``advance``: batch x partition, -1 = not known. One partition gets bars, more a heatmap.
+def progress(
+    batch_ids: NDArray[Any], partitions: Sequence[str], advance: NDArray[Any], unit: str, chosen: int | None
+) -> go.Figure:
+    """How far each partition moved in each batch. ``advance``: batch x partition, -1 = not known. One
+    partition gets bars, more a heatmap.
 
     Adds up neighbouring batches where there are more than ``MOST_CELLS`` cells.
     """
     if len(partitions) == 1:
         return _bars(batch_ids, advance[:, 0], unit, chosen)
     if len(partitions) > MOST_PARTITIONS:
-        largest = np.sort(np.argsort(-np.where(advance > 0, advance, 0).sum(axis=0), kind="stable")[:MOST_PARTITIONS])
+        largest = np.sort(
+            np.argsort(-np.where(advance > 0, advance, 0).sum(axis=0), kind="stable")[:MOST_PARTITIONS]
+        )
         advance, partitions = advance[:, largest], [partitions[i] for i in largest]
     ids, cells, per_column = added_up(batch_ids, advance)
     values = np.where(cells >= 0, cells, np.nan).astype(np.float32)
@@ -219,7 +259,10 @@ def progress(batch_ids: NDArray[Any], partitions: Sequence[str], advance: NDArra
     bar: dict[str, Any] = {"title": {"text": unit}, "thickness": 12, "outlinewidth": 0}
     if log:
         top = int(np.ceil(np.nanmax(shades)))
-        bar |= {"tickvals": list(range(top + 1)), "ticktext": ["0", *(words.number(10**i) for i in range(1, top + 1))]}
+        bar |= {
+            "tickvals": list(range(top + 1)),
+            "ticktext": ["0", *(words.number(10**i) for i in range(1, top + 1))],
+        }
     figure = go.Figure()
     figure.add_trace(
         go.Heatmap(
@@ -232,7 +275,8 @@ def progress(batch_ids: NDArray[Any], partitions: Sequence[str], advance: NDArra
             hoverinfo="skip",
         )
     )
-    # a click on a heatmap never reaches the program; these marks do, and they carry the number for the hover text
+    # a click on a heatmap never reaches the program; these marks do, and they carry the number for the hover
+    # text
     grid_x, grid_y = np.meshgrid(ids, np.arange(len(names)))
     figure.add_trace(
         go.Scattergl(
@@ -246,8 +290,12 @@ def progress(batch_ids: NDArray[Any], partitions: Sequence[str], advance: NDArra
         )
     )
     shown = range(0, len(names), max(1, len(names) // 24))
-    figure.update_yaxes(tickvals=list(shown), ticktext=[names[i] for i in shown], autorange="reversed", showgrid=False)
-    figure.update_xaxes(**charts.batch_axis(int(ids[0]), int(ids[-1])), title_text=x_title(per_column), showgrid=False)
+    figure.update_yaxes(
+        tickvals=list(shown), ticktext=[names[i] for i in shown], autorange="reversed", showgrid=False
+    )
+    figure.update_xaxes(
+        **charts.batch_axis(int(ids[0]), int(ids[-1])), title_text=x_title(per_column), showgrid=False
+    )
     if chosen is not None and ids[0] <= chosen <= ids[-1]:
         figure.add_vline(x=chosen, line={"color": charts.GOOD, "width": 2, "dash": "dot"})
     return charts.layout(figure, min(620, 130 + 22 * len(names)), legend=False)
@@ -259,7 +307,8 @@ def x_title(per_column: int) -> str:
 
 
 def added_up(batch_ids: NDArray[Any], advance: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """The batches in columns that keep the picture below ``MOST_CELLS`` cells: first id and sum of each (-1 where nothing is known)."""
+    """The batches in columns that keep the picture below ``MOST_CELLS`` cells: first id and sum of each (-1
+    where nothing is known)."""
     columns = max(1, MOST_CELLS // max(1, advance.shape[1]))
     per_column = max(1, -(-len(batch_ids) // columns))
     if per_column == 1:
@@ -284,7 +333,9 @@ def _bars(batch_ids: NDArray[Any], advance: NDArray[Any], unit: str, chosen: int
     )
     figure.update_xaxes(**charts.batch_axis(int(batch_ids[0]), int(batch_ids[-1])), title_text="batch id")
     top = int(advance[known].max()) if known.any() else 1
-    figure.update_yaxes(title_text=words.for_chart(unit), rangemode="tozero", tickformat=",d", dtick=1 if top <= 4 else None)
+    figure.update_yaxes(
+        title_text=words.for_chart(unit), rangemode="tozero", tickformat=",d", dtick=1 if top <= 4 else None
+    )
     if chosen is not None and batch_ids[0] <= chosen <= batch_ids[-1]:
         figure.add_vline(x=chosen, line={"color": charts.GOOD, "width": 2, "dash": "dot"})
     return charts.layout(figure, 210, legend=False)

@@ -1,4 +1,5 @@
-"""The figure of the watermark: the value in force against the batch's clock, stalls shaded, and the lag in a panel of its own."""
+"""The figure of the watermark: the value in force against the batch's clock, stalls shaded, and the lag in a
+panel of its own."""
 
 from __future__ import annotations
 
@@ -65,7 +66,14 @@ def figure(history: WatermarkHistory, chosen: int | None) -> go.Figure:
         col=1,
     )
     for stall in history.stalls[:MOST_SHADES]:
-        chart.add_vrect(x0=stall.first - 0.5, x1=stall.last + 0.5, fillcolor=charts.STALL, opacity=0.22, line_width=0, layer="below")
+        chart.add_vrect(
+            x0=stall.first - 0.5,
+            x1=stall.last + 0.5,
+            fillcolor=charts.STALL,
+            opacity=0.22,
+            line_width=0,
+            layer="below",
+        )
         chart.add_annotation(
             x=(stall.first + stall.last) / 2,
             y=1,
@@ -93,7 +101,8 @@ def label(stall: Stall) -> str:
 
 
 def thinned(history: WatermarkHistory, most: int) -> NDArray[np.int64]:
-    """The rows to draw: all when they are few, else of each stretch its first row and those with the smallest and largest lag."""
+    """The rows to draw: all when they are few, else of each stretch its first row and those with the smallest
+    and largest lag."""
     total = len(history)
     if total <= most:
         return np.arange(total)

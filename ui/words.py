@@ -21,7 +21,9 @@ def count(amount: int, noun: str, plural: str | None = None) -> str:
     """``1 file``, ``2 files``, ``3 batches``."""
     if amount == 1:
         return f"1 {noun}"
-    many = plural or (noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith(("s", "ch", "x")) else "s"))
+    many = plural or (
+        noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith(("s", "ch", "x")) else "s")
+    )
     return f"{amount:,} {many}"
 
 
@@ -45,7 +47,8 @@ def size(size_bytes: int | None) -> str:
 
 
 def duration(ms: int | float | None) -> str:
-    """A length of time with two units at most: ``1.2 s``, ``3 min 5 s``, ``2 d 4 h``; negative ones keep their sign."""
+    """A length of time with two units at most: ``1.2 s``, ``3 min 5 s``, ``2 d 4 h``; negative ones keep
+    their sign."""
     if ms is None:
         return NOT_KNOWN
     if ms < 0:
@@ -77,7 +80,11 @@ def age(ms: int) -> str:
 def moment(ms: int | None, seconds: bool = True) -> str:
     """A point in time: ``2026-11-21 03:12:11 UTC``."""
     when = _utc(ms)
-    return NOT_KNOWN if when is None else when.strftime("%Y-%m-%d %H:%M:%S UTC" if seconds else "%Y-%m-%d %H:%M UTC")
+    return (
+        NOT_KNOWN
+        if when is None
+        else when.strftime("%Y-%m-%d %H:%M:%S UTC" if seconds else "%Y-%m-%d %H:%M UTC")
+    )
 
 
 def exact_moment(ms: int | None) -> str:
@@ -99,7 +106,8 @@ def day(ms: int | None) -> str:
 
 
 def one_line(text: str, most: int = 200) -> str:
-    """A text from a checkpoint on one line, cut at ``most`` characters; what cannot be printed becomes a space."""
+    """A text from a checkpoint on one line, cut at ``most`` characters; what cannot be printed becomes a
+    space."""
     flat = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return flat if len(flat) <= most else flat[: most - 1] + "…"
 

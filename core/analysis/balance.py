@@ -1,6 +1,8 @@
-"""How evenly one store of a stateful operator is spread over its partitions, in bytes of files, and what each version wrote.
+"""How evenly one store of a stateful operator is spread over its partitions, in bytes of files, and what each
+version wrote.
 
-Bytes are what the listing shows. They are compressed and are no row counts, so a hot partition shows, and its exact weight does not.
+Bytes are what the listing shows. They are compressed and are no row counts, so a hot partition shows, and its
+exact weight does not.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from core.checkpoint.state_names import DEFAULT_STORE
 
 Measure = Literal["state", "kept", "written"]
 
-# Sizes of a file without a single record, by codec: 4 bytes (5 in changelogs with column families) behind the codec's own header. Seen in
-# files of Spark 2.2 (lz4) and 4.3 (all).
+# Sizes of a file without a single record, by codec: 4 bytes (5 in changelogs with column families) behind the
+# codec's own header. Seen in files of Spark 2.2 (lz4) and 4.3 (all).
 EMPTY_FILE_BYTES: Mapping[str, frozenset[int]] = {
     "lz4": frozenset({46, 47}),
     "zstd": frozenset({16, 17}),
@@ -35,7 +37,8 @@ _UNVERSIONED = ("sst", "rocksdb_log")
 
 @dataclass(frozen=True, slots=True)
 class PartitionShare:
-    """One partition in a :class:`Balance`. ``share`` is between 0 and 1. ``looks_empty`` is inferred from sizes, None when they cannot."""
+    """One partition in a :class:`Balance`. ``share`` is between 0 and 1. ``looks_empty`` is inferred from
+    sizes, None when they cannot."""
 
     partition_id: int
     size_bytes: int
@@ -50,14 +53,17 @@ class Balance:
 
     ``measure`` says which bytes are compared:
 
-    * ``state``: the files that hold the rows of ``version``. HDFS-backed: the newest snapshot up to it and the deltas after that. RocksDB:
-      the changelogs after the newest zip up to it and ALL kept .sst files, since only the zip says which of them it needs (so: at most).
-      Left out, since they hold no rows: the zip itself, and files of the size that one without a record has.
+    * ``state``: the files that hold the rows of ``version``. HDFS-backed: the newest snapshot up to it and
+      the deltas after that. RocksDB: the changelogs after the newest zip up to it and ALL kept .sst files,
+      since only the zip says which of them it needs (so: at most). Left out, since they hold no rows: the zip
+      itself, and files of the size that one without a record has.
     * ``kept``: everything that is kept for the store, of all versions.
-    * ``written``: the files that carry ``version`` in their name: what the last batch changed, not how much there is.
+    * ``written``: the files that carry ``version`` in their name: what the last batch changed, not how much
+      there is.
 
-    ``max_over_median`` is None when the median is 0. ``missing``: partitions that should be there and are not. ``beyond``: partition
-    directories past the expected number, left out. ``title`` is the conclusion in one sentence, ``notes`` what a reader must know.
+    ``max_over_median`` is None when the median is 0. ``missing``: partitions that should be there and are
+    not. ``beyond``: partition directories past the expected number, left out. ``title`` is the conclusion in
+    one sentence, ``notes`` what a reader must know.
     """
 
     operator_id: int
@@ -86,10 +92,12 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What was written per kept version, over all partitions of one store. All arrays have one entry per version, ascending.
+    """What was written per kept version, over all partitions of one store. All arrays have one entry per
+    version, ascending.
 
-    ``change_bytes``: deltas and changelogs. ``full_bytes``: snapshots and zips (a zip holds no rows). ``partitions``: how many partitions
-    have a file of the version. ``unversioned_bytes``: .sst and log files, whose names carry no version.
+    ``change_bytes``: deltas and changelogs. ``full_bytes``: snapshots and zips (a zip holds no rows).
+    ``partitions``: how many partitions have a file of the version. ``unversioned_bytes``: .sst and log files,
+    whose names carry no version.
     """
 
     operator_id: int
@@ -102,20 +110,27 @@ class Growth:
     notes: tuple[str, ...]
 
 
-def balance(operator: OperatorState, store: str | None = None, version: int | None = None, measure: Measure = "state") -> Balance:
+def balance(
+    operator: OperatorState, store: str | None = None, version: int | None = None, measure: Measure = "state"
+) -> Balance:
     """The balance of one store of an operator (default: its first) at a state version.
 
-    ``version`` defaults to the one the next batch loads, else to the newest that is there. Raises ValueError for a store that the operator
-    does not have.
+    ``version`` defaults to the one the next batch loads, else to the newest that is there. Raises ValueError
+    for a store that the operator does not have.
     """
     name = _store(operator, store)
     mine = [partition for partition in operator.partitions if partition.store == name]
     at = version if version is not None else _default_version(operator, mine)
     expected = expected_partition_ids(operator)
-    shown = [(partition, _measured(operator, partition, at, measure)) for partition in mine if partition.partition_id in expected]
+    shown = [
+        (partition, _measured(operator, partition, at, measure))
+        for partition in mine
+        if partition.partition_id in expected
+    ]
     total = sum(file.size_bytes for _, files in shown for file in files)
     shares = sorted(
-        (_share(operator, partition, files, at, total) for partition, files in shown), key=lambda p: (-p.size_bytes, p.partition_id)
+        (_share(operator, partition, files, at, total) for partition, files in shown),
+        key=lambda p: (-p.size_bytes, p.partition_id),
     )
     middle = median(share.size_bytes for share in shares) if shares else 0.0
     present = {partition.partition_id for partition, _ in shown}
@@ -138,7 +153,8 @@ def balance(operator: OperatorState, store: str | None = None, version: int | No
 
 
 def growth(operator: OperatorState, store: str | None = None) -> Growth:
-    """What each kept version wrote for one store of an operator (default: its first). Raises ValueError for a store it does not have."""
+    """What each kept version wrote for one store of an operator (default: its first). Raises ValueError for a
+    store it does not have."""
     name = _store(operator, store)
     changes: dict[int, int] = {}
     full: dict[int, int] = {}
@@ -160,7 +176,8 @@ def growth(operator: OperatorState, store: str | None = None) -> Growth:
     notes = ["Bytes of compressed files, not rows."]
     if operator.provider == "rocksdb" and not changes:
         notes.append(
-            "Without changelog files the names do not tell what a batch wrote: .sst files carry no version and a .zip holds no rows."
+            "Without changelog files the names do not tell what a batch wrote: .sst files carry no version"
+            " and a .zip holds no rows."
         )
     if operator.format_version == 2 and changes:
         notes.append(_LINEAGE_NOTE)
@@ -177,7 +194,8 @@ def growth(operator: OperatorState, store: str | None = None) -> Growth:
 
 
 _LINEAGE_NOTE = (
-    "In state checkpoint format 2 a changelog also lists the versions since the last .zip, so its size grows without any new row."
+    "In state checkpoint format 2 a changelog also lists the versions since the last .zip, so its size grows"
+    " without any new row."
 )
 
 
@@ -196,32 +214,51 @@ def _default_version(operator: OperatorState, mine: Iterable[PartitionState]) ->
     return max((p.newest_version for p in mine if p.newest_version is not None), default=None)
 
 
-def _measured(operator: OperatorState, partition: PartitionState, version: int | None, measure: Measure) -> list[StateFile]:
+def _measured(
+    operator: OperatorState, partition: PartitionState, version: int | None, measure: Measure
+) -> list[StateFile]:
     """The files whose bytes count."""
     if measure == "kept":
         return [file for file in partition.files if file.kind in (*_FULL, *_CHANGES, *_UNVERSIONED)]
     if measure == "written":
-        return [file for file in partition.files if file.kind in (*_FULL, *_CHANGES) and file.version == version]
+        return [
+            file for file in partition.files if file.kind in (*_FULL, *_CHANGES) and file.version == version
+        ]
     chain = _chain(partition, version)
     with_rows = [file for file in chain if file.kind != "zip" and not _has_no_record(operator, file)]
     return [*with_rows, *(file for file in partition.files if file.kind in _UNVERSIONED)]
 
 
 def _chain(partition: PartitionState, version: int | None) -> list[StateFile]:
-    """The newest full file up to ``version`` and the changes after it. Of several attempts at a version the last one written counts."""
+    """The newest full file up to ``version`` and the changes after it. Of several attempts at a version the
+    last one written counts."""
     newest: dict[tuple[int, bool], StateFile] = {}
     for file in partition.files:
-        if file.version is None or file.kind not in (*_FULL, *_CHANGES) or (version is not None and file.version > version):
+        if (
+            file.version is None
+            or file.kind not in (*_FULL, *_CHANGES)
+            or (version is not None and file.version > version)
+        ):
             continue
         key = (file.version, file.kind in _FULL)
         other = newest.get(key)
         if other is None or (file.modified_ms or 0) > (other.modified_ms or 0):
             newest[key] = file
     start = max((v for v, is_full in newest if is_full), default=0)
-    return [file for (v, is_full), file in sorted(newest.items()) if (is_full and v == start) or (not is_full and v > start)]
+    return [
+        file
+        for (v, is_full), file in sorted(newest.items())
+        if (is_full and v == start) or (not is_full and v > start)
+    ]
 
 
-def _share(operator: OperatorState, partition: PartitionState, files: list[StateFile], version: int | None, total: int) -> PartitionShare:
+def _share(
+    operator: OperatorState,
+    partition: PartitionState,
+    files: list[StateFile],
+    version: int | None,
+    total: int,
+) -> PartitionShare:
     size = sum(file.size_bytes for file in files)
     return PartitionShare(
         partition_id=partition.partition_id,
@@ -233,7 +270,8 @@ def _share(operator: OperatorState, partition: PartitionState, files: list[State
 
 
 def _looks_empty(operator: OperatorState, partition: PartitionState, version: int | None) -> bool | None:
-    """Whether a partition holds no row at this version, by sizes alone: every file of its chain has the size of one without records."""
+    """Whether a partition holds no row at this version, by sizes alone: every file of its chain has the size
+    of one without records."""
     if any(file.kind == "sst" for file in partition.files):
         return False
     chain = _chain(partition, version)
@@ -247,7 +285,8 @@ def _looks_empty(operator: OperatorState, partition: PartitionState, version: in
 
 
 def _has_no_record(operator: OperatorState, file: StateFile) -> bool | None:
-    """Whether a delta, snapshot or changelog has the size of one without a record; None when the codec is not known."""
+    """Whether a delta, snapshot or changelog has the size of one without a record; None when the codec is not
+    known."""
     if operator.format_version == 2:
         return False  # the list of earlier versions inside makes the size of an empty one vary
     sizes = EMPTY_FILE_BYTES.get(operator.codec or "lz4")
@@ -256,16 +295,28 @@ def _has_no_record(operator: OperatorState, file: StateFile) -> bool | None:
 
 def _words(operator: OperatorState, store: str, version: int | None, measure: Measure) -> str:
     where = f"operator {operator.operator_id}" + ("" if store == DEFAULT_STORE else f", store {store}")
-    return {"state": where, "kept": f"the kept files of {where}", "written": f"the files of version {version} of {where}"}[measure]
+    return {
+        "state": where,
+        "kept": f"the kept files of {where}",
+        "written": f"the files of version {version} of {where}",
+    }[measure]
 
 
-def _title(where: str, shares: list[PartitionShare], middle: float, missing: tuple[int, ...], measure: Measure) -> str:
+def _title(
+    where: str, shares: list[PartitionShare], middle: float, missing: tuple[int, ...], measure: Measure
+) -> str:
     if not shares:
         return f"No partition of {where} has any files"
     empty = sum(1 for share in shares if share.looks_empty) if measure == "state" else 0
     heaviest = shares[0]
     if empty == len(shares):
-        parts = [f"The only partition of {where} looks empty" if empty == 1 else f"All {empty} partitions of {where} look empty"]
+        parts = [
+            (
+                f"The only partition of {where} looks empty"
+                if empty == 1
+                else f"All {empty} partitions of {where} look empty"
+            )
+        ]
     elif heaviest.size_bytes == 0:
         parts = [f"No partition of {where} has any bytes to compare"]
     elif len(shares) == 1 and not missing:
@@ -287,10 +338,15 @@ def _percent(share: float) -> str:
     return f"{share * 100:.0f} %" if share >= 0.0095 else f"{share * 100:.1f} %"
 
 
-def _notes(operator: OperatorState, shares: list[PartitionShare], beyond: tuple[int, ...], measure: Measure) -> tuple[str, ...]:
+def _notes(
+    operator: OperatorState, shares: list[PartitionShare], beyond: tuple[int, ...], measure: Measure
+) -> tuple[str, ...]:
     notes = ["Bytes of compressed files, not rows."]
     if measure == "state" and operator.provider != "hdfs":
-        notes.append("All kept .sst files count, also those of older versions: which ones a version needs stands inside its .zip.")
+        notes.append(
+            "All kept .sst files count, also those of older versions: which ones a version needs stands"
+            " inside its .zip."
+        )
     if measure == "written" and operator.provider == "rocksdb":
         notes.append(".sst files carry no version and are not counted; a .zip holds no rows.")
     if operator.format_version == 2 and measure != "kept":
@@ -301,7 +357,8 @@ def _notes(operator: OperatorState, shares: list[PartitionShare], beyond: tuple[
         notes.append("A partition looks empty when its files have the size of files without a record.")
     if beyond:
         notes.append(
-            f"{len(beyond)} partition {'directory lies' if len(beyond) == 1 else 'directories lie'} past the expected number "
-            f"({operator.expected_partitions}) and {'is' if len(beyond) == 1 else 'are'} left out."
+            f"{len(beyond)} partition {'directory lies' if len(beyond) == 1 else 'directories lie'} past the"
+            f" expected number ({operator.expected_partitions}) and {'is' if len(beyond) == 1 else 'are'}"
+            " left out."
         )
     return tuple(notes)

@@ -1,9 +1,10 @@
-"""What happened to each batch, and when: one row per batch id that has an offset file or a commit file, as columns.
+"""What happened to each batch, and when: one row per batch id that has an offset file or a commit file, as
+columns.
 
-The listing alone answers for all batches (20,000 rows cost two listings); the offset log entries that were read refine it. Spark
-writes ``offsets/N`` before batch N runs and ``commits/N`` after it, so the two file times frame the batch. They are only the times of the
-batch as long as nobody copied the checkpoint: a copy carries the time of copying. ``batchTimestampMs`` inside the entry survives a copy,
-hence the comparison here.
+The listing alone answers for all batches (20,000 rows cost two listings); the offset log entries that were
+read refine it. Spark writes ``offsets/N`` before batch N runs and ``commits/N`` after it, so the two file
+times frame the batch. They are only the times of the batch as long as nobody copied the checkpoint: a copy
+carries the time of copying. ``batchTimestampMs`` inside the entry survives a copy, hence the comparison here.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.checkpoint.model import Problem
 from core.checkpoint.sources.forms import parse
+from core.sparklogs.evidence import Problem
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
@@ -25,14 +26,26 @@ UNKNOWN_MS = -1
 """Stands for "not known" in every time and duration column."""
 
 FAR_FROM_LOG_MS = 3_600_000
-"""A file time this far from the batch's own timestamp is not the time of the batch: Spark writes the file within the trigger."""
+"""A file time this far from the batch's own timestamp is not the time of the batch: Spark writes the file
+within the trigger."""
 
 COPY_SPAN_RATIO = 10
 MIN_LOG_SPAN_MS = 10_000
-"""Files that lie 10 times closer together than their batches (over at least 10 s) were written by a copy, not by the batches."""
+"""Files that lie 10 times closer together than their batches (over at least 10 s) were written by a copy, not
+by the batches."""
 
-Status = Literal["committed", "pending", "missing_commit", "missing_offset", "unreadable", "retention_edge", "superseded"]
-STATUSES: tuple[Status, ...] = ("committed", "pending", "missing_commit", "missing_offset", "unreadable", "retention_edge", "superseded")
+Status = Literal[
+    "committed", "pending", "missing_commit", "missing_offset", "unreadable", "retention_edge", "superseded"
+]
+STATUSES: tuple[Status, ...] = (
+    "committed",
+    "pending",
+    "missing_commit",
+    "missing_offset",
+    "unreadable",
+    "retention_edge",
+    "superseded",
+)
 STATUS_WORDS: dict[Status, str] = {
     "committed": "committed",
     "pending": "not committed",
@@ -68,13 +81,15 @@ class BatchGap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
-    """Read-only columns of equal length, ascending by batch id. Times are epoch milliseconds, ``UNKNOWN_MS`` where not known.
+    """Read-only columns of equal length, ascending by batch id. Times are epoch milliseconds, ``UNKNOWN_MS``
+    where not known.
 
-    ``status`` indexes ``STATUSES``. ``planned_ms`` is the start of the batch: the log's timestamp where the entry was read
-    (``planned_from_log``), else the time of the offset file. ``committed_ms`` is the time of the commit file. ``duration_ms`` runs from
-    the offset file to the commit file (one clock). ``gap_ms`` runs from the start of this batch to the start of the next logged one; a
-    batch never lasts longer than that. ``times`` says what the times rest on and ``times_note`` says it in one sentence.
-    ``removed_before`` is the first id of the logs when older ones are gone, None when the logs begin at batch 0.
+    ``status`` indexes ``STATUSES``. ``planned_ms`` is the start of the batch: the log's timestamp where the
+    entry was read (``planned_from_log``), else the time of the offset file. ``committed_ms`` is the time of
+    the commit file. ``duration_ms`` runs from the offset file to the commit file (one clock). ``gap_ms`` runs
+    from the start of this batch to the start of the next logged one; a batch never lasts longer than that.
+    ``times`` says what the times rest on and ``times_note`` says it in one sentence. ``removed_before`` is
+    the first id of the logs when older ones are gone, None when the logs begin at batch 0.
     """
 
     batch_ids: Ints
@@ -115,7 +130,8 @@ class Timeline:
         )
 
     def window(self, last: int | None, size: int) -> slice:
-        """The rows of ``size`` batches that end at batch ``last`` (None = the newest); always full when there are enough batches."""
+        """The rows of ``size`` batches that end at batch ``last`` (None = the newest); always full when there
+        are enough batches."""
         end = len(self) if last is None else int(np.searchsorted(self.batch_ids, last, side="right"))
         start = max(0, end - size)
         return slice(start, min(len(self), start + size))
@@ -132,7 +148,8 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """A column in bins of consecutive rows: the first and last batch id of each, and what its known values say (NaN when none is known)."""
+    """A column in bins of consecutive rows: the first and last batch id of each, and what its known values
+    say (NaN when none is known)."""
 
     first: Ints
     last: Ints
@@ -143,7 +160,8 @@ class Bins:
 
 
 def build_timeline(ck: Checkpoint) -> Timeline:
-    """What happened to each batch. Reads no file: rows come from the listing, refined by the entries that ``ck`` has read."""
+    """What happened to each batch. Reads no file: rows come from the listing, refined by the entries that
+    ``ck`` has read."""
     offset_ids, commit_ids = _ids(ck.offset_ids), _ids(ck.commit_ids)
     ids = np.union1d(offset_ids, commit_ids)
     offset_file_ms = _file_times(ids, [(f.batch_id, f.modified_ms) for f in ck.offset_files.values()])
@@ -159,7 +177,12 @@ def build_timeline(ck: Checkpoint) -> Timeline:
         entry = ck.offset(batch_id)
         if isinstance(entry, Problem) or isinstance(ck.commit(batch_id), Problem):
             unreadable[at] = True
-        if entry is not None and not isinstance(entry, Problem) and entry.timestamp_ms is not None and entry.timestamp_ms > 0:
+        if (
+            entry is not None
+            and not isinstance(entry, Problem)
+            and entry.timestamp_ms is not None
+            and entry.timestamp_ms > 0
+        ):
             log_ms[at] = entry.timestamp_ms
 
     copy = _written_by_a_copy(offset_file_ms, log_ms)
@@ -203,7 +226,14 @@ def bins(timeline: Timeline, column: Literal["duration_ms", "gap_ms"], most: int
         known = known[known >= 0]
         if len(known):
             stats[:, at] = (*np.percentile(known, [50, 95]), known.max())
-    return Bins(_frozen(timeline.batch_ids[starts]), _frozen(timeline.batch_ids[ends - 1]), stats[0], stats[1], stats[2], size)
+    return Bins(
+        _frozen(timeline.batch_ids[starts]),
+        _frozen(timeline.batch_ids[ends - 1]),
+        stats[0],
+        stats[1],
+        stats[2],
+        size,
+    )
 
 
 def _ids(ids: Iterable[int]) -> Ints:
@@ -225,13 +255,15 @@ def _file_times(ids: Ints, files: list[tuple[int, int | None]]) -> Ints:
 
 
 def _difference(later: Ints, earlier: Ints) -> Ints:
-    """``later - earlier`` where both are known and in order, else unknown (a restored file may be newer than its successor)."""
+    """``later - earlier`` where both are known and in order, else unknown (a restored file may be newer than
+    its successor)."""
     known = (later >= 0) & (earlier >= 0) & (later >= earlier)
     return np.where(known, later - earlier, UNKNOWN_MS)
 
 
 def _written_by_a_copy(file_ms: Ints, log_ms: Ints) -> Flags:
-    """Which offset files carry a time that cannot be the time of their batch, judged by the batches that were read."""
+    """Which offset files carry a time that cannot be the time of their batch, judged by the batches that were
+    read."""
     both = (file_ms >= 0) & (log_ms >= 0)
     copy: Flags = both & (np.abs(file_ms - log_ms) > FAR_FROM_LOG_MS)
     near = both & ~copy
@@ -245,42 +277,68 @@ def _written_by_a_copy(file_ms: Ints, log_ms: Ints) -> Flags:
 def _times(ids: Ints, file_ms: Ints, from_log: Flags, copy: Flags) -> tuple[Times, str]:
     read, files = int(np.count_nonzero(from_log)), int(np.count_nonzero(file_ms >= 0))
     if copy.any():
-        words = "Durations cannot be known for the copied batches, only that none ran longer than the gap to the next start."
+        words = (
+            "Durations cannot be known for the copied batches, only that none ran longer than the gap to the"
+            " next start."
+        )
         return (
             "log" if files == 0 else "file_and_log",
-            "The files of this checkpoint were copied: their file times are not the times of their batches. "
-            f"Start times are those in the offset log ({read} of {len(ids)} batches were read). {words}",
+            (
+                "The files of this checkpoint were copied: their file times are not the times of their"
+                f" batches. Start times are those in the offset log ({read} of {len(ids)} batches were read)."
+                f" {words}"
+            ),
         )
     if read and files:
-        others = "" if read == len(ids) else f" for the {read} batches that were read, from the file times for the others"
+        others = (
+            ""
+            if read == len(ids)
+            else f" for the {read} batches that were read, from the file times for the others"
+        )
         return (
             "file_and_log",
-            f"Start times come from the offset log{others}. A duration is the time between the offset file and the commit file; "
-            "for a batch that was run again it includes the pause before.",
+            (
+                f"Start times come from the offset log{others}. A duration is the time between the offset"
+                " file and the commit file; for a batch that was run again it includes the pause before."
+            ),
         )
     if files:
         return (
             "file",
-            "Times are file times: no offset log entry that was read carries a timestamp. A copy carries the time of copying.",
+            (
+                "Times are file times: no offset log entry that was read carries a timestamp. A copy carries"
+                " the time of copying."
+            ),
         )
     if read:
-        return "log", f"The storage gives no file times. Start times are those in the offset log ({read} of {len(ids)} were read)."
+        return (
+            "log",
+            (
+                f"The storage gives no file times. Start times are those in the offset log ({read} of"
+                f" {len(ids)} were read)."
+            ),
+        )
     return "none", "Neither the offset log entries nor the files carry a time."
 
 
-def _statuses(ck: Checkpoint, ids: Ints, offset_ids: Ints, commit_ids: Ints, unreadable: Flags) -> NDArray[np.int8]:
+def _statuses(
+    ck: Checkpoint, ids: Ints, offset_ids: Ints, commit_ids: Ints, unreadable: Flags
+) -> NDArray[np.int8]:
     has_offset, has_commit = np.isin(ids, offset_ids), np.isin(ids, commit_ids)
     code = {status: STATUSES.index(status) for status in STATUSES}
     status = np.full(len(ids), code["committed"], dtype=np.int8)
     status[~has_offset] = code["missing_offset"]
-    # Spark 2.1 has no commit log, asynchronous progress may skip commits: a later entry then stands for "done"
+    # Spark 2.1 has no commit log, asynchronous progress may skip commits: a later entry then stands for
+    # "done"
     passed = len(commit_ids) == 0 or ck.is_async
     status[~has_commit] = code["superseded" if passed else "missing_commit"]
     if len(offset_ids) and len(commit_ids):
         edge = (ids < max(int(offset_ids[0]), int(commit_ids[0]))) & (ids[:1] > 0)
         status[edge & (has_offset != has_commit)] = code["retention_edge"]
     status[unreadable] = code["unreadable"]
-    if ck.pending_batch is not None:  # also when its file is unreadable: that it is not committed matters more
+    if (
+        ck.pending_batch is not None
+    ):  # also when its file is unreadable: that it is not committed matters more
         status[ids == ck.pending_batch] = code["pending"]
     return status
 
@@ -292,7 +350,8 @@ def _gaps(ids: Ints, is_async: bool) -> tuple[BatchGap, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where one partition of a source stood before and after a batch; None = not there, or not known from the files."""
+    """Where one partition of a source stood before and after a batch; None = not there, or not known from the
+    files."""
 
     partition: str
     before: int | None
@@ -301,7 +360,8 @@ class Move:
 
 
 def moves(ck: Checkpoint, batch_id: int, key: str) -> tuple[Move, ...]:
-    """The positions of each partition of source ``key`` before and after ``batch_id``, in the order of its kind."""
+    """The positions of each partition of source ``key`` before and after ``batch_id``, in the order of its
+    kind."""
     source = ck.source(key)
     if source is None:
         return ()

@@ -1,8 +1,10 @@
-"""How the watermark moved: the value in force per batch, the one for the next, its lag behind the batch's clock, where it stood still.
+"""How the watermark moved: the value in force per batch, the one for the next, its lag behind the batch's
+clock, where it stood still.
 
-``offsets/N.batchWatermarkMs`` is used IN batch N (late rows dropped, state evicted against it); ``commits/N.nextBatchWatermarkMs`` is for
-batch N + 1 (Spark 2.4 and later; before, it is taken from the next offset log entry). 0 means "none yet". Values of single watermark nodes
-are stored nowhere, so what holds a watermark back is inferred from the sources that stood still.
+``offsets/N.batchWatermarkMs`` is used IN batch N (late rows dropped, state evicted against it);
+``commits/N.nextBatchWatermarkMs`` is for batch N + 1 (Spark 2.4 and later; before, it is taken from the next
+offset log entry). 0 means "none yet". Values of single watermark nodes are stored nowhere, so what holds a
+watermark back is inferred from the sources that stood still.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from core.checkpoint.model import Certainty, CommitEntry, Evidence, OffsetEntry
+from core.checkpoint.model import CommitEntry, OffsetEntry
+from core.sparklogs.evidence import Certainty, Evidence
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
@@ -24,23 +27,27 @@ UNKNOWN_MS = -1
 POLICY_KEY = "spark.sql.streaming.multipleWatermarkPolicy"
 
 MIN_STALL_BATCHES = 3
-"""Fewer batches with data at one watermark are everyday life: their rows simply share their newest event time."""
+"""Fewer batches with data at one watermark are everyday life: their rows simply share their newest event
+time."""
 
 STALL_RATIO = 3
 """A stall lasts at least this many times as many batches with data as the watermark usually rests."""
 
 AHEAD_MS = 60_000
-"""Clocks of producers may run ahead a little; a watermark more than this ahead of the batch's clock comes from wrong event times."""
+"""Clocks of producers may run ahead a little; a watermark more than this ahead of the batch's clock comes
+from wrong event times."""
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Batches ``first`` to ``last`` ran with the watermark ``watermark_ms`` and none of them moved it, though ``data_batches`` had data.
+    """Batches ``first`` to ``last`` ran with the watermark ``watermark_ms`` and none of them moved it, though
+    ``data_batches`` had data.
 
-    ``length_ms`` runs from the start of ``first`` to the start of the batch that moved it at last (of ``last`` when none did:
-    ``reaches_end``), None when a time is missing. ``idle_sources`` are the keys of the sources that did not advance in all that time.
+    ``length_ms`` runs from the start of ``first`` to the start of the batch that moved it at last (of
+    ``last`` when none did: ``reaches_end``), None when a time is missing. ``idle_sources`` are the keys of
+    the sources that did not advance in all that time.
     """
 
     first: int
@@ -55,7 +62,8 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class FutureJump:
-    """After ``batch_id`` the watermark was ``ahead_ms`` ahead of that batch's own clock: rows with event times in the future, it seems."""
+    """After ``batch_id`` the watermark was ``ahead_ms`` ahead of that batch's own clock: rows with event
+    times in the future, it seems."""
 
     batch_id: int
     watermark_ms: int
@@ -66,12 +74,14 @@ class FutureJump:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WatermarkHistory:
-    """Read-only columns of equal length over the batches whose offset log entry could be read, ascending; ``UNKNOWN_MS`` where not known.
+    """Read-only columns of equal length over the batches whose offset log entry could be read, ascending;
+    ``UNKNOWN_MS`` where not known.
 
-    ``lag_ms`` is batch time minus watermark in force, NaN where there is no watermark yet (negative: ahead of the clock).
-    ``has_data`` is whether a source moved in the batch. ``restart_ms`` is the watermark at the next start, None when there is none.
-    ``policy`` is None when the log does not pin one (``min`` then applies). ``went_back`` lists batches that started with a smaller
-    watermark than the one before: Spark never does that, somebody changed the files. ``total_batches`` counts all offset files.
+    ``lag_ms`` is batch time minus watermark in force, NaN where there is no watermark yet (negative: ahead of
+    the clock). ``has_data`` is whether a source moved in the batch. ``restart_ms`` is the watermark at the
+    next start, None when there is none. ``policy`` is None when the log does not pin one (``min`` then
+    applies). ``went_back`` lists batches that started with a smaller watermark than the one before: Spark
+    never does that, somebody changed the files. ``total_batches`` counts all offset files.
     """
 
     batch_ids: Ints
@@ -100,8 +110,9 @@ class WatermarkHistory:
     def rule(self) -> str:
         """The rule of this query's watermark, in words."""
         words = (
-            "The watermark for batch N + 1 is the newest event time seen up to batch N, minus the delay of withWatermark. "
-            "It never goes back. Batch N + 1 drops rows that are older and evicts state that ended before it."
+            "The watermark for batch N + 1 is the newest event time seen up to batch N, minus the delay of"
+            " withWatermark. It never goes back. Batch N + 1 drops rows that are older and evicts state that"
+            " ended before it."
         )
         if self.source_count < 2 and self.policy != "max":
             return words
@@ -112,7 +123,8 @@ class WatermarkHistory:
 
 
 def watermark_history(ck: Checkpoint, batch_ids: Iterable[int] | None = None) -> WatermarkHistory:
-    """How the watermark moved over ``batch_ids`` (read now if they were not) or, by default, over the batches that ``ck`` has read."""
+    """How the watermark moved over ``batch_ids`` (read now if they were not) or, by default, over the batches
+    that ``ck`` has read."""
     if batch_ids is None:
         wanted = sorted(ck.loaded_ids)
     else:
@@ -140,9 +152,14 @@ def watermark_history(ck: Checkpoint, batch_ids: Iterable[int] | None = None) ->
         batch_time_ms=times,
         lag_ms=lag,
         has_data=has_data,
-        stalls=tuple(_stalls(batch_id_column, in_force, following, times, moved, [s.key for s in ck.sources])),
+        stalls=tuple(
+            _stalls(batch_id_column, in_force, following, times, moved, [s.key for s in ck.sources])
+        ),
         jump=_jump(entries, commits, following, times),
-        went_back=tuple(int(batch_id_column[i + 1]) for i in np.flatnonzero((in_force[1:] >= 0) & (in_force[1:] < in_force[:-1]))),
+        went_back=tuple(
+            int(batch_id_column[i + 1])
+            for i in np.flatnonzero((in_force[1:] >= 0) & (in_force[1:] < in_force[:-1]))
+        ),
         policy="max" if policy == "max" else "min" if policy == "min" else None,
         source_count=len(ck.sources),
         restart_ms=_restart(ck),
@@ -154,12 +171,19 @@ def _column(values: Iterable[int | None]) -> Ints:
     return np.array([UNKNOWN_MS if value is None else value for value in values], dtype=np.int64)
 
 
-def _next_watermarks(ck: Checkpoint, entries: list[OffsetEntry], in_force: Ints, commits: Sequence[object]) -> Ints:
-    """From the commit; where that does not carry it (Spark before 2.4, no commit) from the next offset log entry, if that was read."""
+def _next_watermarks(
+    ck: Checkpoint, entries: list[OffsetEntry], in_force: Ints, commits: Sequence[object]
+) -> Ints:
+    """From the commit; where that does not carry it (Spark before 2.4, no commit) from the next offset log
+    entry, if that was read."""
     values: list[int | None] = []
     for at, (entry, commit) in enumerate(zip(entries, commits, strict=True)):
         value = commit.next_watermark_ms if isinstance(commit, CommitEntry) else None
-        if value is None and at + 1 < len(entries) and ck.previous_offset_id(entries[at + 1].batch_id) == entry.batch_id:
+        if (
+            value is None
+            and at + 1 < len(entries)
+            and ck.previous_offset_id(entries[at + 1].batch_id) == entry.batch_id
+        ):
             value = int(in_force[at + 1])
         values.append(value)
     return _column(values)
@@ -177,8 +201,12 @@ def _runs(in_force: Ints) -> Iterator[tuple[int, int]]:
     yield from ((a, b) for a, b in itertools.pairwise(edges) if b > a)
 
 
-def _stalls(ids: Ints, in_force: Ints, following: Ints, times: Ints, moved: list[frozenset[str]], keys: list[str]) -> Iterator[Stall]:
-    spans: list[tuple[int, int, int]] = []  # first row, row after the last that did not move it, batches with data between
+def _stalls(
+    ids: Ints, in_force: Ints, following: Ints, times: Ints, moved: list[frozenset[str]], keys: list[str]
+) -> Iterator[Stall]:
+    spans: list[
+        tuple[int, int, int]
+    ] = []  # first row, row after the last that did not move it, batches with data between
     for start, end in _runs(in_force):
         still = end
         while still > start and following[still - 1] != in_force[still - 1]:
@@ -207,7 +235,9 @@ def _stalls(ids: Ints, in_force: Ints, following: Ints, times: Ints, moved: list
         )
 
 
-def _jump(entries: list[OffsetEntry], commits: Sequence[object], following: Ints, times: Ints) -> FutureJump | None:
+def _jump(
+    entries: list[OffsetEntry], commits: Sequence[object], following: Ints, times: Ints
+) -> FutureJump | None:
     """The first batch after which the watermark was ahead of the batch's clock, if the newest one still is."""
     ahead = np.where((following > 0) & (times > 0), following - times, 0)
     rows = np.flatnonzero(ahead > AHEAD_MS)
@@ -220,7 +250,8 @@ def _jump(entries: list[OffsetEntry], commits: Sequence[object], following: Ints
 
 
 def _restart(ck: Checkpoint) -> int | None:
-    """``max(offsets/L.batchWatermarkMs, commits/L.nextBatchWatermarkMs)`` of the newest batch L, as Spark takes it at a start."""
+    """``max(offsets/L.batchWatermarkMs, commits/L.nextBatchWatermarkMs)`` of the newest batch L, as Spark
+    takes it at a start."""
     if not ck.offset_ids:
         return None
     newest = ck.offset_ids[-1]

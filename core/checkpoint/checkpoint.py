@@ -11,9 +11,17 @@ from types import MappingProxyType
 from typing import Literal
 
 from core.checkpoint.conf import NOTHING, ConfPool, conf_changes
-from core.checkpoint.logs import parse_commit, parse_metadata, parse_offset, problem
-from core.checkpoint.model import CommitEntry, ConfChange, Leftover, LogFile, OffsetEntry, Problem, StateInventory, WrittenBy
-from core.checkpoint.opening import Layout, read_layout
+from core.checkpoint.layout import Layout, read_layout
+from core.checkpoint.logs import parse_commit, parse_metadata, parse_offset
+from core.checkpoint.model import (
+    CommitEntry,
+    ConfChange,
+    Leftover,
+    LogFile,
+    OffsetEntry,
+    StateInventory,
+    WrittenBy,
+)
 from core.checkpoint.progress import SourceProgress, build_progress, parsed
 from core.checkpoint.source import Source, directories_of, read_context
 from core.checkpoint.sources.base import Advance, SourceContext, SourceKind
@@ -21,18 +29,25 @@ from core.checkpoint.sources.forms import OnePosition, compact, parse
 from core.checkpoint.sources.registry import kind_of
 from core.checkpoint.tracking import Tracking, track
 from core.checkpoint.written_by import version_key, written_by
+from core.sparklogs.evidence import Problem, problem
 from core.storage import Content, Door, FileInfo, Gone, Location, ReadFailure, parse_location
 
-LARGEST_LOG_FILE_BYTES = 32 * 1024 * 1024  # a log file has a few kB; something larger under its name is not read, and it is said
+LARGEST_LOG_FILE_BYTES = (
+    32 * 1024 * 1024
+)  # a log file has a few kB; something larger under its name is not read, and it is said
 KIND_SAMPLE = 20  # so many of the newest offsets decide what kind a source is
-UNSURE_KINDS = ("counter", "python")  # their form is shared with others; what the source keeps below sources/ tells them apart
+UNSURE_KINDS = (
+    "counter",
+    "python",
+)  # their form is shared with others; what the source keeps below sources/ tells them apart
 
 
 class Checkpoint:
     """One checkpoint directory, as it was listed at ``read_at_ms``.
 
-    Opening lists the root, ``offsets/``, ``commits/`` and ``sources/`` and reads ``metadata`` and the newest log files; everything else is
-    read on first use and kept. It can be shared between threads. What it shows never changes; :meth:`refresh` gives a new one.
+    Opening lists the root, ``offsets/``, ``commits/`` and ``sources/`` and reads ``metadata`` and the newest
+    log files; everything else is read on first use and kept. It can be shared between threads. What it shows
+    never changes; :meth:`refresh` gives a new one.
     """
 
     def __init__(self, door: Door, layout: Layout, pool: ConfPool) -> None:
@@ -67,7 +82,8 @@ class Checkpoint:
     def open(cls, place: Location | Door | str, newest: int = 100) -> Checkpoint:
         """Opens a checkpoint: at most 4 listings and 2 x ``newest`` + 1 files.
 
-        Raises :class:`NotACheckpoint` when the directory is none, :class:`StorageError` when it cannot be listed.
+        Raises :class:`NotACheckpoint` when the directory is none, :class:`StorageError` when it cannot be
+        listed.
         """
         if isinstance(place, str):
             place = parse_location(place)
@@ -82,19 +98,25 @@ class Checkpoint:
         fresh = Checkpoint(self.door, read_layout(self.door, before=self._layout), self._pool)
         fresh._newest = self._newest
         for batch_id, offset in self._offsets.copy().items():
-            if offset is not None and _unchanged(self._layout.offsets.infos[batch_id], fresh._layout.offsets.infos.get(batch_id)):
+            if offset is not None and _unchanged(
+                self._layout.offsets.infos[batch_id], fresh._layout.offsets.infos.get(batch_id)
+            ):
                 if batch_id in self._line_problems:
                     fresh._line_problems[batch_id] = self._line_problems[batch_id]
                 fresh._offsets[batch_id] = offset
         for batch_id, commit in self._commits.copy().items():
-            if commit is not None and _unchanged(self._layout.commits.infos[batch_id], fresh._layout.commits.infos.get(batch_id)):
+            if commit is not None and _unchanged(
+                self._layout.commits.infos[batch_id], fresh._layout.commits.infos.get(batch_id)
+            ):
                 fresh._commits[batch_id] = commit
         fresh._read_first(before=self)
         return fresh
 
     def _read_first(self, before: Checkpoint | None = None) -> None:
         ids = self.offset_ids[-self._newest :]
-        commits = [i for i in ids if i in self.commit_files] if ids else list(self.commit_ids[-self._newest :])
+        commits = (
+            [i for i in ids if i in self.commit_files] if ids else list(self.commit_ids[-self._newest :])
+        )
         if self.commit_ids and self.commit_ids[-1] not in commits and len(commits) < self._newest:
             commits.append(self.commit_ids[-1])
         info = self._layout.metadata
@@ -117,11 +139,19 @@ class Checkpoint:
         ids = list(batch_ids)
         self._read(ids, ids)
 
-    def _read(self, offset_ids: Iterable[int], commit_ids: Iterable[int], others: Sequence[FileInfo] = ()) -> dict[str, Content]:
+    def _read(
+        self, offset_ids: Iterable[int], commit_ids: Iterable[int], others: Sequence[FileInfo] = ()
+    ) -> dict[str, Content]:
         with self._lock:
-            offsets = [i for i in dict.fromkeys(offset_ids) if i in self.offset_files and i not in self._offsets]
-            commits = [i for i in dict.fromkeys(commit_ids) if i in self.commit_files and i not in self._commits]
-            files = [self._layout.offsets.infos[i] for i in offsets] + [self._layout.commits.infos[i] for i in commits]
+            offsets = [
+                i for i in dict.fromkeys(offset_ids) if i in self.offset_files and i not in self._offsets
+            ]
+            commits = [
+                i for i in dict.fromkeys(commit_ids) if i in self.commit_files and i not in self._commits
+            ]
+            files = [self._layout.offsets.infos[i] for i in offsets] + [
+                self._layout.commits.infos[i] for i in commits
+            ]
             wanted = [*others, *(info for info in files if info.size_bytes <= LARGEST_LOG_FILE_BYTES)]
             if not wanted and not files:
                 return {}
@@ -152,13 +182,15 @@ class Checkpoint:
         self._commits[batch_id] = parse_commit(data, batch_id, file.path) if isinstance(data, bytes) else data
 
     def offset(self, batch_id: int) -> OffsetEntry | Problem | None:
-        """The offset log entry of a batch. None: no such file, or it was removed since the listing. Reads it when needed."""
+        """The offset log entry of a batch. None: no such file, or it was removed since the listing. Reads it
+        when needed."""
         if batch_id not in self._offsets:
             self._read([batch_id], [])
         return self._offsets.get(batch_id)
 
     def commit(self, batch_id: int) -> CommitEntry | Problem | None:
-        """The commit log entry of a batch. None: no such file, or it was removed since the listing. Reads it when needed."""
+        """The commit log entry of a batch. None: no such file, or it was removed since the listing. Reads it
+        when needed."""
         if batch_id not in self._commits:
             self._read([], [batch_id])
         return self._commits.get(batch_id)
@@ -181,12 +213,14 @@ class Checkpoint:
 
     @property
     def pending_batch(self) -> int | None:
-        """The newest batch of the offset log when it has no commit: Spark runs it (again) at the next start. Otherwise None."""
+        """The newest batch of the offset log when it has no commit: Spark runs it (again) at the next start.
+        Otherwise None."""
         newest = self.offset_ids[-1] if self.offset_ids else None
         return None if newest is None or newest in self.commit_files else newest
 
     def stale_checksums(self, log: Literal["offsets", "commits"]) -> frozenset[int]:
-        """Ids whose checksum side file is there and whose log file is not: the log file was removed by hand, or is being written."""
+        """Ids whose checksum side file is there and whose log file is not: the log file was removed by hand,
+        or is being written."""
         directory = self._layout.offsets if log == "offsets" else self._layout.commits
         return directory.checksums_of - directory.files.keys()
 
@@ -196,7 +230,8 @@ class Checkpoint:
         return tuple(f"sources/{name}" for name in self._layout.source_directories)
 
     def previous_offset_id(self, batch_id: int) -> int | None:
-        """The greatest smaller id in the offset log: where the batch starts. With asynchronous progress tracking that is not N - 1."""
+        """The greatest smaller id in the offset log: where the batch starts. With asynchronous progress
+        tracking that is not N - 1."""
         at = bisect_left(self.offset_ids, batch_id) - 1
         while at >= 0 and self._is_gone(self.offset_ids[at]):
             at -= 1
@@ -213,24 +248,31 @@ class Checkpoint:
             writer = self.written_by
             too_old = writer.at_most is not None and version_key(writer.at_most) < (3, 4)
             traces = self._layout.offsets.checksums_of | self._layout.commits.checksums_of
-            self._tracking = track(self.offset_ids, self.commit_ids, traces=traces, has_state=self.has_state, too_old=too_old)
+            self._tracking = track(
+                self.offset_ids, self.commit_ids, traces=traces, has_state=self.has_state, too_old=too_old
+            )
         return self._tracking
 
     @property
     def is_async(self) -> bool:
-        """Whether gaps in the ids are those of asynchronous progress tracking (see :attr:`tracking` for the certainty)."""
+        """Whether gaps in the ids are those of asynchronous progress tracking (see :attr:`tracking` for the
+        certainty)."""
         return self.tracking.mode == "async"
 
     def is_no_data(self, batch_id: int) -> bool:
-        """Whether a batch has the same offsets as the one before it (it only moved the watermark or ran timers). False when not known."""
+        """Whether a batch has the same offsets as the one before it (it only moved the watermark or ran
+        timers). False when not known."""
         entry, before = self.offset(batch_id), self._previous_entry(batch_id)
         if not isinstance(entry, OffsetEntry) or before is None or not entry.sources:
             return False
         pairs = [(source, before.source(source.key)) for source in entry.sources]
-        return all(old is not None and _same_offset(new.raw, old.raw) for new, old in pairs) and len(entry.sources) == len(before.sources)
+        return all(old is not None and _same_offset(new.raw, old.raw) for new, old in pairs) and len(
+            entry.sources
+        ) == len(before.sources)
 
     def is_repartition(self, batch_id: int) -> bool:
-        """Whether a batch only changed the number of state partitions (Spark 4.2+): same offsets, another ``shuffle.partitions``."""
+        """Whether a batch only changed the number of state partitions (Spark 4.2+): same offsets, another
+        ``shuffle.partitions``."""
         entry, before = self.offset(batch_id), self._previous_entry(batch_id)
         if not isinstance(entry, OffsetEntry) or before is None:
             return False
@@ -240,9 +282,12 @@ class Checkpoint:
 
     @property
     def is_continuous(self) -> bool:
-        """Whether the newest entries are those of continuous processing: an empty metadata line and exactly one source (inferred)."""
+        """Whether the newest entries are those of continuous processing: an empty metadata line and exactly
+        one source (inferred)."""
         newest = self.loaded_offsets()[-KIND_SAMPLE:]
-        return bool(newest) and all(e.timestamp_ms is None and not e.conf and not e.extra and len(e.sources) == 1 for e in newest)
+        return bool(newest) and all(
+            e.timestamp_ms is None and not e.conf and not e.extra and len(e.sources) == 1 for e in newest
+        )
 
     def _previous_entry(self, batch_id: int) -> OffsetEntry | None:
         previous = self.previous_offset_id(batch_id)
@@ -253,7 +298,8 @@ class Checkpoint:
 
     @property
     def conf(self) -> Mapping[str, str]:
-        """The settings pinned by the newest offset log entry that can be read; they win over the session's at a restart."""
+        """The settings pinned by the newest offset log entry that can be read; they win over the session's at
+        a restart."""
         entries = self.loaded_offsets()
         return entries[-1].conf if entries else NOTHING
 
@@ -264,7 +310,9 @@ class Checkpoint:
     @property
     def written_by(self) -> WrittenBy:
         """Which Spark wrote the newest files, as far as they tell."""
-        commits = [entry for _, entry in sorted(self._commits.copy().items()) if isinstance(entry, CommitEntry)]
+        commits = [
+            entry for _, entry in sorted(self._commits.copy().items()) if isinstance(entry, CommitEntry)
+        ]
         return written_by(self.loaded_offsets(), commits)
 
     @property
@@ -295,14 +343,26 @@ class Checkpoint:
             return ()
         newest = entries[-1]
         directories = directories_of(entries, self._layout.source_directories, self._layout.source_files)
-        alike = [entry for entry in entries if len(entry.sources) == len(newest.sources) or entry.format_version >= 2][-KIND_SAMPLE:]
+        alike = [
+            entry
+            for entry in entries
+            if len(entry.sources) == len(newest.sources) or entry.format_version >= 2
+        ][-KIND_SAMPLE:]
         found = []
         for line in newest.sources:
             texts = [source.raw for entry in alike if (source := entry.source(line.key)) is not None]
             kind, directory = kind_of(texts), directories.get(line.key)
             if directory is not None and kind.name in UNSURE_KINDS:
                 kind = kind_of(texts, self._read_context(line.key, directory, kind))
-            found.append(Source(line.key, kind, directory, _partition_count(kind, line.raw), partial(self._context, line.key)))
+            found.append(
+                Source(
+                    line.key,
+                    kind,
+                    directory,
+                    _partition_count(kind, line.raw),
+                    partial(self._context, line.key),
+                )
+            )
         return tuple(found)
 
     def source(self, key: str) -> Source | None:
@@ -327,8 +387,9 @@ class Checkpoint:
     def source_texts(self, batch_id: int, key: str) -> tuple[str | None, str | None]:
         """Where the source started and ended in this batch, as written; None where the files do not tell.
 
-        The start is the previous PRESENT entry; when that has ``-`` for the source, the one before it (Spark's rule at a restart). Batch 0
-        starts at the source's own first offset, where it keeps one or its kind always begins at the same place.
+        The start is the previous PRESENT entry; when that has ``-`` for the source, the one before it
+        (Spark's rule at a restart). Batch 0 starts at the source's own first offset, where it keeps one or
+        its kind always begins at the same place.
         """
         return self._start_text(batch_id, key), self._end_text(batch_id, key)
 
@@ -361,13 +422,17 @@ class Checkpoint:
         start = source.kind.first_start(context)
         if start is None:
             return None
-        return context.initial if context.initial is not None and parse(context.initial) == start else compact(start)
+        return (
+            context.initial
+            if context.initial is not None and parse(context.initial) == start
+            else compact(start)
+        )
 
     def advance(self, batch_id: int, key: str) -> Advance | None:
         """How far the source moved in this batch; None when the batch has no offset for it.
 
-        Where the entry before it is missing from an ordinary log, the amount is that of all batches since the previous present entry, and
-        the note says so.
+        Where the entry before it is missing from an ordinary log, the amount is that of all batches since the
+        previous present entry, and the note says so.
         """
         start, end = self.source_texts(batch_id, key)
         if end is None:
@@ -376,7 +441,10 @@ class Checkpoint:
         previous = self.previous_offset_id(batch_id)
         if found is None or found.amount is None or previous in (None, batch_id - 1) or self.is_async:
             return found
-        note = f"The offset files between batches {previous} and {batch_id} are missing: this is the sum of all batches after {previous}."
+        note = (
+            f"The offset files between batches {previous} and {batch_id} are missing: this is the sum of all"
+            f" batches after {previous}."
+        )
         return replace(found, note=" ".join(filter(None, (found.note, note))))
 
     def _advance(self, key: str, start: object | None, end: object) -> Advance | None:
@@ -389,9 +457,9 @@ class Checkpoint:
     def progress(self, key: str, batch_ids: Iterable[int] | None = None) -> SourceProgress:
         """The positions of a source as matrices, for these batches (default: those that were read).
 
-        With ``batch_ids`` everything that is needed is read, the logs in one wave. Without them no log file is read, and what the oldest
-        batch began with counts as not known, unless it was read already or the log is shorter than the first view. The log of a file source
-        is read in both cases.
+        With ``batch_ids`` everything that is needed is read, the logs in one wave. Without them no log file
+        is read, and what the oldest batch began with counts as not known, unless it was read already or the
+        log is shorter than the first view. The log of a file source is read in both cases.
         """
         source = self.source(key)
         ids = sorted(set(self.loaded_ids if batch_ids is None else batch_ids) & set(self.offset_files))
@@ -423,7 +491,7 @@ class Checkpoint:
 
     def inspect(self, all_batches: bool = False) -> dict[str, object]:
         """The facts as ``python -m core inspect`` prints them: the newest 100 batches, or all."""
-        from core.checkpoint.inspect import inspect
+        from core.documents.inspect import inspect
 
         return inspect(self, all_batches=all_batches)
 
@@ -436,7 +504,11 @@ def _unchanged(before: FileInfo, now: FileInfo | None) -> bool:
 def _content(file: LogFile, contents: Mapping[str, Content], misnamed: bool) -> bytes | Problem | None:
     content = contents.get(file.path)
     if content is None:
-        return problem(file.path, "unreadable", f"has {file.size_bytes} bytes, far more than a log file, and was not read")
+        return problem(
+            file.path,
+            "unreadable",
+            f"has {file.size_bytes} bytes, far more than a log file, and was not read",
+        )
     if isinstance(content, Gone):
         return None
     if isinstance(content, ReadFailure):
@@ -453,7 +525,8 @@ def _content(file: LogFile, contents: Mapping[str, Content], misnamed: bool) -> 
 
 
 def _partition_count(kind: SourceKind, text: str | None) -> int | None:
-    """How many partitions the newest offset names; None for a source that has one position and no partitions (files, a table)."""
+    """How many partitions the newest offset names; None for a source that has one position and no partitions
+    (files, a table)."""
     if text is None or isinstance(kind, OnePosition):
         return None
     return len(kind.partitions(parse(text))) or None

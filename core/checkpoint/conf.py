@@ -1,4 +1,5 @@
-"""The settings that Spark pins in each offset log entry: kept once per distinct text, and what changed between batches."""
+"""The settings that Spark pins in each offset log entry: kept once per distinct text, and what changed
+between batches."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ import threading
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from core.checkpoint.json_text import parse_object
 from core.checkpoint.model import ConfChange, OffsetEntry
+from core.sparklogs.json_text import parse_object
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -15,8 +16,9 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 class ConfPool:
     """Parses the metadata line of offset log entries and keeps each distinct conf once.
 
-    The conf is 9/10 of a typical metadata line and changes only when the query restarts with other settings. So the text of the conf is
-    cut out and looked up; only a text that was not seen before is parsed. Safe to share between threads.
+    The conf is 9/10 of a typical metadata line and changes only when the query restarts with other settings.
+    So the text of the conf is cut out and looked up; only a text that was not seen before is parsed. Safe to
+    share between threads.
     """
 
     def __init__(self) -> None:
@@ -25,7 +27,8 @@ class ConfPool:
         self._lock = threading.Lock()
 
     def parse(self, line: str) -> tuple[dict[str, object], Mapping[str, str]]:
-        """The fields of a metadata line without ``conf``, and the conf. Raises ValueError when the line is no JSON object."""
+        """The fields of a metadata line without ``conf``, and the conf. Raises ValueError when the line is no
+        JSON object."""
         start = line.find('"conf":{')
         end = line.find("}", start) if start >= 0 else -1
         if end < 0:
@@ -65,7 +68,8 @@ class ConfPool:
 
 
 def conf_changes(entries: Iterable[OffsetEntry]) -> list[ConfChange]:
-    """The pinned settings that differ from one entry to the next; ``entries`` ascending by batch id. None = not in the file."""
+    """The pinned settings that differ from one entry to the next; ``entries`` ascending by batch id. None =
+    not in the file."""
     changes: list[ConfChange] = []
     before: OffsetEntry | None = None
     for entry in entries:

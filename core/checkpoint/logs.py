@@ -1,7 +1,8 @@
-"""The text formats of ``metadata``, ``offsets/<id>`` and ``commits/<id>``: bytes in, a fact or a :class:`Problem` out. Never raises.
+"""The text formats of ``metadata``, ``offsets/<id>`` and ``commits/<id>``: bytes in, a fact or a
+:class:`Problem` out. Never raises.
 
-The version in the FILE decides how it is read, never a setting. Known: offset log v1 (Spark 2.1+) and v2 (4.2+), commit log v1 (2.2+),
-v2 (4.0+) and v3 (4.3). Another version is reported, not guessed.
+The version in the FILE decides how it is read, never a setting. Known: offset log v1 (Spark 2.1+) and v2
+(4.2+), commit log v1 (2.2+), v2 (4.0+) and v3 (4.3). Another version is reported, not guessed.
 """
 
 from __future__ import annotations
@@ -12,40 +13,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.checkpoint.conf import ConfPool
-from core.checkpoint.json_text import is_broken, json_trouble, parse_object
-from core.checkpoint.model import CommitEntry, Evidence, OffsetEntry, Problem, SourceOffset
+from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
+from core.sparklogs.evidence import Evidence, Problem, problem, split_lines
+from core.sparklogs.json_text import is_broken, json_trouble, parse_object
 
 MAX_OFFSET_VERSION = 2
 MAX_COMMIT_VERSION = 3
-RAW_LIMIT_BYTES = 64 * 1024  # of a file that cannot be read so much is kept to be shown; a log file is a few kB
 
-_LINE_END = re.compile(r"\r\n|\n|\r")
 _VERSION = re.compile(r"v([1-9][0-9]{0,8})")
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedOffset:
-    """An offset log entry as far as it can be read. ``problems`` may be there beside an ``entry`` (one source line is broken)."""
+    """An offset log entry as far as it can be read. ``problems`` may be there beside an ``entry`` (one source
+    line is broken)."""
 
     entry: OffsetEntry | None
     problems: tuple[Problem, ...] = ()
-
-
-def problem(path: str, condition: str, reason: str, data: bytes = b"", line: int | None = None) -> Problem:
-    """A :class:`Problem` whose sentence begins with the file and whose ``raw`` is bounded."""
-    return Problem(Evidence(path, line), condition, f"{Evidence(path, line)} {reason}.", data[:RAW_LIMIT_BYTES])
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines of a log file as Java's reader sees them (``\\n``, ``\\r\\n``, ``\\r``), without empty ones at the end.
-
-    An empty FIRST or SECOND line stays: an empty metadata line is legal.
-    """
-    lines = _LINE_END.split(text) if "\r" in text else text.split("\n")
-    while lines and not lines[-1].strip():
-        lines.pop()
-    return lines
 
 
 def parse_metadata(data: bytes, path: str = "metadata") -> tuple[str | None, Problem | None]:
@@ -66,15 +51,18 @@ def parse_metadata(data: bytes, path: str = "metadata") -> tuple[str | None, Pro
     try:
         uuid.UUID(query_id)
     except ValueError:
-        return query_id, problem(path, "bad_json", "holds a query id that is no UUID; Spark does not start with it", data)
+        return query_id, problem(
+            path, "bad_json", "holds a query id that is no UUID; Spark does not start with it", data
+        )
     return query_id, None
 
 
 def parse_offset(data: bytes, batch_id: int, path: str, pool: ConfPool) -> ParsedOffset:
     """One file of the offset log.
 
-    Version 1: a line per source in plan order; version 2: ``<source id>:<offset>``, in any order. ``-`` means that the source has no offset
-    yet. A line that begins like JSON and is none keeps its text and is a problem of its own; the rest of the file stays readable.
+    Version 1: a line per source in plan order; version 2: ``<source id>:<offset>``, in any order. ``-`` means
+    that the source has no offset yet. A line that begins like JSON and is none keeps its text and is a
+    problem of its own; the rest of the file stays readable.
     """
     text, trouble = _decode(data, path)
     if trouble is not None:
@@ -84,7 +72,14 @@ def parse_offset(data: bytes, batch_id: int, path: str, pool: ConfPool) -> Parse
     if trouble is not None:
         return ParsedOffset(None, (trouble,))
     if len(lines) < 2:
-        return ParsedOffset(None, (problem(path, "truncated", "ends after its version line: metadata and offsets are missing", data),))
+        return ParsedOffset(
+            None,
+            (
+                problem(
+                    path, "truncated", "ends after its version line: metadata and offsets are missing", data
+                ),
+            ),
+        )
     problems: list[Problem] = []
     fields: dict[str, object] = {}
     conf: Mapping[str, str] = {}
@@ -95,7 +90,9 @@ def parse_offset(data: bytes, batch_id: int, path: str, pool: ConfPool) -> Parse
             condition, reason = json_trouble(lines[1])
             return ParsedOffset(None, (problem(path, condition, reason, data, line=2),))
     elif version == 2:
-        problems.append(problem(path, "truncated", "is empty, but version 2 requires metadata here", data, line=2))
+        problems.append(
+            problem(path, "truncated", "is empty, but version 2 requires metadata here", data, line=2)
+        )
     sources = _sources(lines, version, path, data, problems)
     entry = OffsetEntry(
         batch_id=batch_id,
@@ -111,27 +108,41 @@ def parse_offset(data: bytes, batch_id: int, path: str, pool: ConfPool) -> Parse
     return ParsedOffset(entry, tuple(problems))
 
 
-def _sources(lines: list[str], version: int, path: str, data: bytes, problems: list[Problem]) -> list[SourceOffset]:
+def _sources(
+    lines: list[str], version: int, path: str, data: bytes, problems: list[Problem]
+) -> list[SourceOffset]:
     if len(lines) == 2:
-        problems.append(problem(path, "truncated", "ends after its metadata line: it has no line for any source", data))
+        problems.append(
+            problem(path, "truncated", "ends after its metadata line: it has no line for any source", data)
+        )
     sources: list[SourceOffset] = []
     for number, line in enumerate(lines[2:], start=3):
         key, text = str(number - 3), line
         if version == 2:
             key, colon, text = line.partition(":")
             if not colon or not _SOURCE_NAME.fullmatch(key):
-                problems.append(problem(path, "bad_json", 'does not begin with "<source name>:"', data, line=number))
+                problems.append(
+                    problem(path, "bad_json", 'does not begin with "<source name>:"', data, line=number)
+                )
                 continue
             if any(source.key == key for source in sources):
-                problems.append(problem(path, "bad_json", f"names the source {key} a second time", data, line=number))
+                problems.append(
+                    problem(path, "bad_json", f"names the source {key} a second time", data, line=number)
+                )
                 continue
         text = text.strip()
         if is_broken(text):
             condition, reason = json_trouble(text)
-            problems.append(problem(path, condition, f"(the offset of source {key}) {reason}", data, line=number))
+            problems.append(
+                problem(path, condition, f"(the offset of source {key}) {reason}", data, line=number)
+            )
         elif not text:
-            problems.append(problem(path, "truncated", f"(the offset of source {key}) is empty", data, line=number))
-        sources.append(SourceOffset(key=key, raw=None if text == "-" else text, evidence=Evidence(path, number)))
+            problems.append(
+                problem(path, "truncated", f"(the offset of source {key}) is empty", data, line=number)
+            )
+        sources.append(
+            SourceOffset(key=key, raw=None if text == "-" else text, evidence=Evidence(path, number))
+        )
     return sources
 
 
@@ -204,7 +215,8 @@ def _version(lines: list[str], newest_known: int, data: bytes, path: str) -> tup
         return version, problem(
             path,
             "unknown_version",
-            f"has format version {version}; versions up to {newest_known} are known (Spark 4.3), so it is not interpreted",
+            f"has format version {version}; versions up to {newest_known} are known (Spark 4.3), so it is not"
+            " interpreted",
             data,
             line=1,
         )

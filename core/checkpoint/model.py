@@ -1,7 +1,8 @@
 """What a checkpoint holds, as frozen values. Each fact keeps the file it was read from.
 
-Paths are relative to the checkpoint root and use ``/``. Times are epoch milliseconds (UTC). Ids of batches are Spark's batch ids;
-the state that batch N produces is state version N + 1. Nothing here reads a file; the readers of this package build these values.
+Paths are relative to the checkpoint root and use ``/``. Times are epoch milliseconds (UTC). Ids of batches
+are Spark's batch ids; the state that batch N produces is state version N + 1. Nothing here reads a file; the
+readers of this package build these values.
 """
 
 from __future__ import annotations
@@ -10,42 +11,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Certainty = Literal["certain", "inferred", "needs_input"]
+from core.sparklogs.evidence import Certainty, Evidence, Problem
+
 StateFileKind = Literal[
-    "delta", "snapshot", "zip", "changelog", "sst", "rocksdb_log", "schema", "metadata", "checksum", "temporary", "foreign"
+    "delta",
+    "snapshot",
+    "zip",
+    "changelog",
+    "sst",
+    "rocksdb_log",
+    "schema",
+    "metadata",
+    "checksum",
+    "temporary",
+    "foreign",
 ]
 Provider = Literal["hdfs", "rocksdb", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """Where a statement comes from: a path below the checkpoint root and, in a text file, the line (from 1)."""
-
-    path: str
-    line: int | None = None
-
-    def __str__(self) -> str:
-        return self.path if self.line is None else f"{self.path}:{self.line}"
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A file that is there and cannot be understood: shown raw and counted, never dropped.
-
-    ``reason`` is one sentence for a person: what is wrong with the file. ``condition`` is a short stable word for programs:
-    ``empty``, ``truncated``, ``no_version``, ``unknown_version``, ``bad_json``, ``not_an_id``, ``unreadable``, ``mismatch`` (it can be
-    read, and contradicts what lies around it).
-    """
-
-    evidence: Evidence
-    condition: str
-    reason: str
-    raw: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
 class SourceOffset:
-    """One source line of an offset log entry. ``key`` is the position ("0", "1", ...) in version 1 and the source id in version 2.
+    """One source line of an offset log entry. ``key`` is the position ("0", "1", ...) in version 1 and the
+    source id in version 2.
 
     ``raw`` is the offset text as written; None stands for ``-`` (this source has no offset yet).
     """
@@ -59,9 +46,9 @@ class SourceOffset:
 class OffsetEntry:
     """``offsets/<batch_id>``: what the batch was planned to read (the END offsets of the batch).
 
-    ``timestamp_ms`` and ``watermark_ms`` are None when the metadata line is empty or lacks them; a watermark of 0 means "none yet"
-    and is kept as 0. ``conf`` is interned: entries with the same conf text share one mapping object. ``extra`` keeps unknown metadata
-    fields. ``raw`` is the whole file.
+    ``timestamp_ms`` and ``watermark_ms`` are None when the metadata line is empty or lacks them; a watermark
+    of 0 means "none yet" and is kept as 0. ``conf`` is interned: entries with the same conf text share one
+    mapping object. ``extra`` keeps unknown metadata fields. ``raw`` is the whole file.
     """
 
     batch_id: int
@@ -81,9 +68,11 @@ class OffsetEntry:
 
 @dataclass(frozen=True, slots=True)
 class CommitEntry:
-    """``commits/<batch_id>``: the batch is done. ``next_watermark_ms`` is None when the file does not carry it (Spark before 2.4).
+    """``commits/<batch_id>``: the batch is done. ``next_watermark_ms`` is None when the file does not carry
+    it (Spark before 2.4).
 
-    ``state_unique_ids``: operator id -> per partition -> per store ids (state checkpoint format 2), empty otherwise.
+    ``state_unique_ids``: operator id -> per partition -> per store ids (state checkpoint format 2), empty
+    otherwise.
     """
 
     batch_id: int
@@ -108,7 +97,8 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class FileLogEntry:
-    """One input file in a file source log (``sources/<n>/<log id>``). ``log_id`` is the source's own id, not a query batch id."""
+    """One input file in a file source log (``sources/<n>/<log id>``). ``log_id`` is the source's own id, not
+    a query batch id."""
 
     path: str
     timestamp_ms: int
@@ -137,7 +127,8 @@ class ConfChange:
 
 @dataclass(frozen=True, slots=True)
 class WrittenBy:
-    """Which Spark wrote the newest files: "at least" and "at most" as far as the files tell, and the marks it was told by."""
+    """Which Spark wrote the newest files: "at least" and "at most" as far as the files tell, and the marks it
+    was told by."""
 
     at_least: str | None
     at_most: str | None
@@ -162,7 +153,8 @@ class StateFile:
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """One store of one partition. ``bytes_by_version`` holds the files that carry a version (delta, snapshot, zip, changelog)."""
+    """One store of one partition. ``bytes_by_version`` holds the files that carry a version (delta, snapshot,
+    zip, changelog)."""
 
     partition_id: int
     store: str
@@ -176,11 +168,13 @@ class PartitionState:
 class Restorable:
     """Which state versions can be rebuilt from the files that are there.
 
-    ``newest_common_version``: the newest version that every partition of every store can rebuild, None when there is none; versions that
-    no planned batch wrote are left out. ``needed_version``: last committed batch + 1, None when nothing is committed.
-    ``broken_partitions``: "operator/partition/store" that cannot rebuild the needed version, with the first missing file (a name that
-    ends in "/" is a missing directory; "(0 bytes)" follows a file that is there and empty). Names, sizes and the ids in the commit log
-    were looked at; ``not_checked`` says what was not, ``certainty`` is "inferred" when part of the chain had to be taken on trust.
+    ``newest_common_version``: the newest version that every partition of every store can rebuild, None when
+    there is none; versions that no planned batch wrote are left out. ``needed_version``: last committed batch
+    + 1, None when nothing is committed. ``broken_partitions``: "operator/partition/store" that cannot rebuild
+    the needed version, with the first missing file (a name that ends in "/" is a missing directory; "(0
+    bytes)" follows a file that is there and empty). Names, sizes and the ids in the commit log were looked
+    at; ``not_checked`` says what was not, ``certainty`` is "inferred" when part of the chain had to be taken
+    on trust.
     """
 
     newest_common_version: int | None
@@ -192,13 +186,15 @@ class Restorable:
 
 @dataclass(frozen=True, slots=True)
 class OperatorState:
-    """One stateful operator. ``name`` is Spark's own (``stateStoreSave``, ``dedupe``...) or None; ``name_certainty`` says how it is known.
+    """One stateful operator. ``name`` is Spark's own (``stateStoreSave``, ``dedupe``...) or None;
+    ``name_certainty`` says how it is known.
 
-    ``expected_partitions`` is ``spark.sql.shuffle.partitions`` of the newest offset log entry, 1 for an operator that keeps everything in
-    partition 0 (a global limit, an aggregation without keys), None when unknown. ``partitions`` holds every directory that was found,
-    also those beyond the expected number. ``size_bytes`` and ``file_count`` leave out Hadoop's ``.x.crc`` files and unfinished writes.
-    ``own_files``: metadata and schemas that lie beside the partitions (partition id -1). ``codec``: the compression of deltas and
-    changelogs by the pinned conf, None when it does not say (lz4 then).
+    ``expected_partitions`` is ``spark.sql.shuffle.partitions`` of the newest offset log entry, 1 for an
+    operator that keeps everything in partition 0 (a global limit, an aggregation without keys), None when
+    unknown. ``partitions`` holds every directory that was found, also those beyond the expected number.
+    ``size_bytes`` and ``file_count`` leave out Hadoop's ``.x.crc`` files and unfinished writes.
+    ``own_files``: metadata and schemas that lie beside the partitions (partition id -1). ``codec``: the
+    compression of deltas and changelogs by the pinned conf, None when it does not say (lz4 then).
     """
 
     operator_id: int

@@ -1,7 +1,8 @@
 """What the file names in a checkpoint mean. Nothing is read here.
 
-Rules (Spark 2.1 to 4.3): a batch file is a file whose whole name is a decimal number; in a file source log the name may also be
-``<number>.compact``. Everything else is ignored by Spark, even a DIRECTORY called ``99`` (observed with 3.4 to 4.3).
+Rules (Spark 2.1 to 4.3): a batch file is a file whose whole name is a decimal number; in a file source log
+the name may also be ``<number>.compact``. Everything else is ignored by Spark, even a DIRECTORY called ``99``
+(observed with 3.4 to 4.3).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _COMPACT = re.compile(r"([0-9]+)\.compact")
 
 
 def batch_id_of(name: str) -> int | None:
-    """The id that Spark reads from a file name, or None. ``007`` is 7 (and Spark then fails to open the file called 7)."""
+    """The id that Spark reads from a file name, or None. ``007`` is 7 (and Spark then fails to open the file
+    called 7)."""
     if not _DIGITS.fullmatch(name) or len(name) > 40:
         return None
     number = int(name)
@@ -39,8 +41,8 @@ def compact_id_of(name: str) -> int | None:
 def name_kind(name: str) -> NameKind:
     """What a file in a log directory is, by its name alone.
 
-    ``.<name>.crc`` are Hadoop's checksum side files, ``.<name>.<uuid>.tmp`` (with or without ``.TID<n>``) unfinished writes, and
-    ``<dir>_$folder$`` the directory markers of older S3 connectors.
+    ``.<name>.crc`` are Hadoop's checksum side files, ``.<name>.<uuid>.tmp`` (with or without ``.TID<n>``)
+    unfinished writes, and ``<dir>_$folder$`` the directory markers of older S3 connectors.
     """
     if batch_id_of(name) is not None:
         return "batch"
@@ -64,9 +66,8 @@ def checksum_owner(name: str) -> str:
 class LogDirectory:
     """The batch files of ``offsets/`` or ``commits/``, ascending by number, and what else lies there.
 
-    ``infos``: the same files as the storage door takes them.
-    ``misnamed``: ids whose file has leading zeros (``007``). ``checksums_of``: ids that have a checksum side file, whether or not the file
-    itself is there.
+    ``infos``: the same files as the storage door takes them. ``misnamed``: ids whose file has leading zeros
+    (``007``). ``checksums_of``: ids that have a checksum side file, whether or not the file itself is there.
     """
 
     files: dict[int, LogFile]
@@ -103,7 +104,11 @@ def read_log_directory(listing: Listing) -> LogDirectory:
             found.leftovers.append(_leftover(info, "temporary"))
         elif kind != "marker":
             found.leftovers.append(_leftover(info, "foreign"))
-    found.leftovers += [_leftover(info, "temporary") for name, info in found.checksums.items() if checksum_owner(name) not in names]
+    found.leftovers += [
+        _leftover(info, "temporary")
+        for name, info in found.checksums.items()
+        if checksum_owner(name) not in names
+    ]
     found.leftovers += [Leftover(path=path, kind="foreign") for path in listing.directories]
     owners = (batch_id_of(checksum_owner(name)) for name in found.checksums)
     infos = {i: found.files[i] for i in sorted(found.files)}
@@ -131,10 +136,13 @@ def _take_batch_file(found: _Sorting, name: str, info: FileInfo) -> None:
         found.misnamed.add(batch_id)
 
 
-def other_leftovers(listing: Listing, known_files: Iterable[str], known_directories: Iterable[str]) -> list[Leftover]:
+def other_leftovers(
+    listing: Listing, known_files: Iterable[str], known_directories: Iterable[str]
+) -> list[Leftover]:
     """The leftovers of a directory that is no batch log (the root, ``sources/``): all but the known names.
 
-    ``__tmp_path_dir`` is Databricks' staging directory; ``_schema_log_...`` belongs to Delta's schema tracking and is no leftover.
+    ``__tmp_path_dir`` is Databricks' staging directory; ``_schema_log_...`` belongs to Delta's schema
+    tracking and is no leftover.
     """
     files, directories = set(known_files), set(known_directories)
     names = listing.names()

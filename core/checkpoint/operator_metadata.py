@@ -1,8 +1,10 @@
-"""What Spark noted about a stateful operator: its name, its stores, and the schemas of its keys and values. Bytes in, facts out.
+"""What Spark noted about a stateful operator: its name, its stores, and the schemas of its keys and values.
+Bytes in, facts out.
 
-Operator metadata: ``_metadata/metadata`` (version 1) and ``_metadata/v2/<batch>`` (version 2: transformWithState, joins with column
-families), Spark 4.0+. Schemas: ``<partition 0>/[<store>/]_metadata/schema`` (versions 1 and 2, Spark 3.1+) and
-``_stateSchema/<store>/<batch>_<uuid>`` (version 3, Spark 4.0+). All four were read from files of Spark 4.3, 1 excepted.
+Operator metadata: ``_metadata/metadata`` (version 1) and ``_metadata/v2/<batch>`` (version 2:
+transformWithState, joins with column families), Spark 4.0+. Schemas: ``<partition
+0>/[<store>/]_metadata/schema`` (versions 1 and 2, Spark 3.1+) and ``_stateSchema/<store>/<batch>_<uuid>``
+(version 3, Spark 4.0+). All four were read from files of Spark 4.3, 1 excepted.
 """
 
 from __future__ import annotations
@@ -12,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.checkpoint.json_text import json_trouble, parse_object
-from core.checkpoint.logs import problem
-from core.checkpoint.model import Evidence, Problem
+from core.sparklogs.evidence import Evidence, Problem, problem
+from core.sparklogs.json_text import json_trouble, parse_object
 
 _VERSION_LINE = re.compile(r"v([1-9][0-9]{0,8})")
 _Json = Mapping[str, object]
@@ -24,9 +25,10 @@ _Json = Mapping[str, object]
 class StoreMetadata:
     """One store as the operator metadata names it.
 
-    ``prefix_columns``: how many key columns form the prefix, -1 where the metadata does not say. ``partitions`` is never updated in
-    version 1: after a repartition it is stale, and for a global limit it is the query's number although only partition 0 is used.
-    ``schema_files`` are file names below ``_stateSchema/<store>/``, oldest first; Spark writes them with the checkpoint's absolute path.
+    ``prefix_columns``: how many key columns form the prefix, -1 where the metadata does not say.
+    ``partitions`` is never updated in version 1: after a repartition it is stale, and for a global limit it
+    is the query's number although only partition 0 is used. ``schema_files`` are file names below
+    ``_stateSchema/<store>/``, oldest first; Spark writes them with the checkpoint's absolute path.
     """
 
     name: str
@@ -37,7 +39,8 @@ class StoreMetadata:
 
 @dataclass(frozen=True, slots=True)
 class OperatorMetadata:
-    """One metadata file. ``properties`` is what ``operatorPropertiesJson`` holds (state variables, time mode, column families)."""
+    """One metadata file. ``properties`` is what ``operatorPropertiesJson`` holds (state variables, time mode,
+    column families)."""
 
     operator_id: int
     name: str
@@ -50,10 +53,11 @@ class OperatorMetadata:
 
 @dataclass(frozen=True, slots=True)
 class StateSchema:
-    """Key and value of one column family of one store (stores without column families have the one called ``default``).
+    """Key and value of one column family of one store (stores without column families have the one called
+    ``default``).
 
-    ``key`` and ``value`` are Spark's StructType as JSON. ``user_key`` is the key of a map variable. ``key_encoder`` says how keys are laid
-    out (version 3 only).
+    ``key`` and ``value`` are Spark's StructType as JSON. ``user_key`` is the key of a map variable.
+    ``key_encoder`` says how keys are laid out (version 3 only).
     """
 
     store: str
@@ -87,7 +91,8 @@ class StateSchema:
 
 
 def parse_operator_metadata(data: bytes, path: str) -> OperatorMetadata | Problem:
-    """Reads a file of operator metadata; its version line decides how. Spark itself ignores a file it cannot read and writes it anew."""
+    """Reads a file of operator metadata; its version line decides how. Spark itself ignores a file it cannot
+    read and writes it anew."""
     try:
         raw = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -99,7 +104,13 @@ def parse_operator_metadata(data: bytes, path: str) -> OperatorMetadata | Proble
     if match is None:
         return problem(path, "no_version", "does not begin with a version line (v1 or v2)", data, line=1)
     if match[1] not in ("1", "2"):
-        return problem(path, "unknown_version", f"is operator metadata of version {match[1]}; versions 1 and 2 are known", data, line=1)
+        return problem(
+            path,
+            "unknown_version",
+            f"is operator metadata of version {match[1]}; versions 1 and 2 are known",
+            data,
+            line=1,
+        )
     text = rest.strip()
     try:
         return _operator_metadata(parse_object(text), 1 if match[1] == "1" else 2, path, raw)
@@ -111,7 +122,8 @@ def parse_operator_metadata(data: bytes, path: str) -> OperatorMetadata | Proble
 
 
 def parse_schemas(data: bytes, path: str, store: str) -> tuple[StateSchema, ...] | Problem:
-    """Reads a schema file of any version, to its last byte: one schema for versions 1 and 2, one per column family for version 3."""
+    """Reads a schema file of any version, to its last byte: one schema for versions 1 and 2, one per column
+    family for version 3."""
     if not data:
         return problem(path, "empty", "is empty", data)
     reader = _Reader(data)
@@ -124,7 +136,12 @@ def parse_schemas(data: bytes, path: str, store: str) -> tuple[StateSchema, ...]
         elif version == "v3":
             schemas = tuple(_column_family(reader, path, store) for _ in range(reader.count()))
         else:
-            return problem(path, "unknown_version", f"is a state schema of version {version[:20]!r}; v1, v2 and v3 are known", data)
+            return problem(
+                path,
+                "unknown_version",
+                f"is a state schema of version {version[:20]!r}; v1, v2 and v3 are known",
+                data,
+            )
     except _UnexpectedError as error:
         return problem(path, "bad_json", str(error), data)
     except EOFError:
@@ -137,10 +154,11 @@ def parse_schemas(data: bytes, path: str, store: str) -> tuple[StateSchema, ...]
 
 
 def infer_name(schemas: Iterable[StateSchema]) -> str | None:
-    """The operator's name by the columns of its state, for checkpoints without operator metadata (Spark 3.1 to 3.5), or None.
+    """The operator's name by the columns of its state, for checkpoints without operator metadata (Spark 3.1
+    to 3.5), or None.
 
-    Each stateful operator but the aggregation has columns of its own; what is left is an aggregation. Whether a state function was written
-    in Scala or in Python cannot be seen.
+    Each stateful operator but the aggregation has columns of its own; what is left is an aggregation. Whether
+    a state function was written in Scala or in Python cannot be seen.
     """
     known = list(schemas)
     if not known:
@@ -176,18 +194,30 @@ def _is_limit(schema: StateSchema) -> bool:
     fields = schema.key.get("fields")
     types = [f.get("type") for f in fields if isinstance(f, dict)] if isinstance(fields, list) else []
     # NullType is written "void" since Spark 3.2 and was "null" before.
-    return schema.key_columns == ("key",) and schema.value_columns == ("value",) and types in (["void"], ["null"])
+    return (
+        schema.key_columns == ("key",)
+        and schema.value_columns == ("value",)
+        and types in (["void"], ["null"])
+    )
 
 
 class _UnexpectedError(Exception):
     """The JSON is valid and holds something else than it should; the message goes on after the file name."""
 
 
-def _operator_metadata(content: dict[str, object], version: Literal[1, 2], path: str, raw: str) -> OperatorMetadata:
+def _operator_metadata(
+    content: dict[str, object], version: Literal[1, 2], path: str, raw: str
+) -> OperatorMetadata:
     info, stores = content.get("operatorInfo"), content.get("stateStoreInfo")
-    if not isinstance(info, dict) or not isinstance(info.get("operatorName"), str) or not isinstance(info.get("operatorId"), int):
+    if (
+        not isinstance(info, dict)
+        or not isinstance(info.get("operatorName"), str)
+        or not isinstance(info.get("operatorId"), int)
+    ):
         raise _UnexpectedError('has no "operatorInfo" with an operatorId and an operatorName')
-    if not isinstance(stores, list) or not all(isinstance(s, dict) and isinstance(s.get("storeName"), str) for s in stores):
+    if not isinstance(stores, list) or not all(
+        isinstance(s, dict) and isinstance(s.get("storeName"), str) for s in stores
+    ):
         raise _UnexpectedError('has no "stateStoreInfo" with a storeName for each store')
     properties: _Json = {}
     text = content.get("operatorPropertiesJson")
@@ -209,7 +239,9 @@ def _operator_metadata(content: dict[str, object], version: Literal[1, 2], path:
 
 def _store_metadata(store: dict[str, object]) -> StoreMetadata:
     prefix, partitions = store.get("numColsPrefixKey"), store.get("numPartitions")
-    paths = store.get("stateSchemaFilePaths", store.get("stateSchemaFilePath"))  # the second one in pre-releases of 4.0
+    paths = store.get(
+        "stateSchemaFilePaths", store.get("stateSchemaFilePath")
+    )  # the second one in pre-releases of 4.0
     listed = paths if isinstance(paths, list) else [paths]
     return StoreMetadata(
         name=str(store["storeName"]),
@@ -220,7 +252,9 @@ def _store_metadata(store: dict[str, object]) -> StoreMetadata:
 
 
 def _schema(path: str, store: str, version: int, key: str, value: str) -> StateSchema:
-    return StateSchema(store, "default", version, _struct(key, "key"), _struct(value, "value"), Evidence(path))
+    return StateSchema(
+        store, "default", version, _struct(key, "key"), _struct(value, "value"), Evidence(path)
+    )
 
 
 def _column_family(reader: _Reader, path: str, store: str) -> StateSchema:
@@ -253,7 +287,8 @@ def _delays(values: Iterable[object]) -> Iterator[int]:
 
 
 class _Reader:
-    """Java's DataInputStream: big-endian numbers and modified UTF-8. Raises EOFError at the end and ValueError on broken text."""
+    """Java's DataInputStream: big-endian numbers and modified UTF-8. Raises EOFError at the end and
+    ValueError on broken text."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -276,7 +311,8 @@ class _Reader:
 
     def utf(self) -> str:
         data = self._take(int.from_bytes(self._take(2), "big"))
-        # Modified UTF-8: NUL takes two bytes, and characters beyond the first plane are written as two surrogates.
+        # Modified UTF-8: NUL takes two bytes, and characters beyond the first plane are written as two
+        # surrogates.
         text = data.replace(b"\xc0\x80", b"\0").decode("utf-8", "surrogatepass")
         return text.encode("utf-16", "surrogatepass").decode("utf-16")
 

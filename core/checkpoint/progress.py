@@ -22,7 +22,8 @@ NOT_KNOWN = -1  # also: not there
 
 @lru_cache(maxsize=16)
 def parsed(text: str) -> object:
-    """One offset text as JSON. The end of a batch is the start of the next one, so the last few are kept; do not change what comes back."""
+    """One offset text as JSON. The end of a batch is the start of the next one, so the last few are kept; do
+    not change what comes back."""
     return parse(text)
 
 
@@ -30,8 +31,9 @@ def parsed(text: str) -> object:
 class SourceProgress:
     """Read-only arrays. ``positions`` and ``advance`` have one row per batch and one column per partition.
 
-    ``positions``: the logged position (the end of the batch), -1 where the partition is not in the offset. ``advance``: how far
-    it moved in this batch, in ``unit``, -1 where that is not known. ``total``: the amount of the whole batch, -1 where it is not known.
+    ``positions``: the logged position (the end of the batch), -1 where the partition is not in the offset.
+    ``advance``: how far it moved in this batch, in ``unit``, -1 where that is not known. ``total``: the
+    amount of the whole batch, -1 where it is not known.
     """
 
     key: str
@@ -45,7 +47,8 @@ class SourceProgress:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Row:
-    """The columns that an offset fills, and its numbers. ``is_nested``: topic -> partition -> number, as Kafka writes it."""
+    """The columns that an offset fills, and its numbers. ``is_nested``: topic -> partition -> number, as
+    Kafka writes it."""
 
     columns: Ints
     numbers: Ints
@@ -56,12 +59,18 @@ _EMPTY = _Row(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), False)
 
 
 def build_progress(
-    key: str, kind: SourceKind, batch_ids: Sequence[int], texts: Sequence[tuple[str | None, str | None]], advance_of: AdvanceOf
+    key: str,
+    kind: SourceKind,
+    batch_ids: Sequence[int],
+    texts: Sequence[tuple[str | None, str | None]],
+    advance_of: AdvanceOf,
 ) -> SourceProgress:
-    """``texts``: the start and end text of each batch; ``advance_of(batch id, start, end)`` answers for one batch.
+    """``texts``: the start and end text of each batch; ``advance_of(batch id, start, end)`` answers for one
+    batch.
 
-    It is not asked where a difference of two rows says the same: offsets of the form topic -> partition -> number (Kafka, Event Hubs)
-    with the same partitions at both ends, none of which went down. Thousands of batches take a fraction of a second that way.
+    It is not asked where a difference of two rows says the same: offsets of the form topic -> partition ->
+    number (Kafka, Event Hubs) with the same partitions at both ends, none of which went down. Thousands of
+    batches take a fraction of a second that way.
     """
     rows = _Rows(kind)
     starts = [rows.of(start) for start, _ in texts]
@@ -69,7 +78,11 @@ def build_progress(
     before, positions = rows.matrix(starts), rows.matrix(ends)
     there = positions >= 0
     difference = np.where(there, positions - before, 0)
-    simple = np.fromiter((a.is_nested and b.is_nested for a, b in zip(starts, ends, strict=True)), dtype=np.bool_, count=len(texts))
+    simple = np.fromiter(
+        (a.is_nested and b.is_nested for a, b in zip(starts, ends, strict=True)),
+        dtype=np.bool_,
+        count=len(texts),
+    )
     simple &= (there == (before >= 0)).all(axis=1) & (difference >= 0).all(axis=1)
     advance = np.where(simple[:, None] & there, difference, NOT_KNOWN)
     total = np.where(simple, difference.sum(axis=1), NOT_KNOWN)
@@ -78,7 +91,11 @@ def build_progress(
         if simple[at] and unit:
             continue
         start, end = texts[at]
-        answer = None if end is None else advance_of(batch_id, None if start is None else parsed(start), parsed(end))
+        answer = (
+            None
+            if end is None
+            else advance_of(batch_id, None if start is None else parsed(start), parsed(end))
+        )
         if answer is None:
             continue
         if answer.amount is not None or not unit:
@@ -126,7 +143,9 @@ class _Rows:
 
     def order(self, newest: str | None) -> list[int]:
         """The columns: those of the newest offset in its kind's order, then partitions that are gone."""
-        present = [self.column(name) for name in self._kind.partitions(parse(newest))] if newest is not None else []
+        present = (
+            [self.column(name) for name in self._kind.partitions(parse(newest))] if newest is not None else []
+        )
         gone = sorted(set(range(len(self.names))) - set(present), key=lambda at: _natural(self.names[at]))
         return list(dict.fromkeys(present)) + gone
 
@@ -139,7 +158,9 @@ class _Rows:
 
     def _nested(self, text: str) -> _Row | None:
         try:
-            value = orjson.loads(text)  # an integer beyond 64 bits becomes a float here, and the row is left to the slower way
+            value = orjson.loads(
+                text
+            )  # an integer beyond 64 bits becomes a float here, and the row is left to the slower way
         except ValueError:
             return None
         if not isinstance(value, dict) or not all(type(parts) is dict for parts in value.values()):
@@ -157,12 +178,24 @@ class _Rows:
             return None
 
     def _shape_columns(self, value: dict[str, dict[str, object]]) -> Ints | None:
-        """The columns of this structure, when the kind names partitions ``topic-partition`` and reads the numbers as they stand."""
-        plain = {f"{topic}-{partition}": number for topic, parts in value.items() for partition, number in parts.items()}
-        if not plain or dict(self._kind.positions(value)) != plain or len(plain) != sum(len(parts) for parts in value.values()):
+        """The columns of this structure, when the kind names partitions ``topic-partition`` and reads the
+        numbers as they stand."""
+        plain = {
+            f"{topic}-{partition}": number
+            for topic, parts in value.items()
+            for partition, number in parts.items()
+        }
+        if (
+            not plain
+            or dict(self._kind.positions(value)) != plain
+            or len(plain) != sum(len(parts) for parts in value.values())
+        ):
             return None
         return np.fromiter((self.column(name) for name in plain), dtype=np.int64, count=len(plain))
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() and len(part) < 19 else (-1, part) for part in re.split(r"([0-9]+)", name)]
+    return [
+        (int(part), "") if part.isdecimal() and len(part) < 19 else (-1, part)
+        for part in re.split(r"([0-9]+)", name)
+    ]

@@ -1,9 +1,11 @@
-"""Which state versions can be rebuilt from the files that are there. Names, sizes and committed ids only; no file is opened.
+"""Which state versions can be rebuilt from the files that are there. Names, sizes and committed ids only; no
+file is opened.
 
-The rule is one for all stores (observed, Spark 2.1 to 4.3): version V can be loaded when it has a full file (``V.snapshot``, ``V.zip``), or
-when it has a file of changes (``V.delta``, ``V.changelog``) and version V - 1 can be loaded; version 0 is the empty state. RocksDB without
-changelog writes no changes, so it needs exactly ``V.zip``. In state checkpoint format 2 the names carry ids and only the id in the commit
-of batch V - 1 counts.
+The rule is one for all stores (observed, Spark 2.1 to 4.3): version V can be loaded when it has a full file
+(``V.snapshot``, ``V.zip``), or when it has a file of changes (``V.delta``, ``V.changelog``) and version V - 1
+can be loaded; version 0 is the empty state. RocksDB without changelog writes no changes, so it needs exactly
+``V.zip``. In state checkpoint format 2 the names carry ids and only the id in the commit of batch V - 1
+counts.
 """
 
 from __future__ import annotations
@@ -21,20 +23,23 @@ _CHANGES = ("delta", "changelog")
 
 Ids = Mapping[int, str | None]
 
-# A changelog written so soon after the upload of a zip may not know of it yet (seen after 0.1 s; S3 gives whole seconds).
+# A changelog written so soon after the upload of a zip may not know of it yet (seen after 0.1 s; S3 gives
+# whole seconds).
 UPLOAD_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class CommittedIds:
-    """The file ids in the commits that were read: batch id -> operator id -> per partition -> per store. Empty for a commit without ids."""
+    """The file ids in the commits that were read: batch id -> operator id -> per partition -> per store.
+    Empty for a commit without ids."""
 
     by_batch: Mapping[int, Mapping[str, tuple[tuple[str, ...], ...]]] = field(default_factory=dict)
 
     def of(self, operator_id: int, partition_id: int, store_index: int) -> dict[int, str | None]:
         """State version -> committed id of one store; None where the commit was read and names none for it.
 
-        Joins write their four ids in the order left-keyToNumValues, left-keyWithIndexToValue, right-..., which is the order of names.
+        Joins write their four ids in the order left-keyToNumValues, left-keyWithIndexToValue, right-...,
+        which is the order of names.
         """
         found: dict[int, str | None] = {}
         for batch_id, operators in self.by_batch.items():
@@ -75,7 +80,8 @@ class _Names:
 class _Versions:
     """The usable files of one store of one partition by version.
 
-    Two traces of full files that cannot be used any more: ``ruined`` have 0 bytes, of ``deleted`` ones only Spark's checksum is left.
+    Two traces of full files that cannot be used any more: ``ruined`` have 0 bytes, of ``deleted`` ones only
+    Spark's checksum is left.
     """
 
     __slots__ = ("changed_ms", "changes", "deleted", "deleted_ms", "empty", "full", "ids", "ruined")
@@ -86,7 +92,9 @@ class _Versions:
         self.ruined = _Names()
         self.deleted = _Names()
         self.empty: set[str] = set()
-        self.changed_ms: dict[tuple[int, str | None], int] = {}  # when the changes were written, and when a deleted zip was: format 2 only
+        self.changed_ms: dict[
+            tuple[int, str | None], int
+        ] = {}  # when the changes were written, and when a deleted zip was: format 2 only
         self.deleted_ms: dict[tuple[int, str | None], int] = {}
         self.ids = ids
         for file in files:
@@ -129,7 +137,8 @@ class _Versions:
         return found
 
     def missing(self, version: int) -> tuple[int, str | None] | None:
-        """The first version whose file is missing to rebuild ``version``; with "zip" when it is one that was there once."""
+        """The first version whose file is missing to rebuild ``version``; with "zip" when it is one that was
+        there once."""
         start = self.chain_start(version)
         absent = next((v for v in range(start + 1, version + 1) if not self.has_changes(v)), None)
         if absent is not None:
@@ -144,8 +153,9 @@ class _Versions:
     def is_certain(self, version: int) -> bool:
         """Whether nothing about the chain to ``version`` is taken on trust.
 
-        Spark before 4.2 does not go back behind a full file that is damaged, later versions do so in most cases. In format 2 the chain must
-        begin at a full file, and every id in it must come from a commit that was read.
+        Spark before 4.2 does not go back behind a full file that is damaged, later versions do so in most
+        cases. In format 2 the chain must begin at a full file, and every id in it must come from a commit
+        that was read.
         """
         start = self.chain_start(version)
         if any(start < v <= version for v in (*self._traces(self.ruined), *self._traces(self.deleted))):
@@ -156,16 +166,21 @@ class _Versions:
         return [v for v in names.versions if names.has(v, self.ids) and not self.has_full(v)]
 
     def cut_off_by(self, version: int) -> int | None:
-        """The version of a deleted zip without which changelogs back to the empty state do not help, None when there is none.
+        """The version of a deleted zip without which changelogs back to the empty state do not help, None
+        when there is none.
 
-        A changelog of format 2 lists the versions since the last zip that was uploaded when it was written. When that zip is deleted and
-        no older one is left, Spark 4.3 fails, although every changelog since version 1 is there; with a ruined zip in its place it goes on
-        (both observed). Whether the upload came first is told by the times of the changelog and of the checksum uploaded with the zip.
+        A changelog of format 2 lists the versions since the last zip that was uploaded when it was written.
+        When that zip is deleted and no older one is left, Spark 4.3 fails, although every changelog since
+        version 1 is there; with a ruined zip in its place it goes on (both observed). Whether the upload came
+        first is told by the times of the changelog and of the checksum uploaded with the zip.
         """
         written = self._time(self.changed_ms, version)
         cuts = [v for v in self._traces(self.deleted) if v < version]
         times = ((v, self._time(self.deleted_ms, v)) for v in sorted(cuts))
-        return next((v for v, at in times if at is not None and written is not None and at + UPLOAD_MS < written), None)
+        return next(
+            (v for v, at in times if at is not None and written is not None and at + UPLOAD_MS < written),
+            None,
+        )
 
     def _time(self, times: dict[tuple[int, str | None], int], version: int) -> int | None:
         if self.ids is None:
@@ -176,16 +191,21 @@ class _Versions:
 
 
 def rebuildable(partition: PartitionState, ids: Ids | None = None) -> tuple[int, ...]:
-    """The versions of one store of one partition that its files can rebuild, ascending (never 0, which needs no file).
+    """The versions of one store of one partition that its files can rebuild, ascending (never 0, which needs
+    no file).
 
-    ``ids`` is for state checkpoint format 2: the committed id of each version (:meth:`CommittedIds.of`). A version that is not in it,
-    because its commit is purged or was not read, is taken to be there under any id.
+    ``ids`` is for state checkpoint format 2: the committed id of each version (:meth:`CommittedIds.of`). A
+    version that is not in it, because its commit is purged or was not read, is taken to be there under any
+    id.
     """
     return tuple(_Versions(partition.files, ids).rebuildable())
 
 
-def restorable_versions(operator: OperatorState, committed: CommittedIds | None = None, up_to: int | None = None) -> tuple[int, ...]:
-    """The versions that every expected partition of every store can rebuild, ascending; none when a partition is missing.
+def restorable_versions(
+    operator: OperatorState, committed: CommittedIds | None = None, up_to: int | None = None
+) -> tuple[int, ...]:
+    """The versions that every expected partition of every store can rebuild, ascending; none when a partition
+    is missing.
 
     ``up_to`` leaves out later versions. ``committed`` is used in state checkpoint format 2 only.
     """
@@ -193,30 +213,47 @@ def restorable_versions(operator: OperatorState, committed: CommittedIds | None 
 
 
 def first_missing(
-    operator: OperatorState, partition_id: int, store: str, version: int, committed: CommittedIds | None = None
+    operator: OperatorState,
+    partition_id: int,
+    store: str,
+    version: int,
+    committed: CommittedIds | None = None,
 ) -> str | None:
-    """The first file that is missing to rebuild ``version`` of a store of a partition, None when nothing is missing.
+    """The first file that is missing to rebuild ``version`` of a store of a partition, None when nothing is
+    missing.
 
-    This is the file that Spark would fail on, except that it names a ``.changelog`` even where the ``.zip`` is what is missing. A path that
-    ends in "/" is a directory that is not there.
+    This is the file that Spark would fail on, except that it names a ``.changelog`` even where the ``.zip``
+    is what is missing. A path that ends in "/" is a directory that is not there.
     """
     key = (partition_id, store)
     at = bisect_left(operator.partitions, key, key=_key)  # they are in this order
-    partition = operator.partitions[at] if at < len(operator.partitions) and _key(operator.partitions[at]) == key else None
-    return _first_missing(operator, key, None if partition is None else _versions(operator, partition, committed), version)
+    partition = (
+        operator.partitions[at]
+        if at < len(operator.partitions) and _key(operator.partitions[at]) == key
+        else None
+    )
+    return _first_missing(
+        operator, key, None if partition is None else _versions(operator, partition, committed), version
+    )
 
 
 def restorable(
-    operator: OperatorState, needed_version: int | None, newest_planned_version: int | None, committed: CommittedIds
+    operator: OperatorState,
+    needed_version: int | None,
+    newest_planned_version: int | None,
+    committed: CommittedIds,
 ) -> Restorable:
     """What can be rebuilt of one operator; ``operator.restorable`` is not looked at.
 
-    ``newest_planned_version`` is the version of the newest batch in the logs: later ones belong to no batch of this checkpoint. In format 2
-    a version without a commit has no valid id, so nothing after ``needed_version`` counts.
+    ``newest_planned_version`` is the version of the newest batch in the logs: later ones belong to no batch
+    of this checkpoint. In format 2 a version without a commit has no valid id, so nothing after
+    ``needed_version`` counts.
     """
     index = _index(operator, committed)
     expected = _expected(operator)
-    common = _common(expected, index, needed_version if operator.format_version == 2 else newest_planned_version)
+    common = _common(
+        expected, index, needed_version if operator.format_version == 2 else newest_planned_version
+    )
     broken: list[tuple[str, str]] = []
     certain = True
     if needed_version is not None:
@@ -250,7 +287,8 @@ def store_directory(operator_id: int, partition_id: int, store: str) -> str:
 
 
 def expected_partition_ids(operator: OperatorState) -> range:
-    """The partition ids that should be there: by the pinned conf, else up to the highest that is (ids have no gaps)."""
+    """The partition ids that should be there: by the pinned conf, else up to the highest that is (ids have no
+    gaps)."""
     if operator.expected_partitions is not None:
         return range(operator.expected_partitions)
     return range(max((p.partition_id for p in operator.partitions), default=-1) + 1)
@@ -268,7 +306,9 @@ def _index(operator: OperatorState, committed: CommittedIds | None) -> dict[tupl
     return {_key(partition): _versions(operator, partition, committed) for partition in operator.partitions}
 
 
-def _versions(operator: OperatorState, partition: PartitionState, committed: CommittedIds | None) -> _Versions:
+def _versions(
+    operator: OperatorState, partition: PartitionState, committed: CommittedIds | None
+) -> _Versions:
     ids: Ids | None = None
     if operator.format_version == 2:
         place = operator.stores.index(partition.store)
@@ -276,16 +316,22 @@ def _versions(operator: OperatorState, partition: PartitionState, committed: Com
     return _Versions(partition.files, ids)
 
 
-def _common(expected: list[tuple[int, str]], index: dict[tuple[int, str], _Versions], up_to: int | None) -> tuple[int, ...]:
+def _common(
+    expected: list[tuple[int, str]], index: dict[tuple[int, str], _Versions], up_to: int | None
+) -> tuple[int, ...]:
     if not all(key in index for key in expected):
         return ()
     counts: Counter[int] = Counter()
     for key in expected:
         counts.update(index[key].rebuildable())
-    return tuple(sorted(v for v, count in counts.items() if count == len(expected) and (up_to is None or v <= up_to)))
+    return tuple(
+        sorted(v for v, count in counts.items() if count == len(expected) and (up_to is None or v <= up_to))
+    )
 
 
-def _first_missing(operator: OperatorState, key: tuple[int, str], versions: _Versions | None, version: int) -> str | None:
+def _first_missing(
+    operator: OperatorState, key: tuple[int, str], versions: _Versions | None, version: int
+) -> str | None:
     directory = store_directory(operator.operator_id, *key)
     if versions is None:
         return directory + "/"

@@ -1,27 +1,30 @@
-"""The sources of a query as the checkpoint shows them: which directory belongs to which offset line, and what lies in it."""
+"""The sources of a query as the checkpoint shows them: which directory belongs to which offset line, and what
+lies in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.checkpoint.logs import problem
-from core.checkpoint.model import FileLogEntry, OffsetEntry, Problem
+from core.checkpoint.model import FileLogEntry, OffsetEntry
 from core.checkpoint.names import compact_id_of
 from core.checkpoint.source_log import file_log_chain, parse_file_log, parse_initial
 from core.checkpoint.sources.base import SourceContext, SourceKind
+from core.sparklogs.evidence import Problem, problem
 from core.storage import Content, Door, FileInfo, Gone, Listing, ReadFailure
 
-LARGEST_FILE_LOG_BYTES = 64 * 1024 * 1024  # a .compact file of a source with millions of files; larger ones are not read, and it is said
+LARGEST_FILE_LOG_BYTES = (
+    64 * 1024 * 1024
+)  # a .compact file of a source with millions of files; larger ones are not read, and it is said
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """One source. ``key`` is its position ("0", "1", ...) in an offset log v1 and its id or name in v2.
 
-    ``directory`` is its path below the checkpoint root (``sources/0``), None when it keeps nothing or it cannot be told.
-    ``partitions`` counts those of the newest offset, None when the source has no partitions or the offset cannot be read.
-    ``context`` reads the source's own files on first use.
+    ``directory`` is its path below the checkpoint root (``sources/0``), None when it keeps nothing or it
+    cannot be told. ``partitions`` counts those of the newest offset, None when the source has no partitions
+    or the offset cannot be read. ``context`` reads the source's own files on first use.
     """
 
     key: str
@@ -32,18 +35,22 @@ class Source:
 
     @property
     def context(self) -> SourceContext:
-        """What lies beside the offsets (initial offset, file source log). Reads it on first use; kept by the checkpoint."""
+        """What lies beside the offsets (initial offset, file source log). Reads it on first use; kept by the
+        checkpoint."""
         return self.load_context()
 
 
-def directories_of(entries: Sequence[OffsetEntry], directories: Sequence[str], files: Mapping[str, FileInfo]) -> dict[str, str]:
+def directories_of(
+    entries: Sequence[OffsetEntry], directories: Sequence[str], files: Mapping[str, FileInfo]
+) -> dict[str, str]:
     """Source key -> path of its directory, for the keys of the newest of ``entries`` (ascending).
 
-    Offset log v2: the directory has the name of the key. v1: directories are numbered by *distinct* sources in plan order, lines by their
-    position. A DataFrame used twice (a self-join, ``a.union(b).union(a)``) gives two equal lines and ONE directory, numbered by first use
-    (observed, Spark 4.3), so when there are fewer numbers than lines, lines that were equal in every entry share one. When that leaves more
-    directories than distinct lines, only the first line is certain. Spark 4.2 with named sources writes v1 lines and directories with
-    names; one line and one directory then belong together.
+    Offset log v2: the directory has the name of the key. v1: directories are numbered by *distinct* sources
+    in plan order, lines by their position. A DataFrame used twice (a self-join, ``a.union(b).union(a)``)
+    gives two equal lines and ONE directory, numbered by first use (observed, Spark 4.3), so when there are
+    fewer numbers than lines, lines that were equal in every entry share one. When that leaves more
+    directories than distinct lines, only the first line is certain. Spark 4.2 with named sources writes v1
+    lines and directories with names; one line and one directory then belong together.
     """
     if not entries:
         return {}
@@ -57,7 +64,9 @@ def directories_of(entries: Sequence[OffsetEntry], directories: Sequence[str], f
         return {keys[0]: f"sources/{next(iter(names))}"} if len(keys) == 1 and len(names) == 1 else {}
     positions = list(range(len(keys)))
     if numbers[-1] < len(keys) - 1:
-        positions = _distinct_lines([entry for entry in entries if len(entry.sources) == len(keys)], len(keys))
+        positions = _distinct_lines(
+            [entry for entry in entries if len(entry.sources) == len(keys)], len(keys)
+        )
         if max(positions) < numbers[-1]:
             keys, positions = keys[:1], [0]
     return {key: f"sources/{n}" for key, n in zip(keys, positions, strict=True) if n in numbers}
@@ -66,11 +75,16 @@ def directories_of(entries: Sequence[OffsetEntry], directories: Sequence[str], f
 def _distinct_lines(entries: Sequence[OffsetEntry], count: int) -> list[int]:
     """For each line the number of its group, where lines with the same text in every entry form one group."""
     groups: dict[tuple[str | None, ...], int] = {}
-    return [groups.setdefault(tuple(entry.sources[i].raw for entry in entries), len(groups)) for i in range(count)]
+    return [
+        groups.setdefault(tuple(entry.sources[i].raw for entry in entries), len(groups)) for i in range(count)
+    ]
 
 
-def read_context(door: Door, key: str, directory: str, file: FileInfo | None, is_file_source: bool) -> tuple[SourceContext, list[Problem]]:
-    """Reads what a source keeps for itself: one listing and the files that matter. ``file``: the path itself is a file (MongoDB)."""
+def read_context(
+    door: Door, key: str, directory: str, file: FileInfo | None, is_file_source: bool
+) -> tuple[SourceContext, list[Problem]]:
+    """Reads what a source keeps for itself: one listing and the files that matter. ``file``: the path itself
+    is a file (MongoDB)."""
     if file is not None:
         return _initial_context(key, file, door.read([file])[file.path])
     listing = door.list([directory])[directory]
@@ -106,7 +120,10 @@ def _file_context(door: Door, key: str, listing: Listing) -> tuple[SourceContext
     for log_id, info in chain.files:
         content = contents.get(info.path)
         if content is None:
-            reason = f"has {info.size_bytes} bytes, more than the {LARGEST_FILE_LOG_BYTES} that are read of a file source log"
+            reason = (
+                f"has {info.size_bytes} bytes, more than the {LARGEST_FILE_LOG_BYTES} that are read of a file"
+                " source log"
+            )
             problems.append(problem(info.path, "unreadable", reason))
         elif isinstance(content, ReadFailure):
             problems.append(problem(info.path, "unreadable", f"cannot be read: {content.reason}"))

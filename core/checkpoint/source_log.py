@@ -1,4 +1,5 @@
-"""What a source keeps for itself below ``sources/<directory>``: the file source's log, and the offset it began with."""
+"""What a source keeps for itself below ``sources/<directory>``: the file source's log, and the offset it
+began with."""
 
 from __future__ import annotations
 
@@ -6,10 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.checkpoint.json_text import is_broken, json_trouble, parse_object
-from core.checkpoint.logs import problem, split_lines
-from core.checkpoint.model import FileLogEntry, Problem
+from core.checkpoint.model import FileLogEntry
 from core.checkpoint.names import batch_id_of, compact_id_of
+from core.sparklogs.evidence import Problem, problem, split_lines
+from core.sparklogs.json_text import is_broken, json_trouble, parse_object
 from core.storage import FileInfo
 
 _VERSION_LINE = re.compile(r"v[0-9]{1,9}")
@@ -17,9 +18,11 @@ _VERSION_LINE = re.compile(r"v[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True)
 class FileLogChain:
-    """The files of a file source log that together hold everything seen so far: the newest ``.compact`` and the plain ones after it.
+    """The files of a file source log that together hold everything seen so far: the newest ``.compact`` and
+    the plain ones after it.
 
-    ``missing``: log ids between the compact file (or 0) and the newest id that have no file; Spark does not start with such a gap.
+    ``missing``: log ids between the compact file (or 0) and the newest id that have no file; Spark does not
+    start with such a gap.
     """
 
     files: tuple[tuple[int, FileInfo], ...]
@@ -30,7 +33,8 @@ class FileLogChain:
 def file_log_chain(names: Mapping[str, FileInfo]) -> FileLogChain:
     """The chain to read, from the names in ``sources/<directory>``.
 
-    Every tenth file by default is ``<id>.compact`` and holds all entries so far; plain files before the newest compact file do not matter.
+    Every tenth file by default is ``<id>.compact`` and holds all entries so far; plain files before the
+    newest compact file do not matter.
     """
     compact = {i: info for name, info in names.items() if (i := compact_id_of(name)) is not None}
     plain = {i: info for name, info in names.items() if (i := batch_id_of(name)) is not None}
@@ -87,19 +91,26 @@ def parse_file_log(data: bytes, log_id: int, path: str) -> tuple[list[FileLogEnt
             condition, reason = json_trouble(line)
             problems.append(problem(path, condition, reason, data, line=number))
             continue
-        name, timestamp, written_in = fields.get("path"), fields.get("timestamp"), fields.get("batchId", log_id)
+        name, timestamp, written_in = (
+            fields.get("path"),
+            fields.get("timestamp"),
+            fields.get("batchId", log_id),
+        )
         if isinstance(name, str) and isinstance(timestamp, int) and isinstance(written_in, int):
             entries.append(FileLogEntry(path=name, timestamp_ms=timestamp, log_id=written_in))
         else:
-            problems.append(problem(path, "bad_json", "is no file entry (path, timestamp, batchId)", data, line=number))
+            problems.append(
+                problem(path, "bad_json", "is no file entry (path, timestamp, batchId)", data, line=number)
+            )
     return entries, problems
 
 
 def parse_initial(data: bytes, path: str) -> tuple[str | None, Problem | None]:
     """The text of a source's initial offset, without the bytes that stand before it.
 
-    Kafka and Event Hubs write a zero byte, ``v1``, a line break and the JSON (Spark 2.1.0: one byte with the length of the JSON and no
-    version line); rate, Pulsar and Hudi ``v1`` and the offset; Iceberg and MongoDB the JSON alone.
+    Kafka and Event Hubs write a zero byte, ``v1``, a line break and the JSON (Spark 2.1.0: one byte with the
+    length of the JSON and no version line); rate, Pulsar and Hudi ``v1`` and the offset; Iceberg and MongoDB
+    the JSON alone.
     """
     body = _without_leading_byte(data)
     try:

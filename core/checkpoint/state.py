@@ -1,6 +1,8 @@
-"""What lies below ``state/``: operators, partitions, stores, versions, bytes. One listing, plus the small metadata and schema files.
+"""What lies below ``state/``: operators, partitions, stores, versions, bytes. One listing, plus the small
+metadata and schema files.
 
-State version N + 1 is what batch N produced. Hadoop's ``.x.crc`` side files and unfinished writes are no part of the inventory.
+State version N + 1 is what batch N produced. Hadoop's ``.x.crc`` side files and unfinished writes are no part
+of the inventory.
 """
 
 from __future__ import annotations
@@ -9,14 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from core.checkpoint.logs import problem
 from core.checkpoint.model import (
-    Certainty,
     CommitEntry,
     Leftover,
     OperatorState,
     PartitionState,
-    Problem,
     Provider,
     Restorable,
     StateFile,
@@ -32,6 +31,7 @@ from core.checkpoint.operator_metadata import (
 )
 from core.checkpoint.restore_chain import CommittedIds, restorable
 from core.checkpoint.state_names import OPERATOR_LEVEL, Directory, directory_of, name_of, plain_number
+from core.sparklogs.evidence import Certainty, Problem, problem
 from core.storage import FileInfo, Gone, ReadFailure
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ PARTITIONS_KEY = "spark.sql.shuffle.partitions"
 PROVIDER_KEY = "spark.sql.streaming.stateStore.providerClass"
 CODEC_KEY = "spark.sql.streaming.stateStore.compression.codec"
 
-# So many of the newest commits tell the ids of state checkpoint format 2; the opening of a checkpoint has read them.
+# So many of the newest commits tell the ids of state checkpoint format 2; the opening of a checkpoint has
+# read them.
 COMMITS_FOR_IDS = 100
 
 _HDFS_KINDS = {"delta", "snapshot"}
@@ -53,8 +54,9 @@ _NOT_DATA = {"checksum", "schema", "metadata"}
 class StateContext:
     """What the rest of the checkpoint says and the listing of ``state/`` cannot.
 
-    ``newest_planned_batch``: the newest id of the offset log. ``logs_read_at_ms``: when the logs were listed; state written later belongs
-    to batches that this view does not know. ``metadata`` and ``schemas`` by operator id, as far as they were read.
+    ``newest_planned_batch``: the newest id of the offset log. ``logs_read_at_ms``: when the logs were listed;
+    state written later belongs to batches that this view does not know. ``metadata`` and ``schemas`` by
+    operator id, as far as they were read.
     """
 
     provider_class: str | None = None
@@ -75,7 +77,13 @@ class StateContext:
     @property
     def newest_planned_version(self) -> int:
         """The version of the newest batch that is in a log; 0 when there is none."""
-        return max((b for b in (self.last_committed_batch, self.newest_planned_batch) if b is not None), default=-1) + 1
+        return (
+            max(
+                (b for b in (self.last_committed_batch, self.newest_planned_batch) if b is not None),
+                default=-1,
+            )
+            + 1
+        )
 
 
 @dataclass(slots=True)
@@ -92,7 +100,8 @@ class _Operator:
 
 @dataclass(slots=True)
 class SortedState:
-    """The listing of ``state/``, sorted by operator, partition and store; what belongs to none of them is a leftover."""
+    """The listing of ``state/``, sorted by operator, partition and store; what belongs to none of them is a
+    leftover."""
 
     operators: dict[int, _Operator] = field(default_factory=dict)
     leftovers: list[Leftover] = field(default_factory=list)
@@ -155,10 +164,16 @@ def _place(found: SortedState, directory: str) -> tuple[Directory | None, list[S
     return place, operator.stores.setdefault((place.partition_id, place.store), [])
 
 
-def inventory(files: Iterable[FileInfo] | SortedState, context: StateContext, read_at_ms: int) -> StateInventory:
-    """The inventory from a listing of ``state/`` (or one that is sorted already) and what the rest of the checkpoint says."""
+def inventory(
+    files: Iterable[FileInfo] | SortedState, context: StateContext, read_at_ms: int
+) -> StateInventory:
+    """The inventory from a listing of ``state/`` (or one that is sorted already) and what the rest of the
+    checkpoint says."""
     found = files if isinstance(files, SortedState) else sort_files(files)
-    operators = [_operator(operator_id, found.operators[operator_id], context) for operator_id in sorted(found.operators)]
+    operators = [
+        _operator(operator_id, found.operators[operator_id], context)
+        for operator_id in sorted(found.operators)
+    ]
     operators = [operator for operator in operators if operator.file_count]
     leftovers = [*found.leftovers, *(item for operator in operators for item in _orphans(operator, context))]
     return StateInventory(
@@ -180,19 +195,31 @@ def _operator(operator_id: int, files: _Operator, context: StateContext) -> Oper
     if isinstance(metadata, OperatorMetadata):
         stores |= {store.name for store in metadata.stores}
         if metadata.operator_id != operator_id:
-            reason = f"describes operator {metadata.operator_id}, but lies in the directory of operator {operator_id}"
-            problems.append(problem(metadata.evidence.path, "mismatch", reason, metadata.raw.encode(), line=2))
+            reason = (
+                f"describes operator {metadata.operator_id}, but lies in the directory of operator"
+                f" {operator_id}"
+            )
+            problems.append(
+                problem(metadata.evidence.path, "mismatch", reason, metadata.raw.encode(), line=2)
+            )
     name, name_certainty = _name(metadata, stores, known_schemas)
     in_partitions = [file for partition in partitions for file in partition.files]
     kinds = {file.kind for file in in_partitions}
     provider, provider_certainty = _provider(context.provider_class, kinds)
-    if provider_certainty == "inferred" and provider != "unknown" and _provider_of_class(context.provider_class) not in (None, provider):
+    if (
+        provider_certainty == "inferred"
+        and provider != "unknown"
+        and _provider_of_class(context.provider_class) not in (None, provider)
+    ):
         wrong = _HDFS_KINDS if provider == "hdfs" else _ROCKSDB_KINDS
         first = next(file for file in in_partitions if file.kind in wrong)
         reason = f"is no file of the store that the offset log names ({context.provider_class})"
         problems.append(problem(first.path, "mismatch", reason))
     empty = (file for file in in_partitions if file.size_bytes == 0)
-    problems.extend(problem(file.path, "empty", "is empty (0 bytes); Spark fails when it needs this file") for file in empty)
+    problems.extend(
+        problem(file.path, "empty", "is empty (0 bytes); Spark fails when it needs this file")
+        for file in empty
+    )
     everything = [*files.own, *in_partitions]
     operator = OperatorState(
         operator_id=operator_id,
@@ -202,8 +229,12 @@ def _operator(operator_id: int, files: _Operator, context: StateContext) -> Oper
         provider_certainty=provider_certainty,
         format_version=2 if _has_ids(operator_id, partitions, context) else 1,
         stores=tuple(sorted(stores)),
-        column_families=tuple(sorted({schema.column_family for schema in known_schemas if schema.format_version == 3})),
-        expected_partitions=_expected_partitions(files.partition_ids, name, known_schemas, context.shuffle_partitions),
+        column_families=tuple(
+            sorted({schema.column_family for schema in known_schemas if schema.format_version == 3})
+        ),
+        expected_partitions=_expected_partitions(
+            files.partition_ids, name, known_schemas, context.shuffle_partitions
+        ),
         partitions=partitions,
         restorable=Restorable(None, None, ()),
         size_bytes=sum(file.size_bytes for file in everything),
@@ -213,7 +244,12 @@ def _operator(operator_id: int, files: _Operator, context: StateContext) -> Oper
         own_files=tuple(files.own),
         codec=context.codec,
     )
-    return replace(operator, restorable=restorable(operator, context.needed_version, context.newest_planned_version, context.committed))
+    return replace(
+        operator,
+        restorable=restorable(
+            operator, context.needed_version, context.newest_planned_version, context.committed
+        ),
+    )
 
 
 def _partition(key: tuple[int, str], files: list[StateFile]) -> PartitionState:
@@ -235,7 +271,9 @@ def _partition(key: tuple[int, str], files: list[StateFile]) -> PartitionState:
     )
 
 
-def _name(metadata: OperatorMetadata | Problem | None, stores: Iterable[str], schemas: list[StateSchema]) -> tuple[str | None, Certainty]:
+def _name(
+    metadata: OperatorMetadata | Problem | None, stores: Iterable[str], schemas: list[StateSchema]
+) -> tuple[str | None, Certainty]:
     if isinstance(metadata, OperatorMetadata):
         return metadata.name, "certain"
     if any(store.startswith(("left-", "right-")) for store in stores):
@@ -245,7 +283,8 @@ def _name(metadata: OperatorMetadata | Problem | None, stores: Iterable[str], sc
 
 
 def _provider(provider_class: str | None, kinds: Iterable[str]) -> tuple[Provider, Certainty]:
-    """The store, by the pinned conf and the kinds of files; where the two differ the files are right, and it is said to be inferred."""
+    """The store, by the pinned conf and the kinds of files; where the two differ the files are right, and it
+    is said to be inferred."""
     named = _provider_of_class(provider_class)
     present = set(kinds)
     hdfs, rocksdb = bool(present & _HDFS_KINDS), bool(present & _ROCKSDB_KINDS)
@@ -269,11 +308,14 @@ def _has_ids(operator_id: int, partitions: tuple[PartitionState, ...], context: 
     return any(file.unique_id is not None for partition in partitions for file in partition.files)
 
 
-def _expected_partitions(found: set[int], name: str | None, schemas: list[StateSchema], shuffle_partitions: int | None) -> int | None:
+def _expected_partitions(
+    found: set[int], name: str | None, schemas: list[StateSchema], shuffle_partitions: int | None
+) -> int | None:
     """How many partitions there should be.
 
-    A global limit and an aggregation without keys use partition 0 only, whatever the conf says. Where nothing but partition 0 is there and
-    neither name nor schema tells, the number is not known: two hundred lost partitions and a global limit look the same.
+    A global limit and an aggregation without keys use partition 0 only, whatever the conf says. Where nothing
+    but partition 0 is there and neither name nor schema tells, the number is not known: two hundred lost
+    partitions and a global limit look the same.
     """
     if shuffle_partitions is None or shuffle_partitions <= 1 or not found or found - {0}:
         return shuffle_partitions
@@ -285,7 +327,8 @@ def _expected_partitions(found: set[int], name: str | None, schemas: list[StateS
 
 
 def _orphans(operator: OperatorState, context: StateContext) -> Iterable[Leftover]:
-    """State that no batch in the logs leads to: later versions, files of attempts that were not committed, partitions beyond the number."""
+    """State that no batch in the logs leads to: later versions, files of attempts that were not committed,
+    partitions beyond the number."""
     newest, read_at_ms = context.newest_planned_version, context.logs_read_at_ms
     expected = operator.expected_partitions
     beyond: dict[int, list[StateFile]] = {}
@@ -295,12 +338,16 @@ def _orphans(operator: OperatorState, context: StateContext) -> Iterable[Leftove
             continue
         ids: Mapping[int, str | None] = {}
         if operator.format_version == 2:
-            ids = context.committed.of(operator.operator_id, partition.partition_id, operator.stores.index(partition.store))
+            ids = context.committed.of(
+                operator.operator_id, partition.partition_id, operator.stores.index(partition.store)
+            )
         for file in partition.files:
             if file.version is None:
                 continue
             if file.version > newest:
-                is_later = read_at_ms is not None and file.modified_ms is not None and file.modified_ms > read_at_ms
+                is_later = (
+                    read_at_ms is not None and file.modified_ms is not None and file.modified_ms > read_at_ms
+                )
                 if not is_later:  # written after the logs were listed: a running query, not a leftover
                     yield _leftover(file, "orphan_state")
             elif ids.get(file.version) not in (None, file.unique_id):
@@ -310,7 +357,9 @@ def _orphans(operator: OperatorState, context: StateContext) -> Iterable[Leftove
             path=f"state/{operator.operator_id}/{partition_id}",
             kind="orphan_state",
             size_bytes=sum(file.size_bytes for file in files),
-            modified_ms=max((file.modified_ms for file in files if file.modified_ms is not None), default=None),
+            modified_ms=max(
+                (file.modified_ms for file in files if file.modified_ms is not None), default=None
+            ),
         )
 
 
@@ -319,9 +368,11 @@ def _leftover(file: FileInfo | StateFile, kind: Literal["temporary", "orphan_sta
 
 
 def read_state(ck: Checkpoint) -> StateInventory:
-    """Lists ``state/`` of a checkpoint and reads at most one metadata file per operator and one schema file per store.
+    """Lists ``state/`` of a checkpoint and reads at most one metadata file per operator and one schema file
+    per store.
 
-    Raises :class:`StorageError` when ``state/`` cannot be listed. A checkpoint without state gives an inventory without operators.
+    Raises :class:`StorageError` when ``state/`` cannot be listed. A checkpoint without state gives an
+    inventory without operators.
     """
     listing = ck.door.list(["state"], recursive=True)["state"]
     found = sort_files(listing.files.values())
@@ -342,18 +393,27 @@ def read_state(ck: Checkpoint) -> StateInventory:
 
 
 def committed_ids(ck: Checkpoint) -> CommittedIds:
-    """The state file ids in the newest commits that were read, for :func:`restorable_versions`; none for a checkpoint of format 1."""
+    """The state file ids in the newest commits that were read, for :func:`restorable_versions`; none for a
+    checkpoint of format 1."""
     loaded = set(ck.loaded_ids)
-    batch_ids = [batch_id for batch_id in ck.commit_ids[-COMMITS_FOR_IDS:] if batch_id in loaded or batch_id == ck.last_committed_batch]
+    batch_ids = [
+        batch_id
+        for batch_id in ck.commit_ids[-COMMITS_FOR_IDS:]
+        if batch_id in loaded or batch_id == ck.last_committed_batch
+    ]
     entries = ((batch_id, ck.commit(batch_id)) for batch_id in batch_ids)
-    found = {batch_id: entry.state_unique_ids for batch_id, entry in entries if isinstance(entry, CommitEntry)}
+    found = {
+        batch_id: entry.state_unique_ids for batch_id, entry in entries if isinstance(entry, CommitEntry)
+    }
     return CommittedIds(found if any(found.values()) else {})
 
 
 def read_schemas(ck: Checkpoint, operator_id: int) -> tuple[StateSchema | Problem, ...]:
-    """The schemas of an operator's keys and values: one per store, or one per column family. Damaged files give a Problem in their place.
+    """The schemas of an operator's keys and values: one per store, or one per column family. Damaged files
+    give a Problem in their place.
 
-    Of several generations the newest is read. Nothing for an operator that is not there or has no schema files (before Spark 3.1).
+    Of several generations the newest is read. Nothing for an operator that is not there or has no schema
+    files (before Spark 3.1).
     """
     operator = next((o for o in ck.state().operators if o.operator_id == operator_id), None)
     if operator is None:
@@ -380,8 +440,14 @@ def _read_metadata(
         if generations:
             wanted[operator_id] = generations
         elif not isinstance(metadata.get(operator_id), OperatorMetadata) or not operator.partition_ids - {0}:
-            wanted[operator_id] = [f for key in sorted(operator.stores) for f in operator.stores[key] if f.kind == "schema"][:1]
-    read = {operator_id: _read_schema_files(ck, schema_files) for operator_id, schema_files in wanted.items() if schema_files}
+            wanted[operator_id] = [
+                f for key in sorted(operator.stores) for f in operator.stores[key] if f.kind == "schema"
+            ][:1]
+    read = {
+        operator_id: _read_schema_files(ck, schema_files)
+        for operator_id, schema_files in wanted.items()
+        if schema_files
+    }
     return metadata, read
 
 

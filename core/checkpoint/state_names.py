@@ -1,7 +1,8 @@
 """What the file names below ``state/`` mean. Nothing is read here; 440,000 names take about a second.
 
-Layout (Spark 2.1 to 4.3, observed): ``state/<operator>/<partition>/`` holds the store ``default``, and a directory ``<store>/`` below it
-any other; operator metadata and schemas lie beside the partitions (4.0+) or below partition 0 (3.1+).
+Layout (Spark 2.1 to 4.3, observed): ``state/<operator>/<partition>/`` holds the store ``default``, and a
+directory ``<store>/`` below it any other; operator metadata and schemas lie beside the partitions (4.0+) or
+below partition 0 (3.1+).
 """
 
 from __future__ import annotations
@@ -19,14 +20,22 @@ Section = Literal["versions", "sst", "rocksdb_log", "schema", "metadata", "metad
 
 _LARGEST_ID = 2**63 - 1  # Spark keeps versions as signed 64-bit numbers
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_OLD_TEMPORARY = re.compile(r"temp--?[0-9]{1,19}")  # an unfinished delta of Spark 2.1 to 2.3, named by a random number
-_VERSIONED: dict[str, StateFileKind] = {"delta": "delta", "snapshot": "snapshot", "zip": "zip", "changelog": "changelog"}
+_OLD_TEMPORARY = re.compile(
+    r"temp--?[0-9]{1,19}"
+)  # an unfinished delta of Spark 2.1 to 2.3, named by a random number
+_VERSIONED: dict[str, StateFileKind] = {
+    "delta": "delta",
+    "snapshot": "snapshot",
+    "zip": "zip",
+    "changelog": "changelog",
+}
 _WITH_IDS = ("zip", "changelog")  # the HDFS-backed store has no state checkpoint format 2
 _INNER: dict[str, Section] = {"SSTs": "sst", "logs": "rocksdb_log", "_metadata": "schema"}
 
 
 class Directory(NamedTuple):
-    """What a directory below ``state/`` is for. ``partition_id`` is :data:`OPERATOR_LEVEL` beside the partitions."""
+    """What a directory below ``state/`` is for. ``partition_id`` is :data:`OPERATOR_LEVEL` beside the
+    partitions."""
 
     operator_id: int
     partition_id: int
@@ -82,14 +91,19 @@ def _operator_metadata(operator_id: int, inner: list[str]) -> Directory | None:
 def name_of(section: Section, name: str) -> Name:
     """What the file ``name`` is, in a directory of this ``section``.
 
-    ``.x.crc`` (Hadoop's checksum) and ``x.crc`` (Spark's own, 4.1+) are both ``checksum``; only the second is a file that Spark wrote by
-    itself. ``.x.<uuid>.tmp``, ``.x.<uuid>.TID<n>.tmp`` and, before Spark 2.4, ``temp-<number>`` are unfinished writes.
+    ``.x.crc`` (Hadoop's checksum) and ``x.crc`` (Spark's own, 4.1+) are both ``checksum``; only the second is
+    a file that Spark wrote by itself. ``.x.<uuid>.tmp``, ``.x.<uuid>.TID<n>.tmp`` and, before Spark 2.4,
+    ``temp-<number>`` are unfinished writes.
     """
     if name[:1] == ".":
         return _hidden(name)
     if name.endswith(".crc"):
         main = name_of(section, name[:-4])
-        return FOREIGN if main.kind in ("foreign", "checksum") else Name("checksum", main.version, main.unique_id)
+        return (
+            FOREIGN
+            if main.kind in ("foreign", "checksum")
+            else Name("checksum", main.version, main.unique_id)
+        )
     if section == "versions":
         return _versioned(name)
     if section == "sst":

@@ -1,9 +1,12 @@
-"""Which batch ids are missing, and whether gaps are legal because the query used asynchronous progress tracking.
+"""Which batch ids are missing, and whether gaps are legal because the query used asynchronous progress
+tracking.
 
-With asynchronous progress tracking (Spark 3.4+, stateless queries only) only some batches are logged: offsets 0, 6, 11, 16 and commits with
-the SAME ids (the last ones may lack). In an ordinary log every id is there. So an id counts as *seen* when either log, or a checksum side
-file that was left behind, shows that it was written; what is seen in one log and absent in the other was removed. Ids that no trace
-is left of are a gap of an asynchronous log, or batches whose two files were both removed; the rules of :func:`track` tell these apart.
+With asynchronous progress tracking (Spark 3.4+, stateless queries only) only some batches are logged: offsets
+0, 6, 11, 16 and commits with the SAME ids (the last ones may lack). In an ordinary log every id is there. So
+an id counts as *seen* when either log, or a checksum side file that was left behind, shows that it was
+written; what is seen in one log and absent in the other was removed. Ids that no trace is left of are a gap
+of an asynchronous log, or batches whose two files were both removed; the rules of :func:`track` tell these
+apart.
 """
 
 from __future__ import annotations
@@ -13,21 +16,24 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from core.checkpoint.model import Certainty
+from core.sparklogs.evidence import Certainty
 
 Mode = Literal["sync", "async"]
 
 LISTED_MISSING = 10_000  # a stray file called 99999999999 must not make a list of that length
 
-SPARSE_SHARE = 1 / 3  # from this share of absent ids on, a log is sparse; one lost batch among four or more is below it
+SPARSE_SHARE = (
+    1 / 3
+)  # from this share of absent ids on, a log is sparse; one lost batch among four or more is below it
 
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
     """Whether the log is ordinary (``sync``) or asynchronous, why, and what is missing.
 
-    ``missing_offsets`` and ``missing_commits`` are ascending ids between the first and the last of each log, at most
-    :data:`LISTED_MISSING`; the counts are of all. Legal gaps of an asynchronous log are not among them.
+    ``missing_offsets`` and ``missing_commits`` are ascending ids between the first and the last of each log,
+    at most :data:`LISTED_MISSING`; the counts are of all. Legal gaps of an asynchronous log are not among
+    them.
     """
 
     mode: Mode
@@ -40,12 +46,18 @@ class Tracking:
 
 
 def track(
-    offset_ids: Sequence[int], commit_ids: Sequence[int], *, traces: Iterable[int] = (), has_state: bool = False, too_old: bool = False
+    offset_ids: Sequence[int],
+    commit_ids: Sequence[int],
+    *,
+    traces: Iterable[int] = (),
+    has_state: bool = False,
+    too_old: bool = False,
 ) -> Tracking:
     """Decides from the ids; all sequences ascending.
 
-    ``traces``: ids of checksum side files whose log file may be gone. ``has_state``: the checkpoint has a ``state/`` directory, and then it
-    cannot be asynchronous. ``too_old``: the pinned conf shows a Spark before 3.4.
+    ``traces``: ids of checksum side files whose log file may be gone. ``has_state``: the checkpoint has a
+    ``state/`` directory, and then it cannot be asynchronous. ``too_old``: the pinned conf shows a Spark
+    before 3.4.
     """
     seen = set(offset_ids) | set(commit_ids)
     if offset_ids:
@@ -57,8 +69,11 @@ def track(
     return Tracking(mode, certainty, why, missing_offsets, missing_commits, offset_count, commit_count)
 
 
-def _mode(seen: list[int], offset_ids: Sequence[int], *, has_state: bool, too_old: bool) -> tuple[Mode, Certainty, str]:
-    # Outside the offset log's own range ids say nothing about its gaps (commits may be ahead after offsets were removed).
+def _mode(
+    seen: list[int], offset_ids: Sequence[int], *, has_state: bool, too_old: bool
+) -> tuple[Mode, Certainty, str]:
+    # Outside the offset log's own range ids say nothing about its gaps (commits may be ahead after offsets
+    # were removed).
     ids = [i for i in seen if offset_ids and offset_ids[0] <= i <= offset_ids[-1]]
     holes = sum(1 for before, after in pairwise(ids) if after - before > 1)
     if not holes:
@@ -67,23 +82,44 @@ def _mode(seen: list[int], offset_ids: Sequence[int], *, has_state: bool, too_ol
     absent = span - len(ids)
     of = f"{absent} of the {span} ids from {ids[0]} to {ids[-1]} are in neither log"
     if has_state:
-        return "sync", "certain", f"{of}, and asynchronous progress tracking (which leaves gaps) is not possible for a query with state"
+        return (
+            "sync",
+            "certain",
+            (
+                f"{of}, and asynchronous progress tracking (which leaves gaps) is not possible for a query"
+                " with state"
+            ),
+        )
     if too_old:
         return (
             "sync",
             "inferred",
-            f"{of}, and the pinned settings are those of a Spark before 3.4, which has no asynchronous progress tracking",
+            (
+                f"{of}, and the pinned settings are those of a Spark before 3.4, which has no asynchronous"
+                " progress tracking"
+            ),
         )
     if absent / span >= SPARSE_SHARE:
         certainty: Certainty = "inferred" if len(ids) > 3 else "needs_input"
-        return "async", certainty, f"{of}, and both logs have the same ids: asynchronous progress tracking logs only some batches"
+        return (
+            "async",
+            certainty,
+            f"{of}, and both logs have the same ids: asynchronous progress tracking logs only some batches",
+        )
     if holes >= 3:
         return (
             "async",
             "inferred",
-            f"{of}, in {holes} places and always from both logs: asynchronous progress tracking logs only some batches",
+            (
+                f"{of}, in {holes} places and always from both logs: asynchronous progress tracking logs only"
+                " some batches"
+            ),
         )
-    return "sync", "inferred", f"{of}, and all the others are there, as in an ordinary log whose files were removed"
+    return (
+        "sync",
+        "inferred",
+        f"{of}, and all the others are there, as in an ordinary log whose files were removed",
+    )
 
 
 def _missing(ids: Sequence[int], seen: set[int], mode: Mode) -> tuple[tuple[int, ...], int]:

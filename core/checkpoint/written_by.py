@@ -1,7 +1,8 @@
 """Which Spark wrote the newest files, told by marks that each version leaves in the logs.
 
-The sets of pinned settings were seen in files written by Spark 3.3.4 to 4.3.0 (9, 10, 11, 15 and 17 settings); those of older versions come
-from published checkpoints. A version is told by which settings are there and which are not yet, never by their values.
+The sets of pinned settings were seen in files written by Spark 3.3.4 to 4.3.0 (9, 10, 11, 15 and 17
+settings); those of older versions come from published checkpoints. A version is told by which settings are
+there and which are not yet, never by their values.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ _MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("2.3", (_S + "stateStore.providerClass",)),
     (
         "2.4",
-        (_S + "multipleWatermarkPolicy", _S + "flatMapGroupsWithState.stateFormatVersion", _S + "aggregation.stateFormatVersion"),
+        (
+            _S + "multipleWatermarkPolicy",
+            _S + "flatMapGroupsWithState.stateFormatVersion",
+            _S + "aggregation.stateFormatVersion",
+        ),
     ),
     ("3.0", (_S + "join.stateFormatVersion",)),
     ("3.1", (_S + "stateStore.compression.codec",)),
@@ -36,10 +41,17 @@ _MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
             _P + "function.protobufExtensions.enabled",
         ),
     ),
-    ("4.3", (_S + "statefulOperator.alwaysNullableOutput.enabled", _P + "dropDuplicates.deterministicKeyOrder.enabled")),
+    (
+        "4.3",
+        (
+            _S + "statefulOperator.alwaysNullableOutput.enabled",
+            _P + "dropDuplicates.deterministicKeyOrder.enabled",
+        ),
+    ),
 )
 
-# The newest version that still writes exactly these settings, where it is not the same; None = every later one may.
+# The newest version that still writes exactly these settings, where it is not the same; None = every later
+# one may.
 _LAST_WITH: Mapping[str, str | None] = {"3.3": "3.4", "4.0": "4.1", "4.3": None}
 
 _KNOWN = frozenset(name for _, names in _MARKS for name in names)
@@ -53,8 +65,8 @@ def version_key(version: str) -> tuple[int, ...]:
 def written_by(offsets: Sequence[OffsetEntry], commits: Sequence[CommitEntry]) -> WrittenBy:
     """What the newest of these entries tell (each sequence ascending, as far as it was read).
 
-    "At least" follows from what is there, "at most" from what is not there yet. Removed by hand, a setting makes it look older, so
-    the answer is always inferred.
+    "At least" follows from what is there, "at most" from what is not there yet. Removed by hand, a setting
+    makes it look older, so the answer is always inferred.
     """
     if not offsets and not commits:
         return WrittenBy(None, None, "no log file could be read")
@@ -76,11 +88,18 @@ def written_by(offsets: Sequence[OffsetEntry], commits: Sequence[CommitEntry]) -
     if unknown:
         at_most = None
         reasons.append("it also pins settings that Spark up to 4.3 does not write: " + ", ".join(unknown[:3]))
-    if newest is not None and newest.conf.get(_S + "stateStore.providerClass", "").startswith("com.databricks."):
+    if newest is not None and newest.conf.get(_S + "stateStore.providerClass", "").startswith(
+        "com.databricks."
+    ):
         at_most = None
-        reasons.append("the state store provider is Databricks' own, so the version is the one that Databricks' runtime is built on")
+        reasons.append(
+            "the state store provider is Databricks' own, so the version is the one that Databricks' runtime"
+            " is built on"
+        )
     if at_least is None and at_most is None:
-        return WrittenBy(None, None, "; ".join(reasons) or "the log files carry no settings that tell a version")
+        return WrittenBy(
+            None, None, "; ".join(reasons) or "the log files carry no settings that tell a version"
+        )
     return WrittenBy(at_least, at_most, "; ".join(reasons))
 
 

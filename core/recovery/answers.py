@@ -1,4 +1,5 @@
-"""What the user says about the pipeline: the public answer ids of ``python -m core recover --set key=value`` and of the recovery page."""
+"""What the user says about the pipeline: the public answer ids of ``python -m core recover --set key=value``
+and of the recovery page."""
 
 from __future__ import annotations
 
@@ -11,7 +12,16 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "what_happened": ("crash", "query_changed", "damaged", "data_expired", "source_changed", "reprocess"),
         "source_complete": ("yes", "no", "unknown"),
-        "sink": ("delta", "file", "kafka", "foreach_append", "foreach_merge", "foreach_txn", "lakeflow_table", "other"),
+        "sink": (
+            "delta",
+            "file",
+            "kafka",
+            "foreach_append",
+            "foreach_merge",
+            "foreach_txn",
+            "lakeflow_table",
+            "other",
+        ),
         "stateful": ("unchanged", "changed", "removed", "added"),
         "platform": ("pyspark", "databricks", "lakeflow"),
         "output_mode": ("append", "update", "complete"),
@@ -41,7 +51,9 @@ TEXTS = frozenset(
 )
 """Answers that are any text."""
 
-_SOURCE = re.compile(r"source\.(?P<key>.+?)\.(?P<what>path|servers|topics|format|schema|option\.(?P<option>.+))", re.DOTALL)
+_SOURCE = re.compile(
+    r"source\.(?P<key>.+?)\.(?P<what>path|servers|topics|format|schema|option\.(?P<option>.+))", re.DOTALL
+)
 _SINK_OPTION = re.compile(r"sink\.option\.(?P<option>.+)", re.DOTALL)
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -52,7 +64,8 @@ class AnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers given so far, by their public ids. An empty value counts as not answered (only ``window_end_column`` may be empty).
+    """The answers given so far, by their public ids. An empty value counts as not answered (only
+    ``window_end_column`` may be empty).
 
     Raises :class:`AnswerError` for an unknown id and for a value that is not one of a fixed list.
     """
@@ -110,25 +123,42 @@ def _check(key: str, value: str) -> None:
             raise AnswerError(f"{key} is one of {', '.join(CHOICES[key])}; {value!r} is none of them.")
         return
     if key in ("host_env", "token_env") and not _ENVIRONMENT_NAME.fullmatch(value):
-        raise AnswerError(f"{key} is the NAME of an environment variable (letters, digits, _), never the value itself.")
+        raise AnswerError(
+            f"{key} is the NAME of an environment variable (letters, digits, _), never the value itself."
+        )
     if key == "trigger" and value != "available_now":
         raise AnswerError(
-            "trigger is available_now: a recovery run ends when everything that is there was read, so that it can be verified."
+            "trigger is available_now: a recovery run ends when everything that is there was read, so that it"
+            " can be verified."
         )
     if key not in TEXTS and not _SOURCE.fullmatch(key) and not _SINK_OPTION.fullmatch(key):
         raise AnswerError(
-            f"There is no answer called {key!r}; known: {', '.join([*CHOICES, *sorted(TEXTS)])}, source.<key>.path and others."
+            f"There is no answer called {key!r}; known: {', '.join([*CHOICES, *sorted(TEXTS)])},"
+            " source.<key>.path and others."
         )
     option = _SOURCE.fullmatch(key) or _SINK_OPTION.fullmatch(key)
     name = option.groupdict().get("option") if option else None
     if name is not None and is_secret(name) and not _ENVIRONMENT_NAME.fullmatch(value):
         raise AnswerError(
-            f"The option {name!r} holds a secret, and code that is copied and sent around must not: give the NAME of the environment "
-            "variable that holds it."
+            f"The option {name!r} holds a secret, and code that is copied and sent around must not: give the"
+            " NAME of the environment variable that holds it."
         )
 
 
 def is_secret(option: str) -> bool:
-    """Whether a reader or writer option of this name holds a secret; its answer is then the name of an environment variable."""
+    """Whether a reader or writer option of this name holds a secret; its answer is then the name of an
+    environment variable."""
     lowered = option.lower()
-    return any(word in lowered for word in ("password", "secret", "token", "jaas", "credential", "accesskey", "access.key", "sas.key"))
+    return any(
+        word in lowered
+        for word in (
+            "password",
+            "secret",
+            "token",
+            "jaas",
+            "credential",
+            "accesskey",
+            "access.key",
+            "sas.key",
+        )
+    )

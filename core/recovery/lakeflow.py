@@ -1,4 +1,5 @@
-"""Code for Lakeflow pipelines: the flow's start position, and the update that resets or refreshes (documented by the vendor, not run)."""
+"""Code for Lakeflow pipelines: the flow's start position, and the update that resets or refreshes (documented
+by the vendor, not run)."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from typing import Literal
 
 from jinja2 import Environment
 
+from core.recovery.context import RecoveryContext, SourceSituation
 from core.recovery.recipe import Recipe, recipe
-from core.recovery.situation import Situation, SourceSituation
 from core.recovery.words import TITLES, OptionId
 
 Block = tuple[Literal["python", "sql", "bash"], str, str, str]
@@ -18,30 +19,47 @@ HOST_ENV = "DATABRICKS_HOST"
 TOKEN_ENV = "DATABRICKS_TOKEN"  # noqa: S105  (the name of a variable)
 
 
-def lakeflow_blocks(s: Situation, option: OptionId, templates: Environment) -> list[Block]:
-    """(language, title, file name, text) of the pieces for a pipeline; empty when the option cannot be done there."""
+def lakeflow_blocks(s: RecoveryContext, option: OptionId, templates: Environment) -> list[Block]:
+    """(language, title, file name, text) of the pieces for a pipeline; empty when the option cannot be done
+    there."""
     made = recipe(_on_lakeflow(s), option)
     if not made.possible:
         return []
     blocks: list[Block] = []
     if option == "backup_and_backfill":
-        blocks.append(("sql", "1. Backup of the tables", "backup.sql", _render(templates, "lakeflow_backup.sql.j2", s, made)))
+        blocks.append(
+            (
+                "sql",
+                "1. Backup of the tables",
+                "backup.sql",
+                _render(templates, "lakeflow_backup.sql.j2", s, made),
+            )
+        )
     if option == "reset" or option == "backup_and_backfill":
         title = (
-            "Deploy first: the flow's source with its start position" if option == "reset" else "2. Deploy: the flow that fills back once"
+            "Deploy first: the flow's source with its start position"
+            if option == "reset"
+            else "2. Deploy: the flow that fills back once"
         )
         blocks.append(("python", title, "flow.py", _render(templates, "lakeflow_flow.py.j2", s, made)))
     title = f"{TITLES[option]}: start the update"
     blocks.append(("python", title, "start_update.py", _render(templates, "lakeflow_update.py.j2", s, made)))
-    blocks.append(("bash", "The same call with curl", "start_update.sh", _render(templates, "lakeflow_update.sh.j2", s, made)))
+    blocks.append(
+        (
+            "bash",
+            "The same call with curl",
+            "start_update.sh",
+            _render(templates, "lakeflow_update.sh.j2", s, made),
+        )
+    )
     return blocks
 
 
-def _on_lakeflow(s: Situation) -> Situation:
+def _on_lakeflow(s: RecoveryContext) -> RecoveryContext:
     return replace(s, answers=s.answers.having(platform="lakeflow"))
 
 
-def _render(templates: Environment, name: str, s: Situation, made: Recipe) -> str:
+def _render(templates: Environment, name: str, s: RecoveryContext, made: Recipe) -> str:
     flows = [flow.strip() for flow in (s.answers.get("flows") or "").split(",") if flow.strip()]
     field = "reset_checkpoint_selection" if made.option == "reset" else "full_refresh_selection"
     return templates.get_template(name).render(
@@ -58,7 +76,7 @@ def _render(templates: Environment, name: str, s: Situation, made: Recipe) -> st
     )
 
 
-def _source(s: Situation, made: Recipe, source: SourceSituation) -> dict[str, object]:
+def _source(s: RecoveryContext, made: Recipe, source: SourceSituation) -> dict[str, object]:
     """The reader of one source in a pipeline: format, options in order, path."""
     start = next(start for start in made.starts if start.source.key == source.key)
     options = dict(s.answers.source_options(source.key))

@@ -1,8 +1,9 @@
-"""The three ways out as data: what each costs on THIS checkpoint, which one comes first and why, and why one cannot be done.
+"""The three ways out as data: what each costs on THIS checkpoint, which one comes first and why, and why one
+cannot be done.
 
-The general words are those of common advice; where they are wrong for this checkpoint the fact beside them corrects them
-(``Cell.corrected``): a Delta table does not absorb repeats after its checkpoint was deleted, a reset gives up state, a file source has no
-start option.
+The general words are those of common advice; where they are wrong for this checkpoint the fact beside them
+corrects them (``Cell.corrected``): a Delta table does not absorb repeats after its checkpoint was deleted, a
+reset gives up state, a file source has no start option.
 """
 
 from __future__ import annotations
@@ -14,9 +15,16 @@ from typing import Literal
 
 from core.checkpoint import Checkpoint
 from core.recovery.answers import Answers
-from core.recovery.consequences import Consequence, consequences, lost_with_state, pending_amount, read_amount, summary
+from core.recovery.consequences import (
+    Consequence,
+    consequences,
+    lost_with_state,
+    pending_amount,
+    read_amount,
+    summary,
+)
+from core.recovery.context import RecoveryContext, read_recovery_context
 from core.recovery.recipe import Recipe, recipe
-from core.recovery.situation import Situation, read_situation
 from core.recovery.words import OPTION_IDS, TITLES, OptionId, size
 
 Level = Literal["low", "medium", "high"]
@@ -25,7 +33,8 @@ LEVELS: Mapping[OptionId, Level] = MappingProxyType({"full_refresh": "low", "bac
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of the table: the general word and this checkpoint's own facts. ``corrected``: the facts contradict the word."""
+    """One cell of the table: the general word and this checkpoint's own facts. ``corrected``: the facts
+    contradict the word."""
 
     general: str
     facts: str = ""
@@ -39,10 +48,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option. ``why`` says why it can or cannot be done, ``reason`` why it comes first (empty for the others).
+    """One option. ``why`` says why it can or cannot be done, ``reason`` why it comes first (empty for the
+    others).
 
-    ``level`` is the complexity in one word; ``complexity`` and the other cells carry the columns of the table. ``loses`` and ``repeats``
-    are the sentence for the sink that was answered, or for all kinds of sinks. ``consequences`` has one statement per kind of sink.
+    ``level`` is the complexity in one word; ``complexity`` and the other cells carry the columns of the
+    table. ``loses`` and ``repeats`` are the sentence for the sink that was answered, or for all kinds of
+    sinks. ``consequences`` has one statement per kind of sink.
     """
 
     id: OptionId
@@ -66,37 +77,68 @@ class Option:
 
 
 def options(ck: Checkpoint, answers: Answers) -> tuple[Option, ...]:
-    """The three options for this checkpoint, the recommended one first, impossible ones last. Raises :class:`StorageError`."""
-    return options_of(read_situation(ck, answers))
+    """The three options for this checkpoint, the recommended one first, impossible ones last. Raises
+    :class:`StorageError`."""
+    return options_of(read_recovery_context(ck, answers))
 
 
-def options_of(situation: Situation) -> tuple[Option, ...]:
+def options_of(situation: RecoveryContext) -> tuple[Option, ...]:
     """The same from facts that were read before."""
     recipes = {option: recipe(situation, option) for option in OPTION_IDS}
     best, reason = _recommended(situation, recipes)
-    found = [_option(situation, recipes[option], option == best, reason if option == best else "") for option in OPTION_IDS]
+    found = [
+        _option(situation, recipes[option], option == best, reason if option == best else "")
+        for option in OPTION_IDS
+    ]
     return tuple(sorted(found, key=lambda option: (not option.recommended, not option.possible)))
 
 
-def _recommended(s: Situation, recipes: dict[OptionId, Recipe]) -> tuple[OptionId | None, str]:
+def _recommended(s: RecoveryContext, recipes: dict[OptionId, Recipe]) -> tuple[OptionId | None, str]:
     reset = recipes["reset"]
     if s.sources and reset.possible and (not s.needs_state or reset.method == "warm_up"):
         if reset.method == "warm_up":
             return (
                 "reset",
-                "The position is exact and the state can be built again from the old data, so nothing is lost and little is read.",
+                (
+                    "The position is exact and the state can be built again from the old data, so nothing is"
+                    " lost and little is read."
+                ),
             )
         if reset.method == "pipeline" and any(start.how == "modified_after" for start in reset.starts):
-            return "reset", "It keeps the table and reads little again; mind that the start of a file source is a time, not an exact place."
+            return (
+                "reset",
+                (
+                    "It keeps the table and reads little again; mind that the start of a file source is a"
+                    " time, not an exact place."
+                ),
+            )
         if reset.skips:
-            return "reset", "What the source no longer has is lost in any case; this keeps the rest and reads nothing a second time."
-        return "reset", "The position of every source is exact, so nothing is lost, and it reads nothing again but what was not committed."
+            return (
+                "reset",
+                (
+                    "What the source no longer has is lost in any case; this keeps the rest and reads nothing"
+                    " a second time."
+                ),
+            )
+        return (
+            "reset",
+            (
+                "The position of every source is exact, so nothing is lost, and it reads nothing again but"
+                " what was not committed."
+            ),
+        )
     if recipes["full_refresh"].possible and s.source_complete == "yes":
-        return "full_refresh", "The source holds everything and the state or the position cannot be carried over exactly."
+        return (
+            "full_refresh",
+            "The source holds everything and the state or the position cannot be carried over exactly.",
+        )
     if recipes["backup_and_backfill"].possible and s.source_complete != "yes":
         return (
             "backup_and_backfill",
-            "The state or the position cannot be carried over, and the source may not hold everything: keep the old rows.",
+            (
+                "The state or the position cannot be carried over, and the source may not hold everything:"
+                " keep the old rows."
+            ),
         )
     if reset.possible:
         return "reset", "It is the only one that can be done; read what it loses."
@@ -105,10 +147,12 @@ def _recommended(s: Situation, recipes: dict[OptionId, Recipe]) -> tuple[OptionI
     return None, ""
 
 
-def _option(s: Situation, made: Recipe, recommended: bool, reason: str) -> Option:
+def _option(s: RecoveryContext, made: Recipe, recommended: bool, reason: str) -> Option:
     found = consequences(s, made.option)
     yours = next((item for item in found if item.is_yours), None)
-    cells = {"full_refresh": _full_refresh, "backup_and_backfill": _backup_and_backfill, "reset": _reset}[made.option](s, made)
+    cells = {"full_refresh": _full_refresh, "backup_and_backfill": _backup_and_backfill, "reset": _reset}[
+        made.option
+    ](s, made)
     return Option(
         id=made.option,
         title=TITLES[made.option],
@@ -134,31 +178,42 @@ def _option(s: Situation, made: Recipe, recommended: bool, reason: str) -> Optio
 Cells = tuple[Cell, Cell, Cell, Cell, Cell, Cell]
 
 
-def _reads_everything(s: Situation) -> str:
+def _reads_everything(s: RecoveryContext) -> str:
     read = read_amount(s)
     waiting = pending_amount(s)
-    text = f"Reads {read} again that were committed up to batch {s.last_committed}" if read else "Reads the whole source again"
+    text = (
+        f"Reads {read} again that were committed up to batch {s.last_committed}"
+        if read
+        else "Reads the whole source again"
+    )
     text += f", and batch {s.pending} ({waiting})." if waiting and read else "."
     if s.state_bytes is not None:
         text += f" {size(s.state_bytes)} of state is built anew."
     return text
 
 
-def _full_refresh(s: Situation, made: Recipe) -> Cells:
-    complete = {"yes": "You said that the source is complete.", "no": "You said that the source is not complete: rows are lost."}
+def _full_refresh(s: RecoveryContext, made: Recipe) -> Cells:
+    complete = {
+        "yes": "You said that the source is complete.",
+        "no": "You said that the source is not complete: rows are lost.",
+    }
     loss = complete.get(s.source_complete, "Not known yet whether raw data was removed at the source.")
     files = [source for source in s.sources if source.files_read is not None]
     if files and s.source_complete != "no":
         named = sum(source.files_read or 0 for source in files)
-        loss += f" The checkpoint names {named:,} files that were read; the code checks that all are still there."
+        loss += (
+            f" The checkpoint names {named:,} files that were read; the code checks that all are still there."
+        )
     keyed = s.sink == "foreach_merge"
     duplicates = Cell(
-        "no, for a keyed target" if keyed else "no", "The code writes to a new output and keeps the old one under another name."
+        "no, for a keyed target" if keyed else "no",
+        "The code writes to a new output and keeps the old one under another name.",
     )
     if s.sink == "delta":
         duplicates = Cell(
             "no, for a keyed target",
-            "Only because the output is new: into the same Delta table everything would come twice, the new query id is unknown to it.",
+            "Only because the output is new: into the same Delta table everything would come twice, the new"
+            " query id is unknown to it.",
             True,
         )
     return (
@@ -171,54 +226,80 @@ def _full_refresh(s: Situation, made: Recipe) -> Cells:
     )
 
 
-def _manual(s: Situation) -> str:
-    return "The code cannot empty your foreachBatch target unless sink_path says where it is." if _unknown_place(s) else ""
+def _manual(s: RecoveryContext) -> str:
+    return (
+        "The code cannot empty your foreachBatch target unless sink_path says where it is."
+        if _unknown_place(s)
+        else ""
+    )
 
 
-def _unknown_place(s: Situation) -> bool:
+def _unknown_place(s: RecoveryContext) -> bool:
     return s.sink is not None and s.sink.startswith("foreach") and s.answers.get("sink_path") is None
 
 
-def _backup_and_backfill(s: Situation, made: Recipe) -> Cells:
+def _backup_and_backfill(s: RecoveryContext, made: Recipe) -> Cells:
     exact = s.answers.get("backfill_keys") is not None
-    keys = "" if exact else "Needs a unique key (answer backfill_keys); without one the rows that are in both come twice."
+    keys = (
+        ""
+        if exact
+        else "Needs a unique key (answer backfill_keys); without one the rows that are in both come twice."
+    )
     if s.sink == "delta":
         duplicates = Cell(
-            "no, for idempotent sinks such as auto CDC", f"By the merge on the key, not by the Delta table itself. {keys}".strip(), True
+            "no, for idempotent sinks such as auto CDC",
+            f"By the merge on the key, not by the Delta table itself. {keys}".strip(),
+            True,
         )
     else:
         duplicates = Cell("no, for idempotent sinks such as auto CDC", keys)
     return (
         Cell("medium", "Three steps: backup, refresh, merge back what only the backup has."),
         Cell("high", _reads_everything(s) + " The old output is kept in full beside the new one."),
-        Cell("no", "Rows that are gone at the source come from the backup; keys deleted since the backup come back."),
+        Cell(
+            "no",
+            "Rows that are gone at the source come from the backup; keys deleted since the backup come back.",
+        ),
         duplicates,
         Cell("no"),
         Cell("no", "In the end the rows of the backup are in the table again."),
     )
 
 
-def _reset(s: Situation, made: Recipe) -> Cells:
+def _reset(s: RecoveryContext, made: Recipe) -> Cells:
     return (
-        Cell("medium to high", f"Here {_reset_level(s)}. {_reset_effort(s, made)}" if made.possible else made.why),
+        Cell(
+            "medium to high",
+            f"Here {_reset_level(s)}. {_reset_effort(s, made)}" if made.possible else made.why,
+        ),
         Cell("low", _reset_cost(s, made), made.method == "warm_up"),
         _reset_loss(s, made),
         _reset_duplicates(s, made),
-        Cell("no", "The old data is read once to build the state again." if made.method == "warm_up" else "", made.method == "warm_up"),
-        Cell("no", "The rows go to a new output beside the old one." if made.new_output else "The table is kept."),
+        Cell(
+            "no",
+            "The old data is read once to build the state again." if made.method == "warm_up" else "",
+            made.method == "warm_up",
+        ),
+        Cell(
+            "no",
+            "The rows go to a new output beside the old one." if made.new_output else "The table is kept.",
+        ),
     )
 
 
-def _reset_level(s: Situation) -> Level:
+def _reset_level(s: RecoveryContext) -> Level:
     return "high" if s.needs_state else "medium"
 
 
-def _reset_effort(s: Situation, made: Recipe) -> str:
+def _reset_effort(s: RecoveryContext, made: Recipe) -> str:
     how = {
         "start_options": "Start options for every source, in an empty checkpoint.",
-        "seeded": "A file source has no start option: the code writes a new checkpoint that names the files already read."
-        if any(start.how == "file_log" for start in made.starts)
-        else "The code writes the old offset into a new checkpoint, so the batch numbers go on.",
+        "seeded": (
+            "A file source has no start option: the code writes a new checkpoint that names the files already"
+            " read."
+            if any(start.how == "file_log" for start in made.starts)
+            else "The code writes the old offset into a new checkpoint, so the batch numbers go on."
+        ),
         "warm_up": "Two runs: the old data into the noop sink, then the real sink.",
         "empty_state": "Two runs: one that marks the old data as read, then the real sink.",
         "pipeline": "The flow's code gets the start position, then the update resets the checkpoint.",
@@ -226,9 +307,11 @@ def _reset_effort(s: Situation, made: Recipe) -> str:
     return how.get(made.method or "", "")
 
 
-def _reset_cost(s: Situation, made: Recipe) -> str:
+def _reset_cost(s: RecoveryContext, made: Recipe) -> str:
     waiting = pending_amount(s)
-    text = f"Reads batch {s.pending} again ({waiting}) and nothing else." if waiting else "Reads nothing again."
+    text = (
+        f"Reads batch {s.pending} again ({waiting}) and nothing else." if waiting else "Reads nothing again."
+    )
     if made.method == "warm_up":
         text = f"Reads {read_amount(s) or 'the old data'} once more to build the state, without writing."
     if s.has_state and s.state_bytes is not None:
@@ -236,21 +319,31 @@ def _reset_cost(s: Situation, made: Recipe) -> str:
     return text
 
 
-def _reset_loss(s: Situation, made: Recipe) -> Cell:
+def _reset_loss(s: RecoveryContext, made: Recipe) -> Cell:
     if not made.possible:
         return Cell("no, with care for the start position", made.why, True)
     if s.needs_state and made.method != "warm_up":
         gone = f" And what the source no longer has: {made.skips}." if made.skips else ""
-        return Cell("no, with care for the start position", f"Here yes, the state: {lost_with_state(s)}.{gone}", True)
+        return Cell(
+            "no, with care for the start position", f"Here yes, the state: {lost_with_state(s)}.{gone}", True
+        )
     if made.skips:
-        return Cell("no, with care for the start position", f"Here yes, what the source no longer has: {made.skips}.", True)
+        return Cell(
+            "no, with care for the start position",
+            f"Here yes, what the source no longer has: {made.skips}.",
+            True,
+        )
     start = f"The start is after batch {s.last_committed}, the last committed one."
     if any(starting.how == "modified_after" for starting in made.starts):
-        return Cell("no, with care for the start position", f"{start} Files that arrive late with an older time are missed.", True)
+        return Cell(
+            "no, with care for the start position",
+            f"{start} Files that arrive late with an older time are missed.",
+            True,
+        )
     return Cell("no, with care for the start position", start)
 
 
-def _reset_duplicates(s: Situation, made: Recipe) -> Cell:
+def _reset_duplicates(s: RecoveryContext, made: Recipe) -> Cell:
     general = "no, for idempotent writers only"
     yours = next((item for item in consequences(s, "reset") if item.is_yours), None)
     if s.sink == "delta" and not made.keep_pending:
@@ -259,5 +352,10 @@ def _reset_duplicates(s: Situation, made: Recipe) -> Cell:
     if yours is not None:
         return Cell(general, yours.repeats)
     return Cell(
-        general, "No batch is pending." if s.pending is None else f"Batch {s.pending} may come a second time, depending on the sink."
+        general,
+        (
+            "No batch is pending."
+            if s.pending is None
+            else f"Batch {s.pending} may come a second time, depending on the sink."
+        ),
     )

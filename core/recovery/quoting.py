@@ -1,6 +1,8 @@
-"""Templates that cannot be broken by a strange name: every value goes through a filter that writes it as a literal.
+"""Templates that cannot be broken by a strange name: every value goes through a filter that writes it as a
+literal.
 
-A value that reaches the text without a filter raises; the filters are the only way to make :class:`Quoted` text.
+A value that reaches the text without a filter raises; the filters are the only way to make :class:`Quoted`
+text.
 """
 
 from __future__ import annotations
@@ -27,15 +29,21 @@ class Quoted(str):
 
 
 def python_literal(value: object) -> Quoted:
-    """A value as a Python literal. Only plain values: text, numbers, booleans, None, and lists, tuples and dictionaries of them.
+    """A value as a Python literal. Only plain values: text, numbers, booleans, None, and lists, tuples and
+    dictionaries of them.
 
-    ``repr`` escapes quotes, line breaks, backslashes and everything that is not printable (so also characters that reverse the text).
+    ``repr`` escapes quotes, line breaks, backslashes and everything that is not printable (so also characters
+    that reverse the text).
     """
     if isinstance(value, list | tuple):
         inner = ", ".join(python_literal(item) for item in value)
-        return Quoted(f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})")
+        return Quoted(
+            f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+        )
     if isinstance(value, dict):
-        return Quoted("{" + ", ".join(f"{python_literal(k)}: {python_literal(v)}" for k, v in value.items()) + "}")
+        return Quoted(
+            "{" + ", ".join(f"{python_literal(k)}: {python_literal(v)}" for k, v in value.items()) + "}"
+        )
     if isinstance(value, str):
         text = repr(str(value))
         # Double quotes read better in code; possible whenever the text holds none of either kind.
@@ -96,6 +104,13 @@ def environment(directory: Path) -> Environment:
         keep_trailing_newline=True,
     )
     made.filters.update(
-        {"py": python_literal, "sh": shell_literal, "sql": sql_name, "words": plain_words, "name": identifier, "var": shell_variable}
+        {
+            "py": python_literal,
+            "sh": shell_literal,
+            "sql": sql_name,
+            "words": plain_words,
+            "name": identifier,
+            "var": shell_variable,
+        }
     )
     return made

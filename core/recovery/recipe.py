@@ -1,12 +1,17 @@
-"""How each option would be carried out on this checkpoint: the method, the start of every source, or the sentence why it cannot be done.
+"""How each option would be carried out on this checkpoint: the method, the start of every source, or the
+sentence why it cannot be done.
 
-The rules were observed on Spark 4.3 with a row-by-row look at the sink; where they differ by source, sink or state:
+The rules were observed on Spark 4.3 with a row-by-row look at the sink; where they differ by source, sink or
+state:
 
-* A stateless query goes on exactly. Kafka takes ``startingOffsets`` in an empty checkpoint; a file source has no start option and takes a
-  seeded source log; Delta takes its own offset text written into a new checkpoint twice.
-* A sink that recognises batch ids (file sink, Delta, txnAppId) must not meet an old number with new rows. For these the new checkpoint
-  is seeded so that the numbers go on, and a batch without a commit is carried over as pending with its planned end.
-* State cannot be carried by offsets. A stateful query is warmed up by reading the old data once into the ``noop`` sink, or starts empty.
+* A stateless query goes on exactly. Kafka takes ``startingOffsets`` in an empty checkpoint; a file source has
+  no start option and takes a seeded source log; Delta takes its own offset text written into a new checkpoint
+  twice.
+* A sink that recognises batch ids (file sink, Delta, txnAppId) must not meet an old number with new rows. For
+  these the new checkpoint is seeded so that the numbers go on, and a batch without a commit is carried over
+  as pending with its planned end.
+* State cannot be carried by offsets. A stateful query is warmed up by reading the old data once into the
+  ``noop`` sink, or starts empty.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.recovery.situation import Situation, SourceSituation
+from core.recovery.context import RecoveryContext, SourceSituation
 from core.recovery.words import OptionId, listed
 
 Method = Literal["start_options", "seeded", "warm_up", "empty_state", "from_start", "pipeline"]
@@ -25,12 +30,17 @@ SEEDABLE = ("file", "kafka", "delta")
 WARM_OPERATORS = frozenset({"stateStoreSave", "dedupe", "dedupeWithinWatermark"})
 NUMBERED_SINKS = frozenset({"file", "foreach_txn"})
 NO_BEGINNING = frozenset({"socket", "memory"})
-EARLIEST: Mapping[str, Mapping[str, str]] = {"kafka": {"startingOffsets": "earliest"}, "file": {}, "delta": {}}
+EARLIEST: Mapping[str, Mapping[str, str]] = {
+    "kafka": {"startingOffsets": "earliest"},
+    "file": {},
+    "delta": {},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStart:
-    """Where one source begins in the new checkpoint. ``options`` are reader options; ``says`` is for a person."""
+    """Where one source begins in the new checkpoint. ``options`` are reader options; ``says`` is for a
+    person."""
 
     source: SourceSituation
     how: How
@@ -42,9 +52,9 @@ class SourceStart:
 class Recipe:
     """One option on this checkpoint. ``why`` says why it can or cannot be done.
 
-    ``first_batch`` is the first batch id that the new checkpoint runs. ``new_output``: the rows must go to a new place.
-    ``caution`` are sentences that must stand beside the option. ``skips``: what the sources no longer have behind the position, so that no
-    start can read it; empty when nothing is known to be gone.
+    ``first_batch`` is the first batch id that the new checkpoint runs. ``new_output``: the rows must go to a
+    new place. ``caution`` are sentences that must stand beside the option. ``skips``: what the sources no
+    longer have behind the position, so that no start can read it; empty when nothing is known to be gone.
     """
 
     option: OptionId
@@ -65,7 +75,7 @@ class Recipe:
         return self.method == "seeded"
 
 
-def recipe(situation: Situation, option: OptionId) -> Recipe:
+def recipe(situation: RecoveryContext, option: OptionId) -> Recipe:
     """The recipe of one option. Pure: everything was read before."""
     if not situation.sources and not situation.unreadable:
         return Recipe(option, False, "The checkpoint names no source.")
@@ -77,26 +87,39 @@ def recipe(situation: Situation, option: OptionId) -> Recipe:
 # ---------------------------------------------------------------- from the beginning
 
 
-def _refresh(s: Situation, option: OptionId) -> Recipe:
+def _refresh(s: RecoveryContext, option: OptionId) -> Recipe:
     gone = [source.label for source in s.sources if source.kind in NO_BEGINNING]
     if gone:
-        return Recipe(option, False, f"{listed(gone)}: such a source cannot be read again from the beginning.")
+        return Recipe(
+            option, False, f"{listed(gone)}: such a source cannot be read again from the beginning."
+        )
     if not s.sources:
         return Recipe(option, False, "No offset file can be read, so it is not known what the query reads.")
     if option == "full_refresh" and s.source_complete == "no":
         return Recipe(
             option,
             False,
-            "The source no longer holds everything, so the rows that are gone there would be lost: take the one with backup and backfill.",
+            "The source no longer holds everything, so the rows that are gone there would be lost: take the"
+            " one with backup and backfill.",
         )
     if option == "backup_and_backfill" and s.sink == "kafka":
-        return Recipe(option, False, "Records in a topic cannot be merged or removed, so a backfill cannot be made exact.")
+        return Recipe(
+            option,
+            False,
+            "Records in a topic cannot be merged or removed, so a backfill cannot be made exact.",
+        )
     if option == "backup_and_backfill" and s.sink == "other":
         return Recipe(option, False, "How rows are merged into this sink is not known.")
-    starts = tuple(SourceStart(source, "earliest", EARLIEST.get(source.kind, {}), _earliest_words(source)) for source in s.sources)
+    starts = tuple(
+        SourceStart(source, "earliest", EARLIEST.get(source.kind, {}), _earliest_words(source))
+        for source in s.sources
+    )
     why = "Everything is read again from the beginning into a new, empty output."
     if s.source_complete == "unknown":
-        why += " Whether the source still holds everything has to be checked first; the code does it for files and Kafka."
+        why += (
+            " Whether the source still holds everything has to be checked first; the code does it for files"
+            " and Kafka."
+        )
     return Recipe(option, True, why, "from_start", starts, new_output=True)
 
 
@@ -112,12 +135,16 @@ def _earliest_words(source: SourceSituation) -> str:
 # ---------------------------------------------------------------- from the last committed batch
 
 
-def _reset(s: Situation) -> Recipe:
+def _reset(s: RecoveryContext) -> Recipe:
     if s.unreadable is not None:
         return Recipe("reset", False, s.unreadable)
     lost = [source.key for source in s.sources if source.position is None]
     if lost:
-        return Recipe("reset", False, f"Source {listed(lost)} has no offset in batch {s.last_committed}, so its position is not known.")
+        return Recipe(
+            "reset",
+            False,
+            f"Source {listed(lost)} has no offset in batch {s.last_committed}, so its position is not known.",
+        )
     if s.platform == "lakeflow":
         return _reset_pipeline(s)
     if _skips(s):
@@ -127,33 +154,62 @@ def _reset(s: Situation) -> Recipe:
 
 def _by_options(source: SourceSituation) -> SourceStart | None:
     point = source.point
-    if point is None or point.options is None or source.kind == "file" or not (point.exact or _has_lost(source)):
+    if (
+        point is None
+        or point.options is None
+        or source.kind == "file"
+        or not (point.exact or _has_lost(source))
+    ):
         return None
-    return SourceStart(source, "options", point.options, listed(f"{name} = {value}" for name, value in point.options.items()))
+    return SourceStart(
+        source, "options", point.options, listed(f"{name} = {value}" for name, value in point.options.items())
+    )
 
 
 def _by_seed(source: SourceSituation) -> SourceStart | None:
     if source.kind == "file" and source.files_read is not None:
-        return SourceStart(source, "file_log", {}, f"a source log that names the {source.files_read:,} files already read")
-    if source.kind in ("kafka", "delta") and source.point is not None and (source.point.exact or source.point.seed == "transplant"):
-        return SourceStart(source, "offset_text", {}, f"the same offset, written into the new checkpoint: {source.position}")
+        return SourceStart(
+            source, "file_log", {}, f"a source log that names the {source.files_read:,} files already read"
+        )
+    if (
+        source.kind in ("kafka", "delta")
+        and source.point is not None
+        and (source.point.exact or source.point.seed == "transplant")
+    ):
+        return SourceStart(
+            source, "offset_text", {}, f"the same offset, written into the new checkpoint: {source.position}"
+        )
     return None
 
 
 def _has_lost(source: SourceSituation) -> bool:
-    """Whether the broker was asked and no longer has all that lies behind the position; the options then start with what is left."""
-    return source.kind == "kafka" and source.point is not None and not source.point.exact and source.point.options is not None
+    """Whether the broker was asked and no longer has all that lies behind the position; the options then
+    start with what is left."""
+    return (
+        source.kind == "kafka"
+        and source.point is not None
+        and not source.point.exact
+        and source.point.options is not None
+    )
 
 
-def _skips(s: Situation) -> str:
-    """What can no longer be read behind the positions, over all sources; empty when nothing is known to be gone."""
-    return "; ".join(f"source {source.key}: {source.point.skips}" for source in s.sources if source.point is not None and _has_lost(source))
+def _skips(s: RecoveryContext) -> str:
+    """What can no longer be read behind the positions, over all sources; empty when nothing is known to be
+    gone."""
+    return "; ".join(
+        f"source {source.key}: {source.point.skips}"
+        for source in s.sources
+        if source.point is not None and _has_lost(source)
+    )
 
 
-def _reset_with_loss(s: Situation) -> Recipe:
+def _reset_with_loss(s: RecoveryContext) -> Recipe:
     """Records behind the position are gone at the source: start options with what is left, whatever the sink."""
     if s.sink == "foreach_txn":
-        why = "The new checkpoint counts batches from 0, and a table that knows these numbers by txnAppId skips them: use a new txnAppId."
+        why = (
+            "The new checkpoint counts batches from 0, and a table that knows these numbers by txnAppId skips"
+            " them: use a new txnAppId."
+        )
         return Recipe("reset", False, why)
     starts = [_by_options(source) for source in s.sources]
     for source, start in zip(s.sources, starts, strict=True):
@@ -163,30 +219,50 @@ def _reset_with_loss(s: Situation) -> Recipe:
     if s.needs_state:
         caution.append("The state starts empty.")
     if s.sink == "delta" and s.pending is not None:
-        caution.append(f"If the table holds batch {s.pending} already, its rows come a second time: the new checkpoint has a new query id.")
-    why = "The source no longer has everything behind the position; what is left is read, and nothing that was committed is read again."
+        caution.append(
+            f"If the table holds batch {s.pending} already, its rows come a second time: the new checkpoint"
+            " has a new query id."
+        )
+    why = (
+        "The source no longer has everything behind the position; what is left is read, and nothing that was"
+        " committed is read again."
+    )
     found = tuple(start for start in starts if start is not None)
-    return Recipe("reset", True, why, "start_options", found, new_output=s.sink == "file", caution=tuple(caution), skips=_skips(s))
+    return Recipe(
+        "reset",
+        True,
+        why,
+        "start_options",
+        found,
+        new_output=s.sink == "file",
+        caution=tuple(caution),
+        skips=_skips(s),
+    )
 
 
 def _why_not(source: SourceSituation) -> str:
     if source.kind == "file":
         return (
-            f"Source {source.key} is a file source whose log has gaps or cannot be read, so which files were read is not known; "
-            "without it every file would be read again."
+            f"Source {source.key} is a file source whose log has gaps or cannot be read, so which files were"
+            " read is not known; without it every file would be read again."
         )
     note = source.point.note if source.point is not None else "its position is not known."
     return f"Source {source.key} ({source.label}): {note}"
 
 
-def _reset_stateless(s: Situation) -> Recipe:
+def _reset_stateless(s: RecoveryContext) -> Recipe:
     numbered = s.sink in NUMBERED_SINKS or (s.sink == "delta" and s.pending_is_next)
     seeded = numbered or any(source.kind in ("file", "delta") for source in s.sources)
     starts = [_by_seed(source) if seeded else _by_options(source) for source in s.sources]
     for source, start in zip(s.sources, starts, strict=True):
         if start is None:
-            extra = " The sink recognises batch ids, so the new checkpoint would have to carry the numbers on, which start options cannot."
-            return Recipe("reset", False, _why_not(source) + (extra if numbered and _by_options(source) else ""))
+            extra = (
+                " The sink recognises batch ids, so the new checkpoint would have to carry the numbers on,"
+                " which start options cannot."
+            )
+            return Recipe(
+                "reset", False, _why_not(source) + (extra if numbered and _by_options(source) else "")
+            )
     caution = list(_repeat_cautions(s))
     keep_pending = numbered and s.pending_is_next and all(source.pending is not None for source in s.sources)
     keep_id = numbered and s.sink != "file" and s.query_id is not None
@@ -209,11 +285,13 @@ def _reset_stateless(s: Situation) -> Recipe:
     )
 
 
-def _reset_stateful(s: Situation) -> Recipe:
+def _reset_stateful(s: RecoveryContext) -> Recipe:
     kinds = {source.kind for source in s.sources}
     caution = list(_repeat_cautions(s))
     if s.stateful == "unchanged" and s.has_state:
-        caution.append("The stateful part did not change, so a plain restart keeps the state; a reset gives it up.")
+        caution.append(
+            "The stateful part did not change, so a plain restart keeps the state; a reset gives it up."
+        )
     new_output = s.sink == "file"
     if kinds <= {"file", "kafka"}:
         starts = [_by_seed(source) for source in s.sources]
@@ -226,7 +304,8 @@ def _reset_stateful(s: Situation) -> Recipe:
             return Recipe(
                 "reset",
                 True,
-                "The old data is still there: the new state is built from it without writing a row, then the query goes on.",
+                "The old data is still there: the new state is built from it without writing a row, then the"
+                " query goes on.",
                 "warm_up",
                 found,
                 first_batch=1,
@@ -235,11 +314,24 @@ def _reset_stateful(s: Situation) -> Recipe:
             )
         caution.append(cold)
         if "file" in kinds:
-            return Recipe("reset", True, EMPTY, "empty_state", found, first_batch=1, new_output=new_output, caution=tuple(caution))
+            return Recipe(
+                "reset",
+                True,
+                EMPTY,
+                "empty_state",
+                found,
+                first_batch=1,
+                new_output=new_output,
+                caution=tuple(caution),
+            )
     by_options = [_by_options(source) for source in s.sources]
     for source, start in zip(s.sources, by_options, strict=True):
         if start is None:
-            return Recipe("reset", False, _why_not(source) + " For a query that keeps state there is no other way to start there.")
+            return Recipe(
+                "reset",
+                False,
+                _why_not(source) + " For a query that keeps state there is no other way to start there.",
+            )
     found = tuple(start for start in by_options if start is not None)
     return Recipe("reset", True, EMPTY, "start_options", found, new_output=new_output, caution=tuple(caution))
 
@@ -247,7 +339,7 @@ def _reset_stateful(s: Situation) -> Recipe:
 EMPTY = "The position of every source is exact, but the state starts empty."
 
 
-def _why_no_warm_up(s: Situation) -> str | None:
+def _why_no_warm_up(s: RecoveryContext) -> str | None:
     """Why the state cannot be built again from the old data, None when it can."""
     if s.source_complete != "yes":
         return "The state cannot be built again from the old data" + (
@@ -255,36 +347,58 @@ def _why_no_warm_up(s: Situation) -> str | None:
             if s.source_complete == "unknown"
             else ": it is gone at the source."
         )
-    others = sorted({name or "an operator without a name" for name in s.operators if name not in WARM_OPERATORS})
+    others = sorted(
+        {name or "an operator without a name" for name in s.operators if name not in WARM_OPERATORS}
+    )
     if others:
-        return f"Building the state again by reading old data was shown for aggregations and deduplication only, not for {listed(others)}."
+        return (
+            "Building the state again by reading old data was shown for aggregations and deduplication only,"
+            f" not for {listed(others)}."
+        )
     return None
 
 
-def _repeat_cautions(s: Situation) -> list[str]:
+def _repeat_cautions(s: RecoveryContext) -> list[str]:
     if s.is_async:
-        return ["With asynchronous progress tracking batches after the last logged one may have been written; their rows come again."]
+        return [
+            "With asynchronous progress tracking batches after the last logged one may have been written;"
+            " their rows come again."
+        ]
     if s.pending is not None and not s.pending_is_next:
-        return [f"Batches {(s.last_committed or 0) + 1} to {s.pending} have no commit; rows of them that reached the sink come again."]
+        return [
+            f"Batches {(s.last_committed or 0) + 1} to {s.pending} have no commit; rows of them that reached"
+            " the sink come again."
+        ]
     return []
 
 
-def _reset_pipeline(s: Situation) -> Recipe:
-    """A Lakeflow pipeline: its checkpoint cannot be written by hand, so only reader options count (documented, not run)."""
+def _reset_pipeline(s: RecoveryContext) -> Recipe:
+    """A Lakeflow pipeline: its checkpoint cannot be written by hand, so only reader options count
+    (documented, not run)."""
     starts = []
     caution = list(_repeat_cautions(s))
     for source in s.sources:
         start = _by_options(source)
         if start is None and source.kind == "file" and source.newest_file_ms is not None:
-            start = SourceStart(source, "modified_after", {}, "Auto Loader's modifiedAfter = the newest time among the files already read")
+            start = SourceStart(
+                source,
+                "modified_after",
+                {},
+                "Auto Loader's modifiedAfter = the newest time among the files already read",
+            )
             caution.append(
-                f"Source {source.key}: modifiedAfter is exclusive and only Auto Loader has it; files with the same or an older time that "
-                "arrive later are missed."
+                f"Source {source.key}: modifiedAfter is exclusive and only Auto Loader has it; files with the"
+                " same or an older time that arrive later are missed."
             )
         if start is None:
-            return Recipe("reset", False, _why_not(source) + " The checkpoint of a pipeline cannot be written by hand.")
+            return Recipe(
+                "reset", False, _why_not(source) + " The checkpoint of a pipeline cannot be written by hand."
+            )
         starts.append(start)
     if s.needs_state:
-        caution.append("The state of the flow starts empty: deduplication forgets its keys, totals start at zero, open windows are lost.")
+        caution.append(
+            "The state of the flow starts empty: deduplication forgets its keys, totals start at zero, open"
+            " windows are lost."
+        )
     why = "The flow's checkpoint is reset and the table is kept."
     return Recipe("reset", True, why, "pipeline", tuple(starts), caution=tuple(caution), skips=_skips(s))

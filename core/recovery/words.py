@@ -1,4 +1,5 @@
-"""Words that several modules of the recovery share: sinks and how they treat a repeated batch, numbers, lists."""
+"""Words that several modules of the recovery share: sinks and how they treat a repeated batch, numbers,
+lists."""
 
 from __future__ import annotations
 
@@ -73,7 +74,8 @@ def amount(advance: Advance | None) -> str | None:
 
 
 def amounts(advances: Iterable[tuple[str, Advance | None]], several: bool) -> str | None:
-    """The amounts of all sources in one phrase, None when none is known; ``several`` adds which source each belongs to."""
+    """The amounts of all sources in one phrase, None when none is known; ``several`` adds which source each
+    belongs to."""
     parts = [(key, text) for key, advance in advances if (text := amount(advance)) is not None]
     if not parts:
         return None

@@ -1,7 +1,15 @@
-"""The one read-only door to files: locations, listings, contents. See ``docs/architecture.md`` for the contract."""
+"""The one read-only door to files: locations, listings, contents. See ``docs/architecture.md`` for the
+contract."""
 
 from core.storage.door import Door
-from core.storage.errors import AccessDenied, LocationNotFound, NotADirectory, NotAllowed, StorageError, UnsupportedLocation
+from core.storage.errors import (
+    AccessDenied,
+    LocationNotFound,
+    NotADirectory,
+    NotAllowed,
+    StorageError,
+    UnsupportedLocation,
+)
 from core.storage.listing import Content, FileInfo, Gone, Listing, ReadFailure, Requests
 from core.storage.location import Location, parse_location
 

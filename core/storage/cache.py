@@ -1,4 +1,5 @@
-"""File contents that were read before. Spark's log and state files do not change once written, so they are kept for good."""
+"""File contents that were read before. Spark's log and state files do not change once written, so they are
+kept for good."""
 
 from __future__ import annotations
 

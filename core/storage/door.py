@@ -17,13 +17,15 @@ from core.storage.remote import RemoteStore
 from core.storage.s3 import S3Store
 from core.storage.store import Folder, Store, Tally, storage_error
 
-# A file that was changed this short a time before it was read could change again within the same tick of the store's clock, so that path,
-# size and time would not show it. Contents of such files are not kept, unless the store marks contents (etag).
+# A file that was changed this short a time before it was read could change again within the same tick of the
+# store's clock, so that path, size and time would not show it. Contents of such files are not kept, unless
+# the store marks contents (etag).
 SETTLED_MS = 2_000
 
 
 class Door:
-    """Reads one location. Safe to use from many threads; what was read is kept in one cache for the whole process."""
+    """Reads one location. Safe to use from many threads; what was read is kept in one cache for the whole
+    process."""
 
     def __init__(self, location: Location, store: Store, cache: ContentCache) -> None:
         self.location = location
@@ -34,7 +36,8 @@ class Door:
 
     @classmethod
     def open(cls, location: Location | str, settings: Settings | None = None) -> Door:
-        """A door to ``location``. No request is sent. Raises :class:`UnsupportedLocation` for a text that is no location."""
+        """A door to ``location``. No request is sent. Raises :class:`UnsupportedLocation` for a text that is
+        no location."""
         settings = settings or get_settings()
         place = parse_location(location) if isinstance(location, str) else location
         at_once = settings.concurrent_requests
@@ -52,18 +55,23 @@ class Door:
         """How many requests this door has sent so far."""
         return self._tally.snapshot()
 
-    def list(self, prefixes: Iterable[str], recursive: bool = False, first_page: bool = False) -> dict[str, Listing]:
-        """One listing for each prefix ("" is the root): one level, or with ``recursive`` the whole tree below it.
+    def list(
+        self, prefixes: Iterable[str], recursive: bool = False, first_page: bool = False
+    ) -> dict[str, Listing]:
+        """One listing for each prefix ("" is the root): one level, or with ``recursive`` the whole tree below
+        it.
 
-        All prefixes are listed side by side. Paths in a listing are relative to the root of the location. Directory markers of object
-        stores never appear as files. Hidden files do (``.5.crc`` of Hadoop's local file system with size 0 and without a time: neither was
-        asked for). A prefix below the root that does not exist, or is a file, gives ``exists=False``.
+        All prefixes are listed side by side. Paths in a listing are relative to the root of the location.
+        Directory markers of object stores never appear as files. Hidden files do (``.5.crc`` of Hadoop's
+        local file system with size 0 and without a time: neither was asked for). A prefix below the root that
+        does not exist, or is a file, gives ``exists=False``.
 
-        ``first_page``: enough to see what a directory is; S3 then gives at most 1,000 names of each level and the listing says whether that
-        was all. Other stores give everything.
+        ``first_page``: enough to see what a directory is; S3 then gives at most 1,000 names of each level and
+        the listing says whether that was all. Other stores give everything.
 
-        Raises :class:`LocationNotFound` or :class:`NotADirectory` when the root itself was asked for and is not a directory,
-        :class:`AccessDenied` or another :class:`StorageError` when anything cannot be listed.
+        Raises :class:`LocationNotFound` or :class:`NotADirectory` when the root itself was asked for and is
+        not a directory, :class:`AccessDenied` or another :class:`StorageError` when anything cannot be
+        listed.
         """
         wanted = list(dict.fromkeys(prefix.strip("/") for prefix in prefixes))
         self._check(wanted)
@@ -80,10 +88,12 @@ class Door:
         return {prefix: _listing(prefix, folders[prefix], read_at_ms) for prefix in wanted}
 
     def read(self, files: Iterable[FileInfo]) -> dict[str, Content]:
-        """The contents by path: bytes, :class:`Gone` (listed, and away now) or :class:`ReadFailure`. Never raises for a single file.
+        """The contents by path: bytes, :class:`Gone` (listed, and away now) or :class:`ReadFailure`. Never
+        raises for a single file.
 
-        What was read before is not read again as long as path, size, time and etag of the listing are the same. The bytes are what the
-        store gave now; when a running query rewrote the file since it was listed, they differ in length from the listing.
+        What was read before is not read again as long as path, size, time and etag of the listing are the
+        same. The bytes are what the store gave now; when a running query rewrote the file since it was
+        listed, they differ in length from the listing.
         """
         wanted = {info.path: info for info in files}
         self._check(wanted)
@@ -109,7 +119,9 @@ class Door:
         for path in paths:
             if path.startswith("/") or "\0" in path or (".." in path and ".." in path.split("/")):
                 raise NotAllowed(
-                    f"The path {path!r} leads out of {self.location.url}; only files below the location are read.", self.location.url
+                    f"The path {path!r} leads out of {self.location.url}; only files below the location are"
+                    " read.",
+                    self.location.url,
                 )
 
 
@@ -121,7 +133,9 @@ def _may_keep(info: FileInfo, content: bytes, now_ms: int) -> bool:
 
 def _listing(prefix: str, folder: Folder, read_at_ms: int) -> Listing:
     files = {info.path: info for info in folder.files}
-    return Listing(prefix, files, tuple(sorted(folder.directories)), read_at_ms, folder.exists, folder.is_complete)
+    return Listing(
+        prefix, files, tuple(sorted(folder.directories)), read_at_ms, folder.exists, folder.is_complete
+    )
 
 
 @lru_cache(maxsize=4)

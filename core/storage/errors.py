@@ -1,4 +1,5 @@
-"""What can go wrong at the door to the files. Every message is one sentence for a person: what is wrong, where, what to do."""
+"""What can go wrong at the door to the files. Every message is one sentence for a person: what is wrong,
+where, what to do."""
 
 # ruff: noqa: N818  (the names say what is so; they are part of the contract in docs/architecture.md)
 from __future__ import annotations

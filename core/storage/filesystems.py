@@ -1,4 +1,5 @@
-"""The fsspec file systems of this process: one for each store and set of options, so that connections are made once."""
+"""The fsspec file systems of this process: one for each store and set of options, so that connections are
+made once."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ _open: dict[Hashable, Any] = {}
 
 
 def filesystem(location: Location, at_once: int) -> Any:
-    """The fsspec file system for ``location``, connected as the project needs it: no cache of listings, ``at_once`` connections."""
+    """The fsspec file system for ``location``, connected as the project needs it: no cache of listings,
+    ``at_once`` connections."""
     cls = fsspec.get_filesystem_class(location.protocol)
     options = {**cls._get_kwargs_from_urls(location.url), **location.storage_options}
     if location.protocol == "s3":
@@ -34,6 +36,7 @@ def filesystem(location: Location, at_once: int) -> Any:
 
 
 def forget() -> None:
-    """Lets go of all file systems; the next use connects again. For tests, and after credentials were changed."""
+    """Lets go of all file systems; the next use connects again. For tests, and after credentials were
+    changed."""
     with _lock:
         _open.clear()

@@ -10,8 +10,9 @@ from typing import NamedTuple
 class FileInfo(NamedTuple):
     """A file as the listing showed it. ``path`` is relative to the checkpoint root and uses ``/``.
 
-    ``modified_ms`` is epoch milliseconds (UTC), None when the store does not say; S3 gives whole seconds. ``etag`` is the store's own mark
-    of this content, None when it has none. A tuple, because a state directory can hold 440,000 of them.
+    ``modified_ms`` is epoch milliseconds (UTC), None when the store does not say; S3 gives whole seconds.
+    ``etag`` is the store's own mark of this content, None when it has none. A tuple, because a state
+    directory can hold 440,000 of them.
     """
 
     path: str
@@ -27,11 +28,13 @@ class FileInfo(NamedTuple):
 
 @dataclass(frozen=True)
 class Listing:
-    """The files and directories below ``prefix`` ("" is the root), read at ``read_at_ms`` (epoch milliseconds).
+    """The files and directories below ``prefix`` ("" is the root), read at ``read_at_ms`` (epoch
+    milliseconds).
 
-    The keys of ``files`` and the entries of ``directories`` are paths relative to the CHECKPOINT ROOT, like ``FileInfo.path``
-    (``offsets/5``, not ``5``). Directories are in text order, files in the order of the store. ``exists`` is False when nothing is there
-    under this name. ``is_complete`` is False when only the first page was asked for and there are more.
+    The keys of ``files`` and the entries of ``directories`` are paths relative to the CHECKPOINT ROOT, like
+    ``FileInfo.path`` (``offsets/5``, not ``5``). Directories are in text order, files in the order of the
+    store. ``exists`` is False when nothing is there under this name. ``is_complete`` is False when only the
+    first page was asked for and there are more.
     """
 
     prefix: str
@@ -69,7 +72,8 @@ Content = bytes | Gone | ReadFailure
 class Requests:
     """How many requests were sent to the store, and how many bytes of content came back.
 
-    On S3 these are HTTP requests (one LIST per page, retries included). Elsewhere: one ``list`` per directory, one ``get`` per file.
+    On S3 these are HTTP requests (one LIST per page, retries included). Elsewhere: one ``list`` per
+    directory, one ``get`` per file.
     """
 
     list: int = 0

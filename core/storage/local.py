@@ -1,4 +1,5 @@
-"""The local file system: plain calls, one after another. Threads make both listing and reading slower here (measured)."""
+"""The local file system: plain calls, one after another. Threads make both listing and reading slower here
+(measured)."""
 
 from __future__ import annotations
 
@@ -11,25 +12,33 @@ from core.storage.listing import Content, FileInfo, Gone, ReadFailure
 from core.storage.store import Folder, ListingFailed, Tally, failure_reason, join
 
 # Never a write flag. Non-blocking, so that a named pipe in place of a log file does not stop the app.
-READ_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+READ_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)
 
 
 _Subfolders = list[tuple[str, str]]
-LEADS_OUT = "This is a symbolic link that leads out of the location; a server that others can reach does not follow it."
+LEADS_OUT = (
+    "This is a symbolic link that leads out of the location; a server that others can reach does not"
+    " follow it."
+)
 
 
 class LocalStore:
     """Files below the directory ``root`` of this machine.
 
-    Symbolic links are followed, except into a directory that holds them. A store that ``is_confined`` (a server that others can reach) does
-    not follow a link out of the root either: such a link is listed as a file, and reading it says why it was not read.
+    Symbolic links are followed, except into a directory that holds them. A store that ``is_confined`` (a
+    server that others can reach) does not follow a link out of the root either: such a link is listed as a
+    file, and reading it says why it was not read.
     """
 
     def __init__(self, root: str, is_confined: bool = False) -> None:
         self._root = root
         self._boundary = os.path.realpath(root) if is_confined else None
 
-    def list(self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally) -> dict[str, Folder]:
+    def list(
+        self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally
+    ) -> dict[str, Folder]:
         return {prefix: self._list_one(prefix, recursive, tally) for prefix in prefixes}
 
     def _list_one(self, prefix: str, recursive: bool, tally: Tally) -> Folder:
@@ -84,7 +93,8 @@ class LocalStore:
             for entry in entries:
                 name = entry.name
                 if name[0] == "." and name.endswith(".crc"):
-                    # Hadoop writes one beside every file; asking for their size would double the time of a large listing.
+                    # Hadoop writes one beside every file; asking for their size would double the time of a
+                    # large listing.
                     files.append(FileInfo(start + name, 0, None))
                     continue
                 try:

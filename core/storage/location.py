@@ -19,7 +19,19 @@ from core.storage.errors import UnsupportedLocation
 ALIASES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "az": "abfs", "gcs": "gs", "local": "file"}
 
 # Wrappers of another store, caches that write to the local disk, and things that are no directory of files.
-REFUSED = {"simplecache", "filecache", "blockcache", "cached", "dir", "reference", "generic", "async_wrapper", "data", "pyscript", "dask"}
+REFUSED = {
+    "simplecache",
+    "filecache",
+    "blockcache",
+    "cached",
+    "dir",
+    "reference",
+    "generic",
+    "async_wrapper",
+    "data",
+    "pyscript",
+    "dask",
+}
 
 QUOTES = "\"'`“”‘’"
 BUCKET = re.compile(r"^([A-Za-z0-9._-]{3,255}|arn:.+)$")
@@ -30,10 +42,11 @@ URL = re.compile(r"^(?P<protocol>[A-Za-z][A-Za-z0-9+.\-]+):(?P<rest>//.*|/[^/].*
 class Location:
     """A directory in a store.
 
-    ``url`` is the normal form that people see and share (``s3://bucket/ck``; a local path is written bare, ``/data/ck``); ``path`` is
-    what the file system of ``protocol`` calls it. ``storage_options`` are fsspec's (credentials, endpoints): they are never shown,
-    not part of ``repr`` and never travel in a link. ``name`` is what people call it. Two locations are equal when URL and storage options
-    are: the options decide which store is asked, and with whose rights.
+    ``url`` is the normal form that people see and share (``s3://bucket/ck``; a local path is written bare,
+    ``/data/ck``); ``path`` is what the file system of ``protocol`` calls it. ``storage_options`` are fsspec's
+    (credentials, endpoints): they are never shown, not part of ``repr`` and never travel in a link. ``name``
+    is what people call it. Two locations are equal when URL and storage options are: the options decide which
+    store is asked, and with whose rights.
     """
 
     url: str
@@ -44,7 +57,9 @@ class Location:
     options_token: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options_token", tokenize(sorted(self.storage_options.items(), key=lambda item: item[0])))
+        object.__setattr__(
+            self, "options_token", tokenize(sorted(self.storage_options.items(), key=lambda item: item[0]))
+        )
 
     @property
     def is_local(self) -> bool:
@@ -55,14 +70,18 @@ class Location:
         return self.url
 
 
-def parse_location(text: str, storage_options: Mapping[str, Any] | None = None, name: str | None = None) -> Location:
+def parse_location(
+    text: str, storage_options: Mapping[str, Any] | None = None, name: str | None = None
+) -> Location:
     """The location that a person meant by ``text``.
 
-    Understood: local paths (absolute, relative, ``~``, ``file:/x``, ``file:///x``), ``s3://`` (also ``s3a://`` and ``s3n://``),
-    ``memory://`` and every protocol that fsspec knows. White space, quotes around the text and slashes at its end are dropped.
-    ``name`` defaults to the last part of the path. No request is sent; whether something is there is not known yet.
+    Understood: local paths (absolute, relative, ``~``, ``file:/x``, ``file:///x``), ``s3://`` (also
+    ``s3a://`` and ``s3n://``), ``memory://`` and every protocol that fsspec knows. White space, quotes around
+    the text and slashes at its end are dropped. ``name`` defaults to the last part of the path. No request is
+    sent; whether something is there is not known yet.
 
-    Raises :class:`UnsupportedLocation` when the text is no location, the protocol is unknown or its package is missing.
+    Raises :class:`UnsupportedLocation` when the text is no location, the protocol is unknown or its package
+    is missing.
     """
     cleaned = _clean(text)
     options = dict(storage_options or {})
@@ -77,7 +96,10 @@ def parse_location(text: str, storage_options: Mapping[str, Any] | None = None, 
     if protocol == "dbfs":
         return _dbfs(cleaned, rest, options, name)
     if not rest.startswith("//"):
-        raise UnsupportedLocation(f'"{cleaned}" has one slash after "{match["protocol"]}:"; write {match["protocol"]}:/{rest}.', cleaned)
+        raise UnsupportedLocation(
+            f'"{cleaned}" has one slash after "{match["protocol"]}:"; write {match["protocol"]}:/{rest}.',
+            cleaned,
+        )
     return _remote(protocol, protocol + ":" + rest, options, name)
 
 
@@ -90,7 +112,9 @@ def _clean(text: str) -> str:
     if not cleaned.isprintable():
         raise UnsupportedLocation("The location has line breaks or control characters in it; paste one path.")
     if "::" in cleaned:
-        raise UnsupportedLocation(f'"{cleaned}" chains two stores with "::"; paste the location of the directory itself.', cleaned)
+        raise UnsupportedLocation(
+            f'"{cleaned}" chains two stores with "::"; paste the location of the directory itself.', cleaned
+        )
     return cleaned
 
 
@@ -100,7 +124,8 @@ def _file_path(cleaned: str, rest: str) -> str:
     host, slash, path = rest[2:].partition("/")
     if host not in ("", "localhost"):
         raise UnsupportedLocation(
-            f'"{cleaned}" names the host "{host}", and files of other hosts cannot be read; a local path has three slashes: file:///{rest[2:]}.',
+            f'"{cleaned}" names the host "{host}", and files of other hosts cannot be read; a local path has'
+            f" three slashes: file:///{rest[2:]}.",
             cleaned,
         )
     return slash + path
@@ -110,13 +135,17 @@ def _local(text: str, options: dict[str, Any], name: str | None) -> Location:
     try:
         path = os.path.normpath(Path(text).expanduser().absolute())
     except RuntimeError:
-        raise UnsupportedLocation(f'"{text}" begins with the home of a user who is not known here; write the path out.', text) from None
+        raise UnsupportedLocation(
+            f'"{text}" begins with the home of a user who is not known here; write the path out.', text
+        ) from None
     # POSIX lets normpath keep two leading slashes; here they mean nothing.
     path = "/" + path.lstrip("/") if path.startswith("//") else path
     for mount in ("/dbfs", "/Volumes", "/Workspace"):
         if (path == mount or path.startswith(mount + "/")) and not _is_mounted(mount):
             raise _databricks(text, mount + "/...")
-    return Location(url=path, protocol="file", path=path, name=name or Path(path).name or path, storage_options=options)
+    return Location(
+        url=path, protocol="file", path=path, name=name or Path(path).name or path, storage_options=options
+    )
 
 
 def _dbfs(cleaned: str, rest: str, options: dict[str, Any], name: str | None) -> Location:
@@ -134,28 +163,38 @@ def _is_mounted(mount: str) -> bool:
 
 def _databricks(text: str, form: str) -> UnsupportedLocation:
     return UnsupportedLocation(
-        f'"{text}" exists only inside Databricks ({form} is not mounted on this machine); use the cloud storage URL behind it '
-        "(s3://, abfss://, gs://), or copy the directory here with: databricks fs cp -r <source> <local directory>.",
+        f'"{text}" exists only inside Databricks ({form} is not mounted on this machine); use the cloud'
+        " storage URL behind it (s3://, abfss://, gs://), or copy the directory here with: databricks fs cp"
+        " -r <source> <local directory>.",
         text,
     )
 
 
 def _remote(protocol: str, url: str, options: dict[str, Any], name: str | None) -> Location:
     if protocol in REFUSED:
-        raise UnsupportedLocation(f'"{protocol}://" is no store of its own; paste the location of the directory itself.', url)
+        raise UnsupportedLocation(
+            f'"{protocol}://" is no store of its own; paste the location of the directory itself.', url
+        )
     cls = _implementation(protocol, url)
     cut = url.rstrip("/")
     if cut.endswith(":"):
         if protocol != "memory":
-            raise UnsupportedLocation(f'"{url}" names no bucket, host or container; write {protocol}://<name>/<path>.', url)
+            raise UnsupportedLocation(
+                f'"{url}" names no bucket, host or container; write {protocol}://<name>/<path>.', url
+            )
         cut = "memory://"
     if protocol == "memory":
         cut = "memory://" + cut.removeprefix("memory://").strip("/")
     parts = cut.split("://", 1)[1].split("/")
     if any(part in (".", "..") for part in parts):
-        raise UnsupportedLocation(f'"{url}" has "." or ".." in its path, which object stores do not follow; write the path out.', url)
+        raise UnsupportedLocation(
+            f'"{url}" has "." or ".." in its path, which object stores do not follow; write the path out.',
+            url,
+        )
     if protocol == "s3" and not BUCKET.match(parts[0]):
-        raise UnsupportedLocation(f'"{parts[0]}" is no valid name of a bucket; write s3://<bucket>/<path>.', url)
+        raise UnsupportedLocation(
+            f'"{parts[0]}" is no valid name of a bucket; write s3://<bucket>/<path>.', url
+        )
     try:
         path = str(cls._strip_protocol(cut)).rstrip("/")
     except Exception as error:
@@ -169,13 +208,16 @@ def _implementation(protocol: str, url: str) -> Any:
         return fsspec.get_filesystem_class(protocol)
     except ValueError:
         raise UnsupportedLocation(
-            f'"{protocol}://" is no store that can be read; use a local path, s3://, abfss://, gs://, hdfs:// or another of fsspec.',
+            f'"{protocol}://" is no store that can be read; use a local path, s3://, abfss://, gs://, hdfs://'
+            " or another of fsspec.",
             url,
         ) from None
     except ImportError as error:
         package = _missing_package(protocol, error)
         raise UnsupportedLocation(
-            f'"{protocol}://" locations need the Python package {package}; install it with: pip install {package}', url
+            f'"{protocol}://" locations need the Python package {package}; install it with: pip install'
+            f" {package}",
+            url,
         ) from error
 
 

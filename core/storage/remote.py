@@ -17,7 +17,8 @@ from core.storage.store import Folder, ListingFailed, Tally, failure_reason, joi
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Blocking implementations that are safe to call from several threads. All others are called one after another.
+# Blocking implementations that are safe to call from several threads. All others are called one after
+# another.
 THREADED = {"hdfs", "arrow_hdfs", "viewfs", "webhdfs", "webHDFS"}
 
 TIME_KEYS = ("LastModified", "last_modified", "mtime", "modified", "updated", "modificationTime", "created")
@@ -36,7 +37,9 @@ class RemoteStore:
         self._connect = connect
         self._at_once = at_once
 
-    def list(self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally) -> dict[str, Folder]:
+    def list(
+        self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally
+    ) -> dict[str, Folder]:
         fs = self._connect()
 
         def note(level: Sequence[str], found: Sequence[Folder | Exception]) -> _Found:
@@ -49,7 +52,9 @@ class RemoteStore:
             return pairs
 
         result = dict(note(prefixes, self._each(fs, prefixes, self._ls)))
-        level = [(top, path) for top in prefixes for path in sorted(result[top].directories)] if recursive else []
+        level = (
+            [(top, path) for top in prefixes for path in sorted(result[top].directories)] if recursive else []
+        )
         while level:
             found = note([path for _, path in level], self._each(fs, [path for _, path in level], self._ls))
             deeper: _Pairs = []
@@ -95,20 +100,27 @@ class RemoteStore:
             if entry["type"] == "directory" or full.endswith("/"):
                 folder.directories.add(start + name)
             elif name:
-                folder.files.append(FileInfo(start + name, int(entry.get("size") or 0), _modified_ms(entry), _etag(entry)))
+                folder.files.append(
+                    FileInfo(start + name, int(entry.get("size") or 0), _modified_ms(entry), _etag(entry))
+                )
         folder.exists = not folder.is_file
         return folder
 
     def _each(self, fs: Any, items: Sequence[T], call: Callable[[Any, T], Any]) -> Sequence[Any]:
         """The answers of ``call`` for each item, in order; an answer can be the exception that it raised."""
         if fs.async_impl:
-            answers = sync(fs.loop, gather_bounded, [lambda item=item: call(fs, item) for item in items], self._at_once)
+            answers = sync(
+                fs.loop, gather_bounded, [lambda item=item: call(fs, item) for item in items], self._at_once
+            )
         elif self._protocol in THREADED and len(items) > 1:
             with ThreadPoolExecutor(min(self._at_once, len(items))) as pool:
                 answers = list(pool.map(lambda item: _caught(call, fs, item), items))
         else:
             answers = [_caught(call, fs, item) for item in items]
-        return [Folder(exists=False) if call == self._ls and isinstance(a, FileNotFoundError) else a for a in answers]
+        return [
+            Folder(exists=False) if call == self._ls and isinstance(a, FileNotFoundError) else a
+            for a in answers
+        ]
 
 
 async def gather_bounded(calls: Sequence[Callable[[], Awaitable[R]]], at_once: int) -> list[R | Exception]:

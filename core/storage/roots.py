@@ -1,8 +1,8 @@
 """Which locations may be opened, how a link names them, and which checkpoints lie below a configured root.
 
-A link carries ``root/relative/path``: the name of a root from the settings and the path below it, never a URL of that root or its storage
-options. Bound to a loopback address the app opens any location, because only its own user can ask; bound to anything else only what lies
-below the roots.
+A link carries ``root/relative/path``: the name of a root from the settings and the path below it, never a URL
+of that root or its storage options. Bound to a loopback address the app opens any location, because only its
+own user can ask; bound to anything else only what lies below the roots.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ CHECKPOINT_FILE = "metadata"
 class FoundCheckpoints:
     """The checkpoints one or two levels below a root.
 
-    ``links`` are ``root/relative/path`` in text order (just ``root`` when the root itself is a checkpoint). ``is_complete`` is False when
-    ``checkpoints_per_root`` stopped the search after ``listed`` directories.
+    ``links`` are ``root/relative/path`` in text order (just ``root`` when the root itself is a checkpoint).
+    ``is_complete`` is False when ``checkpoints_per_root`` stopped the search after ``listed`` directories.
     """
 
     root: str
@@ -45,31 +45,38 @@ def roots(settings: Settings | None = None) -> dict[str, Location]:
         try:
             found[name] = parse_location(root.url, root.storage_options.get_secret_value(), name)
         except StorageError as error:
-            raise type(error)(f'The root "{name}" in {PREFIX}ROOTS cannot be used: {error}', root.url) from error
+            raise type(error)(
+                f'The root "{name}" in {PREFIX}ROOTS cannot be used: {error}', root.url
+            ) from error
     return found
 
 
 def require_roots(bound_to: str | None, settings: Settings | None = None) -> None:
-    """Raises :class:`NotAllowed` when the app must not start: others can reach it, and nobody said what it may open.
+    """Raises :class:`NotAllowed` when the app must not start: others can reach it, and nobody said what it
+    may open.
 
-    ``bound_to`` is the address the server really listens on (Streamlit's ``server.address``); None and "" are all interfaces.
+    ``bound_to`` is the address the server really listens on (Streamlit's ``server.address``); None and "" are
+    all interfaces.
     """
     settings = settings or get_settings()
     if not is_loopback(bound_to) and settings.is_private:
         raise NotAllowed(
-            f"The app listens on {bound_to or 'all interfaces'}, which others can reach, but {PREFIX}ADDRESS says {settings.address}; "
+            f"The app listens on {bound_to or 'all interfaces'}, which others can reach, but {PREFIX}ADDRESS"
+            f" says {settings.address}; "
             f"set {PREFIX}ADDRESS={bound_to or '0.0.0.0'} so that only the configured roots can be opened."  # noqa: S104
         )
     if not settings.is_private and not (settings.has_own_roots and settings.roots):
         raise NotAllowed(
-            f'The app listens on "{settings.address}", which others can reach, and no roots are configured; set {PREFIX}ROOTS, for example '
-            f'{PREFIX}ROOTS=\'{{"prod": "s3://bucket/checkpoints"}}\', or listen on 127.0.0.1.'
+            f'The app listens on "{settings.address}", which others can reach, and no roots are configured;'
+            f' set {PREFIX}ROOTS, for example {PREFIX}ROOTS=\'{{"prod": "s3://bucket/checkpoints"}}\', or'
+            " listen on 127.0.0.1."
         )
     roots(settings)
 
 
 def may_open(location: Location, settings: Settings | None = None) -> bool:
-    """Whether this server may open ``location``: any on a loopback address, else only what lies below a root of the same store."""
+    """Whether this server may open ``location``: any on a loopback address, else only what lies below a root
+    of the same store."""
     settings = settings or get_settings()
     return settings.is_private or _below_root(location, settings) is not None
 
@@ -77,9 +84,9 @@ def may_open(location: Location, settings: Settings | None = None) -> bool:
 def locate(text: str, settings: Settings | None = None) -> Location:
     """The location that a person typed or a link carries: a URL, a path, or ``root/relative/path``.
 
-    A URL below a root gets the storage options of that root. A text whose first part is the name of a root means the root, also when a
-    relative local path of that name exists. Raises :class:`StorageError` for a text that is no location and :class:`NotAllowed` for one
-    that may not be opened.
+    A URL below a root gets the storage options of that root. A text whose first part is the name of a root
+    means the root, also when a relative local path of that name exists. Raises :class:`StorageError` for a
+    text that is no location and :class:`NotAllowed` for one that may not be opened.
     """
     settings = settings or get_settings()
     if text.strip().split("/", 1)[0] in settings.roots:
@@ -91,8 +98,8 @@ def locate(text: str, settings: Settings | None = None) -> Location:
         return _child(root, relative) if relative else root
     if not settings.is_private:
         raise NotAllowed(
-            f"{location.url} lies outside the configured roots ({', '.join(settings.roots)}); open something below them, "
-            f"or ask whoever runs this server to add it to {PREFIX}ROOTS.",
+            f"{location.url} lies outside the configured roots ({', '.join(settings.roots)}); open something"
+            f" below them, or ask whoever runs this server to add it to {PREFIX}ROOTS.",
             location.url,
         )
     return location
@@ -101,15 +108,16 @@ def locate(text: str, settings: Settings | None = None) -> Location:
 def resolve_link(link: str, settings: Settings | None = None) -> Location:
     """The location that ``root/relative/path`` names.
 
-    Raises :class:`LocationNotFound` when no root has that name and :class:`NotAllowed` when the path leads out of the root.
+    Raises :class:`LocationNotFound` when no root has that name and :class:`NotAllowed` when the path leads
+    out of the root.
     """
     settings = settings or get_settings()
     name, _, relative = link.strip().strip("/").partition("/")
     configured = roots(settings)
     if name not in configured:
         raise LocationNotFound(
-            f'This link asks for "{link}", and no root is called "{name}" here (there is: {", ".join(configured) or "none"}); '
-            f"add it to {PREFIX}ROOTS or paste the location itself.",
+            f'This link asks for "{link}", and no root is called "{name}" here (there is:'
+            f" {', '.join(configured) or 'none'}); add it to {PREFIX}ROOTS or paste the location itself.",
             link,
         )
     root = configured[name]
@@ -118,7 +126,10 @@ def resolve_link(link: str, settings: Settings | None = None) -> Location:
         raise NotAllowed(f'This link asks for "{link}", whose path leads out of the root "{name}".', link)
     location = _child(root, relative) if relative else root
     if not _is_below(location, root):
-        raise NotAllowed(f'This link asks for "{link}", which leads out of the root "{name}" through a symbolic link.', link)
+        raise NotAllowed(
+            f'This link asks for "{link}", which leads out of the root "{name}" through a symbolic link.',
+            link,
+        )
     return location
 
 
@@ -134,9 +145,10 @@ def link_for(location: Location, settings: Settings | None = None) -> str | None
 def find_checkpoints(root: str, settings: Settings | None = None) -> FoundCheckpoints:
     """The checkpoints one or two levels below the root of this name, told by listings only.
 
-    A directory is taken for a checkpoint when it holds ``offsets``, ``commits`` or ``metadata``; what lies below it is not searched, and of
-    a Delta table only directories named ``_checkpoint...``. At most ``checkpoints_per_root`` directories are listed, on an object store
-    the first 1,000 names of each. Raises :class:`StorageError` when the root cannot be listed.
+    A directory is taken for a checkpoint when it holds ``offsets``, ``commits`` or ``metadata``; what lies
+    below it is not searched, and of a Delta table only directories named ``_checkpoint...``. At most
+    ``checkpoints_per_root`` directories are listed, on an object store the first 1,000 names of each. Raises
+    :class:`StorageError` when the root cannot be listed.
     """
     settings = settings or get_settings()
     location = resolve_link(root, settings)
@@ -164,7 +176,9 @@ def find_checkpoints(root: str, settings: Settings | None = None) -> FoundCheckp
 
 
 def _is_checkpoint(listing: Listing) -> bool:
-    return not CHECKPOINT_DIRECTORIES.isdisjoint(listing.directory_names()) or CHECKPOINT_FILE in listing.names()
+    return (
+        not CHECKPOINT_DIRECTORIES.isdisjoint(listing.directory_names()) or CHECKPOINT_FILE in listing.names()
+    )
 
 
 def _is_table(listing: Listing) -> bool:
@@ -172,11 +186,16 @@ def _is_table(listing: Listing) -> bool:
 
 
 def _searched(listing: Listing) -> list[str]:
-    """The directories in which a checkpoint can lie. Hidden and underscored names are not for data by Hadoop's convention, names with "="
-    are partitions of a table; but ``_checkpoint`` in a table is where many people put it."""
+    """The directories in which a checkpoint can lie. Hidden and underscored names are not for data by
+    Hadoop's convention, names with "=" are partitions of a table; but ``_checkpoint`` in a table is where
+    many people put it."""
     found = zip(listing.directories, listing.directory_names(), strict=True)
     table = _is_table(listing)
-    return [path for path, name in found if name.startswith("_checkpoint") or not (table or name[0] in "._" or "=" in name)]
+    return [
+        path
+        for path, name in found
+        if name.startswith("_checkpoint") or not (table or name[0] in "._" or "=" in name)
+    ]
 
 
 def _below_root(location: Location, settings: Settings) -> tuple[Location, str] | None:

@@ -1,8 +1,9 @@
-"""S3 and what speaks like it: s3fs for connections and credentials, and listings in as few and as short waits as S3 allows.
+"""S3 and what speaks like it: s3fs for connections and credentials, and listings in as few and as short waits
+as S3 allows.
 
-Three things are slow when s3fs is used as it comes (measured with s3fs 2026.9): a HEAD before each GET, pages that wait for one another,
-and building a Python object for each field of each listed key. Here a GET is one request, a large directory is listed in ranges side by
-side, and the XML of a listing is read directly.
+Three things are slow when s3fs is used as it comes (measured with s3fs 2026.9): a HEAD before each GET, pages
+that wait for one another, and building a Python object for each field of each listed key. Here a GET is one
+request, a large directory is listed in ranges side by side, and the XML of a listing is read directly.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from core.storage.listing import Content, FileInfo
 from core.storage.remote import content_of, gather_bounded
 from core.storage.store import Folder, ListingFailed, Tally, join
 
-# Below this many names (``state/<operator>/<partition>``) a tree is listed flat: one piece of work for each partition.
+# Below this many names (``state/<operator>/<partition>``) a tree is listed flat: one piece of work for each
+# partition.
 SHARD_DEPTH = 3
 
 # A directory that is longer than this many pages is listed in ranges of names, side by side.
 PAGES_IN_A_ROW = 2
 
-# Sorts behind every name that goes on with a digit and an ASCII character; the others are listed with their digit.
+# Sorts behind every name that goes on with a digit and an ASCII character; the others are listed with their
+# digit.
 BEHIND_DIGITS = "9~"
 
 # What EMR and old Hadoop versions leave in place of a directory: an empty object with this ending.
@@ -39,14 +42,17 @@ _counting: ContextVar[Tally | None] = ContextVar("counting", default=None)
 
 
 class S3Store:
-    """The keys below ``root`` (``bucket/prefix``) of the s3fs file system that ``connect`` makes at the first use."""
+    """The keys below ``root`` (``bucket/prefix``) of the s3fs file system that ``connect`` makes at the first
+    use."""
 
     def __init__(self, root: str, connect: Callable[[], Any], at_once: int) -> None:
         self._root = root
         self._connect = connect
         self._at_once = at_once
 
-    def list(self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally) -> dict[str, Folder]:
+    def list(
+        self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally
+    ) -> dict[str, Folder]:
         fs = self._connect()
         lister = partial(_list, first_page=first_page, tally=tally, at_once=self._at_once)
         return sync(fs.loop, lister, fs, self._root, prefixes, recursive)  # type: ignore[no-any-return]
@@ -62,11 +68,20 @@ class S3Store:
 async def _read(fs: Any, root: str, paths: Sequence[str], tally: Tally, at_once: int) -> Sequence[Any]:
     await _prepare(fs, root, tally)
     # max_concurrency=1 keeps s3fs from asking for the size first.
-    return await gather_bounded([partial(fs._cat_file, join(root, path), max_concurrency=1) for path in paths], at_once)
+    return await gather_bounded(
+        [partial(fs._cat_file, join(root, path), max_concurrency=1) for path in paths], at_once
+    )
 
 
 async def _list(
-    fs: Any, root: str, prefixes: Sequence[str], recursive: bool, *, first_page: bool, tally: Tally, at_once: int
+    fs: Any,
+    root: str,
+    prefixes: Sequence[str],
+    recursive: bool,
+    *,
+    first_page: bool,
+    tally: Tally,
+    at_once: int,
 ) -> dict[str, Folder]:
     await _prepare(fs, root, tally)
     lister = _Lister(fs, root, first_page, at_once)
@@ -118,7 +133,8 @@ class _Lister:
         ordered = sorted(children)
         async with asyncio.TaskGroup() as group:
             if depth + 1 >= SHARD_DEPTH and len(ordered) > 1:
-                # The last two directories share one listing, so that "_metadata" beside the partitions costs no request of its own.
+                # The last two directories share one listing, so that "_metadata" beside the partitions costs
+                # no request of its own.
                 group.create_task(self._flat(result, Prefix=below, StartAfter=ordered[-2]))
                 ordered = ordered[:-2]
             for child in ordered:
@@ -134,11 +150,13 @@ class _Lister:
             where["ContinuationToken"] = page["NextContinuationToken"]
 
     async def _level(self, below: str, prefix: str, after: str, result: Folder, children: set[str]) -> None:
-        """One level of the directory ``below``: the names that begin with ``prefix`` and sort behind ``after``.
+        """One level of the directory ``below``: the names that begin with ``prefix`` and sort behind
+        ``after``.
 
-        Pages of one listing wait for one another. So when a directory is long and its names are numbers (20,000 batches), the rest is
-        listed by the next digit, side by side, and what sorts behind the digits in one listing more. Numbers with leading zeros (a Delta
-        log) are listed page by page: they all go on with the same digit, so the other ranges would be empty.
+        Pages of one listing wait for one another. So when a directory is long and its names are numbers
+        (20,000 batches), the rest is listed by the next digit, side by side, and what sorts behind the digits
+        in one listing more. Numbers with leading zeros (a Delta log) are listed page by page: they all go on
+        with the same digit, so the other ranges would be empty.
         """
         where: dict[str, str] = {"Prefix": prefix, "Delimiter": "/"}
         if after:
@@ -157,7 +175,13 @@ class _Lister:
             last = max([key for key, *_ in page[ENTRIES][-1:]] + page["CommonPrefixes"][-1:], default="")
             digit = last[len(prefix) : len(prefix) + 1]
             is_padded = digit == "0" and last[len(prefix) + 1 : len(prefix) + 2].isdigit()
-            if not is_padded and pages >= PAGES_IN_A_ROW and digit and digit in "0123456789" and after != prefix + BEHIND_DIGITS:
+            if (
+                not is_padded
+                and pages >= PAGES_IN_A_ROW
+                and digit
+                and digit in "0123456789"
+                and after != prefix + BEHIND_DIGITS
+            ):
                 break
             where["ContinuationToken"] = page["NextContinuationToken"]
         async with asyncio.TaskGroup() as group:
@@ -207,7 +231,8 @@ async def _prepare(fs: Any, root: str, tally: Tally) -> None:
     events = client.meta.events
     # Registering again under the same id changes nothing; s3fs makes a new client when it has to reconnect.
     events.register("before-send.s3", _count, unique_id="checkpoint-explorer-count")
-    # Spelled with "*" because that is called before botocore's own handler, which would parse the whole page to see that it is no error.
+    # Spelled with "*" because that is called before botocore's own handler, which would parse the whole page
+    # to see that it is no error.
     events.register("before-parse.*.ListObjectsV2", _read_listing, unique_id="checkpoint-explorer-listing")
 
 
@@ -237,8 +262,8 @@ def _read_listing(response_dict: dict[str, Any], customized_response_dict: dict[
 
 
 def parse_page(body: bytes) -> dict[str, Any]:
-    """One page of ListObjectsV2: ``IsTruncated``, ``NextContinuationToken``, ``CommonPrefixes`` (a list of texts) and the entries
-    (key, size, time as text, etag)."""
+    """One page of ListObjectsV2: ``IsTruncated``, ``NextContinuationToken``, ``CommonPrefixes`` (a list of
+    texts) and the entries (key, size, time as text, etag)."""
     root = ElementTree.fromstring(body)  # noqa: S314  (botocore reads the same answer with the same parser)
     if not root.tag.endswith("ListBucketResult"):
         raise ValueError("an error of the server, which botocore knows how to read")
@@ -246,13 +271,20 @@ def parse_page(body: bytes) -> dict[str, Any]:
     plain: Callable[[str], str] = unquote_plus if root.findtext(space + "EncodingType") == "url" else str
     key, size, modified, etag = (space + name for name in ("Key", "Size", "LastModified", "ETag"))
     entries = [
-        (plain(item.findtext(key) or ""), int(item.findtext(size) or 0), item.findtext(modified) or "", item.findtext(etag))
+        (
+            plain(item.findtext(key) or ""),
+            int(item.findtext(size) or 0),
+            item.findtext(modified) or "",
+            item.findtext(etag),
+        )
         for item in root.iter(space + "Contents")
     ]
     return {
         "IsTruncated": root.findtext(space + "IsTruncated") == "true",
         "NextContinuationToken": root.findtext(space + "NextContinuationToken"),
-        "CommonPrefixes": [plain(item.findtext(space + "Prefix") or "") for item in root.iter(space + "CommonPrefixes")],
+        "CommonPrefixes": [
+            plain(item.findtext(space + "Prefix") or "") for item in root.iter(space + "CommonPrefixes")
+        ],
         ENTRIES: entries,
     }
 

@@ -13,7 +13,13 @@ from core.storage.listing import Content, FileInfo, Requests
 from core.storage.location import Location
 
 # Names of botocore's errors; botocore is not imported here, because a local path needs none of it.
-NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "UnauthorizedSSOTokenError", "ProfileNotFound"}
+NO_CREDENTIALS = {
+    "NoCredentialsError",
+    "PartialCredentialsError",
+    "TokenRetrievalError",
+    "UnauthorizedSSOTokenError",
+    "ProfileNotFound",
+}
 UNREACHABLE = {
     "EndpointConnectionError",
     "ConnectTimeoutError",
@@ -26,8 +32,9 @@ UNREACHABLE = {
 
 @dataclass(slots=True)
 class Folder:
-    """What a store found below one prefix. Paths are relative to the root of the location. ``is_file``: the prefix is a file itself.
-    ``is_complete`` is False when there are more names than the one page that was asked for."""
+    """What a store found below one prefix. Paths are relative to the root of the location. ``is_file``: the
+    prefix is a file itself. ``is_complete`` is False when there are more names than the one page that was
+    asked for."""
 
     files: list[FileInfo] = field(default_factory=list)
     directories: set[str] = field(default_factory=set)
@@ -65,9 +72,12 @@ class ListingFailed(Exception):  # noqa: N818  (it never leaves this package; th
 
 
 class Store(Protocol):
-    """A place that can be listed and read; it has no verb that writes. A listing that fails raises :class:`ListingFailed`."""
+    """A place that can be listed and read; it has no verb that writes. A listing that fails raises
+    :class:`ListingFailed`."""
 
-    def list(self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally) -> dict[str, Folder]: ...
+    def list(
+        self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally
+    ) -> dict[str, Folder]: ...
 
     def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]: ...
 
@@ -78,32 +88,43 @@ def join(root: str, relative: str) -> str:
 
 
 def storage_error(error: Exception, location: Location, prefix: str = "") -> StorageError:
-    """The sentence for an error of a store. Knows the built-in errors; the cause's own words are added for all others."""
+    """The sentence for an error of a store. Knows the built-in errors; the cause's own words are added for
+    all others."""
     if isinstance(error, ListingFailed):
         return storage_error(error.cause, location, error.prefix)
     where = f"{location.url.rstrip('/')}/{prefix}" if prefix else location.url
     kind = type(error).__name__
     if kind in NO_CREDENTIALS:
         return AccessDenied(
-            f"No valid credentials for {where} ({_words(error)}); set them in the environment (AWS_PROFILE, AWS_ACCESS_KEY_ID) "
-            "or in the storage_options of a configured root.",
+            f"No valid credentials for {where} ({_words(error)}); set them in the environment (AWS_PROFILE,"
+            " AWS_ACCESS_KEY_ID) or in the storage_options of a configured root.",
             location.url,
         )
     if kind in UNREACHABLE or isinstance(error, ConnectionError | TimeoutError):
         words = _words(error).split("?")[0]
-        return StorageError(f"{where} cannot be reached ({words}); check the endpoint and the network, then refresh.", location.url)
+        return StorageError(
+            f"{where} cannot be reached ({words}); check the endpoint and the network, then refresh.",
+            location.url,
+        )
     if isinstance(error, PermissionError):
         return AccessDenied(
-            f"No permission to list {where} ({_words(error)}); check the rights of the user this app runs as.", location.url
+            f"No permission to list {where} ({_words(error)}); check the rights of the user this app"
+            " runs as.",
+            location.url,
         )
     if isinstance(error, NotADirectoryError):
         return NotADirectory(f"{where} is a file; open the checkpoint directory that holds it.", location.url)
     if isinstance(error, FileNotFoundError):
         # S3 says when the bucket is missing; others only repeat the path.
         words = f" ({_words(error)})" if error.__cause__ is not None else ""
-        return LocationNotFound(f"Nothing found at {where}{words}; check the path, or whether the query has started yet.", location.url)
+        return LocationNotFound(
+            f"Nothing found at {where}{words}; check the path, or whether the query has started yet.",
+            location.url,
+        )
     return StorageError(
-        f"{where} cannot be listed ({kind}: {_words(error)}); check the location and the connection, then refresh.", location.url
+        f"{where} cannot be listed ({kind}: {_words(error)}); check the location and the connection, then"
+        " refresh.",
+        location.url,
     )
 
 
@@ -120,4 +141,6 @@ def _words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = " ".join(str(error).split()).rstrip(".")
-    return (text[:200] if text else errno.errorcode.get(getattr(error, "errno", 0) or 0, "")) or type(error).__name__
+    return (text[:200] if text else errno.errorcode.get(getattr(error, "errno", 0) or 0, "")) or type(
+        error
+    ).__name__

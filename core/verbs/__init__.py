@@ -1,4 +1,5 @@
-"""The verbs of ``python -m core``, one module each. A new verb is a module with a ``VERB`` and a line in ``MODULES``."""
+"""The verbs of ``python -m core``, one module each. A new verb is a module with a ``VERB`` and a line in
+``MODULES``."""
 
 from __future__ import annotations
 
@@ -12,12 +13,14 @@ MODULES = ("inspect", "resume", "forecast", "check", "state", "recover", "explai
 
 
 class UsageError(Exception):
-    """What was asked for cannot be asked of this checkpoint. The message is one sentence; the exit status is 2."""
+    """What was asked for cannot be asked of this checkpoint. The message is one sentence; the exit status is
+    2."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a verb found: the JSON object, the same for a person, and whether problems were found (exit status 1)."""
+    """What a verb found: the JSON object, the same for a person, and whether problems were found (exit status
+    1)."""
 
     document: dict[str, object]
     text: str

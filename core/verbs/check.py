@@ -14,21 +14,40 @@ from core.analysis.forecast import SUPPORTED_SPARK, UnsupportedSparkError
 from core.checkpoint import Checkpoint
 from core.storage import Requests
 from core.verbs import Answer, UsageError, Verb
-from core.verbs.ends import add_ends, ends_of
-from core.verbs.words import clean
+from core.verbs._connectors import add_connector_options, connectors_of
+from core.verbs._text import clean
 
 NEWEST_READ = 20  # of the quick level, which reads no more than opening does
 PROGRESS_EVERY_SECONDS = 2.0
-_WORDS = {"blocks_restart": "blocks restart", "data_risk": "data risk", "attention": "attention", "note": "note"}
+_WORDS = {
+    "blocks_restart": "blocks restart",
+    "data_risk": "data risk",
+    "attention": "attention",
+    "note": "note",
+}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``check`` takes beside the location."""
-    parser.add_argument("--level", default="normal", metavar="LEVEL", help=f"{' or '.join(LEVELS)} (default normal)")
-    parser.add_argument("--seconds", type=float, metavar="N", help="the time that the level deep may take; what was not reached is named")
-    parser.add_argument("--watch", type=float, metavar="SECONDS", help="look again after so many seconds: is a query writing here now?")
-    parser.add_argument("--spark", metavar="VERSION", help=f"the Spark that will be started: {', '.join(SUPPORTED_SPARK)}")
-    add_ends(parser)
+    parser.add_argument(
+        "--level", default="normal", metavar="LEVEL", help=f"{' or '.join(LEVELS)} (default normal)"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        metavar="N",
+        help="the time that the level deep may take; what was not reached is named",
+    )
+    parser.add_argument(
+        "--watch",
+        type=float,
+        metavar="SECONDS",
+        help="look again after so many seconds: is a query writing here now?",
+    )
+    parser.add_argument(
+        "--spark", metavar="VERSION", help=f"the Spark that will be started: {', '.join(SUPPORTED_SPARK)}"
+    )
+    add_connector_options(parser)
 
 
 def run(args: Namespace) -> Answer:
@@ -42,7 +61,14 @@ def run(args: Namespace) -> Answer:
     level = cast(Level, args.level)
     ck = Checkpoint.open(args.location, newest=NEWEST_READ)
     try:
-        report = findings(ck, level=level, spark=args.spark, ends=ends_of(ck, args), seconds=args.seconds, progress=_progress())
+        report = findings(
+            ck,
+            level=level,
+            spark=args.spark,
+            connectors=connectors_of(ck, args),
+            seconds=args.seconds,
+            progress=_progress(),
+        )
     except UnsupportedSparkError as error:
         raise UsageError(str(error)) from error
     liveness = second_look(ck, args.watch) if args.watch is not None else None
@@ -81,7 +107,14 @@ def _text(report: FindingsReport, liveness: Liveness | None, read: Requests) -> 
     lines += [clean(liveness.sentence, 1000)] if liveness is not None else []
     for finding in report.findings:
         lines += ["", *_finding(finding)]
-    return [*lines, "", f"Looked at {', '.join(report.checked)}: {read.list:,} listings, {read.get:,} files, {read.bytes:,} bytes."]
+    return [
+        *lines,
+        "",
+        (
+            f"Looked at {', '.join(report.checked)}: {read.list:,} listings, {read.get:,} files,"
+            f" {read.bytes:,} bytes."
+        ),
+    ]
 
 
 def _finding(finding: Finding) -> list[str]:

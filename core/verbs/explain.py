@@ -10,17 +10,26 @@ from pathlib import Path
 from core.analysis.errors import LONGEST_TEXT, OPTION_TITLES, Explanation, explain
 from core.checkpoint import Checkpoint
 from core.verbs import Answer, UsageError, Verb
-from core.verbs.words import clean
+from core.verbs._text import clean
 
 NEWEST_READ = 20  # log entries: enough for the newest batches, which an error is about
-LARGEST_READ = 4 * LONGEST_TEXT  # bytes from each end of a file; the translator itself looks at LONGEST_TEXT characters
-_SHOWN = {"yes": "the files show it", "no": "the files do not show it (any more)", "unknown": "the files cannot tell"}
+LARGEST_READ = (
+    4 * LONGEST_TEXT
+)  # bytes from each end of a file; the translator itself looks at LONGEST_TEXT characters
+_SHOWN = {
+    "yes": "the files show it",
+    "no": "the files do not show it (any more)",
+    "unknown": "the files cannot tell",
+}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``explain`` takes beside the location."""
     parser.add_argument(
-        "--error", required=True, metavar="FILE", help="a file with the error or stack trace; - reads it from standard input"
+        "--error",
+        required=True,
+        metavar="FILE",
+        help="a file with the error or stack trace; - reads it from standard input",
     )
 
 
@@ -39,7 +48,8 @@ def _read(place: str) -> str:
         data = sys.stdin.buffer.read() if place == "-" else _ends_of(Path(place))
     except OSError as error:
         raise UsageError(
-            f"--error {clean(place)} cannot be read ({error.strerror}); give a file with the error, or - for standard input."
+            f"--error {clean(place)} cannot be read ({error.strerror}); give a file with the error, or - for"
+            " standard input."
         ) from error
     if not data.strip():
         raise UsageError(f"--error {clean(place)} is empty; paste the whole error with its stack trace.")
@@ -58,20 +68,42 @@ def _ends_of(path: Path) -> bytes:
 def _text(answer: Explanation) -> list[str]:
     if answer.name is None:
         return [clean(answer.sentence, 1000), f"  what to do: {clean(answer.action, 600)}", *_others(answer)]
-    what = ", ".join(filter(None, (answer.error_class, f"SQLSTATE {answer.sqlstate}" if answer.sqlstate else "", f"line {answer.line}")))
+    what = ", ".join(
+        filter(
+            None,
+            (
+                answer.error_class,
+                f"SQLSTATE {answer.sqlstate}" if answer.sqlstate else "",
+                f"line {answer.line}",
+            ),
+        )
+    )
     lines = [
         f"{clean(answer.name)} ({clean(what)}; {answer.certainty})",
         f"  {clean(answer.means, 1000)}",
         f"  the text: {clean(answer.message, 400)}",
     ]
-    lines += ["", f"In this checkpoint ({'it is of another query' if answer.other_checkpoint else _SHOWN[answer.shown]})"]
+    lines += [
+        "",
+        (
+            "In this checkpoint"
+            f" ({'it is of another query' if answer.other_checkpoint else _SHOWN[answer.shown]})"
+        ),
+    ]
     for statement in answer.here:
         proof = ", ".join(map(str, statement.evidence))
-        lines.append(f"  {clean(statement.sentence, 1000)} ({statement.certainty})" + (f" [{clean(proof, 300)}]" if proof else ""))
+        lines.append(
+            f"  {clean(statement.sentence, 1000)} ({statement.certainty})"
+            + (f" [{clean(proof, 300)}]" if proof else "")
+        )
     if answer.unseen:
         lines.append(f"  cannot be seen from the files: {clean(answer.unseen, 400)}")
     if answer.reasons:
-        lines += ["", "Likely reasons, the first first", *(f"  {clean(reason, 600)}" for reason in answer.reasons)]
+        lines += [
+            "",
+            "Likely reasons, the first first",
+            *(f"  {clean(reason, 600)}" for reason in answer.reasons),
+        ]
     lines += ["", "What to do", f"  {clean(answer.action, 1000)}"]
     lines += [f"  {option}: {OPTION_TITLES[option]}" for option in answer.options]
     lines += _others(answer)
@@ -88,8 +120,13 @@ def _others(answer: Explanation) -> list[str]:
     return [
         "",
         "Other errors in the text",
-        *(f"  line {other.line}: {clean(other.name)}: {clean(other.message, 200)}" for other in answer.others[:8]),
+        *(
+            f"  line {other.line}: {clean(other.name)}: {clean(other.message, 200)}"
+            for other in answer.others[:8]
+        ),
     ]
 
 
-VERB = Verb("explain", "what an error or a stack trace means for this checkpoint, and what to do", add_arguments, run)
+VERB = Verb(
+    "explain", "what an error or a stack trace means for this checkpoint, and what to do", add_arguments, run
+)

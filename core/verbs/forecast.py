@@ -5,13 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from core.analysis.ends.report import sink_json, sources_json
 from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, UnsupportedSparkError, forecast
 from core.checkpoint import Checkpoint
-from core.recovery.price import Price, price_of_deleting
+from core.documents.connectors import sink_json, sources_json
+from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
 from core.verbs import Answer, UsageError, Verb
-from core.verbs.ends import add_ends, ends_of, price_lines
-from core.verbs.words import clean
+from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
+from core.verbs._text import clean
 
 NEWEST_READ = 2  # log entries: the start of a query reads no others
 _MARKS = {True: "ok  ", False: "FAIL", None: "-   "}
@@ -19,21 +19,40 @@ _MARKS = {True: "ok  ", False: "FAIL", None: "-   "}
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``forecast`` takes beside the location."""
-    parser.add_argument("--spark", metavar="VERSION", help=f"the Spark that will be started: {', '.join(SUPPORTED_SPARK)}")
-    parser.add_argument("--new-data", choices=("yes", "no", "unknown"), default="unknown", help="whether a source has new data")
-    parser.add_argument("--sources", type=int, metavar="N", help="how many streaming sources the query has now")
     parser.add_argument(
-        "--operators", metavar="NAMES", help="its stateful operators now, operator 0 first: dedupe,stateStoreSave; '' for none"
+        "--spark", metavar="VERSION", help=f"the Spark that will be started: {', '.join(SUPPORTED_SPARK)}"
+    )
+    parser.add_argument(
+        "--new-data",
+        choices=("yes", "no", "unknown"),
+        default="unknown",
+        help="whether a source has new data",
+    )
+    parser.add_argument(
+        "--sources", type=int, metavar="N", help="how many streaming sources the query has now"
+    )
+    parser.add_argument(
+        "--operators",
+        metavar="NAMES",
+        help="its stateful operators now, operator 0 first: dedupe,stateStoreSave; '' for none",
     )
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="source.<key>.topics=a,b: what it subscribes to now; source.<key>.option.<name>=value: a reader option",
+        help=(
+            "source.<key>.topics=a,b: what it subscribes to now; source.<key>.option.<name>=value: a reader"
+            " option"
+        ),
     )
-    parser.add_argument("--fail-on-data-loss", choices=("true", "false"), default="true", help="the option of the Kafka or Delta source")
-    add_ends(parser)
+    parser.add_argument(
+        "--fail-on-data-loss",
+        choices=("true", "false"),
+        default="true",
+        help="the option of the Kafka or Delta source",
+    )
+    add_connector_options(parser)
 
 
 def query_of(args: Namespace) -> Query:
@@ -61,7 +80,10 @@ def _topics(settings: Sequence[str]) -> dict[str, tuple[str, ...]]:
         if equals and _is_option(parts):
             continue
         if not equals or len(parts) != 3 or parts[0] != "source" or parts[2] != "topics":
-            raise UsageError(f"--set takes source.<key>.topics=a,b or source.<key>.option.<name>=value here, not {clean(setting)}.")
+            raise UsageError(
+                "--set takes source.<key>.topics=a,b or source.<key>.option.<name>=value here, not"
+                f" {clean(setting)}."
+            )
         topics[parts[1]] = tuple(topic.strip() for topic in value.split(",") if topic.strip())
     return topics
 
@@ -85,41 +107,50 @@ def run(args: Namespace) -> Answer:
     query = query_of(args)
     ck = Checkpoint.open(args.location, newest=NEWEST_READ)
     try:
-        ends = ends_of(ck, args, query.topics)
-        answer = forecast(ck, spark=args.spark, query=query, ends=ends)
+        connectors = connectors_of(ck, args, query.topics)
+        answer = forecast(ck, spark=args.spark, query=query, connectors=connectors)
     except UnsupportedSparkError as error:
         raise UsageError(str(error)) from error
     unknown = sorted((set(query.topics) | set(query.options)) - {source.key for source in ck.sources})
     if unknown:
         raise UsageError(
-            f"The checkpoint has no source {clean(', '.join(unknown))}; it has {', '.join(s.key for s in ck.sources) or 'none'}."
+            f"The checkpoint has no source {clean(', '.join(unknown))}; it has"
+            f" {', '.join(s.key for s in ck.sources) or 'none'}."
         )
-    prices = price_of_deleting(ck, ends)
+    impacts = impact_of_deleting(ck, connectors)
     document = {
         **answer.to_json(),
         "location": ck.location.url,
-        "sources": sources_json(ck, ends),
+        "sources": sources_json(ck, connectors),
         "sink": sink_json(answer.sink),
-        "price_of_deleting": [price.to_json() for price in prices],
+        "price_of_deleting": [price.to_json() for price in impacts],
     }
-    return Answer(document, "\n".join(_text(answer, prices)) + "\n", has_problems=answer.outcome == "fail" or answer.is_data_risk)
+    return Answer(
+        document,
+        "\n".join(_text(answer, impacts)) + "\n",
+        has_problems=answer.outcome == "fail" or answer.is_data_risk,
+    )
 
 
-def _text(answer: Forecast, prices: Sequence[Price]) -> list[str]:
+def _text(answer: Forecast, impacts: Sequence[DeletionImpact]) -> list[str]:
     proof = ", ".join(map(str, answer.evidence))
-    lines = [clean(answer.sentence, 2000), f"  {answer.certainty}: {clean(answer.because, 1000)} [{clean(proof, 400)}]"]
+    lines = [
+        clean(answer.sentence, 2000),
+        f"  {answer.certainty}: {clean(answer.because, 1000)} [{clean(proof, 400)}]",
+    ]
     if answer.then:
         lines.append(f"  then: {clean(answer.then, 1000)}")
     data = answer.data
     lines.append(
-        f"  rows: {data.append} in a sink that appends, {data.overwrite} in one that overwrites by batch id, {data.skip} in one that skips"
+        f"  rows: {data.append} in a sink that appends, {data.overwrite} in one that overwrites by batch id,"
+        f" {data.skip} in one that skips"
     )
     lines.append(f"  rules of Spark {answer.spark}: {clean(answer.spark_why, 600)}")
     lines += ["", "Steps of the start"]
     lines += [_step(step) for step in answer.steps]
     if answer.sink is not None and answer.sink.warnings:
         lines += ["", "The sink", *(f"  {clean(warning, 1000)}" for warning in answer.sink.warnings)]
-    lines += ["", *price_lines(prices)]
+    lines += ["", *impact_lines(impacts)]
     return [*lines, "Not checked", *(f"  {clean(item, 400)}" for item in answer.not_checked)]
 
 

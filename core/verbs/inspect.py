@@ -5,24 +5,28 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from core.checkpoint import Checkpoint
-from core.checkpoint.inspect import state_of
 from core.checkpoint.model import CommitEntry, OffsetEntry, StateInventory
+from core.documents.inspect import state_of
 from core.verbs import Answer, Verb
-from core.verbs.words import clean, ids, moment, size, table
+from core.verbs._text import clean, ids, moment, size, table
 
 SHOWN_BATCHES = 20  # of the text; the JSON has 100, and --all shows every batch in both
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``inspect`` takes beside the location."""
-    parser.add_argument("--all", action="store_true", dest="all_batches", help="every batch, not only the newest")
+    parser.add_argument(
+        "--all", action="store_true", dest="all_batches", help="every batch, not only the newest"
+    )
 
 
 def run(args: Namespace) -> Answer:
     """Reads the checkpoint. Problems are files that are there and cannot be understood."""
     ck = Checkpoint.open(args.location)
     document = ck.inspect(all_batches=args.all_batches)
-    return Answer(document, "\n".join(_text(ck, args.all_batches)) + "\n", has_problems=bool(document["problems"]))
+    return Answer(
+        document, "\n".join(_text(ck, args.all_batches)) + "\n", has_problems=bool(document["problems"])
+    )
 
 
 def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
@@ -36,7 +40,10 @@ def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
         f"Written by     Spark {version} (inferred: {clean(writer.why, 400)})",
         f"Offset log     {_log(ck.offset_ids, tracking.missing_offsets, tracking.missing_offset_count)}",
         f"Commit log     {_log(ck.commit_ids, tracking.missing_commits, tracking.missing_commit_count)}",
-        f"Progress       {'asynchronous' if tracking.mode == 'async' else 'synchronous'} ({tracking.certainty}: {tracking.why})",
+        (
+            f"Progress       {'asynchronous' if tracking.mode == 'async' else 'synchronous'}"
+            f" ({tracking.certainty}: {tracking.why})"
+        ),
         f"Last committed {_none(ck.last_committed_batch)}",
         f"Pending        {_none(ck.pending_batch)}",
         "",
@@ -55,7 +62,11 @@ def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
         *refused,
         *(item for operator in (state.operators if state is not None else ()) for item in operator.problems),
     ]
-    lines += ["", f"Problems ({len(problems)})"] if problems else ["", "No problems found in the files that were read."]
+    lines += (
+        ["", f"Problems ({len(problems)})"]
+        if problems
+        else ["", "No problems found in the files that were read."]
+    )
     return lines + [f"  {clean(item.reason, 400)}" for item in problems]
 
 
@@ -66,14 +77,21 @@ def _none(batch_id: int | None) -> str:
 def _log(present: tuple[int, ...], missing: tuple[int, ...], missing_count: int) -> str:
     if not present:
         return "no batch"
-    text = f"batch {present[0]}" if len(present) == 1 else f"{len(present):,} batches, {present[0]} to {present[-1]}"
+    text = (
+        f"batch {present[0]}"
+        if len(present) == 1
+        else f"{len(present):,} batches, {present[0]} to {present[-1]}"
+    )
     return text + (f"; missing {missing_count:,}: {ids(missing)}" if missing_count else "")
 
 
 def _sources(ck: Checkpoint) -> list[str]:
     if not ck.sources:
         return ["Sources        none known"]
-    rows = [(clean(source.key), source.kind.label, str(source.partitions or "-"), clean(source.directory or "-")) for source in ck.sources]
+    rows = [
+        (clean(source.key), source.kind.label, str(source.partitions or "-"), clean(source.directory or "-"))
+        for source in ck.sources
+    ]
     return ["Sources", *table(("key", "kind", "partitions", "directory"), rows)]
 
 
@@ -95,7 +113,16 @@ def _operators(state: StateInventory | None) -> list[str]:
                 f"{_version(restorable.newest_common_version)} / {_version(restorable.needed_version)}",
             )
         )
-    header = ("id", "operator", "partitions", "stores", "provider", "size", "files", "version restorable / needed")
+    header = (
+        "id",
+        "operator",
+        "partitions",
+        "stores",
+        "provider",
+        "size",
+        "files",
+        "version restorable / needed",
+    )
     return ["", "Stateful operators", *table(header, rows)]
 
 
@@ -120,8 +147,16 @@ def _batches(ck: Checkpoint, all_batches: bool) -> list[str]:
                 _advances(ck, batch_id, entry),
             )
         )
-    title = "Batches" if len(shown) == len(known) else f"Batches (newest {len(shown)} of {len(known):,}; --all shows every one)"
-    return ["", title, *table(("batch", "status", "planned", "watermark", "next watermark", "advance"), rows)] if rows else []
+    title = (
+        "Batches"
+        if len(shown) == len(known)
+        else f"Batches (newest {len(shown)} of {len(known):,}; --all shows every one)"
+    )
+    return (
+        ["", title, *table(("batch", "status", "planned", "watermark", "next watermark", "advance"), rows)]
+        if rows
+        else []
+    )
 
 
 def _watermark(watermark_ms: int | None) -> str:
@@ -148,7 +183,11 @@ def _conf(ck: Checkpoint) -> list[str]:
     if not changes:
         return []
     lines = ["", f"Pinned settings that changed ({len(changes)})"]
-    return lines + [f"  batch {c.batch_id}: {clean(c.key)} {clean(c.before)} -> {clean(c.after)}" for c in changes[-20:]]
+    return lines + [
+        f"  batch {c.batch_id}: {clean(c.key)} {clean(c.before)} -> {clean(c.after)}" for c in changes[-20:]
+    ]
 
 
-VERB = Verb("inspect", "the facts: batches, offsets, sources, operators, settings, leftovers", add_arguments, run)
+VERB = Verb(
+    "inspect", "the facts: batches, offsets, sources, operators, settings, leftovers", add_arguments, run
+)

@@ -1,4 +1,5 @@
-"""``python -m core recover``: the ways out of a broken pipeline with their price, and the plan and code of the chosen one."""
+"""``python -m core recover``: the ways out of a broken pipeline with their price, and the plan and code of
+the chosen one."""
 
 from __future__ import annotations
 
@@ -6,25 +7,32 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from core.checkpoint import Checkpoint
+from core.documents.recovery import report_of
 from core.recovery.answers import AnswerError, Answers
 from core.recovery.code import generate_of, why_no_code
+from core.recovery.context import RecoveryContext, read_recovery_context
+from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
 from core.recovery.options import Option, options_of
 from core.recovery.plan import plan_of
-from core.recovery.price import Price, price_of_deleting
 from core.recovery.questions import questions_of
-from core.recovery.report import report_of
-from core.recovery.situation import Situation, read_situation
 from core.recovery.words import OPTION_IDS, OptionId
 from core.verbs import Answer, UsageError, Verb
-from core.verbs.ends import add_ends, ends_of, price_lines
-from core.verbs.words import clean
+from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
+from core.verbs._text import clean
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``recover`` takes beside the location."""
     parser.add_argument("--option", choices=OPTION_IDS, help="print the plan and the code of this option")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="answers", help="an answer, for example sink=file")
-    add_ends(parser)
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="answers",
+        help="an answer, for example sink=file",
+    )
+    add_connector_options(parser)
 
 
 def run(args: Namespace) -> Answer:
@@ -34,18 +42,29 @@ def run(args: Namespace) -> Answer:
     except AnswerError as error:
         raise UsageError(str(error)) from error
     ck = Checkpoint.open(args.location)
-    ends = ends_of(ck, args)
-    situation, prices = read_situation(ck, answers, ends), price_of_deleting(ck, ends)
-    return Answer(report_of(situation, args.option, prices), "\n".join(_text(situation, args.option, prices)) + "\n")
+    connectors = connectors_of(ck, args)
+    situation, impacts = read_recovery_context(ck, answers, connectors), impact_of_deleting(ck, connectors)
+    return Answer(
+        report_of(situation, args.option, impacts), "\n".join(_text(situation, args.option, impacts)) + "\n"
+    )
 
 
-def _text(situation: Situation, chosen: OptionId | None, prices: Sequence[Price]) -> list[str]:
-    lines = price_lines(prices)
+def _text(
+    situation: RecoveryContext, chosen: OptionId | None, impacts: Sequence[DeletionImpact]
+) -> list[str]:
+    lines = impact_lines(impacts)
     lines += ["Questions (answer with --set)"]
     for question in questions_of(situation):
-        told = f" (from the {'sink' if question.id == 'sink' else 'checkpoint'})" if question.from_checkpoint else ""
+        told = (
+            f" (from the {'sink' if question.id == 'sink' else 'checkpoint'})"
+            if question.from_checkpoint
+            else ""
+        )
         given = f"{question.answer}{told}" if question.answer else "not answered"
-        lines.append(f"  {question.id}: {question.text} {clean(given)} [{', '.join(choice.value for choice in question.choices)}]")
+        lines.append(
+            f"  {question.id}: {question.text} {clean(given)}"
+            f" [{', '.join(choice.value for choice in question.choices)}]"
+        )
     for option in options_of(situation):
         if chosen in (None, option.id):
             lines += ["", *_option(option)]
@@ -55,7 +74,13 @@ def _text(situation: Situation, chosen: OptionId | None, prices: Sequence[Price]
 
 
 def _option(option: Option) -> list[str]:
-    mark = "recommended: " + option.reason if option.recommended else "can be done" if option.possible else "cannot be done"
+    mark = (
+        "recommended: " + option.reason
+        if option.recommended
+        else "can be done"
+        if option.possible
+        else "cannot be done"
+    )
     lines = [f"{option.title} (--option {option.id}): {clean(mark, 1000)}", f"  {clean(option.why, 2000)}"]
     cells = {
         "complexity": option.complexity,
@@ -79,15 +104,17 @@ def _option(option: Option) -> list[str]:
     return lines
 
 
-def _plan(situation: Situation, chosen: OptionId) -> list[str]:
+def _plan(situation: RecoveryContext, chosen: OptionId) -> list[str]:
     option = next(each for each in options_of(situation) if each.id == chosen)
     made = plan_of(situation, option.recipe)
-    lines = ["Plan"] + [f"  {number}. {clean(f'{step.title} {step.why}', 4000)}" for number, step in enumerate(made.steps, 1)]
+    lines = ["Plan"] + [
+        f"  {number}. {clean(f'{step.title} {step.why}', 4000)}" for number, step in enumerate(made.steps, 1)
+    ]
     lines += [f"  Mind: {clean(sentence, 2000)}" for sentence in made.caution]
     return lines if made.steps else []
 
 
-def _code(situation: Situation, chosen: OptionId) -> list[str]:
+def _code(situation: RecoveryContext, chosen: OptionId) -> list[str]:
     blocks = generate_of(situation, chosen)
     lines = [] if blocks else [f"No code: {clean(why_no_code(situation, chosen), 2000)}"]
     for block in blocks:
@@ -96,4 +123,6 @@ def _code(situation: Situation, chosen: OptionId) -> list[str]:
     return lines
 
 
-VERB = Verb("recover", "the ways out with their price, and the plan and code of the chosen one", add_arguments, run)
+VERB = Verb(
+    "recover", "the ways out with their price, and the plan and code of the chosen one", add_arguments, run
+)

@@ -7,14 +7,19 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from core.checkpoint import Checkpoint
 from core.recovery.resume import ResumeAnswer, ResumeError, as_pyspark, resume_json, resume_points
 from core.verbs import Answer, UsageError, Verb
-from core.verbs.ends import add_ends, ends_of
-from core.verbs.words import clean
+from core.verbs._connectors import add_connector_options, connectors_of
+from core.verbs._text import clean
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``resume`` takes beside the location."""
-    parser.add_argument("--batch", type=_batch_id, metavar="N", help="go on after this batch (default: the last committed one)")
-    add_ends(parser)
+    parser.add_argument(
+        "--batch",
+        type=_batch_id,
+        metavar="N",
+        help="go on after this batch (default: the last committed one)",
+    )
+    add_connector_options(parser)
 
 
 def _batch_id(text: str) -> int:
@@ -24,10 +29,11 @@ def _batch_id(text: str) -> int:
 
 
 def run(args: Namespace) -> Answer:
-    """The position after a batch, for each source. When the files give none, the answer says why (exit status 1)."""
+    """The position after a batch, for each source. When the files give none, the answer says why (exit status
+    1)."""
     ck = Checkpoint.open(args.location)
     try:
-        points = resume_points(ck, args.batch, ends_of(ck, args))
+        points = resume_points(ck, args.batch, connectors_of(ck, args))
     except ResumeError as error:
         if args.batch is not None and args.batch not in ck.offset_files:
             raise UsageError(str(error)) from error
@@ -43,13 +49,21 @@ def _text(answer: ResumeAnswer) -> list[str]:
     lines += [clean(answer.note, 2000)] if answer.note else []
     for source in answer.sources:
         point = source.point
-        lines += ["", f"Source {clean(source.key)} ({source.kind.label}): {'exact' if point.exact else 'not exact'}"]
-        if point.options is not None:  # to be pasted, so never cut; as_pyspark escapes everything that is not plain text
+        lines += [
+            "",
+            f"Source {clean(source.key)} ({source.kind.label}): {'exact' if point.exact else 'not exact'}",
+        ]
+        if (
+            point.options is not None
+        ):  # to be pasted, so never cut; as_pyspark escapes everything that is not plain text
             lines += [f"  {line}" for line in as_pyspark(point, source.kind).splitlines()]
         lines += [f"  repeats  {clean(point.repeats, 1000)}", f"  skips    {clean(point.skips, 1000)}"]
         lines += [f"  note     {clean(point.note, 2000)}"] if point.note else []
         if point.code:
-            lines += ["  or, in a query that cannot take the options:", *(f"    {line}" for line in point.code.splitlines())]
+            lines += [
+                "  or, in a query that cannot take the options:",
+                *(f"    {line}" for line in point.code.splitlines()),
+            ]
     return lines
 
 

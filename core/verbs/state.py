@@ -11,7 +11,7 @@ from core.checkpoint.model import OperatorState
 from core.checkpoint.state import committed_ids
 from core.checkpoint.state_content.counts import PartitionCount, count_keys
 from core.verbs import Answer, UsageError, Verb
-from core.verbs.words import clean, size, table
+from core.verbs._text import clean, size, table
 
 ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 SHOWN = 20  # partitions in the text; the JSON has all
@@ -19,8 +19,14 @@ SHOWN = 20  # partitions in the text; the JSON has all
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``state`` takes beside the location."""
-    parser.add_argument("--batch", type=int, metavar="N", help="the state after this batch (default: the last committed one)")
-    parser.add_argument("--replay", action="store_true", help="also count where the files record no number (reads deltas and changelogs)")
+    parser.add_argument(
+        "--batch", type=int, metavar="N", help="the state after this batch (default: the last committed one)"
+    )
+    parser.add_argument(
+        "--replay",
+        action="store_true",
+        help="also count where the files record no number (reads deltas and changelogs)",
+    )
 
 
 def run(args: Namespace) -> Answer:
@@ -42,11 +48,27 @@ def run(args: Namespace) -> Answer:
             has_row_checksums=ck.conf.get(ROW_CHECKSUM_KEY) == "true",
         )
         stores = [{"name": name, **_store(partitions)} for name, partitions in counted.items()]
-        found.append({"id": operator.operator_id, "name": operator.name, "provider": operator.provider, "stores": stores})
+        found.append(
+            {
+                "id": operator.operator_id,
+                "name": operator.name,
+                "provider": operator.provider,
+                "stores": stores,
+            }
+        )
         for name, partitions in counted.items():
             lines += ["", *_text(operator, name, partitions, args.replay)]
-    document: dict[str, object] = {"schema_version": 1, "batch": batch_id, "state_version": version, "operators": found}
-    head = f"State version {version}, after batch {batch_id}." if operators else f"No state after batch {batch_id}: the query is stateless."
+    document: dict[str, object] = {
+        "schema_version": 1,
+        "batch": batch_id,
+        "state_version": version,
+        "operators": found,
+    }
+    head = (
+        f"State version {version}, after batch {batch_id}."
+        if operators
+        else f"No state after batch {batch_id}: the query is stateless."
+    )
     return Answer(document, "\n".join([head, *lines]) + "\n")
 
 
@@ -55,7 +77,9 @@ def _batch(ck: Checkpoint, asked: int | None) -> int:
     if newest is None:
         raise UsageError("No batch is committed, so there is no state to count.")
     if asked is not None and asked not in ck.commit_files:
-        raise UsageError(f"Batch {asked} is not committed here; the commit log holds {ck.commit_ids[0]} to {newest}.")
+        raise UsageError(
+            f"Batch {asked} is not committed here; the commit log holds {ck.commit_ids[0]} to {newest}."
+        )
     return newest if asked is None else asked
 
 
@@ -93,17 +117,29 @@ def _skew(partitions: Sequence[PartitionCount]) -> dict[str, object]:
     }
 
 
-def _text(operator: OperatorState, store: str, partitions: Sequence[PartitionCount], replayed: bool) -> list[str]:
+def _text(
+    operator: OperatorState, store: str, partitions: Sequence[PartitionCount], replayed: bool
+) -> list[str]:
     facts = _store(partitions)
     total = facts["keys_total"]
     unknown = sum(p.count.keys is None for p in partitions)
-    rows = f"{total:,} rows" if isinstance(total, int) else f"rows unknown in {unknown:,} of {len(partitions):,} partitions"
+    rows = (
+        f"{total:,} rows"
+        if isinstance(total, int)
+        else f"rows unknown in {unknown:,} of {len(partitions):,} partitions"
+    )
     hint = " (--replay counts them)" if unknown and not replayed else ""
-    lines = [f"operator {operator.operator_id} ({clean(operator.name or 'unknown', 60)}), store {clean(store, 60)}: {rows}{hint}"]
+    lines = [
+        f"operator {operator.operator_id} ({clean(operator.name or 'unknown', 60)}), store"
+        f" {clean(store, 60)}: {rows}{hint}"
+    ]
     heaviest = sorted(partitions, key=lambda p: (-(p.count.at_least or 0), -p.size_bytes, p.partition_id))
     lines += table(
         ("partition", "rows", "how", "bytes", "files"),
-        [(str(p.partition_id), _rows(p), p.count.how, size(p.size_bytes), f"{p.file_count:,}") for p in heaviest[:SHOWN]],
+        [
+            (str(p.partition_id), _rows(p), p.count.how, size(p.size_bytes), f"{p.file_count:,}")
+            for p in heaviest[:SHOWN]
+        ],
     )
     if len(heaviest) > SHOWN:
         lines.append(f"  and {len(heaviest) - SHOWN:,} partitions with fewer")
@@ -116,7 +152,11 @@ def _rows(partition: PartitionCount) -> str:
         return f"{count.keys:,}"
     if count.at_least is None:
         return "?"
-    return f"{count.at_least:,} to {count.at_most:,}" if count.at_most is not None else f"{count.at_least:,} or more"
+    return (
+        f"{count.at_least:,} to {count.at_most:,}"
+        if count.at_most is not None
+        else f"{count.at_least:,} or more"
+    )
 
 
 VERB = Verb("state", "rows per partition, without a JVM", add_arguments, run)

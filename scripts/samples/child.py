@@ -1,4 +1,5 @@
-"""Runs one function of a sample in a process that will be killed: `python -m scripts.samples.child MODULE FUNCTION SAMPLE`."""
+"""Runs one function of a sample in a process that will be killed: `python -m scripts.samples.child MODULE
+FUNCTION SAMPLE`."""
 
 import importlib
 import sys

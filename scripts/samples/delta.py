@@ -1,4 +1,5 @@
-"""Samples from Delta to Delta: Spark 4.2 in the second environment. The data files stay behind, both `_delta_log` come along."""
+"""Samples from Delta to Delta: Spark 4.2 in the second environment. The data files stay behind, both
+`_delta_log` come along."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def _places(stage: Stage) -> dict[str, str]:
 
 
 def _die_between_table_and_commit(stage: Stage, batch: int) -> bool:
-    """Kill the query as soon as the sink's log has the version of this batch. True when the commit had not been written by then."""
+    """Kill the query as soon as the sink's log has the version of this batch. True when the commit had not
+    been written by then."""
     version = stage.sink / "_delta_log" / f"{batch:020}.json"
     process = start_worker(stage.root / "scratch")
     assert process.stdin is not None and process.stdout is not None
@@ -99,7 +101,8 @@ with a new checkpoint the same rows would be appended again, unless it starts ex
 
 
 def delta_stopped_in_first_snapshot(stage: Stage) -> str:
-    """A table of three versions and six files, read one file at a time, stopped after three of them; the source goes on meanwhile."""
+    """A table of three versions and six files, read one file at a time, stopped after three of them; the
+    source goes on meanwhile."""
     engine = DeltaEngine(stage.root / "scratch")
     try:
         engine.run(FILL, versions=[0, 1, 2], files=2, table=str(stage.source))

@@ -8,7 +8,8 @@ from scripts.samples.stage import ORDER_SCHEMA, Stage
 
 
 def files_stopped_cleanly(stage: Stage) -> str:
-    """JSON files to a Parquet directory; enough batches that source and sink logs are compacted; stopped by `query.stop()`."""
+    """JSON files to a Parquet directory; enough batches that source and sink logs are compacted; stopped by
+    `query.stop()`."""
     query = (
         stage.read_orders()
         .where("amount > 5")
@@ -17,7 +18,10 @@ def files_stopped_cleanly(stage: Stage) -> str:
         .trigger(processingTime="300 milliseconds")
         .start(str(stage.sink))
     )
-    stage.feed(query, ((f"orders-{number:03}.json", stage.orders(12, minutes_ago=14 - number)) for number in range(14)))
+    stage.feed(
+        query,
+        ((f"orders-{number:03}.json", stage.orders(12, minutes_ago=14 - number)) for number in range(14)),
+    )
     query.stop()
     return f"""
 # A file pipeline that stopped cleanly
@@ -33,7 +37,8 @@ new file and repeats nothing. It raises no alarm.
 
 
 def _slow_writer(stage: Stage) -> None:
-    """Runs in the process that is killed: a function in the query hangs on one order, in the middle of writing."""
+    """Runs in the process that is killed: a function in the query hangs on one order, in the middle of
+    writing."""
     from pyspark.sql import functions as sf
     from pyspark.sql.types import DoubleType
 
@@ -88,7 +93,10 @@ def named_sources(stage: Stage) -> str:
     for folder in ("orders", "returns"):
         (stage.source / folder).mkdir()
     streams = [
-        stage.spark.readStream.name(name).schema(ORDER_SCHEMA).option("maxFilesPerTrigger", 1).json(str(stage.source / name))
+        stage.spark.readStream.name(name)
+        .schema(ORDER_SCHEMA)
+        .option("maxFilesPerTrigger", 1)
+        .json(str(stage.source / name))
         for name in ("orders", "returns")
     ]
     query = (

@@ -73,7 +73,8 @@ def _pipeline(stage: Stage) -> None:
 
 
 def kafka_pipeline_died_mid_batch(stage: Stage) -> str:
-    """Two topics with three partitions each; killed in batch 8, when the orders are written and the refunds are not."""
+    """Two topics with three partitions each; killed in batch 8, when the orders are written and the refunds
+    are not."""
     with _broker(stage) as broker:
         for topic in ("orders", "refunds"):
             broker.create_topic(topic, partitions=3)
@@ -98,7 +99,8 @@ they are removed first. A new checkpoint must start at the end of batch {stage.l
 
 
 def kafka_topic_gained_partitions(stage: Stage) -> str:
-    """A windowed count with state in RocksDB; the topic grows from two to four partitions while the query runs."""
+    """A windowed count with state in RocksDB; the topic grows from two to four partitions while the query
+    runs."""
     from pyspark.sql import functions as sf
 
     stage.use_rocksdb()
@@ -107,9 +109,15 @@ def kafka_topic_gained_partitions(stage: Stage) -> str:
     with _broker(stage) as broker:
         broker.create_topic("orders", partitions=2)
         orders = (
-            _topics(stage, "orders", 1000).select(sf.from_json(sf.col("value").cast("string"), ORDER_SCHEMA).alias("row")).select("row.*")
+            _topics(stage, "orders", 1000)
+            .select(sf.from_json(sf.col("value").cast("string"), ORDER_SCHEMA).alias("row"))
+            .select("row.*")
         )
-        counts = orders.withWatermark("ordered_at", "5 minutes").groupBy(sf.window("ordered_at", "5 minutes"), "store").count()
+        counts = (
+            orders.withWatermark("ordered_at", "5 minutes")
+            .groupBy(sf.window("ordered_at", "5 minutes"), "store")
+            .count()
+        )
         query = (
             counts.writeStream.format("noop")
             .outputMode("append")

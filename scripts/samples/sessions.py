@@ -1,4 +1,5 @@
-"""The stateful processor of the sample `transform-with-state-timers`. Spark's workers import it by value: nothing else lives here."""
+"""The stateful processor of the sample `transform-with-state-timers`. Spark's workers import it by value:
+nothing else lives here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The place where one sample is made, and what every sample needs: input, a session, a crash, the way into the repository."""
+"""The place where one sample is made, and what every sample needs: input, a session, a crash, the way into
+the repository."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).resolve().parents[2]
 PUBLISHED = PROJECT / "sample_checkpoints"
-# Spark writes absolute paths into file source logs, file sink logs and Delta offsets. The queries run here, so that no path of
-# somebody's machine gets into the samples.
+# Spark writes absolute paths into file source logs, file sink logs and Delta offsets. The queries run here,
+# so that no path of somebody's machine gets into the samples.
 STAGE_ROOT = Path("/data")
 PATIENCE_SECONDS = 300
 
@@ -33,7 +34,8 @@ ORDER_SCHEMA = "order_id long, store string, amount double, ordered_at timestamp
 
 @dataclass
 class Stage:
-    """One sample's directories below `/data/<name>`. Only `checkpoint` and what is named in `keep` is committed."""
+    """One sample's directories below `/data/<name>`. Only `checkpoint` and what is named in `keep` is
+    committed."""
 
     name: str
 
@@ -77,7 +79,8 @@ class Stage:
     # ----------------------------------------------------------------- input
 
     def orders(self, count: int, minutes_ago: float, spread_seconds: int = 50) -> list[dict[str, Any]]:
-        """Orders with rising numbers whose event time lies `minutes_ago` before the start of this run, a little out of order."""
+        """Orders with rising numbers whose event time lies `minutes_ago` before the start of this run, a
+        little out of order."""
         rows = []
         base_ms = self.started.timestamp() * 1000 - minutes_ago * 60_000
         for _ in range(count):
@@ -126,7 +129,10 @@ class Stage:
     def use_rocksdb(self) -> None:
         """State in RocksDB with changelog files, as most large queries have it."""
         prefix = "spark.sql.streaming.stateStore"
-        self.spark.conf.set(f"{prefix}.providerClass", "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")
+        self.spark.conf.set(
+            f"{prefix}.providerClass",
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        )
         self.spark.conf.set(f"{prefix}.rocksdb.changelogCheckpointing.enabled", "true")
 
     def read_orders(self, folder: str = "", files_per_batch: int = 1) -> Any:
@@ -142,15 +148,25 @@ class Stage:
             self.pause()
 
     def die_in(self, function: Callable[[Stage], None], until: Callable[[], bool] | None = None) -> None:
-        """Run `function(stage)` in a process of its own and kill that with SIGKILL as soon as `until()` holds (default: the marker)."""
+        """Run `function(stage)` in a process of its own and kill that with SIGKILL as soon as `until()` holds
+        (default: the marker)."""
         wait_for = until or self.marker.exists
-        command = [sys.executable, "-m", "scripts.samples.child", function.__module__, function.__name__, self.name]
+        command = [
+            sys.executable,
+            "-m",
+            "scripts.samples.child",
+            function.__module__,
+            function.__name__,
+            self.name,
+        ]
         process = subprocess.Popen(command, cwd=PROJECT, start_new_session=True, stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + PATIENCE_SECONDS
         try:
             while not wait_for():
                 if process.poll() is not None:
-                    raise RuntimeError(f"{self.name}: the query ended with {process.returncode} before it could be killed")
+                    raise RuntimeError(
+                        f"{self.name}: the query ended with {process.returncode} before it could be killed"
+                    )
                 if time.monotonic() > deadline:
                     raise RuntimeError(f"{self.name}: nothing to kill within {PATIENCE_SECONDS} s")
                 time.sleep(0.05)
@@ -164,7 +180,11 @@ class Stage:
     def log_ids(self, kind: str) -> list[int]:
         """The batch ids in `offsets` or `commits`, ascending."""
         folder = self.checkpoint / kind
-        return sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit()) if folder.exists() else []
+        return (
+            sorted(int(path.name) for path in folder.iterdir() if path.name.isdigit())
+            if folder.exists()
+            else []
+        )
 
     @property
     def last_commit(self) -> int:
@@ -177,7 +197,8 @@ class Stage:
     # --------------------------------------------------------------- publish
 
     def settle(self) -> None:
-        """Unload the state stores: their maintenance goes on writing snapshots for a while after the query has stopped."""
+        """Unload the state stores: their maintenance goes on writing snapshots for a while after the query
+        has stopped."""
         if self._session is not None:
             self._session.sparkContext._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
 
@@ -204,7 +225,8 @@ class Stage:
 
 
 def start_shared_session() -> SparkSession:
-    """The JVM of this process: maintenance of the state stores every two seconds instead of every minute, since the runs are short."""
+    """The JVM of this process: maintenance of the state stores every two seconds instead of every minute,
+    since the runs are short."""
     from tests.support.spark import start_session
 
     return start_session("samples", extra={"spark.sql.streaming.stateStore.maintenanceInterval": "2s"})

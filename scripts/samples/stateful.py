@@ -1,4 +1,5 @@
-"""Samples with state: aggregations, deduplication, a join, transformWithState; and damage done to real checkpoints."""
+"""Samples with state: aggregations, deduplication, a join, transformWithState; and damage done to real
+checkpoints."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ Batches = Iterator[tuple[str, list[dict[str, Any]]]]
 
 def _start(stage: Stage, rows: DataFrame, mode: str = "append") -> StreamingQuery:
     """Run the query into memory: what counts here is the checkpoint."""
-    writer = rows.writeStream.format("noop").outputMode(mode).option("checkpointLocation", str(stage.checkpoint))
+    writer = (
+        rows.writeStream.format("noop").outputMode(mode).option("checkpointLocation", str(stage.checkpoint))
+    )
     return writer.trigger(processingTime="200 milliseconds").start()
 
 
@@ -32,7 +35,8 @@ def _steady_orders(stage: Stage, files: int, rows: int = 20, minutes_apart: floa
 
 
 def dropduplicates_removed(stage: Stage) -> str:
-    """A deduplicating query is stopped, `dropDuplicates` is taken out of the code, and the start that fails is really run."""
+    """A deduplicating query is stopped, `dropDuplicates` is taken out of the code, and the start that fails
+    is really run."""
     from pyspark.errors import StreamingQueryException
 
     stage.spark.conf.set("spark.sql.shuffle.partitions", "3")
@@ -71,7 +75,8 @@ checkpoint starts at the end of batch {committed}, which loses the memory of the
 
 
 def windowed_aggregation_hot_partition(stage: Stage) -> str:
-    """One store has most of the visitors, and its set of visitors is one growing row of state in one partition."""
+    """One store has most of the visitors, and its set of visitors is one growing row of state in one
+    partition."""
     from pyspark.sql import functions as sf
 
     stage.use_rocksdb()
@@ -92,8 +97,14 @@ def windowed_aggregation_hot_partition(stage: Stage) -> str:
         shops = [f"shop-{number:02}" for number in range(48)]
         for number in range(10):
             at = stage.orders(1, minutes_ago=10 - number)[0]["ordered_at"]
-            rows = [{"store": shop, "visitor": stage.random.randrange(10**9), "seen_at": at} for shop in shops for _ in range(2)]
-            rows += [{"store": "web", "visitor": stage.random.randrange(10**9), "seen_at": at} for _ in range(700)]
+            rows = [
+                {"store": shop, "visitor": stage.random.randrange(10**9), "seen_at": at}
+                for shop in shops
+                for _ in range(2)
+            ]
+            rows += [
+                {"store": "web", "visitor": stage.random.randrange(10**9), "seen_at": at} for _ in range(700)
+            ]
             yield f"visits-{number:03}.json", rows
 
     stage.feed(query, batches())
@@ -113,7 +124,8 @@ the median. It names that partition. More partitions would not help, because one
 
 
 def join_watermark_held_back(stage: Stage) -> str:
-    """The payments stop arriving; the join's watermark is the smaller of the two and stands still while orders pile up in state."""
+    """The payments stop arriving; the join's watermark is the smaller of the two and stands still while
+    orders pile up in state."""
     from pyspark.sql import functions as sf
 
     stage.spark.conf.set("spark.sql.shuffle.partitions", "2")
@@ -129,7 +141,9 @@ def join_watermark_held_back(stage: Stage) -> str:
     )
     matched = orders.join(
         payments,
-        sf.expr("paid_order = order_id AND paid_at >= ordered_at AND paid_at <= ordered_at + interval 1 hour"),
+        sf.expr(
+            "paid_order = order_id AND paid_at >= ordered_at AND paid_at <= ordered_at + interval 1 hour"
+        ),
     )
     query = _start(stage, matched)
 
@@ -159,7 +173,8 @@ feed it heartbeat records.
 
 
 def purged_to_newest_10(stage: Stage) -> str:
-    """`minBatchesToRetain` = 10 and 26 batches: the log begins in the middle, the state's old versions are gone."""
+    """`minBatchesToRetain` = 10 and 26 batches: the log begins in the middle, the state's old versions are
+    gone."""
     stage.spark.conf.set("spark.sql.shuffle.partitions", "2")
     stage.spark.conf.set("spark.sql.streaming.minBatchesToRetain", "10")
     query = _start(stage, stage.read_orders().groupBy("store").count(), "update")
@@ -187,7 +202,11 @@ def state_format_2(stage: Stage) -> str:
     stage.spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", "2")
     _without_empty_batches(stage)
     stage.spark.conf.set("spark.sql.streaming.stateStore.minDeltasForSnapshot", "4")
-    orders = stage.read_orders().withWatermark("ordered_at", "15 minutes").dropDuplicatesWithinWatermark(["order_id"])
+    orders = (
+        stage.read_orders()
+        .withWatermark("ordered_at", "15 minutes")
+        .dropDuplicatesWithinWatermark(["order_id"])
+    )
     query = _start(stage, orders)
     stage.feed(query, _steady_orders(stage, 8))
     query.stop()
@@ -240,7 +259,11 @@ event-time timers; nothing is in doubt. It names the variables from the operator
 def missing_delta_file(stage: Stage) -> str:
     """A clean-up job has removed one delta file that the newest version still needs."""
     stage.spark.conf.set("spark.sql.shuffle.partitions", "4")
-    orders = stage.read_orders().withWatermark("ordered_at", "30 minutes").dropDuplicates(["order_id", "ordered_at"])
+    orders = (
+        stage.read_orders()
+        .withWatermark("ordered_at", "30 minutes")
+        .dropDuplicates(["order_id", "ordered_at"])
+    )
     query = _start(stage, orders)
     stage.feed(query, _steady_orders(stage, 5))
     query.stop()
@@ -264,7 +287,8 @@ state after batch 2.
 
 
 def hand_made_rewind(stage: Stage) -> str:
-    """Offsets and commits above batch 5 were deleted by hand; state and the source's log still hold everything."""
+    """Offsets and commits above batch 5 were deleted by hand; state and the source's log still hold
+    everything."""
     stage.spark.conf.set("spark.sql.shuffle.partitions", "2")
     query = _start(stage, stage.read_orders().groupBy("store").count(), "update")
     stage.feed(query, _steady_orders(stage, 14, rows=10))

@@ -1,4 +1,5 @@
-"""The app in a real Chromium. Every request to another host is refused and remembered; a test that made one fails."""
+"""The app in a real Chromium. Every request to another host is refused and remembered; a test that made one
+fails."""
 
 from __future__ import annotations
 
@@ -65,7 +66,10 @@ def playwright() -> Iterator[Playwright]:
 def browser(playwright: Playwright) -> Iterator[Browser]:
     """The system's Chromium. Missing, it fails the tests: only `--without browser` leaves them out."""
     if not Path(CHROMIUM).exists():
-        pytest.fail(f"No Chromium at {CHROMIUM}: install it, set CHROMIUM, or leave these tests out with --without browser.")
+        pytest.fail(
+            f"No Chromium at {CHROMIUM}: install it, set CHROMIUM, or leave these tests out with --without"
+            " browser."
+        )
     running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
     yield running
     running.close()
@@ -83,11 +87,16 @@ Visiting = Callable[..., Visit]
 
 @pytest.fixture
 def visit(browser: Browser, app: RunningApp) -> Iterator[Visiting]:
-    """``visit(width=390, theme="dark")``: a new browser page on the app. At the end: no exception box, no request to another host."""
+    """``visit(width=390, theme="dark")``: a new browser page on the app. At the end: no exception box, no
+    request to another host."""
     visits: list[Visit] = []
 
-    def new(width: int = 1280, height: int = 900, theme: str = "light", server: RunningApp | None = None) -> Visit:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if theme == "dark" else "light")
+    def new(
+        width: int = 1280, height: int = 900, theme: str = "light", server: RunningApp | None = None
+    ) -> Visit:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if theme == "dark" else "light"
+        )
         context.set_default_timeout(TIMEOUT_MS)
         made = Visit(context.new_page(), server or app)
 
@@ -106,7 +115,9 @@ def visit(browser: Browser, app: RunningApp) -> Iterator[Visiting]:
 
         context.route(lambda url: url.startswith(("http:", "https:")), route)
         made.page.on("websocket", socket)
-        made.page.on("console", lambda message: made.console.append(message.text) if message.type == "error" else None)
+        made.page.on(
+            "console", lambda message: made.console.append(message.text) if message.type == "error" else None
+        )
         visits.append(made)
         return made
 
@@ -114,7 +125,9 @@ def visit(browser: Browser, app: RunningApp) -> Iterator[Visiting]:
     for made in visits:
         try:
             assert made.foreign == [], "the page asked another host"
-            assert made.page.locator(EXCEPTION).count() == 0, f"an exception box is on the page: {made.app.said()}"
+            assert made.page.locator(EXCEPTION).count() == 0, (
+                f"an exception box is on the page: {made.app.said()}"
+            )
         finally:
             made.page.context.close()
 
@@ -154,11 +167,14 @@ STEADY_POINT = f"""args => {{
 def click_mark(page: Page, key: str, wanted: int) -> None:
     """Clicks the mark of a chart that stands for ``wanted``; moves there first, as a hand does.
 
-    A chart that is drawn anew replaces the old one: the mark has to stand in the same place twice, with the app at rest.
+    A chart that is drawn anew replaces the old one: the mark has to stand in the same place twice, with the
+    app at rest.
     """
     page.evaluate("window.steadyPoint = null")
     place = page.wait_for_function(STEADY_POINT, arg=[key, wanted], polling=100).json_value()
     page.mouse.move(place[0] - 3, place[1] - 3)
     page.mouse.move(place[0], place[1])
-    page.wait_for_function("key => document.querySelector('.st-key-' + key + ' .hoverlayer')?.childElementCount > 0", arg=key)
+    page.wait_for_function(
+        "key => document.querySelector('.st-key-' + key + ' .hoverlayer')?.childElementCount > 0", arg=key
+    )
     page.mouse.click(place[0], place[1])

@@ -55,11 +55,9 @@ def test_a_click_on_the_progress_of_a_source_chooses_its_batch(visit: Visiting) 
     page.locator(".st-key-progress .js-plotly-plot .main-svg").first.wait_for()
     box = page.locator(".st-key-progress")
     box.scroll_into_view_if_needed()
-    place = page.evaluate(
-        """() => {
+    place = page.evaluate("""() => {
         const box = document.querySelector('.st-key-progress .js-plotly-plot'), l = box._fullLayout, at = box.getBoundingClientRect();
-        return [at.left + l.xaxis._offset + l.xaxis.d2p(3), at.top + l.yaxis._offset + l.yaxis.d2p(1)]; }"""
-    )
+        return [at.left + l.xaxis._offset + l.xaxis.d2p(3), at.top + l.yaxis._offset + l.yaxis.d2p(1)]; }""")
     page.mouse.move(place[0] - 2, place[1] - 2)
     page.mouse.move(*place)
     page.wait_for_function("document.querySelector('.st-key-progress .hoverlayer').childElementCount > 0")
@@ -119,7 +117,9 @@ def test_an_answer_of_the_recovery_chooser_is_in_the_address_and_survives_a_relo
     assert parameters(page.url) == {"ck": [DIED], "a_sink": ["kafka"], "option": ["full_refresh"]}
 
 
-def test_the_ends_of_a_link_stay_from_page_to_page_and_a_click_on_the_sink_chooses_a_batch(visit: Visiting) -> None:
+def test_the_ends_of_a_link_stay_from_page_to_page_and_a_click_on_the_sink_chooses_a_batch(
+    visit: Visiting,
+) -> None:
     one = visit()
     beside = "samples/delta-batch-already-in-table"
     page = one.open(f"/ends?ck={beside}/checkpoint&sink={beside}/sink")
@@ -147,7 +147,12 @@ def test_copy_link_holds_the_address_of_the_view(visit: Visiting) -> None:
     one = visit()
     page = one.open(f"/timeline?ck={CLEAN}&batch=5")
     page.get_by_role("button", name="Copy link").click()
-    shown = page.locator('[data-testid="stPopoverBody"] [data-testid="stCode"]').inner_text().strip().replace("\n", "")
+    shown = (
+        page.locator('[data-testid="stPopoverBody"] [data-testid="stCode"]')
+        .inner_text()
+        .strip()
+        .replace("\n", "")
+    )
     assert urlsplit(shown).path == "/timeline"
     assert parameters(shown) == {"ck": [CLEAN], "batch": ["5"]}
 
@@ -169,7 +174,9 @@ def test_pasting_a_location_opens_it_under_its_short_name(visit: Visiting) -> No
 
     one = visit()
     page = one.open("/")
-    page.get_by_role("textbox", name="Location of a checkpoint directory").fill(str(SAMPLES / "files-died-mid-batch" / "checkpoint"))
+    page.get_by_role("textbox", name="Location of a checkpoint directory").fill(
+        str(SAMPLES / "files-died-mid-batch" / "checkpoint")
+    )
     page.get_by_test_id("stBaseButton-primaryFormSubmit").click()
     page.wait_for_url("**/overview?ck=**")
     one.wait_for_text("Spark will run batch 7 again")

@@ -18,8 +18,10 @@ PAGES = {
     "timeline": "/timeline?ck=samples/kafka-pipeline-died-mid-batch/checkpoint&batch=3",
     "state": "/state?ck=samples/windowed-aggregation-hot-partition/checkpoint&partition=3",
     "watermark": "/watermark?ck=samples/join-watermark-held-back/checkpoint",
-    "ends": "/ends?ck=samples/delta-batch-already-in-table/checkpoint"
-    "&sink=samples/delta-batch-already-in-table/sink&at_0=samples/delta-batch-already-in-table/source&batch=3",
+    "ends": (
+        "/ends?ck=samples/delta-batch-already-in-table/checkpoint"
+        "&sink=samples/delta-batch-already-in-table/sink&at_0=samples/delta-batch-already-in-table/source&batch=3"
+    ),
     "recovery": "/recovery?ck=samples/dropduplicates-removed/checkpoint&a_sink=file",
 }
 MOST_BYTES = 300_000
@@ -28,15 +30,22 @@ BATCHES = 20_000
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_page_scrolls_sideways_and_the_theme_is_the_visitors(visit: Visiting, theme: str, width: int) -> None:
+def test_no_page_scrolls_sideways_and_the_theme_is_the_visitors(
+    visit: Visiting, theme: str, width: int
+) -> None:
     one = visit(width=width, height=900, theme=theme)
     for name, path in PAGES.items():
         page = one.open(path)
         main = '[data-testid="stMain"]'
-        wide = page.evaluate(f"(() => {{ const m = document.querySelector('{main}'); return [m.scrollWidth, m.clientWidth]; }})()")
+        wide = page.evaluate(
+            f"(() => {{ const m = document.querySelector('{main}'); return [m.scrollWidth, m.clientWidth];"
+            " })()"
+        )
         assert wide[0] <= wide[1], (name, wide)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-        ground = page.evaluate("getComputedStyle(document.querySelector('[data-testid=\"stApp\"]')).backgroundColor")
+        ground = page.evaluate(
+            "getComputedStyle(document.querySelector('[data-testid=\"stApp\"]')).backgroundColor"
+        )
         assert (ground == "rgb(255, 255, 255)") == (theme == "light"), (name, ground)
 
 
@@ -72,7 +81,9 @@ def long_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["overview", "timeline", "watermark", "recovery"])
-def test_a_page_about_20_000_batches_sends_less_than_300_kb(visit: Visiting, long_one: Path, name: str) -> None:
+def test_a_page_about_20_000_batches_sends_less_than_300_kb(
+    visit: Visiting, long_one: Path, name: str
+) -> None:
     one = visit()
     one.open(f"/{name}?ck={long_one}")
     one.wait_for_text(f"Spark will run batch {BATCHES - 1} again")

@@ -11,29 +11,42 @@ import pytest
 from tests.support.delta import DeltaEngine
 from tests.support.delta_proof import TOOLS, Case, copy, remove
 
-# One commit of ten rows per version; the query stops at the first row that `stop_at` names, so the batch of that row stays pending.
+# One commit of ten rows per version; the query stops at the first row that `stop_at` names, so the batch of
+# that row stays pending.
 RECIPES: dict[str, tuple[str, range, dict[str, Any]]] = {
     # Batches 0 to 4 hold versions 0 to 4; version 5 is the pending batch 5, version 6 waits behind it.
     "plain": (
-        "for i in range(7): put(i * 10, i * 10 + 10)\nmark()\nresult = run(50, startingVersion=0, maxFilesPerTrigger=1)",
+        (
+            "for i in range(7): put(i * 10, i * 10 + 10)\nmark()\nresult = run(50, startingVersion=0,"
+            " maxFilesPerTrigger=1)"
+        ),
         range(70),
         {"startingVersion": 0, "maxFilesPerTrigger": 1},
     ),
     # The same, with everything copied.
     "done": (
-        "for i in range(7): put(i * 10, i * 10 + 10)\nmark()\nresult = run(startingVersion=0, maxFilesPerTrigger=3)",
+        (
+            "for i in range(7): put(i * 10, i * 10 + 10)\nmark()\nresult = run(startingVersion=0,"
+            " maxFilesPerTrigger=3)"
+        ),
         range(70),
         {"startingVersion": 0, "maxFilesPerTrigger": 3},
     ),
     # The first snapshot (version 2, three commits of two files) is left after four of its six files.
     "snapshot": (
-        "for i in range(3): put(i * 10, i * 10 + 10, files=2)\nresult = run(20, maxFilesPerTrigger=1)\nput(30, 40); put(40, 50)\nmark()",
+        (
+            "for i in range(3): put(i * 10, i * 10 + 10, files=2)\nresult = run(20,"
+            " maxFilesPerTrigger=1)\nput(30, 40); put(40, 50)\nmark()"
+        ),
         range(50),
         {"maxFilesPerTrigger": 1},
     ),
     # Version 2 has four files, two of them are read.
     "inside": (
-        "put(0, 10); put(10, 20); put(20, 40, files=4); put(40, 50)\nmark()\nresult = run(30, startingVersion=0, maxFilesPerTrigger=1)",
+        (
+            "put(0, 10); put(10, 20); put(20, 40, files=4); put(40, 50)\nmark()\nresult = run(30,"
+            " startingVersion=0, maxFilesPerTrigger=1)"
+        ),
         range(50),
         {"startingVersion": 0, "maxFilesPerTrigger": 1},
     ),
@@ -41,8 +54,11 @@ RECIPES: dict[str, tuple[str, range, dict[str, Any]]] = {
     "first": ("put(0, 10)\nput(10, 20)\nresult = run()\nput(20, 30)\nmark()", range(30), {}),
     # Column mapping, so that columns can be renamed.
     "mapped": (
-        "session.sql(f\"CREATE TABLE delta.`{args['source']}` (id LONG, seq LONG) USING delta TBLPROPERTIES ('delta.columnMapping.mode' ="
-        " 'name')\")\nput(0, 10); put(10, 20)\nresult = run(startingVersion=0, maxFilesPerTrigger=1)",
+        (
+            "session.sql(f\"CREATE TABLE delta.`{args['source']}` (id LONG, seq LONG) USING delta"
+            " TBLPROPERTIES ('delta.columnMapping.mode' = 'name')\")\nput(0, 10); put(10, 20)\nresult ="
+            " run(startingVersion=0, maxFilesPerTrigger=1)"
+        ),
         range(20),
         {"startingVersion": 0, "maxFilesPerTrigger": 1},
     ),

@@ -1,4 +1,5 @@
-"""The price of deleting a checkpoint whose pending batch is in the table: what is said, and what each way of starting again then costs."""
+"""The price of deleting a checkpoint whose pending batch is in the table: what is said, and what each way of
+starting again then costs."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ import pytest
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.registry import parse
-from core.endpoints.delta_log import DeltaLog
-from core.recovery.price import Price, price_of_deleting
+from core.connectors.delta.log import DeltaLog
+from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
 from core.recovery.resume import resume_points
 from core.recovery.resume_delta import with_table
 from tests.support.delta_proof import Case
@@ -19,8 +20,8 @@ pytestmark = pytest.mark.delta
 Make = Callable[..., Case]
 
 
-def prices(made: Case) -> dict[str, Price]:
-    found = price_of_deleting(Checkpoint.open(str(made.checkpoint)), made.ends())
+def impacts(made: Case) -> dict[str, DeletionImpact]:
+    found = impact_of_deleting(Checkpoint.open(str(made.checkpoint)), made.connectors())
     return {price.start: price for price in found}
 
 
@@ -39,10 +40,13 @@ def exact_start(made: Case) -> str:
     return point.options["startingVersion"]
 
 
-@pytest.mark.parametrize("start", ["from the beginning", "from the beginning, without an option", "exact position", "old query id kept"])
+@pytest.mark.parametrize(
+    "start",
+    ["from the beginning", "from the beginning, without an option", "exact position", "old query id kept"],
+)
 def test_the_stated_price_is_what_is_counted_afterwards(case: Make, start: str) -> None:
     made = pending_in_the_table(case)
-    said = prices(made)[start.partition(",")[0]]
+    said = impacts(made)[start.partition(",")[0]]
     version = exact_start(made)
     if start == "old query id kept":
         made.rewind(-1)
@@ -58,7 +62,7 @@ def test_the_stated_price_is_what_is_counted_afterwards(case: Make, start: str) 
 
 
 def test_the_numbers_are_those_of_the_worked_example(case: Make) -> None:
-    found = prices(pending_in_the_table(case))
+    found = impacts(pending_in_the_table(case))
     assert {start: (price.repeats_rows, price.loses_rows) for start, price in found.items()} == {
         "from the beginning": (50, 0),
         "exact position": (0, 0),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from core.endpoints.delta_log import DeltaLog
+from core.connectors.delta.log import DeltaLog
 from tests.support.delta import DeltaEngine
 from tests.support.delta_proof import TOOLS, Case, held
 
@@ -30,13 +30,21 @@ session.sql(f"DELETE FROM delta.`{args['sink']}` WHERE id < 5")
 
 
 @pytest.mark.parametrize(("form", "with_checksums"), [("none", True), *((form, False) for form in FORMS)])
-def test_versions_transactions_metadata_and_files_agree_with_delta_rs(case: Make, form: str, with_checksums: bool) -> None:
+def test_versions_transactions_metadata_and_files_agree_with_delta_rs(
+    case: Make, form: str, with_checksums: bool
+) -> None:
     made = case()
     made.script(FORMS[form] + MORE)
     log_directory = made.sink / "_delta_log"
     if form != "none":  # only what the log checkpoint and the commits after it hold
-        names = [path.name for path in log_directory.iterdir() if "checkpoint." in path.name and not path.name.startswith(".")]
-        assert len(names) == {"multi-part": 3}.get(form, 1) and names[0].endswith("json" if form == "v2 json" else "parquet"), names
+        names = [
+            path.name
+            for path in log_directory.iterdir()
+            if "checkpoint." in path.name and not path.name.startswith(".")
+        ]
+        assert len(names) == {"multi-part": 3}.get(form, 1) and names[0].endswith(
+            "json" if form == "v2 json" else "parquet"
+        ), names
         made.clean(before=int(names[0][:20]), table="sink")
     if not with_checksums:
         made.drop_checksums()
@@ -71,7 +79,9 @@ def test_what_the_versions_added_is_what_spark_counts(delta: DeltaEngine, case: 
     made = case("inside")
     log = DeltaLog.open(str(made.source))
     counted = delta.run(
-        TOOLS + "result = [session.read.format('delta').option('versionAsOf', v).load(args['source']).count() for v in range(4)]",
+        TOOLS
+        + "result = [session.read.format('delta').option('versionAsOf', v).load(args['source']).count() for v"
+        " in range(4)]",
         **made.places(),
     )
     assert [log.rows_between(0, v).rows for v in range(4)] == counted == [10, 20, 40, 50]

@@ -1,4 +1,5 @@
-"""A new checkpoint at the position that resume gives with the table's log at hand, run on Delta and counted row by row."""
+"""A new checkpoint at the position that resume gives with the table's log at hand, run on Delta and counted
+row by row."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import pytest
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.base import ResumePoint
 from core.checkpoint.sources.registry import parse
-from core.endpoints.delta_log import DeltaLog
+from core.connectors.delta.log import DeltaLog
 from core.recovery.resume import resume_points
 from core.recovery.resume_delta import OUT_OF_RANGE, done_files, filter_code, with_table
 from tests.support.delta_proof import Case, Fact, held
@@ -34,12 +35,18 @@ def start_anew(made: Case, **options: Any) -> Fact:
     return made.restart()
 
 
-@pytest.mark.parametrize(("base", "options"), [("plain", {"startingVersion": "5"}), ("inside", None), ("snapshot", None)])
-def test_an_exact_start_repeats_and_loses_nothing(case: Make, base: str, options: dict[str, str] | None) -> None:
+@pytest.mark.parametrize(
+    ("base", "options"), [("plain", {"startingVersion": "5"}), ("inside", None), ("snapshot", None)]
+)
+def test_an_exact_start_repeats_and_loses_nothing(
+    case: Make, base: str, options: dict[str, str] | None
+) -> None:
     made = case(base)
     point, _, _ = asked(made)
     assert point.exact and point.options is not None and (options is None or dict(point.options) == options)
-    assert ("excludeRegex" in point.options) == (base != "plain") and ("startingVersion" in point.options) == (base != "snapshot")
+    assert ("excludeRegex" in point.options) == (base != "plain") and (
+        "startingVersion" in point.options
+    ) == (base != "snapshot")
     fact = start_anew(made, **point.options)
     assert not fact.causes and fact.against(made.expected) == (0, 0)
 
@@ -66,7 +73,10 @@ def test_the_same_as_a_filter_repeats_and_loses_nothing(case: Make, base: str) -
 def test_the_plain_starts_around_a_position_inside_a_commit_repeat_or_lose_what_is_said(case: Make) -> None:
     made = case("inside")
     (source,) = resume_points(Checkpoint.open(str(made.checkpoint))).sources
-    assert "first 2 files of version 2" in source.point.repeats and "other files of version 2" in source.point.skips
+    assert (
+        "first 2 files of version 2" in source.point.repeats
+        and "other files of version 2" in source.point.skips
+    )
     kept = made.place / "kept"
     shutil.copytree(made.sink, kept)
     assert start_anew(made, startingVersion=2).against(made.expected) == (0, 10)
@@ -78,7 +88,12 @@ def test_the_plain_starts_around_a_position_inside_a_commit_repeat_or_lose_what_
 def test_a_caught_up_query_gets_no_option_and_both_ways_that_are_named_work(case: Make) -> None:
     made = case("done")
     point, _, _ = asked(made)
-    assert not point.exact and point.options is None and point.seed == "transplant" and OUT_OF_RANGE in point.note
+    assert (
+        not point.exact
+        and point.options is None
+        and point.seed == "transplant"
+        and OUT_OF_RANGE in point.note
+    )
     refused = start_anew(made, startingVersion=7)
     assert refused.condition == "DELTA_VERSION_NOT_FOUND"
     made.conf = {OUT_OF_RANGE: "true"}

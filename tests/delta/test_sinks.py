@@ -1,4 +1,5 @@
-"""A Delta sink that holds other batches than the checkpoint thinks: the forecast with the table's log at hand, and then Spark."""
+"""A Delta sink that holds other batches than the checkpoint thinks: the forecast with the table's log at
+hand, and then Spark."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from core.analysis.ends.sink import sink_end
 from core.checkpoint import Checkpoint
-from core.endpoints.delta_log import DeltaLog
+from core.connectors.delta.log import DeltaLog
+from core.connectors.sink import sink_state
 from tests.support.delta_proof import Case, held
 
 pytestmark = pytest.mark.delta
@@ -142,7 +143,10 @@ def test_an_older_copy_of_the_table_misses_committed_batches(case: Make) -> None
     made = case()
     made.cut(after=2, table="sink")
     said, fact = made.prove()
-    assert risks(said) == ["SINK_BEHIND"] and "Batches 3 to 4 are committed in the checkpoint but not in the table" in said.sentence
+    assert (
+        risks(said) == ["SINK_BEHIND"]
+        and "Batches 3 to 4 are committed in the checkpoint but not in the table" in said.sentence
+    )
     assert fact.against(made.expected) == (20, 0)
 
 
@@ -159,12 +163,18 @@ def test_with_an_older_copy_a_pending_batch_is_written(case: Make) -> None:
     ("statement", "left", "concern"),
     [
         ("INSERT OVERWRITE {sink} SELECT id FROM range(40)", range(40), ["SINK_CHANGED"]),
-        ("CREATE OR REPLACE TABLE {sink} USING delta AS SELECT id FROM range(40)", range(40), ["SINK_CHANGED"]),
+        (
+            "CREATE OR REPLACE TABLE {sink} USING delta AS SELECT id FROM range(40)",
+            range(40),
+            ["SINK_CHANGED"],
+        ),
         ("DELETE FROM {sink} WHERE id >= 0", range(0), []),
         ("OPTIMIZE {sink}", range(50), []),
     ],
 )
-def test_the_batch_number_survives_what_others_do_to_the_table(case: Make, statement: str, left: range, concern: list[str]) -> None:
+def test_the_batch_number_survives_what_others_do_to_the_table(
+    case: Make, statement: str, left: range, concern: list[str]
+) -> None:
     made = case()
     made.forget_commit(4)
     made.sql(statement)
@@ -178,7 +188,10 @@ def test_the_batch_number_survives_what_others_do_to_the_table(case: Make, state
 def test_an_expired_transaction_is_written_again(case: Make) -> None:
     made = case()
     made.forget_commit(4)
-    made.sql("ALTER TABLE {sink} SET TBLPROPERTIES ('delta.setTransactionRetentionDuration' = 'interval 1 seconds')")
+    made.sql(
+        "ALTER TABLE {sink} SET TBLPROPERTIES ('delta.setTransactionRetentionDuration' = 'interval 1"
+        " seconds')"
+    )
     said, fact = made.prove()
     assert risks(said) == ["SINK_FORGOT_BATCH"] and said.sink is not None and said.sink.pending == "written"
     assert fact.against(made.expected) == (0, 10)
@@ -187,14 +200,21 @@ def test_an_expired_transaction_is_written_again(case: Make) -> None:
 def test_a_retention_that_has_not_passed_still_skips(case: Make) -> None:
     made = case()
     made.forget_commit(4)
-    made.sql("ALTER TABLE {sink} SET TBLPROPERTIES ('delta.setTransactionRetentionDuration' = 'interval 1 days')")
+    made.sql(
+        "ALTER TABLE {sink} SET TBLPROPERTIES ('delta.setTransactionRetentionDuration' = 'interval 1 days')"
+    )
     said, fact = made.prove()
-    assert said.sink is not None and said.sink.pending == "skipped" and any("forgets" in text for text in said.sink.warnings)
+    assert (
+        said.sink is not None
+        and said.sink.pending == "skipped"
+        and any("forgets" in text for text in said.sink.warnings)
+    )
     assert fact.against(made.expected) == (0, 0)
 
 
 @pytest.mark.parametrize(
-    "statement", ["CREATE TABLE {copy} SHALLOW CLONE {sink}", "CREATE TABLE {copy} USING delta AS SELECT * FROM {sink}"]
+    "statement",
+    ["CREATE TABLE {copy} SHALLOW CLONE {sink}", "CREATE TABLE {copy} USING delta AS SELECT * FROM {sink}"],
 )
 def test_a_copy_by_sql_knows_no_batch_and_gets_the_pending_one_again(case: Make, statement: str) -> None:
     made = case()
@@ -220,10 +240,16 @@ def test_the_batch_number_is_found_in_every_form_of_log_checkpoint(case: Make, f
     made.forget_commit(4)
     made.script(CHECKPOINTS[form])
     log = made.sink / "_delta_log"
-    newest = max(int(path.name[:20]) for path in log.glob("*.json") if path.name[:20].isdigit() and "checkpoint" not in path.name)
+    newest = max(
+        int(path.name[:20])
+        for path in log.glob("*.json")
+        if path.name[:20].isdigit() and "checkpoint" not in path.name
+    )
     made.clean(before=newest, table="sink")
     made.drop_checksums()
-    names = [path.name for path in log.iterdir() if "checkpoint." in path.name and not path.name.startswith(".")]
+    names = [
+        path.name for path in log.iterdir() if "checkpoint." in path.name and not path.name.startswith(".")
+    ]
     assert len(names) > 1 if form == "multi-part" else len(names) == 1, names
     said, fact = made.prove()
     assert said.sink is not None and said.sink.pending == "skipped" and fact.against(made.expected) == (0, 0)
@@ -245,13 +271,15 @@ def go():
 
 
 @pytest.mark.parametrize("app", ["query", "nightly-load"])
-def test_a_foreach_batch_with_a_transaction_id_is_recognised_by_the_query_id_only(case: Make, app: str) -> None:
+def test_a_foreach_batch_with_a_transaction_id_is_recognised_by_the_query_id_only(
+    case: Make, app: str
+) -> None:
     made = case()
     shutil.rmtree(made.sink)
     shutil.rmtree(made.checkpoint)
     made.script(FOREACH + "go()\n", app=app)
     made.forget_commit(6)
-    end = sink_end(Checkpoint.open(str(made.checkpoint)), DeltaLog.open(str(made.sink)))
+    end = sink_state(Checkpoint.open(str(made.checkpoint)), DeltaLog.open(str(made.sink)))
     if app == "query":
         assert (end.holds_up_to_batch, end.pending) == (6, "skipped")
         assert [row.fate for row in end.batches] == ["written"] * 7
@@ -266,7 +294,10 @@ def test_two_queries_into_one_table_are_counted_apart(case: Make) -> None:
     made = case()
     made.forget_commit(4)
     made.script("run(checkpoint=args['checkpoint'] + '-2', startingVersion=0)")
-    said, fact = made.forecast(), made.restart()  # the other query has written all rows once more, so the counts are made here
+    said, fact = (
+        made.forecast(),
+        made.restart(),
+    )  # the other query has written all rows once more, so the counts are made here
     assert not fact.causes and fact.rows[4] == 0
     assert said.sink is not None and (said.sink.holds_up_to_batch, said.sink.pending) == (4, "skipped")
     assert [row.fate for row in said.sink.batches].count("foreign") == 1
@@ -283,7 +314,9 @@ if result["causes"]:
 """
 
 
-def test_a_stateful_query_whose_backup_is_older_than_the_table_fails_after_the_skipped_batches(case: Make) -> None:
+def test_a_stateful_query_whose_backup_is_older_than_the_table_fails_after_the_skipped_batches(
+    case: Make,
+) -> None:
     made = case()
     shutil.rmtree(made.sink)
     shutil.rmtree(made.checkpoint)

@@ -112,7 +112,9 @@ def test_versions_that_wait_and_are_gone_are_lost_without_fail_on_data_loss(case
     assert fact.against(made.expected) == (10, 0)
 
 
-def test_a_pending_batch_of_several_versions_loses_the_first_ones_without_fail_on_data_loss(case: Make) -> None:
+def test_a_pending_batch_of_several_versions_loses_the_first_ones_without_fail_on_data_loss(
+    case: Make,
+) -> None:
     made = case(pending=True, failOnDataLoss="false")
     made.offset(5, reservoirVersion=7)
     made.clean(before=6)
@@ -133,7 +135,10 @@ def test_batch_0_without_a_start_option_needs_its_snapshot(case: Make) -> None:
     made = case("first")
     made.clean(before=2)
     said, fact = made.prove()
-    assert said.reason == "DELTA_SNAPSHOT_GONE" and fact.condition == "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE"
+    assert (
+        said.reason == "DELTA_SNAPSHOT_GONE"
+        and fact.condition == "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE"
+    )
 
 
 def test_batch_0_without_a_start_option_goes_on_while_its_snapshot_can_be_rebuilt(case: Make) -> None:
@@ -142,11 +147,16 @@ def test_batch_0_without_a_start_option_goes_on_while_its_snapshot_can_be_rebuil
 
 
 @pytest.mark.parametrize("loss", ["true", "false"])
-def test_a_first_snapshot_that_cannot_be_rebuilt_stops_it_whatever_fail_on_data_loss_says(case: Make, loss: str) -> None:
+def test_a_first_snapshot_that_cannot_be_rebuilt_stops_it_whatever_fail_on_data_loss_says(
+    case: Make, loss: str
+) -> None:
     made = case("snapshot", failOnDataLoss=loss)
     made.clean(before=3)
     said, fact = made.prove()
-    assert said.reason == "DELTA_SNAPSHOT_GONE" and fact.condition == "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE"
+    assert (
+        said.reason == "DELTA_SNAPSHOT_GONE"
+        and fact.condition == "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE"
+    )
 
 
 @pytest.mark.parametrize("pending", [False, True])
@@ -155,7 +165,10 @@ def test_a_table_that_was_made_anew_is_another_table(case: Make, pending: bool) 
     shutil.rmtree(made.source)
     made.script("for i in range(7): put(i * 10, i * 10 + 10)\n")
     said, fact = made.prove()
-    assert said.reason == "DELTA_TABLE_DIFFERS" and fact.condition == "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE"
+    assert (
+        said.reason == "DELTA_TABLE_DIFFERS"
+        and fact.condition == "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE"
+    )
 
 
 def test_create_or_replace_gives_the_source_a_new_id(case: Make) -> None:
@@ -195,7 +208,9 @@ def test_an_older_copy_that_was_filled_up_again_loses_rows_and_is_recognised_by_
         path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
     made.expected = range(130, 160)
     said, fact = made.prove()
-    assert [risk.id for risk in said.risks] == ["DELTA_TABLE_REFILLED"] and said.risks[0].certainty == "inferred"
+    assert [risk.id for risk in said.risks] == ["DELTA_TABLE_REFILLED"] and said.risks[
+        0
+    ].certainty == "inferred"
     assert not {*range(130, 150)} & {*fact.ids} and {*range(150, 160)} <= {*fact.ids}
 
 
@@ -211,7 +226,9 @@ def test_an_older_copy_behind_two_equal_offsets_loses_what_comes_next(case: Make
     made.put(140, 150)
     made.put(150, 160)
     second = made.restart()
-    assert not second.causes and {*range(150, 160)} <= {*second.ids} and not {*range(130, 150)} & {*second.ids}
+    assert (
+        not second.causes and {*range(150, 160)} <= {*second.ids} and not {*range(130, 150)} & {*second.ids}
+    )
 
 
 def test_a_hole_in_the_log_without_a_log_checkpoint_stops_even_the_load(case: Make) -> None:
@@ -257,7 +274,10 @@ def test_a_hole_behind_the_position_stops_the_next_batch(case: Make) -> None:
 def test_deleted_rows_stop_the_next_batch(case: Make) -> None:
     made = case()
     made.sql("DELETE FROM {source} WHERE id < 10")
-    said, fact = made.forecast(), made.restart()  # the two commits before it are copied first, by the limit of one file a batch
+    said, fact = (
+        made.forecast(),
+        made.restart(),
+    )  # the two commits before it are copied first, by the limit of one file a batch
     assert said.certainty == "inferred" and "if a batch is limited" in said.sentence
     assert said.reason == "DELTA_CHANGES_WAIT" and said.error is not None
     assert said.error.condition == "DELTA_SOURCE_IGNORE_DELETE" == fact.condition
@@ -273,12 +293,17 @@ def test_deleted_rows_stop_the_next_batch(case: Make) -> None:
         ("RESTORE TABLE {source} TO VERSION AS OF 3", "DELTA_SOURCE_IGNORE_DELETE"),
         ("INSERT OVERWRITE {source} SELECT id, id AS seq FROM range(5)", "DELTA_SOURCE_TABLE_IGNORE_CHANGES"),
         (
-            "MERGE INTO {source} t USING (SELECT id FROM range(5)) u ON t.id = u.id WHEN MATCHED THEN UPDATE SET seq = -1",
+            (
+                "MERGE INTO {source} t USING (SELECT id FROM range(5)) u ON t.id = u.id WHEN MATCHED THEN"
+                " UPDATE SET seq = -1"
+            ),
             "DELTA_SOURCE_TABLE_IGNORE_CHANGES",
         ),
     ],
 )
-def test_a_commit_that_takes_rows_away_stops_a_caught_up_query(case: Make, statement: str, condition: str) -> None:
+def test_a_commit_that_takes_rows_away_stops_a_caught_up_query(
+    case: Make, statement: str, condition: str
+) -> None:
     made = case("done")
     made.sql(statement)
     said, _ = made.prove()
@@ -308,7 +333,7 @@ def test_a_query_that_has_let_such_a_commit_pass_before_is_not_said_to_fail(case
     assert not made.restart().causes
     made.sql("UPDATE {source} SET seq = -1 WHERE id = 15")
     made.put(80, 90)
-    untold = forecast(Checkpoint.open(str(made.checkpoint)), spark="4.2", ends=made.ends())
+    untold = forecast(Checkpoint.open(str(made.checkpoint)), spark="4.2", connectors=made.connectors())
     assert untold.outcome == "resume" and any("lets version" in text for text in untold.not_checked)
     made.expected = range(90)
     said, _ = made.prove()
@@ -341,7 +366,10 @@ def test_a_renamed_column_stops_every_start(case: Make) -> None:
     made = case("mapped")
     made.sql("ALTER TABLE {source} RENAME COLUMN seq TO number")
     said, fact = made.prove()
-    assert said.reason == "DELTA_SCHEMA_WAITS" and fact.condition == "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
+    assert (
+        said.reason == "DELTA_SCHEMA_WAITS"
+        and fact.condition == "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
+    )
 
 
 def test_a_dropped_column_stops_every_start(case: Make) -> None:
@@ -379,7 +407,10 @@ def test_a_source_version_that_no_delta_wrote_stops_it(case: Make) -> None:
     made = case()
     made.offset(4, sourceVersion=4)
     said, fact = made.prove()
-    assert fact.condition == "DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION" and said.reason == "SOURCE_OFFSET_UNREADABLE"
+    assert (
+        fact.condition == "DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION"
+        and said.reason == "SOURCE_OFFSET_UNREADABLE"
+    )
 
 
 def test_a_position_far_beyond_the_table_stops_it(case: Make) -> None:

@@ -1,4 +1,5 @@
-"""What the tests with a real broker share: the oracle, a scene per case, and a properties file for the broker."""
+"""What the tests with a real broker share: the oracle, a scene per case, and a properties file for the
+broker."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from tests.kafka.scene import Stage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from core.endpoints.kafka_properties import KafkaProperties
+    from core.connectors.kafka.properties import KafkaProperties
     from tests.support.kafka import Broker
     from tests.support.oracle import Oracle
 
@@ -42,6 +43,6 @@ def properties_file(kafka: Broker, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="session")
 def properties(properties_file: Path) -> KafkaProperties:
     """The settings of the broker."""
-    from core.endpoints.kafka_properties import read_properties
+    from core.connectors.kafka.properties import read_properties
 
     return read_properties(properties_file)

@@ -1,7 +1,9 @@
-"""A scene: topics of its own on a real broker, a checkpoint that Spark wrote, a ledger of every record, and a restart of real Spark.
+"""A scene: topics of its own on a real broker, a checkpoint that Spark wrote, a ledger of every record, and a
+restart of real Spark.
 
-The checkpoint is written once, by a query that reads the topic ``seed`` in two batches; a scene has a copy of it in which the topic and the
-positions are its own. Everything on the broker (deleted records, more partitions, topics made anew) is done for real.
+The checkpoint is written once, by a query that reads the topic ``seed`` in two batches; a scene has a copy of
+it in which the topic and the positions are its own. Everything on the broker (deleted records, more
+partitions, topics made anew) is done for real.
 """
 
 from __future__ import annotations
@@ -13,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.analysis.ends.look import look
-from core.analysis.ends.model import Ends, GivenEnds
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
+from core.connectors.connect import look
+from core.connectors.model import ConnectorAnswers, ConnectorSettings
 from tests.support import damage as d
 from tests.support.oracle import Base, Effects, Fact, Oracle, Recipe, Rows, effects
 
@@ -51,15 +53,25 @@ class Record:
     @property
     def row(self) -> str:
         """The record as the sink writes it."""
-        return json.dumps({"topic": self.topic, "partition": self.partition, "offset": self.offset, "v": self.text}, separators=(",", ":"))
+        return json.dumps(
+            {"topic": self.topic, "partition": self.partition, "offset": self.offset, "v": self.text},
+            separators=(",", ":"),
+        )
 
 
-def read_topics(broker: Broker, topics: Iterable[str], options: Mapping[str, str]) -> Callable[[SparkSession, Path], DataFrame]:
+def read_topics(
+    broker: Broker, topics: Iterable[str], options: Mapping[str, str]
+) -> Callable[[SparkSession, Path], DataFrame]:
     """A query that hands every record to the sink with its topic, partition and offset."""
 
     def build(session: SparkSession, root: Path) -> DataFrame:
         reader = session.readStream.format("kafka").option("kafka.bootstrap.servers", broker.bootstrap)
-        for key, value in {"subscribe": ",".join(topics), "startingOffsets": "earliest", **QUICK, **options}.items():
+        for key, value in {
+            "subscribe": ",".join(topics),
+            "startingOffsets": "earliest",
+            **QUICK,
+            **options,
+        }.items():
             if not (key == "subscribe" and ("assign" in options or "subscribePattern" in options)):
                 reader = reader.option(key, value)
         return reader.load().selectExpr("topic", "partition", "offset", "CAST(value AS STRING) AS v")
@@ -97,13 +109,18 @@ class Scene:
         self.lives[short] = self.lives.get(short, 0) + 1
         self.partitions[short] = partitions
 
-    def fill(self, short: str, count: int, partitions: Iterable[int] | None = None, after_ms: int | None = None) -> None:
-        """``count`` records into each partition, one a second: before the checkpoint's batches in the first life, later in others."""
+    def fill(
+        self, short: str, count: int, partitions: Iterable[int] | None = None, after_ms: int | None = None
+    ) -> None:
+        """``count`` records into each partition, one a second: before the checkpoint's batches in the first
+        life, later in others."""
         life = self.lives[short]
         base_ms = self.batch_ms + (after_ms if after_ms is not None else -HOUR_MS if life == 1 else HOUR_MS)
         for partition in range(self.partitions[short]) if partitions is None else partitions:
             name = self.topic(short)
-            known = [r.offset for r in self.ledger if (r.topic, r.life, r.partition) == (name, life, partition)]
+            known = [
+                r.offset for r in self.ledger if (r.topic, r.life, r.partition) == (name, life, partition)
+            ]
             begin = max(known, default=-1) + 1
             texts = [f"life-{life}-{short}-{partition}-{begin + i}" for i in range(count)]
             for i, text in enumerate(texts):
@@ -144,7 +161,10 @@ class Scene:
 
     def text(self, positions: Positions) -> str:
         """Positions as an offset line."""
-        return json.dumps({self.topic(t): {str(p): at for p, at in ps.items()} for t, ps in positions.items()}, separators=(",", ":"))
+        return json.dumps(
+            {self.topic(t): {str(p): at for p, at in ps.items()} for t, ps in positions.items()},
+            separators=(",", ":"),
+        )
 
     def pend(self) -> None:
         """Batch 1 is planned and not committed; the sink has nothing of it."""
@@ -153,16 +173,18 @@ class Scene:
 
     # ------------------------------------------------------------------ what is said and what is so
 
-    def look(self, topics: Mapping[str, tuple[str, ...]] | None = None) -> tuple[Checkpoint, Ends]:
+    def look(
+        self, topics: Mapping[str, tuple[str, ...]] | None = None
+    ) -> tuple[Checkpoint, ConnectorAnswers]:
         """Both ends now."""
         ck = Checkpoint.open(str(self.checkpoint))
-        return ck, look(ck, GivenEnds(kafka=self.stage.properties_file, topics=topics or {}))
+        return ck, look(ck, ConnectorSettings(kafka=self.stage.properties_file, topics=topics or {}))
 
-    def said(self, query: Query) -> tuple[Forecast, Ends]:
+    def said(self, query: Query) -> tuple[Forecast, ConnectorAnswers]:
         """The forecast with the broker's answer."""
-        ck, ends = self.look(query.topics)
-        assert ends.troubles == {}
-        return forecast(ck, query=query, ends=ends), ends
+        ck, connectors = self.look(query.topics)
+        assert connectors.troubles == {}
+        return forecast(ck, query=query, connectors=connectors), connectors
 
     def restart(self, topics: Iterable[str], options: Mapping[str, str]) -> Fact:
         """Spark, until it ends."""
@@ -171,16 +193,20 @@ class Scene:
 
     def base(self, delivered: Mapping[int, Rows]) -> Base:
         """The scene as the oracle's base."""
-        return Base(Recipe(self.name, lambda session, root: session.range(0)), self.checkpoint.parent, delivered, {})
+        return Base(
+            Recipe(self.name, lambda session, root: session.range(0)), self.checkpoint.parent, delivered, {}
+        )
 
     def rows(self, keep: Callable[[Record], bool]) -> Rows:
         """Rows of the ledger."""
         return tuple(sorted(record.row for record in self.ledger if keep(record)))
 
     def effects(self, fact: Fact, positions: Positions) -> tuple[Effects, Rows]:
-        """What the sinks hold against an undisturbed run, and the rows that are missing in the one that appends.
+        """What the sinks hold against an undisturbed run, and the rows that are missing in the one that
+        appends.
 
-        ``positions``: where the committed batches end. Undisturbed means: every record after them once, and every record of later lives.
+        ``positions``: where the committed batches end. Undisturbed means: every record after them once, and
+        every record of later lives.
         """
         at = {self.topic(t): ps for t, ps in positions.items()}
 
@@ -222,7 +248,8 @@ class Stage:
         return self._seed
 
     def scene(self, name: str) -> Scene:
-        """A scene with the topic ``orders`` of two partitions whose ten records each the two batches have read."""
+        """A scene with the topic ``orders`` of two partitions whose ten records each the two batches have
+        read."""
         place = self.scratch / name
         shutil.copytree(self.seed(), place / "ck")
         checkpoint = place / "ck"

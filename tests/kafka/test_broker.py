@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from core.analysis.ends.kafka import partition_ends, topic_ends
-from core.analysis.ends.look import look
-from core.analysis.ends.model import GivenEnds
 from core.checkpoint import Checkpoint
-from core.endpoints import kafka as endpoint
-from core.endpoints.kafka import ask
-from core.endpoints.kafka_properties import KafkaProperties, read_properties
+from core.connectors import kafka as endpoint
+from core.connectors.connect import look
+from core.connectors.kafka.broker import ask
+from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic_states
+from core.connectors.kafka.properties import KafkaProperties, read_properties
+from core.connectors.model import ConnectorSettings
 from tests.support.brokers import checkpoint_at
 from tests.support.kafka import Broker, free_ports
 
@@ -56,7 +56,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
     yield seen
 
 
-def test_200_partitions_cost_at_most_10_requests(wide: str, properties: KafkaProperties, counted: dict[str, int]) -> None:
+def test_200_partitions_cost_at_most_10_requests(
+    wide: str, properties: KafkaProperties, counted: dict[str, int]
+) -> None:
     answer = ask(properties, {wide: {p: p % 20 for p in range(200)}})
     assert answer.trouble is None
     assert len(answer.partitions) == 200
@@ -65,23 +67,35 @@ def test_200_partitions_cost_at_most_10_requests(wide: str, properties: KafkaPro
         assert here.record_ms == BEGIN + partition * 7 + (partition % 20) * 1000
         assert (here.record_to_ms, here.first_record_ms) == (None, BEGIN + partition * 7)
     assert answer.requests == sum(counted.values()) <= 10
-    assert set(counted) <= {"ApiVersion", "Metadata", "ListOffsets", "DescribeConfigs", "DescribeCluster"}  # nothing reads or joins
+    assert set(counted) <= {
+        "ApiVersion",
+        "Metadata",
+        "ListOffsets",
+        "DescribeConfigs",
+        "DescribeCluster",
+    }  # nothing reads or joins
 
 
-def test_a_misspelt_topic_costs_no_more(wide: str, properties: KafkaProperties, counted: dict[str, int]) -> None:
+def test_a_misspelt_topic_costs_no_more(
+    wide: str, properties: KafkaProperties, counted: dict[str, int]
+) -> None:
     answer = ask(properties, {wide: dict.fromkeys(range(200), 7), "wied": {0: 3}})
     assert answer.absent == ("wied",)
     assert wide in answer.all_topics
     assert answer.requests == sum(counted.values()) <= 10
 
 
-def test_one_view_of_a_checkpoint_asks_once(wide: str, properties_file: Path, tmp_path: Path, counted: dict[str, int]) -> None:
-    ck = Checkpoint.open(str(checkpoint_at(tmp_path, {wide: dict.fromkeys(range(200), 5)}, batch_ms=BEGIN + 10_000)))
-    ends = look(ck, GivenEnds(kafka=properties_file))
-    rows = partition_ends(ck, "0", ends.brokers["0"])
+def test_one_view_of_a_checkpoint_asks_once(
+    wide: str, properties_file: Path, tmp_path: Path, counted: dict[str, int]
+) -> None:
+    ck = Checkpoint.open(
+        str(checkpoint_at(tmp_path, {wide: dict.fromkeys(range(200), 5)}, batch_ms=BEGIN + 10_000))
+    )
+    connectors = look(ck, ConnectorSettings(kafka=properties_file))
+    rows = kafka_partition_states(ck, "0", connectors.brokers["0"])
     assert len(rows) == 200
     assert {(row.state, row.lag, row.safety) for row in rows} == {("ok", 15, "never_by_time")}
-    assert [topic.is_recreated for topic in topic_ends(ck, "0", ends.brokers["0"])] == [False]
+    assert [topic.is_recreated for topic in kafka_topic_states(ck, "0", connectors.brokers["0"])] == [False]
     assert sum(counted.values()) <= 10
 
 
@@ -103,12 +117,28 @@ def test_asking_creates_no_topic_and_no_group(tmp_path: Path) -> None:
 
 
 def test_settings_times_and_ids_of_a_topic(kafka: Broker, properties: KafkaProperties) -> None:
-    kafka.create_topic("kept", 2, {"retention.ms": str(400 * 86_400_000), "retention.bytes": "1000000", "cleanup.policy": "compact,delete"})
+    kafka.create_topic(
+        "kept",
+        2,
+        {
+            "retention.ms": str(400 * 86_400_000),
+            "retention.bytes": "1000000",
+            "cleanup.policy": "compact,delete",
+        },
+    )
     kafka.produce("kept", ["a", "b", "c"], 0, key="k", timestamp_ms=BEGIN)
     answer = ask(properties, {"kept": {0: 2, 1: 0}})
     topic = answer.topics["kept"]
-    assert (topic.partitions, topic.retention_ms, topic.retention_bytes) == ((0, 1), 400 * 86_400_000, 1_000_000)
-    assert (topic.cleanup_policy, topic.timestamp_type, topic.segment_ms) == ("compact,delete", "CreateTime", 604_800_000)
+    assert (topic.partitions, topic.retention_ms, topic.retention_bytes) == (
+        (0, 1),
+        400 * 86_400_000,
+        1_000_000,
+    )
+    assert (topic.cleanup_policy, topic.timestamp_type, topic.segment_ms) == (
+        "compact,delete",
+        "CreateTime",
+        604_800_000,
+    )
     empty = answer.partitions["kept", 1]
     assert (empty.log_start, empty.log_end, empty.record_ms, empty.first_record_ms) == (0, 0, None, None)
     kafka.delete_topic("kept")
@@ -116,8 +146,13 @@ def test_settings_times_and_ids_of_a_topic(kafka: Broker, properties: KafkaPrope
     assert ask(properties, {"kept": {0: 2}}).topics["kept"].topic_id not in (None, topic.topic_id)
 
 
-def test_times_that_lie_unevenly_are_never_said_later_than_they_are(kafka: Broker, properties: KafkaProperties) -> None:
-    stamps = [BEGIN + ms for ms in (0, 5, 5, 900_000, 900_001, 3_600_000, 3_600_000, 86_400_000, 86_400_500, 604_800_000)]
+def test_times_that_lie_unevenly_are_never_said_later_than_they_are(
+    kafka: Broker, properties: KafkaProperties
+) -> None:
+    stamps = [
+        BEGIN + ms
+        for ms in (0, 5, 5, 900_000, 900_001, 3_600_000, 3_600_000, 86_400_000, 86_400_500, 604_800_000)
+    ]
     kafka.create_topic("uneven", len(stamps))
     for partition in range(len(stamps)):
         for stamp in stamps:
@@ -134,7 +169,9 @@ def test_times_that_lie_unevenly_are_never_said_later_than_they_are(kafka: Broke
     assert {0, len(stamps) - 1} <= set(exact)
 
 
-def test_an_open_transaction_ends_the_log_only_for_read_committed(kafka: Broker, properties: KafkaProperties) -> None:
+def test_an_open_transaction_ends_the_log_only_for_read_committed(
+    kafka: Broker, properties: KafkaProperties
+) -> None:
     kafka.create_topic("held", 1)
     kafka.produce("held", ["a", "b"], 0)
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": "held", "log_level": 0})
@@ -151,42 +188,50 @@ def test_an_open_transaction_ends_the_log_only_for_read_committed(kafka: Broker,
         producer.abort_transaction(30)
 
 
-def test_a_password_is_in_no_answer_of_a_broker_that_refuses_it(kafka: Broker, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_password_is_in_no_answer_of_a_broker_that_refuses_it(
+    kafka: Broker, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "secret.properties"
     sasl = f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username=explorer\nsasl.password={PASSWORD}\n"
     file.write_text(f"bootstrap.servers={kafka.bootstrap}\n{sasl}")
     ck = Checkpoint.open(str(checkpoint_at(tmp_path / "ck", {"orders": {0: 5}})))
-    ends = look(ck, GivenEnds(kafka=file))
-    (trouble,) = ends.troubles.values()
+    connectors = look(ck, ConnectorSettings(kafka=file))
+    (trouble,) = connectors.troubles.values()
     assert "SASL" in trouble
-    rows = partition_ends(ck, "0", ends.brokers["0"])
-    assert PASSWORD not in repr((ends, rows, trouble)) + "".join(capfd.readouterr())
+    rows = kafka_partition_states(ck, "0", connectors.brokers["0"])
+    assert PASSWORD not in repr((connectors, rows, trouble)) + "".join(capfd.readouterr())
     assert [row.state for row in rows] == ["unknown"]
     file.write_text(f"bootstrap.servers={kafka.bootstrap}\nsecurity.protocol=SSL\n")
-    assert "SSL handshake failed" in look(ck, GivenEnds(kafka=file)).troubles["kafka"]
+    assert "SSL handshake failed" in look(ck, ConnectorSettings(kafka=file)).troubles["kafka"]
 
 
 def test_a_broker_that_is_down_is_told_at_once(tmp_path: Path) -> None:
     file = tmp_path / "down.properties"
     file.write_text(f"bootstrap.servers=127.0.0.1:{free_ports(1)[0]}\n")
     ck = Checkpoint.open(str(checkpoint_at(tmp_path / "ck", {"orders": {0: 5}})))
-    answer = look(ck, GivenEnds(kafka=file)).brokers["0"]
+    answer = look(ck, ConnectorSettings(kafka=file)).brokers["0"]
     assert answer.trouble is not None and "Connection refused" in answer.trouble
     waiting = 60.0
-    assert ask(read_properties(file), {"orders": {0: 5}}, seconds=waiting).seconds < waiting  # a refusal is not waited out
+    assert (
+        ask(read_properties(file), {"orders": {0: 5}}, seconds=waiting).seconds < waiting
+    )  # a refusal is not waited out
 
 
-def test_a_topic_deleted_and_created_between_two_looks_is_known_by_its_id(kafka: Broker, properties_file: Path, tmp_path: Path) -> None:
+def test_a_topic_deleted_and_created_between_two_looks_is_known_by_its_id(
+    kafka: Broker, properties_file: Path, tmp_path: Path
+) -> None:
     kafka.create_topic("reborn", 1)
     kafka.produce("reborn", [str(i) for i in range(6)], 0)
     root = checkpoint_at(tmp_path, {"reborn": {0: 4}}, batch_ms=int(time.time() * 1000))
-    given = GivenEnds(kafka=properties_file)
+    given = ConnectorSettings(kafka=properties_file)
     ck = Checkpoint.open(str(root))
     first = look(ck, given).brokers["0"]
-    assert not topic_ends(ck, "0", first)[0].is_recreated
+    assert not kafka_topic_states(ck, "0", first)[0].is_recreated
     kafka.delete_topic("reborn")
     kafka.create_topic("reborn", 1)
-    kafka.produce("reborn", [str(i) for i in range(9)], 0)  # grown past the position: offsets alone show nothing
-    (about,) = topic_ends(ck, "0", look(ck, given).brokers["0"])
+    kafka.produce(
+        "reborn", [str(i) for i in range(9)], 0
+    )  # grown past the position: offsets alone show nothing
+    (about,) = kafka_topic_states(ck, "0", look(ck, given).brokers["0"])
     assert (about.is_recreated, about.certainty) == (True, "certain")
     assert first.topics["reborn"].topic_id is not None and first.topics["reborn"].topic_id in about.sentence

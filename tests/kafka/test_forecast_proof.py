@@ -1,4 +1,5 @@
-"""Forecast against fact with both ends at hand: the broker is changed for real, the forecast is made, Spark runs, both are compared."""
+"""Forecast against fact with both ends at hand: the broker is changed for real, the forecast is made, Spark
+runs, both are compared."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from core.analysis.ends.kafka import partition_ends
 from core.analysis.forecast import Forecast, Query
 from core.checkpoint import Checkpoint
+from core.connectors.kafka.partitions import kafka_partition_states
 from tests.kafka.scene import FIRST_END, SECOND_END, Positions, Scene, Stage
 from tests.support import damage as d
 from tests.support.oracle import Fact
@@ -25,10 +26,11 @@ FALSE = {"failOnDataLoss": "false"}
 
 @dataclass(frozen=True)
 class Case:
-    """One row of the tables. ``committed``: where the committed batches end; ``topics``: what the query subscribes to at the restart.
+    """One row of the tables. ``committed``: where the committed batches end; ``topics``: what the query
+    subscribes to at the restart.
 
-    ``lost``: how many offsets the page calls lost. ``unknown``: kinds of sink for which the forecast may say "unknown".
-    ``seen``: the sink has got the planned batch already.
+    ``lost``: how many offsets the page calls lost. ``unknown``: kinds of sink for which the forecast may say
+    "unknown". ``seen``: the sink has got the planned batch already.
     """
 
     name: str
@@ -169,7 +171,13 @@ CASES = [
     Case("planned_wholly_expired_allowed", planned_expired(10, 4), FIRST, options=FALSE, lost=6),
     Case("expired_behind_the_plan", pending(expired(14)), FIRST, lost=10, reason="KAFKA_RECORDS_EXPIRED"),
     Case("expired_where_the_plan_reads_nothing", idle_partition, FIRST, lost=4),
-    Case("planned_first_batch_expired", first_batch(lambda s: s.expire("orders", {0: 2})), NONE, lost=2, reason="KAFKA_RECORDS_EXPIRED"),
+    Case(
+        "planned_first_batch_expired",
+        first_batch(lambda s: s.expire("orders", {0: 2})),
+        NONE,
+        lost=2,
+        reason="KAFKA_RECORDS_EXPIRED",
+    ),
     Case("planned_first_batch", first_batch(nothing), NONE),
     # partitions
     Case("partitions_added", more_partitions()),
@@ -182,8 +190,16 @@ CASES = [
     # a topic is gone
     Case("topic_deleted", lambda s: s.delete("orders"), reason="KAFKA_TOPIC_GONE"),
     Case("topic_deleted_allowed", lambda s: s.delete("orders"), options=FALSE, reason="KAFKA_TOPIC_GONE"),
-    Case("planned_topic_deleted", pending(lambda s: s.delete("orders")), FIRST, reason="KAFKA_PARTITIONS_GONE"),
-    Case("planned_topic_deleted_allowed", pending(lambda s: s.delete("orders")), FIRST, options=FALSE, reason="KAFKA_PARTITIONS_GONE"),
+    Case(
+        "planned_topic_deleted", pending(lambda s: s.delete("orders")), FIRST, reason="KAFKA_PARTITIONS_GONE"
+    ),
+    Case(
+        "planned_topic_deleted_allowed",
+        pending(lambda s: s.delete("orders")),
+        FIRST,
+        options=FALSE,
+        reason="KAFKA_PARTITIONS_GONE",
+    ),
     Case(
         "one_of_two_topics_deleted",
         two_topics(lambda s: s.delete("refunds")),
@@ -246,8 +262,13 @@ def restarted(stage: Stage, case: Case) -> tuple[Scene, Forecast, Fact]:
     case.change(scene)
     wanted = tuple(scene.topic(t) for t in case.said_topics or case.topics)
     allowed = case.options.get("failOnDataLoss", "true") == "true"
-    said, ends = scene.said(Query(topics={"0": wanted}, fail_on_data_loss=allowed))
-    lost = sum(row.lost for row in partition_ends(Checkpoint.open(str(scene.checkpoint)), "0", ends.brokers["0"]))
+    said, connectors = scene.said(Query(topics={"0": wanted}, fail_on_data_loss=allowed))
+    lost = sum(
+        row.lost
+        for row in kafka_partition_states(
+            Checkpoint.open(str(scene.checkpoint)), "0", connectors.brokers["0"]
+        )
+    )
     assert lost == case.lost
     assert not any(item.startswith("the Kafka broker") for item in said.not_checked)
     return scene, said, scene.restart(case.said_topics or case.topics, case.options)
@@ -260,7 +281,8 @@ def plain(text: str) -> str:
 
 
 def is_same_error(said: Forecast, fact: Fact) -> bool:
-    """Whether one of the causes is the error that was named; of several damaged partitions Spark may meet another one first."""
+    """Whether one of the causes is the error that was named; of several damaged partitions Spark may meet
+    another one first."""
     assert said.error is not None
     number = re.compile(r"(?<=-orders-)\d+")
     wanted = number.sub("N", plain(said.error.message))
@@ -280,7 +302,10 @@ def test_with_the_broker_the_forecast_says_what_spark_does(stage: Stage, case: C
     kept = [record for record in scene.ledger if record.topic in read]
     rows = {b: tuple(r for r in each if json.loads(r)["topic"] in read) for b, each in fact.delivered.items()}
     scene.ledger = kept
-    was, missing = scene.effects(Fact(fact.outcome, fact.first_batch, fact.fails_at, fact.causes, rows, fact.failed_batch), case.committed)
+    was, missing = scene.effects(
+        Fact(fact.outcome, fact.first_batch, fact.fails_at, fact.causes, rows, fact.failed_batch),
+        case.committed,
+    )
     differences = [
         f"{name}: said {one}, was {other}"
         for name, one, other in (

@@ -1,4 +1,5 @@
-"""A query that died in a batch, and a topic that was cut beyond its position meanwhile: what is said, what Spark does, and the way back."""
+"""A query that died in a batch, and a topic that was cut beyond its position meanwhile: what is said, what
+Spark does, and the way back."""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core.analysis.ends.kafka import partition_ends
-from core.analysis.ends.look import look
-from core.analysis.ends.model import GivenEnds
 from core.analysis.errors import explain
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.kafka import KAFKA
+from core.connectors.connect import look
+from core.connectors.kafka.partitions import kafka_partition_states
+from core.connectors.model import ConnectorSettings
 from core.recovery.resume import as_pyspark, resume_points
 from tests.kafka.scene import QUICK, read_topics
 from tests.support.oracle import Base, Fact, Oracle, Recipe, Rows
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 TOPIC = "cut-short"
-FIRST, LATER = 6, 9  # records of each of three partitions: those of the batch that was committed, and those after it
+FIRST, LATER = (
+    6,
+    9,
+)  # records of each of three partitions: those of the batch that was committed, and those after it
 CUT = {0: 10, 2: 7}  # new log starts; the committed position is 6 everywhere
 
 
@@ -37,7 +41,10 @@ class DiedError(Exception):
 
 
 def row(partition: int, offset: int) -> str:
-    return json.dumps({"topic": TOPIC, "partition": partition, "offset": offset, "v": f"{partition}-{offset}"}, separators=(",", ":"))
+    return json.dumps(
+        {"topic": TOPIC, "partition": partition, "offset": offset, "v": f"{partition}-{offset}"},
+        separators=(",", ":"),
+    )
 
 
 def produce(kafka: Broker, begin: int, end: int) -> None:
@@ -57,7 +64,11 @@ def run_first(session: SparkSession, kafka: Broker, root: Path) -> Rows:
     build = read_topics(kafka, [TOPIC], {})
     for begin, end in ((0, FIRST), (FIRST, FIRST + LATER)):
         produce(kafka, begin, end)
-        writer = build(session.newSession(), root).writeStream.foreachBatch(write).option("checkpointLocation", str(root / "ck"))
+        writer = (
+            build(session.newSession(), root)
+            .writeStream.foreachBatch(write)
+            .option("checkpointLocation", str(root / "ck"))
+        )
         query = writer.trigger(availableNow=True).start()
         try:
             query.awaitTermination()
@@ -80,19 +91,26 @@ def test_a_killed_query_on_a_shortened_topic_is_told_and_brought_back(
 
     # which partitions lost how much
     ck = Checkpoint.open(str(tmp_path / "ck"))
-    ends = look(ck, GivenEnds(kafka=properties_file))
-    rows = {end.name: end for end in partition_ends(ck, "0", ends.brokers["0"])}
+    connectors = look(ck, ConnectorSettings(kafka=properties_file))
+    rows = {end.name: end for end in kafka_partition_states(ck, "0", connectors.brokers["0"])}
     assert {name: (end.state, end.lost) for name, end in rows.items()} == {
         f"{TOPIC}-0": ("behind_log_start", 4),
         f"{TOPIC}-1": ("ok", 0),
         f"{TOPIC}-2": ("behind_log_start", 1),
     }
     assert next(iter(rows)) == f"{TOPIC}-0"  # the worst first
-    assert rows[f"{TOPIC}-0"].sentence.startswith(f"{TOPIC}-0: offsets 6 to 9 have expired unread (4 offsets)")
+    assert rows[f"{TOPIC}-0"].sentence.startswith(
+        f"{TOPIC}-0: offsets 6 to 9 have expired unread (4 offsets)"
+    )
 
     # the error and when it comes
-    said = forecast(ck, ends=ends)
-    assert (said.outcome, said.batch_id, said.fails_at, said.reason) == ("fail", 1, "batch", "KAFKA_RECORDS_EXPIRED")
+    said = forecast(ck, connectors=connectors)
+    assert (said.outcome, said.batch_id, said.fails_at, said.reason) == (
+        "fail",
+        1,
+        "batch",
+        "KAFKA_RECORDS_EXPIRED",
+    )
     shutil.copytree(tmp_path / "ck", tmp_path / "copy" / "ck")
     base = Base(Recipe("cut", read_topics(kafka, [TOPIC], {})), tmp_path, {}, {})
     fact = kafka_oracle.restart(base, tmp_path / "copy" / "ck")
@@ -106,13 +124,17 @@ def test_a_killed_query_on_a_shortened_topic_is_told_and_brought_back(
     writer = read_topics(kafka, [TOPIC], {})(spark_session.newSession(), tmp_path).writeStream.foreachBatch(
         lambda frame, _: frame.collect()
     )
-    query = writer.option("checkpointLocation", str(tmp_path / "python" / "ck")).trigger(availableNow=True).start()
+    query = (
+        writer.option("checkpointLocation", str(tmp_path / "python" / "ck"))
+        .trigger(availableNow=True)
+        .start()
+    )
     with pytest.raises(Exception, match="FOREACH_BATCH_USER_FUNCTION_ERROR") as failed:
         query.awaitTermination()
     assert explain(str(failed.value), ck).name == said.error.condition
 
     # the way back: the offered lines in a new checkpoint
-    answer = resume_points(ck, ends=ends)
+    answer = resume_points(ck, connectors=connectors)
     (source,) = answer.sources
     assert answer.batch == 0
     point = source.point
@@ -123,7 +145,8 @@ def test_a_killed_query_on_a_shortened_topic_is_told_and_brought_back(
     def build(session: SparkSession, _root: Path) -> DataFrame:
         lines = as_pyspark(point, KAFKA)
         reader = (
-            f"(session.readStream.format('kafka').option('kafka.bootstrap.servers', servers).option('subscribe', topic)\n{lines}\n.load())"
+            "(session.readStream.format('kafka').option('kafka.bootstrap.servers',"
+            f" servers).option('subscribe', topic)\n{lines}\n.load())"
         )
         frame: DataFrame = eval(reader, {"session": session, "servers": kafka.bootstrap, "topic": TOPIC})
         return frame.selectExpr("topic", "partition", "offset", "CAST(value AS STRING) AS v")

@@ -38,7 +38,10 @@ def test_a_topic_made_anew_is_read_from_its_first_record_after_the_repair(stage:
     failed_start(scene, ("orders",))
     scene.fill("orders", 11)  # by now it has grown past the old position
     then = said_then(scene)
-    assert "Delete offsets/2 and its .crc, set repair-anew-orders-0, repair-anew-orders-1 to 0 in offsets/1" in then
+    assert (
+        "Delete offsets/2 and its .crc, set repair-anew-orders-0, repair-anew-orders-1 to 0 in offsets/1"
+        in then
+    )
     d.without("offsets/2")(scene.checkpoint)
     scene.positions(BOTH, {"orders": {0: 0, 1: 0}})
     fact = scene.restart(("orders",), {})
@@ -54,7 +57,9 @@ def test_a_topic_that_was_left_out_once_goes_on_exactly_after_the_repair(stage: 
     d.without("offsets/2")(scene.checkpoint)
     fact = scene.restart(("orders", "refunds"), {})
     at = {scene.topic("orders"): 10, scene.topic("refunds"): 3}
-    assert all_rows(fact) == sorted(record.row for record in scene.ledger if record.offset >= at[record.topic])
+    assert all_rows(fact) == sorted(
+        record.row for record in scene.ledger if record.offset >= at[record.topic]
+    )
 
 
 def test_deleting_the_plan_is_not_enough_when_the_topic_is_gone(stage: Stage) -> None:
@@ -78,15 +83,24 @@ def test_a_pattern_leaves_a_deleted_topic_out_and_misses_its_partitions(stage: S
 def test_a_compacted_topic_with_a_gap_at_the_position_is_no_loss(stage: Stage) -> None:
     scene = stage.scene("repair-compacted")
     name, begin = "repair-compacted-kept", scene.batch_ms - HOUR_MS
-    config = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.01", "max.compaction.lag.ms": "1"}
+    config = {
+        "cleanup.policy": "compact",
+        "segment.ms": "1",
+        "min.cleanable.dirty.ratio": "0.01",
+        "max.compaction.lag.ms": "1",
+    }
     scene.broker.create_topic(name, 1, config)
     for i in range(8):
-        scene.broker.produce(name, [f"{i}"], 0, key="k", timestamp_ms=begin + i * 60_000)  # each rolls a segment
+        scene.broker.produce(
+            name, [f"{i}"], 0, key="k", timestamp_ms=begin + i * 60_000
+        )  # each rolls a segment
     scene.positions({"kept": {0: 1}}, {"kept": {0: 3}})
     deadline = time.monotonic() + 60
-    while True:  # until the cleaner has been there: the record at the position is gone, and the log still begins at 0
-        said, ends = scene.said(Query())
-        here = ends.brokers["0"].partitions[name, 0]
+    while (
+        True
+    ):  # until the cleaner has been there: the record at the position is gone, and the log still begins at 0
+        said, connectors = scene.said(Query())
+        here = connectors.brokers["0"].partitions[name, 0]
         assert (here.log_start, here.log_end) == (0, 8)
         if here.record_ms is not None and here.record_ms > begin + 3 * 60_000:
             break

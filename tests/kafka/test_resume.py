@@ -1,4 +1,5 @@
-"""The start position after the broker was asked: pasted into a new checkpoint on real Spark, it reads exactly what it says."""
+"""The start position after the broker was asked: pasted into a new checkpoint on real Spark, it reads exactly
+what it says."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 @dataclass(frozen=True)
 class Case:
-    """``missing``: rows that were not read and that the position skips; ``said``: words that stand in the note."""
+    """``missing``: rows that were not read and that the position skips; ``said``: words that stand in the
+    note."""
 
     name: str
     change: Callable[[Scene], None]
@@ -40,20 +42,38 @@ def more_and_late(s: Scene) -> None:
 
 CASES = [
     Case("r_all_there", filled(), True, ("Names every partition",)),
-    Case("r_planned", pending(filled()), True, ("Names every partition",), committed={"orders": {0: 4, 1: 4}}),
-    Case("r_partitions_added", more_partitions(), True, ("r_partitions_added-orders-2, r_partitions_added-orders-3 are new",)),
-    Case("r_added_and_expired", more_and_late, False, ("NOT EXACT, skips 2 offsets", "r_added_and_expired-orders-3 0 to 1"), 2),
+    Case(
+        "r_planned", pending(filled()), True, ("Names every partition",), committed={"orders": {0: 4, 1: 4}}
+    ),
+    Case(
+        "r_partitions_added",
+        more_partitions(),
+        True,
+        ("r_partitions_added-orders-2, r_partitions_added-orders-3 are new",),
+    ),
+    Case(
+        "r_added_and_expired",
+        more_and_late,
+        False,
+        ("NOT EXACT, skips 2 offsets", "r_added_and_expired-orders-3 0 to 1"),
+        2,
+    ),
     Case("r_expired", expired(13), False, ("NOT EXACT, skips 3 offsets", "r_expired-orders-0 10 to 12"), 3),
     Case("r_expired_in_both", expired(13, 11), False, ("NOT EXACT, skips 4 offsets",), 4),
     Case("r_all_expired", expired(18, 18), False, ("NOT EXACT, skips 16 offsets",), 16),
     Case("r_anew_and_shorter", anew(4, 30), False, ("created anew", "ends at 4, position 10")),
-    Case("r_anew_and_longer", anew(15, 12), False, ("seems to have been created anew",), certainty="inferred"),
+    Case(
+        "r_anew_and_longer", anew(15, 12), False, ("seems to have been created anew",), certainty="inferred"
+    ),
     Case("r_fewer_partitions", anew(4), False, ("r_fewer_partitions-orders-1 is not on the broker",)),
     Case(
         "r_one_topic_gone",
         two_topics(lambda s: s.delete("refunds")),
         False,
-        ("r_one_topic_gone-refunds-0 is not on the broker", "Take r_one_topic_gone-refunds out of the subscription"),
+        (
+            "r_one_topic_gone-refunds-0 is not on the broker",
+            "Take r_one_topic_gone-refunds out of the subscription",
+        ),
         2,
         committed={"orders": BOTH["orders"], "refunds": {0: 3}},
     ),
@@ -62,8 +82,8 @@ CASES = [
 
 def point_of(scene: Scene) -> ResumePoint:
     """What the tool offers for the scene."""
-    ck, ends = scene.look()
-    (source,) = resume_points(ck, ends=ends).sources
+    ck, connectors = scene.look()
+    (source,) = resume_points(ck, connectors=connectors).sources
     return source.point
 
 
@@ -73,7 +93,10 @@ def pasted(scene: Scene, point: ResumePoint, topics: tuple[str, ...], root: Path
     names = ",".join(scene.topic(t) for t in topics)
 
     def build(session: object, _root: Path) -> object:
-        code = f"session.readStream.format('kafka').option('kafka.bootstrap.servers', servers).option('subscribe', names)\n{lines}\n.load()"
+        code = (
+            "session.readStream.format('kafka').option('kafka.bootstrap.servers',"
+            f" servers).option('subscribe', names)\n{lines}\n.load()"
+        )
         frame = eval(f"({code})", {"session": session, "servers": scene.broker.bootstrap, "names": names})
         return frame.selectExpr("topic", "partition", "offset", "CAST(value AS STRING) AS v")
 

@@ -1,4 +1,5 @@
-"""The verbs of the command line with ``--kafka``: what they say of a topic that was shortened, and that no password leaves them."""
+"""The verbs of the command line with ``--kafka``: what they say of a topic that was shortened, and that no
+password leaves them."""
 
 from __future__ import annotations
 
@@ -49,12 +50,16 @@ def document(run: Run, *arguments: object) -> dict[str, Any]:
     return found
 
 
-def test_forecast_tells_every_partition_and_the_failure(run: Run, shortened: Path, properties_file: Path) -> None:
+def test_forecast_tells_every_partition_and_the_failure(
+    run: Run, shortened: Path, properties_file: Path
+) -> None:
     found = document(run, "forecast", shortened, "--kafka", properties_file)
     assert (found["outcome"], found["batch_id"], found["reason"]) == ("fail", 2, "KAFKA_RECORDS_EXPIRED")
     assert found["error"]["condition"] == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
     (source,) = found["sources"]
-    assert [(p["name"], p["earliest"], p["position"], p["latest"], p["lost"]) for p in source["partitions"]] == [
+    assert [
+        (p["name"], p["earliest"], p["position"], p["latest"], p["lost"]) for p in source["partitions"]
+    ] == [
         ("verbs-0", 14, 10, 20, 4),
         ("verbs-1", 0, None, 0, 0),
     ]
@@ -70,7 +75,9 @@ def test_check_names_the_finding(run: Run, shortened: Path, properties_file: Pat
     assert "verbs-0 begins at 14 now" in finding["sentence"]
 
 
-def test_resume_gives_a_position_that_starts_and_says_what_it_skips(run: Run, shortened: Path, properties_file: Path) -> None:
+def test_resume_gives_a_position_that_starts_and_says_what_it_skips(
+    run: Run, shortened: Path, properties_file: Path
+) -> None:
     found = document(run, "resume", shortened, "--kafka", properties_file)
     (source,) = found["sources"]
     assert source["exact"] is False
@@ -83,7 +90,12 @@ def test_resume_gives_a_position_that_starts_and_says_what_it_skips(run: Run, sh
 def test_no_verb_shows_a_value_of_the_properties_file(
     run: Run, shortened: Path, kafka: Broker, tmp_path: Path, verb: str, form: tuple[str, ...]
 ) -> None:
-    sasl = ["security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", "sasl.username=the-explorer", f"sasl.password={PASSWORD}"]
+    sasl = [
+        "security.protocol=SASL_PLAINTEXT",
+        "sasl.mechanism=PLAIN",
+        "sasl.username=the-explorer",
+        f"sasl.password={PASSWORD}",
+    ]
     for servers in (kafka.bootstrap, f"127.0.0.1:{free_ports(1)[0]}"):
         file = tmp_path / "secret.properties"
         file.write_text("\n".join([f"bootstrap.servers={servers}", *sasl]), encoding="utf-8")

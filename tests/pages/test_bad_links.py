@@ -47,7 +47,9 @@ def test_a_source_that_is_not_there(open_page: OpenPage) -> None:
         ({"partition": "x"}, "This link asks for partition 'x', which is not a number"),
     ],
 )
-def test_a_place_in_the_state_that_is_not_there(open_page: OpenPage, parameters: dict[str, str], told: str) -> None:
+def test_a_place_in_the_state_that_is_not_there(
+    open_page: OpenPage, parameters: dict[str, str], told: str
+) -> None:
     at = open_page("state", JOIN, **parameters)
     assert_no_error(at)
     assert told in words_of(at)
@@ -67,8 +69,13 @@ def test_an_answer_that_does_not_exist(open_page: OpenPage, parameters: dict[str
     assert told in words_of(at)
 
 
-@pytest.mark.parametrize("parameters", [{"last": "x"}, {"size": "7"}, {"x": "sideways"}, {"whole": "perhaps"}, {"measure": "weight"}])
-def test_nonsense_in_a_setting_of_the_view_falls_back_to_the_usual_view(open_page: OpenPage, parameters: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "parameters",
+    [{"last": "x"}, {"size": "7"}, {"x": "sideways"}, {"whole": "perhaps"}, {"measure": "weight"}],
+)
+def test_nonsense_in_a_setting_of_the_view_falls_back_to_the_usual_view(
+    open_page: OpenPage, parameters: dict[str, str]
+) -> None:
     for page in ("timeline", "watermark", "state"):
         at = open_page(page, JOIN, **parameters)
         assert_no_error(at)

@@ -83,7 +83,9 @@ def test_a_location_with_storage_secrets_in_it_is_not_asked_for(open_page: OpenP
     assert "::" in sentence_of(open_page, "simplecache::s3://bucket/ck")
 
 
-def test_a_server_that_others_can_reach_refuses_to_work_without_roots(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_others_can_reach_refuses_to_work_without_roots(
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from streamlit import config
 
     before = config.get_option("server.address")

@@ -39,7 +39,11 @@ def test_a_broken_file_of_each_kind(open_page: OpenPage, tmp_path: Path, kind: s
     name = BROKEN[kind].format(newest=newest(root, "offsets"), committed=newest(root, "commits"))
     path = root / name
     if not path.exists():  # the operator's metadata file has a version in its path since Spark 4.0
-        path = next(p for p in sorted((root / "state" / "0" / "_metadata").rglob("*")) if p.is_file() and not p.name.startswith("."))
+        path = next(
+            p
+            for p in sorted((root / "state" / "0" / "_metadata").rglob("*"))
+            if p.is_file() and not p.name.startswith(".")
+        )
     rewrite(path, '{"id": "')
     at = open_page("overview", root)
     assert_no_error(at)
@@ -51,7 +55,9 @@ def test_a_broken_file_of_each_kind(open_page: OpenPage, tmp_path: Path, kind: s
 
 
 @pytest.mark.parametrize("content", CONTENTS)
-def test_a_newest_offset_with_any_content_is_shown_raw(open_page: OpenPage, tmp_path: Path, content: str) -> None:
+def test_a_newest_offset_with_any_content_is_shown_raw(
+    open_page: OpenPage, tmp_path: Path, content: str
+) -> None:
     root = copy_sample("files-died-mid-batch", tmp_path)
     rewrite(root / "offsets" / "7", CONTENTS[content])
     at = open_page("timeline", root, batch="7")
@@ -85,7 +91,9 @@ def test_commits_without_offsets(open_page: OpenPage, tmp_path: Path) -> None:
         assert_no_error(at)
 
 
-def test_a_file_that_vanishes_between_listing_and_reading_counts_as_purged(open_page: OpenPage, tmp_path: Path) -> None:
+def test_a_file_that_vanishes_between_listing_and_reading_counts_as_purged(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
     root = copy_sample("files-stopped-cleanly", tmp_path)
     at = open_page("timeline", root, batch="3")
     (root / "offsets" / "0").unlink()

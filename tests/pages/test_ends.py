@@ -15,23 +15,34 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.ends.look import look
-from core.analysis.ends.model import Ends, GivenEnds
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
-from core.endpoints.model import BrokerAnswer, BrokerPartition, BrokerTopic
-from core.recovery.price import price_of_deleting
+from core.connectors.answers import BrokerAnswer, BrokerPartition, BrokerTopic
+from core.connectors.connect import look
+from core.connectors.model import ConnectorAnswers, ConnectorSettings
+from core.recovery.deletion_impact import impact_of_deleting
 from core.settings import PREFIX, get_settings
 from core.storage import parse_location
 from tests.pages.conftest import PAGES, OpenPage, assert_no_error, charts_of, elements, words_of
 from tests.pages.test_hostile import MARK, assert_only_plain
 from tests.pages.test_large import MOST_BYTES, size_of
-from tests.support.build import SAMPLES, commit_text, copy_sample, kafka_checkpoint, kafka_offset, offset_text, write
+from tests.support.build import (
+    SAMPLES,
+    commit_text,
+    copy_sample,
+    kafka_checkpoint,
+    kafka_offset,
+    offset_text,
+    write,
+)
 from tests.support.kafka import Broker, free_ports
 
 DELTA = "samples/delta-batch-already-in-table/checkpoint"
 KAFKA = "samples/kafka-pipeline-died-mid-batch/checkpoint"
-BESIDE = {"sink": "samples/delta-batch-already-in-table/sink", "at_0": "samples/delta-batch-already-in-table/source"}
+BESIDE = {
+    "sink": "samples/delta-batch-already-in-table/sink",
+    "at_0": "samples/delta-batch-already-in-table/source",
+}
 PASSWORD = "correct-horse-battery-staple"
 ON_PAGES = ("ends", "overview", "integrity", "recovery")
 
@@ -60,11 +71,14 @@ def closed_broker(settings: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return place
 
 
-def beside() -> Ends:
+def beside() -> ConnectorAnswers:
     """What both tables beside the Delta sample say."""
     ck = Checkpoint.open(str(SAMPLES / "delta-batch-already-in-table" / "checkpoint"))
-    places = {name: parse_location(str(SAMPLES / "delta-batch-already-in-table" / name)) for name in ("sink", "source")}
-    return look(ck, GivenEnds(sink=places["sink"], sources={"0": places["source"]}))
+    places = {
+        name: parse_location(str(SAMPLES / "delta-batch-already-in-table" / name))
+        for name in ("sink", "source")
+    }
+    return look(ck, ConnectorSettings(sink=places["sink"], sources={"0": places["source"]}))
 
 
 def everything(at: AppTest) -> str:
@@ -78,12 +92,20 @@ def everything(at: AppTest) -> str:
 
 def test_without_ends_the_page_says_what_to_give_and_how(open_page: OpenPage) -> None:
     shown = words_of(open_page("ends", KAFKA))
-    for text in ("say where the ends are", f"export {PREFIX}KAFKA=", "bootstrap.servers=", "has no _spark_metadata"):
+    for text in (
+        "say where the ends are",
+        f"export {PREFIX}KAFKA=",
+        "bootstrap.servers=",
+        "has no _spark_metadata",
+    ):
         assert text in shown
 
 
 def test_a_source_without_an_end_to_ask_says_so(open_page: OpenPage, tmp_path: Path) -> None:
-    root = write(tmp_path, {"metadata": json.dumps({"id": "x"}), "offsets/0": offset_text(["17"]), "commits/0": commit_text()})
+    root = write(
+        tmp_path,
+        {"metadata": json.dumps({"id": "x"}), "offsets/0": offset_text(["17"]), "commits/0": commit_text()},
+    )
     at = open_page("ends", root)
     assert_no_error(at)
     assert "Nothing can be asked about" in words_of(at)
@@ -112,7 +134,9 @@ def test_a_table_that_holds_the_checkpoint_is_offered(open_page: OpenPage, tmp_p
     assert f"The checkpoint lies inside a table: {tmp_path / 'table'}" in words_of(at)
 
 
-def test_nothing_outside_the_root_is_offered(open_page: OpenPage, settings: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_nothing_outside_the_root_is_offered(
+    open_page: OpenPage, settings: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     shutil.copytree(SAMPLES / "delta-batch-already-in-table", tmp_path / "q", dirs_exist_ok=True)
     settings.setenv(f"{PREFIX}ROOTS", json.dumps({"here": str(tmp_path / "q" / "checkpoint")}))
     at = open_page("ends", "here")
@@ -135,7 +159,7 @@ def test_a_link_with_both_ends_shows_table_and_batches(open_page: OpenPage) -> N
 
 def test_the_given_ends_are_used_on_every_page_and_stay(open_page: OpenPage) -> None:
     ck = Checkpoint.open(str(SAMPLES / "delta-batch-already-in-table" / "checkpoint"))
-    expected = forecast(ck, ends=beside()).sentence
+    expected = forecast(ck, connectors=beside()).sentence
     assert expected != forecast(ck).sentence, "the ends change nothing, so this test would prove nothing"
     at = open_page("ends", DELTA, **BESIDE)
     for page in ("overview", "timeline", "integrity", "recovery", "ends"):
@@ -149,10 +173,14 @@ def test_the_price_in_rows_stands_above_the_code_that_resets(open_page: OpenPage
     shown = [*(text.value for text in at.text)]
     assert "The price of deleting this checkpoint" in shown and "The code" in shown
     assert shown.index("The price of deleting this checkpoint") < shown.index("The code")
-    prices = price_of_deleting(Checkpoint.open(str(SAMPLES / "delta-batch-already-in-table" / "checkpoint")), beside())
-    assert prices[0].repeats_rows and prices[2].loses_rows, "nothing repeats and nothing is lost, so this test would prove nothing"
-    assert any(f"repeats {prices[0].repeats_rows} rows" in text for text in shown)
-    assert any(f"loses {prices[2].loses_rows} rows" in text for text in shown)
+    impacts = impact_of_deleting(
+        Checkpoint.open(str(SAMPLES / "delta-batch-already-in-table" / "checkpoint")), beside()
+    )
+    assert impacts[0].repeats_rows and impacts[2].loses_rows, (
+        "nothing repeats and nothing is lost, so this test would prove nothing"
+    )
+    assert any(f"repeats {impacts[0].repeats_rows} rows" in text for text in shown)
+    assert any(f"loses {impacts[2].loses_rows} rows" in text for text in shown)
     assert "needs your input" not in shown[: shown.index("The options")]
 
 
@@ -168,12 +196,14 @@ def test_an_end_can_be_taken_back(open_page: OpenPage) -> None:
     at = open_page("ends", DELTA, sink=BESIDE["sink"])
     at.text_input(key="give_sink").set_value("").run()
     assert "already in the table" not in words_of(at)
-    at = at.switch_page("pages/overview.py").run().switch_page("pages/ends.py").run()
+    at = at.switch_page("pages/overview.py").run().switch_page("pages/source_sink.py").run()
     assert at.text_input(key="give_sink").value == ""
 
 
 def test_a_file_sink_shows_its_log_against_the_batches(open_page: OpenPage) -> None:
-    at = open_page("ends", "samples/files-died-mid-batch/checkpoint", sink="samples/files-died-mid-batch/sink")
+    at = open_page(
+        "ends", "samples/files-died-mid-batch/checkpoint", sink="samples/files-died-mid-batch/sink"
+    )
     assert_no_error(at)
     assert "newest batch id in the sink's log" in words_of(at)
     assert "Batches against the log of the sink" in charts_of(at)[-1].alt
@@ -194,7 +224,9 @@ def test_a_file_sink_shows_its_log_against_the_batches(open_page: OpenPage) -> N
         ({"at_0": "samples/delta-batch-already-in-table"}, "_delta_log"),
     ],
 )
-def test_an_end_that_cannot_be_used_is_one_sentence_and_the_rest_stands(open_page: OpenPage, given: dict[str, str], told: str) -> None:
+def test_an_end_that_cannot_be_used_is_one_sentence_and_the_rest_stands(
+    open_page: OpenPage, given: dict[str, str], told: str
+) -> None:
     ck = KAFKA if "kafka" in given else DELTA
     for page in ON_PAGES:
         at = open_page(page, ck, **given)
@@ -203,7 +235,9 @@ def test_an_end_that_cannot_be_used_is_one_sentence_and_the_rest_stands(open_pag
         assert told in words_of(at), page
 
 
-def test_a_location_outside_the_roots_is_refused_on_a_server(open_page: OpenPage, settings: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_location_outside_the_roots_is_refused_on_a_server(
+    open_page: OpenPage, settings: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     settings.setenv(f"{PREFIX}ADDRESS", "192.0.2.1")
     settings.setenv(f"{PREFIX}ROOTS", json.dumps({"samples": str(SAMPLES)}))
     at = open_page("ends", DELTA, sink=str(tmp_path))
@@ -211,7 +245,9 @@ def test_a_location_outside_the_roots_is_refused_on_a_server(open_page: OpenPage
     assert "lies outside the configured roots" in words_of(at)
 
 
-def test_a_path_of_a_properties_file_is_refused_on_a_server(open_page: OpenPage, settings: pytest.MonkeyPatch, closed_broker: Path) -> None:
+def test_a_path_of_a_properties_file_is_refused_on_a_server(
+    open_page: OpenPage, settings: pytest.MonkeyPatch, closed_broker: Path
+) -> None:
     settings.setenv(f"{PREFIX}ADDRESS", "192.0.2.1")
     settings.setenv(f"{PREFIX}ROOTS", json.dumps({"samples": str(SAMPLES)}))
     at = open_page("ends", KAFKA, kafka=str(closed_broker))
@@ -229,7 +265,10 @@ def test_a_properties_file_that_cannot_be_used_is_one_sentence(open_page: OpenPa
 
 
 def test_a_broker_that_is_down_gives_its_reason_and_no_secret(
-    open_page: OpenPage, closed_broker: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    open_page: OpenPage,
+    closed_broker: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(logging.DEBUG)
     for page in ON_PAGES:
@@ -239,7 +278,9 @@ def test_a_broker_that_is_down_gives_its_reason_and_no_secret(
         assert "Connection refused" in shown, page
         assert "Spark will run batch 8 again" in shown, page
         sent = everything(at)
-        assert PASSWORD not in sent and "someone-in-particular" not in sent and closed_broker.name not in sent, page
+        assert (
+            PASSWORD not in sent and "someone-in-particular" not in sent and closed_broker.name not in sent
+        ), page
     assert PASSWORD not in caplog.text
     assert PASSWORD not in "".join(capfd.readouterr())
 
@@ -292,18 +333,26 @@ def answer(partitions: int, topic: str = "orders", **changed: BrokerPartition) -
     """An answer as a broker gives it: every partition keeps 0 to 100, but for ``p7=BrokerPartition(...)``."""
     there = {(topic, p): BrokerPartition(0, 100, record_ms=1_795_176_000_000) for p in range(partitions)}
     there |= {(topic, int(name[1:])): value for name, value in changed.items()}
-    known = BrokerTopic(topic, "id-of-the-topic", tuple(range(partitions)), 604_800_000, -1, cleanup_policy="delete")
-    return BrokerAnswer("broker:9092", int(time.time() * 1000), 0.1, 5, "read_uncommitted", {topic: known}, there)
+    known = BrokerTopic(
+        topic, "id-of-the-topic", tuple(range(partitions)), 604_800_000, -1, cleanup_policy="delete"
+    )
+    return BrokerAnswer(
+        "broker:9092", int(time.time() * 1000), 0.1, 5, "read_uncommitted", {topic: known}, there
+    )
 
 
 @pytest.fixture
 def answered(settings: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, BrokerAnswer]:
-    """A broker "b" whose answer the test puts under "answer": what a page makes of it does not need a broker that runs."""
+    """A broker "b" whose answer the test puts under "answer": what a page makes of it does not need a broker
+    that runs."""
     place = tmp_path / "b.properties"
     place.write_text("bootstrap.servers=broker.invalid:9092\n")
     settings.setenv(f"{PREFIX}KAFKA", json.dumps({"b": str(place)}))
     given: dict[str, BrokerAnswer] = {}
-    settings.setattr("core.analysis.ends.look.ask", lambda *_, **__: replace(given["answer"], asked_at_ms=int(time.time() * 1000)))
+    settings.setattr(
+        "core.connectors.connect.ask",
+        lambda *_, **__: replace(given["answer"], asked_at_ms=int(time.time() * 1000)),
+    )
     return given
 
 
@@ -311,7 +360,11 @@ def test_1000_partitions_are_one_map_and_a_page_of_rows_and_stay_small(
     open_page: OpenPage, answered: dict[str, BrokerAnswer], tmp_path: Path
 ) -> None:
     answered["answer"] = answer(1_000, p417=BrokerPartition(60, 100), p998=BrokerPartition(0, 30))
-    files = {"metadata": json.dumps({"id": "x"}), "offsets/0": offset_text([kafka_offset(50, 1_000)]), "commits/0": commit_text()}
+    files = {
+        "metadata": json.dumps({"id": "x"}),
+        "offsets/0": offset_text([kafka_offset(50, 1_000)]),
+        "commits/0": commit_text(),
+    }
     at = open_page("ends", write(tmp_path / "ck", files), kafka="b")
     assert_no_error(at)
     assert "1 of 1,000 partitions lost 10 offsets that were not read" in words_of(at)
@@ -325,7 +378,9 @@ def test_the_chosen_partition_of_a_link_is_shown_on_its_page_of_rows(
 ) -> None:
     answered["answer"] = answer(60)
     root = tmp_path / "ck"
-    files = {f"offsets/{n}": offset_text([kafka_offset(10 * n + 10, 60)]) for n in range(2)} | {"commits/0": commit_text()}
+    files = {f"offsets/{n}": offset_text([kafka_offset(10 * n + 10, 60)]) for n in range(2)} | {
+        "commits/0": commit_text()
+    }
     write(root, {"metadata": json.dumps({"id": "x"}), **files})
     at = open_page("ends", root, kafka="b", tp="orders-55")
     assert_no_error(at)
@@ -336,7 +391,9 @@ def test_the_chosen_partition_of_a_link_is_shown_on_its_page_of_rows(
     assert "51 to 60 of 60 partitions" in words_of(at)
     at = open_page("ends", root, kafka="b", tp="orders-77", rows="x")
     assert_no_error(at)
-    assert "This link asks for partition 'orders-77'" in words_of(at) and "This link asks for rows from 'x'" in words_of(at)
+    assert "This link asks for partition 'orders-77'" in words_of(
+        at
+    ) and "This link asks for rows from 'x'" in words_of(at)
 
 
 def test_the_broker_is_asked_once_for_all_pages_and_again_on_request(
@@ -348,13 +405,13 @@ def test_the_broker_is_asked_once_for_all_pages_and_again_on_request(
         questions.append(asked)
         return answer(2)
 
-    settings.setattr("core.analysis.ends.look.ask", counted)
+    settings.setattr("core.connectors.connect.ask", counted)
     at = open_page("ends", kafka_checkpoint(tmp_path / "ck", range(3), commits=range(2)), kafka="b")
     for page in PAGES:
         at = at.switch_page(f"pages/{page}.py").run()
         assert_no_error(at)
     assert len(questions) == 1
-    at = at.switch_page("pages/ends.py").run()
+    at = at.switch_page("pages/source_sink.py").run()
     at.button(key="ask-kafka-0").click().run()
     assert len(questions) == 2
 
@@ -386,7 +443,7 @@ def test_topics_that_the_query_reads_today_change_the_forecast_and_are_asked_abo
         questions.append(positions)
         return answer(2)
 
-    settings.setattr("core.analysis.ends.look.ask", counted)
+    settings.setattr("core.connectors.connect.ask", counted)
     root = kafka_checkpoint(tmp_path / "ck", range(3))
     at = open_page("ends", root, kafka="b")
     before = next(text.value for text in at.text if "Spark will" in text.value)
@@ -404,8 +461,14 @@ def test_hostile_names_from_the_broker_and_the_address_are_plain_text(
 ) -> None:
     topic = f"![x](http:{MARK}) <img src=http:{MARK}> <b>b</b> **bold**"
     answered["answer"] = answer(3, topic, p1=BrokerPartition(50, 100))
-    files = {"metadata": json.dumps({"id": "x"}), "offsets/0": offset_text([kafka_offset(10, 3, topic)]), "commits/0": commit_text()}
-    at = open_page("ends", write(tmp_path / "ck", files), kafka="b", sink=f"samples/{topic}", at_0=topic, tp=topic)
+    files = {
+        "metadata": json.dumps({"id": "x"}),
+        "offsets/0": offset_text([kafka_offset(10, 3, topic)]),
+        "commits/0": commit_text(),
+    }
+    at = open_page(
+        "ends", write(tmp_path / "ck", files), kafka="b", sink=f"samples/{topic}", at_0=topic, tp=topic
+    )
     assert_no_error(at)
     assert_only_plain(at, "ends")
     assert MARK in everything(at)

@@ -10,10 +10,23 @@ from tests.support.build import CONF_4_3, QUERY_ID, commit_text, copy_sample, of
 from tests.support.damage import rewrite
 
 MARK = "evil.example"
-TEXT = f"![x](http://{MARK}/x.png) **bold** [link](http://{MARK}) <img src=http://{MARK}/y.png> <b>b</b> `c` $x$ :red[y]"
+TEXT = (
+    f"![x](http://{MARK}/x.png) **bold** [link](http://{MARK}) <img src=http://{MARK}/y.png> <b>b</b> `c` $x$"
+    " :red[y]"
+)
 
-PLAIN = {"text", "code", "arrow_data_frame", "dataframe", "selectbox", "text_input", "number_input", "download_button"}
-"""Elements that draw what they get as it is. Labels of buttons, boxes and messages are Markdown and must not hold it."""
+PLAIN = {
+    "text",
+    "code",
+    "arrow_data_frame",
+    "dataframe",
+    "selectbox",
+    "text_input",
+    "number_input",
+    "download_button",
+}
+"""Elements that draw what they get as it is. Labels of buttons, boxes and messages are Markdown and must not
+hold it."""
 
 
 def hostile_checkpoint(root: Path) -> Path:
@@ -28,7 +41,9 @@ def hostile_checkpoint(root: Path) -> Path:
     for batch in range(6):
         end = json.dumps({topic: {"0": 10 * batch, "1": 7 * batch}})
         conf = CONF_4_3 | {"spark.sql.shuffle.partitions": TEXT if batch > 3 else "4", TEXT: TEXT}
-        files[f"offsets/{batch}"] = offset_text([end, json.dumps({TEXT: TEXT})], conf=conf, timestamp_ms=1_795_176_000_000 + batch * 9_000)
+        files[f"offsets/{batch}"] = offset_text(
+            [end, json.dumps({TEXT: TEXT})], conf=conf, timestamp_ms=1_795_176_000_000 + batch * 9_000
+        )
         if batch < 5:
             files[f"commits/{batch}"] = commit_text()
     return write(root, files)
@@ -81,5 +96,17 @@ def test_no_page_uses_an_element_that_draws_markdown(open_page: OpenPage) -> Non
     at = open_page("checkpoints", "samples/files-died-mid-batch/checkpoint")
     for page in ("checkpoints", *PAGES):
         at = at.switch_page(f"pages/{page}.py").run()
-        for kind in ("markdown", "caption", "title", "header", "subheader", "metric", "error", "warning", "info", "success", "table"):
+        for kind in (
+            "markdown",
+            "caption",
+            "title",
+            "header",
+            "subheader",
+            "metric",
+            "error",
+            "warning",
+            "info",
+            "success",
+            "table",
+        ):
             assert not at.get(kind), (page, kind)

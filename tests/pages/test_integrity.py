@@ -48,9 +48,9 @@ def test_a_pasted_error_is_explained_for_this_checkpoint(open_page: OpenPage) ->
     at = open_page("integrity", DELTA_GONE)
     file = "/data/ck/state/0/2/4.delta"
     error = (
-        "org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] "
-        f"An error occurred during loading state. Error reading delta file {file} of HDFSStateStoreProvider: {file} does not exist. "
-        "SQLSTATE: 58030"
+        "org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] An"
+        f" error occurred during loading state. Error reading delta file {file} of HDFSStateStoreProvider:"
+        f" {file} does not exist. SQLSTATE: 58030"
     )
     at.text_area[0].set_value(error).run()
     assert_no_error(at)

@@ -32,14 +32,18 @@ def size_of(at: object) -> int:
 
 
 @pytest.mark.parametrize("page", ["overview", "timeline", "watermark", "recovery"])
-def test_a_page_about_20_000_batches_opens_and_stays_small(open_page: OpenPage, long_one: Path, page: str) -> None:
+def test_a_page_about_20_000_batches_opens_and_stays_small(
+    open_page: OpenPage, long_one: Path, page: str
+) -> None:
     at = open_page(page, long_one)
     assert_no_error(at)
     assert f"Spark will run batch {BATCHES - 1} again" in words_of(at)
     assert size_of(at) < MOST_BYTES
 
 
-def test_the_timeline_of_20_000_batches_shows_all_in_bins_and_the_newest_one_by_one(open_page: OpenPage, long_one: Path) -> None:
+def test_the_timeline_of_20_000_batches_shows_all_in_bins_and_the_newest_one_by_one(
+    open_page: OpenPage, long_one: Path
+) -> None:
     at = open_page("timeline", long_one)
     shown = words_of(at)
     assert f"All {BATCHES:,} batches: duration in bins of 50" in shown
@@ -47,13 +51,17 @@ def test_the_timeline_of_20_000_batches_shows_all_in_bins_and_the_newest_one_by_
     assert len(charts_of(at)) == 3
 
 
-def test_a_linked_batch_outside_the_newest_window_brings_its_own_window(open_page: OpenPage, long_one: Path) -> None:
+def test_a_linked_batch_outside_the_newest_window_brings_its_own_window(
+    open_page: OpenPage, long_one: Path
+) -> None:
     shown = words_of(open_page("timeline", long_one, batch="777"))
     assert "Batches 728 to 827 of 20,000 batches" in shown and "Batch 777" in shown
 
 
 def test_a_linked_window_is_shown(open_page: OpenPage, long_one: Path) -> None:
-    assert "Batches 4701 to 5000 of 20,000 batches" in words_of(open_page("timeline", long_one, last="5000", size="300"))
+    assert "Batches 4701 to 5000 of 20,000 batches" in words_of(
+        open_page("timeline", long_one, last="5000", size="300")
+    )
 
 
 def test_a_state_of_many_partitions_opens_and_stays_small(open_page: OpenPage, tmp_path: Path) -> None:
@@ -61,7 +69,9 @@ def test_a_state_of_many_partitions_opens_and_stays_small(open_page: OpenPage, t
     files: dict[str, str | bytes] = {}
     for partition in range(1_000):
         for version in range(1, 12):
-            files[f"state/0/{partition}/{version}.delta"] = b"x" * (2_000 if partition == 17 else 100 + partition % 7)
+            files[f"state/0/{partition}/{version}.delta"] = b"x" * (
+                2_000 if partition == 17 else 100 + partition % 7
+            )
     at = open_page("state", write(root, files), partition="17")
     assert_no_error(at)
     assert "Partition 17 holds" in words_of(at) and "Partition 17, store default" in words_of(at)

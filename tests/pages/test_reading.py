@@ -1,4 +1,5 @@
-"""What is read when: a session keeps its view until Refresh, stores of every kind open, and a store that stops answering is told."""
+"""What is read when: a session keeps its view until Refresh, stores of every kind open, and a store that
+stops answering is told."""
 
 from __future__ import annotations
 
@@ -10,14 +11,21 @@ import pytest
 from core.storage import Door, StorageError
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
 from tests.support.build import commit_text, kafka_checkpoint, kafka_offset, offset_text, write
-from ui import opening
+from ui import open_checkpoints
 
 
 def test_a_session_keeps_its_view_until_refresh(open_page: OpenPage, tmp_path: Path) -> None:
     root = kafka_checkpoint(tmp_path, range(3))
     at = open_page("overview", root)
     assert "Last committed\nbatch 2" in words_of(at)
-    write(root, {"offsets/3": offset_text([kafka_offset(20)]), "commits/3": commit_text(), "offsets/4": offset_text([kafka_offset(25)])})
+    write(
+        root,
+        {
+            "offsets/3": offset_text([kafka_offset(20)]),
+            "commits/3": commit_text(),
+            "offsets/4": offset_text([kafka_offset(25)]),
+        },
+    )
     at.run()
     assert "Last committed\nbatch 2" in words_of(at)
     at.button(key="refresh").click().run()
@@ -29,7 +37,7 @@ def test_a_session_keeps_its_view_until_refresh(open_page: OpenPage, tmp_path: P
 def test_a_new_session_does_not_get_what_another_one_read_long_ago(
     open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "SHARED_MS", -1)
+    monkeypatch.setattr(open_checkpoints, "SHARED_MS", -1)
     root = kafka_checkpoint(tmp_path, range(3))
     assert "Last committed\nbatch 2" in words_of(open_page("overview", root))
     write(root, {"offsets/3": offset_text([kafka_offset(20)]), "commits/3": commit_text()})

@@ -44,7 +44,12 @@ def test_without_a_checkpoint_a_page_says_what_to_do(open_page: OpenPage) -> Non
 
 def test_overview_shows_what_is_committed_in_doubt_and_next(open_page: OpenPage) -> None:
     shown = words_of(open_page("overview", "samples/files-died-mid-batch/checkpoint"))
-    for text in ("Last committed\nbatch 6", "In doubt\nbatch 7", "Next at restart\nbatch 7", "certain · offsets/7 has no commits/7"):
+    for text in (
+        "Last committed\nbatch 6",
+        "In doubt\nbatch 7",
+        "Next at restart\nbatch 7",
+        "certain · offsets/7 has no commits/7",
+    ):
         assert text in shown
 
 
@@ -110,14 +115,22 @@ def test_watermark_names_the_stall_and_the_idle_source(open_page: OpenPage) -> N
 
 
 def test_watermark_of_a_query_without_one_says_so(open_page: OpenPage) -> None:
-    assert "There is no watermark" in words_of(open_page("watermark", "samples/files-stopped-cleanly/checkpoint"))
+    assert "There is no watermark" in words_of(
+        open_page("watermark", "samples/files-stopped-cleanly/checkpoint")
+    )
 
 
 def test_recovery_shows_all_options_with_the_recommended_first_and_its_code(open_page: OpenPage) -> None:
-    at = open_page("recovery", "samples/kafka-pipeline-died-mid-batch/checkpoint", a_sink="file", a_source_complete="yes")
+    at = open_page(
+        "recovery", "samples/kafka-pipeline-died-mid-batch/checkpoint", a_sink="file", a_source_complete="yes"
+    )
     assert_no_error(at)
     shown = words_of(at)
-    for title in ("Full table refresh", "Full refresh with backup and backfill", "Reset the checkpoint and continue incrementally"):
+    for title in (
+        "Full table refresh",
+        "Full refresh with backup and backfill",
+        "Reset the checkpoint and continue incrementally",
+    ):
         assert title in shown
     assert shown.index("● recommended") < shown.index("○ possible")
     scripts = [code.value for code in at.code if "LAST_COMMITTED_BATCH = 7" in code.value]
@@ -126,7 +139,9 @@ def test_recovery_shows_all_options_with_the_recommended_first_and_its_code(open
 
 def test_an_answer_in_the_link_rules_options_out(open_page: OpenPage) -> None:
     before = words_of(open_page("recovery", "samples/files-stopped-cleanly/checkpoint"))
-    after = words_of(open_page("recovery", "samples/files-stopped-cleanly/checkpoint", a_source_complete="no"))
+    after = words_of(
+        open_page("recovery", "samples/files-stopped-cleanly/checkpoint", a_source_complete="no")
+    )
     assert "▲ not possible" not in before and "▲ not possible" in after
     assert "Rules out: Full table refresh" in after
 
@@ -137,7 +152,9 @@ def test_choosing_another_option_shows_its_code(open_page: OpenPage) -> None:
 
 
 def test_a_text_answer_reaches_the_code_as_a_quoted_value(open_page: OpenPage) -> None:
-    at = open_page("recovery", "samples/files-stopped-cleanly/checkpoint", a_sink="file", a_platform="pyspark")
+    at = open_page(
+        "recovery", "samples/files-stopped-cleanly/checkpoint", a_sink="file", a_platform="pyspark"
+    )
     at.text_input(key="t_sink_path").set_value('/data/it\'s "here"').run()
     assert_no_error(at)
     script = next(code.value for code in at.code if "SINK_PATH" in code.value)

@@ -1,4 +1,5 @@
-"""The deep check against fact: a state file is damaged, the check says whether the start fails, and real Spark starts the same query."""
+"""The deep check against fact: a state file is damaged, the check says whether the start fails, and real
+Spark starts the same query."""
 
 from __future__ import annotations
 
@@ -59,22 +60,57 @@ CASES: list[tuple[str, str, Damage, bool]] = [
     ("windows", "bit flipped", lambda s: flip(newest(s, "delta"), 40), True),
     ("windows", "without its end mark", lambda s: cut(newest(s, "delta"), -22), True),
     ("windows", "without the empty block", lambda s: cut(newest(s, "delta"), -21), False),
-    ("windows", "bytes at the end", lambda s: newest(s, "delta").write_bytes(newest(s, "delta").read_bytes() + b"abc"), False),
-    ("windows", "packed by the tests", lambda s: rewrite_records(newest(s, "delta"), records_of(newest(s, "delta")).records), False),
-    ("windows", "checksum of another block", lambda s: newest(s, "delta").write_bytes(bad_block(newest(s, "delta"))), True),
+    (
+        "windows",
+        "bytes at the end",
+        lambda s: newest(s, "delta").write_bytes(newest(s, "delta").read_bytes() + b"abc"),
+        False,
+    ),
+    (
+        "windows",
+        "packed by the tests",
+        lambda s: rewrite_records(newest(s, "delta"), records_of(newest(s, "delta")).records),
+        False,
+    ),
+    (
+        "windows",
+        "checksum of another block",
+        lambda s: newest(s, "delta").write_bytes(bad_block(newest(s, "delta"))),
+        True,
+    ),
     ("windows", "stale hidden checksum", lambda s: flip(hidden(newest(s, "delta")), -1), False),
     ("windows_rocksdb", "member broken", lambda s: flip(without_checksum(newest(s, "zip")), 300), True),
     ("windows_rocksdb", "half", lambda s: cut(without_checksum(newest(s, "zip")), 1500), True),
     ("windows_rocksdb", "without its table", lambda s: cut(without_checksum(newest(s, "zip")), -60), False),
     ("windows_rocksdb", "stale hidden checksum", lambda s: flip(hidden(newest(s, "zip")), -1), True),
-    ("windows_rocksdb", "hidden checksum without a header", lambda s: hidden(newest(s, "zip")).write_bytes(b"hello"), False),
-    ("windows_rocksdb", "sst cut", lambda s: every_sst(s, lambda path: cut(without_checksum(path), -10)), True),
+    (
+        "windows_rocksdb",
+        "hidden checksum without a header",
+        lambda s: hidden(newest(s, "zip")).write_bytes(b"hello"),
+        False,
+    ),
+    (
+        "windows_rocksdb",
+        "sst cut",
+        lambda s: every_sst(s, lambda path: cut(without_checksum(path), -10)),
+        True,
+    ),
     ("windows_rocksdb", "sst missing", lambda s: every_sst(s, Path.unlink), True),
-    ("windows_rocksdb", "stale hidden checksum of sst", lambda s: every_sst(s, lambda path: flip(hidden(path), -1)), True),
+    (
+        "windows_rocksdb",
+        "stale hidden checksum of sst",
+        lambda s: every_sst(s, lambda path: flip(hidden(path), -1)),
+        True,
+    ),
     ("windows_changelog", "bit flipped", lambda s: flip(newest(s, "changelog"), 40), True),
     ("windows_changelog", "without the empty block", lambda s: cut(newest(s, "changelog"), -21), False),
     ("windows_format_2", "other checksum", lambda s: other_value(visible(newest(s, "changelog"))), True),
-    ("windows_format_2", "checksum file is no JSON", lambda s: visible(newest(s, "changelog")).write_text("hello", encoding="utf-8"), True),
+    (
+        "windows_format_2",
+        "checksum file is no JSON",
+        lambda s: visible(newest(s, "changelog")).write_text("hello", encoding="utf-8"),
+        True,
+    ),
     ("windows_format_2", "checksum file missing", lambda s: visible(newest(s, "changelog")).unlink(), False),
 ]
 
@@ -86,14 +122,21 @@ def bad_block(path: Path) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize(("base", "what", "damage", "fails"), CASES, ids=[f"{base}: {what}" for base, what, _, _ in CASES])
-def test_the_deep_check_says_whether_spark_fails(oracle: Oracle, base: str, what: str, damage: Damage, fails: bool) -> None:
+@pytest.mark.parametrize(
+    ("base", "what", "damage", "fails"), CASES, ids=[f"{base}: {what}" for base, what, _, _ in CASES]
+)
+def test_the_deep_check_says_whether_spark_fails(
+    oracle: Oracle, base: str, what: str, damage: Damage, fails: bool
+) -> None:
     made = oracle.base(base)
     copy = oracle.copy(made)
     damage(copy / "state/0/1")
     report = findings(Checkpoint.open(str(copy)), "deep")
     fact = oracle.restart(made, copy)
     said = any(finding.severity == "blocks_restart" for finding in report.findings)
-    assert (said, fact.outcome == "fail") == (fails, fails), (report.sentence, [cause.message[:200] for cause in fact.causes])
+    assert (said, fact.outcome == "fail") == (fails, fails), (
+        report.sentence,
+        [cause.message[:200] for cause in fact.causes],
+    )
     if not fails:
         assert fact.delivered == made.undisturbed

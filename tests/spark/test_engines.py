@@ -35,11 +35,15 @@ def test_settings_of_one_test_do_not_reach_the_next(spark: SparkSession, spark_s
 
 
 def test_python_workers_run_with_the_interpreter_of_the_tests(spark: SparkSession) -> None:
-    assert spark.sparkContext.parallelize([0], 1).map(lambda _: __import__("sys").executable).collect() == [sys.executable]
+    assert spark.sparkContext.parallelize([0], 1).map(lambda _: __import__("sys").executable).collect() == [
+        sys.executable
+    ]
 
 
 @pytest.mark.kafka
-def test_spark_reads_every_partition_of_a_real_topic(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
+def test_spark_reads_every_partition_of_a_real_topic(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
     kafka.create_topic("engines", partitions=2)
     kafka.produce("engines", ["a", "b", "c"], partition=0)
     kafka.produce("engines", ["d"], partition=1)
@@ -56,7 +60,12 @@ def test_spark_reads_every_partition_of_a_real_topic(spark: SparkSession, kafka:
         .start(str(tmp_path / "out"))
     )
     query.awaitTermination()
-    assert sorted(row.value for row in spark.read.parquet(str(tmp_path / "out")).collect()) == ["a", "b", "c", "d"]
+    assert sorted(row.value for row in spark.read.parquet(str(tmp_path / "out")).collect()) == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
     line = (tmp_path / "ck" / "offsets" / "0").read_text().splitlines()[-1]
     assert json.loads(line) == {"engines": {"0": 3, "1": 1}}
     assert kafka.end_offsets("engines") == {0: 3, 1: 1}

@@ -1,6 +1,7 @@
 """Forecast against fact: damage a real checkpoint, forecast, restart the same query on real Spark, compare.
 
-The Spark is the one that is installed here, and the forecast is made with its rules: `scripts/test --spark 3.5.9` runs this under 3.5.
+The Spark is the one that is installed here, and the forecast is made with its rules: `scripts/test --spark
+3.5.9` runs this under 3.5.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.ends import Ends
 from core.analysis.forecast import Forecast, forecast
 from core.analysis.forecast.model import worst
 from core.checkpoint import Checkpoint
+from core.connectors import ConnectorAnswers
 from core.storage import parse_location
 from tests.spark.oracle_cases import CASES, Case
 from tests.support.oracle import ASKED, Base, Fact, Oracle, effects
 
-# Up to 3.5 one task compares the schema and every task the rows of its own partition: which of them speaks first is chance.
+# Up to 3.5 one task compares the schema and every task the rows of its own partition: which of them speaks
+# first is chance.
 NOT_THE_SCHEMA = {"StateSchemaNotCompatible", "InvalidUnsafeRowException"}
 
 
@@ -31,12 +33,18 @@ def test_the_forecast_says_what_spark_does(oracle: Oracle, case: Case) -> None:
     copy = oracle.copy(base)
     case.damage(copy)
     away = (*case.hidden, *(oracle.waiting(base) if case.query.new_data == "no" else ()))
-    ends = Ends(places={"0": parse_location(str(base.root / "in"))}) if case.looks_at_inputs else None
+    connectors = (
+        ConnectorAnswers(places={"0": parse_location(str(base.root / "in"))})
+        if case.looks_at_inputs
+        else None
+    )
     with oracle.away(base, away):
-        said = forecast(Checkpoint.open(str(copy)), spark=ASKED, query=case.query, ends=ends)
+        said = forecast(Checkpoint.open(str(copy)), spark=ASKED, query=case.query, connectors=connectors)
         fact = oracle.restart(base, copy, case.build, case.conf)
     differences = compare(base, case, said, fact, copy)
-    assert not differences, "\n".join([*differences, said.sentence, str([c.error_class + ": " + c.message[:300] for c in fact.causes])])
+    assert not differences, "\n".join(
+        [*differences, said.sentence, str([c.error_class + ": " + c.message[:300] for c in fact.causes])]
+    )
 
 
 def compare(base: Base, case: Case, said: Forecast, fact: Fact, copy: Path) -> list[str]:
@@ -95,6 +103,9 @@ def _compare_errors(said: Forecast, fact: Fact, copy: Path) -> list[str]:
 
 
 def _shape(message: str, copy: Path) -> str:
-    """A message without the place of the checkpoint; which of several damaged partitions is met first is chance."""
+    """A message without the place of the checkpoint; which of several damaged partitions is met first is
+    chance."""
     plain = message.replace(f"file:{copy}", "<ck>").replace(str(copy), "<ck>").replace("\n", " ")
-    return re.sub(r"<ck>/state/\d+/\d+/(\S*?)(\d+)(_[0-9a-f-]{36})?\.", r"<ck>/state/<op>/<partition>/\1\2.", plain)
+    return re.sub(
+        r"<ck>/state/\d+/\d+/(\S*?)(\d+)(_[0-9a-f-]{36})?\.", r"<ck>/state/<op>/<partition>/\1\2.", plain
+    )

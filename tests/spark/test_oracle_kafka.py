@@ -51,7 +51,10 @@ TOPICS = {"orders": ("orders",), "both": ("orders", "refunds"), "pending_first":
 
 
 def positions(**topics: list[int]) -> str:
-    return json.dumps({topic: {str(p): at for p, at in enumerate(values)} for topic, values in topics.items()}, separators=(",", ":"))
+    return json.dumps(
+        {topic: {str(p): at for p, at in enumerate(values)} for topic, values in topics.items()},
+        separators=(",", ":"),
+    )
 
 
 def planned(text: str) -> d.Damage:
@@ -66,15 +69,23 @@ CASES = [
     Case("offset_missing", d.without("offsets/{n}")),
     Case("previous_offset_missing", d.without("offsets/{n-1}")),
     Case("previous_offset_missing_pending", d.both(COMMIT_MISSING, d.without("offsets/{n-1}"))),
-    Case("rewound_by_2", d.rewound(2), blind=("append",)),  # Kafka cuts the same batches again; no log shows it
+    Case(
+        "rewound_by_2", d.rewound(2), blind=("append",)
+    ),  # Kafka cuts the same batches again; no log shows it
     Case("start_of_batch_0_missing_later", d.without("sources")),
     Case("start_of_batch_0_cut_later", d.cut("sources/0/0")),
     Case("source_line_broken", d.changed("offsets/{n}", d.line(3, '{"orders":{"0":'))),
-    Case("source_line_broken_pending", d.both(COMMIT_MISSING, d.changed("offsets/{n}", d.line(3, '{"orders":{"0":')))),
+    Case(
+        "source_line_broken_pending",
+        d.both(COMMIT_MISSING, d.changed("offsets/{n}", d.line(3, '{"orders":{"0":'))),
+    ),
     Case("source_without_offset", d.changed("offsets/{n}", d.line(3, "-"))),
     Case("plan_below_its_start", planned(positions(orders=[2, 2]))),
     Case(
-        "plan_below_its_start_data_loss_allowed", planned(positions(orders=[2, 2])), options={"failOnDataLoss": "false"}, unknown=EVERY_SINK
+        "plan_below_its_start_data_loss_allowed",
+        planned(positions(orders=[2, 2])),
+        options={"failOnDataLoss": "false"},
+        unknown=EVERY_SINK,
     ),
     Case("plan_without_a_partition", planned(positions(orders=[6]))),
     Case("two_topics_clean", d.nothing, topics=("orders", "refunds"), base="both"),
@@ -83,7 +94,12 @@ CASES = [
     Case("topic_removed_data_loss_allowed", d.nothing, options={"failOnDataLoss": "false"}, base="both"),
     Case("topic_added", d.nothing, topics=("orders", "refunds")),
     Case("batch_0_pending", d.nothing, base="pending_first"),
-    Case("batch_0_pending_and_its_start_missing", d.without("sources"), unknown=EVERY_SINK, base="pending_first"),
+    Case(
+        "batch_0_pending_and_its_start_missing",
+        d.without("sources"),
+        unknown=EVERY_SINK,
+        base="pending_first",
+    ),
 ]
 
 
@@ -95,10 +111,18 @@ class KafkaBases:
         self._bases: dict[str, Base] = {}
         self._topics: dict[str, str] = {}
 
-    def build(self, topics: tuple[str, ...], options: dict[str, str]) -> Callable[[SparkSession, Path], DataFrame]:
+    def build(
+        self, topics: tuple[str, ...], options: dict[str, str]
+    ) -> Callable[[SparkSession, Path], DataFrame]:
         def make(session: SparkSession, root: Path) -> DataFrame:
-            reader = session.readStream.format("kafka").option("kafka.bootstrap.servers", self.broker.bootstrap)
-            reader = reader.option("subscribe", ",".join(topics)).option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", 4)
+            reader = session.readStream.format("kafka").option(
+                "kafka.bootstrap.servers", self.broker.bootstrap
+            )
+            reader = (
+                reader.option("subscribe", ",".join(topics))
+                .option("startingOffsets", "earliest")
+                .option("maxOffsetsPerTrigger", 4)
+            )
             for key, value in options.items():
                 reader = reader.option(key, value)
             return reader.load().selectExpr("topic", "partition", "offset", "CAST(value AS STRING) AS v")
@@ -123,7 +147,9 @@ class KafkaBases:
     def fill(self, word: str, count: int) -> None:
         for topic in ("orders", "refunds"):
             for partition in (0, 1):
-                self.broker.produce(topic, [f"{word}-{topic}-{partition}-{i}" for i in range(count // 2)], partition)
+                self.broker.produce(
+                    topic, [f"{word}-{topic}-{partition}-{i}" for i in range(count // 2)], partition
+                )
 
     def first_run(self, name: str) -> Base:
         recipe = Recipe(name, self.build(TOPICS[name], {}))
@@ -131,7 +157,9 @@ class KafkaBases:
         fact = self.oracle._run(recipe.build, root, root / "ck", root / "out", {})
         assert not fact.causes, fact
         delivered = dict(fact.delivered)
-        if name == "pending_first":  # as if the query had died in its first batch, after the sink had its rows
+        if (
+            name == "pending_first"
+        ):  # as if the query had died in its first batch, after the sink had its rows
             d.without("offsets/2", "offsets/1", "commits/2", "commits/1", "commits/0")(root / "ck")
             delivered = {0: delivered[0]}
         return Base(recipe, root, delivered, {})
@@ -141,13 +169,20 @@ class KafkaBases:
 
 
 def of_topics(base: Base, fact: Fact, topics: set[str]) -> tuple[Base, Fact, dict[int, Rows]]:
-    """Only the rows of these topics: what a query no longer reads is not lost, and what it reads in addition is not repeated."""
+    """Only the rows of these topics: what a query no longer reads is not lost, and what it reads in addition
+    is not repeated."""
 
     def kept(batches: Mapping[int, Rows]) -> dict[int, Rows]:
-        return {i: tuple(row for row in rows if json.loads(row)["topic"] in topics) for i, rows in batches.items()}
+        return {
+            i: tuple(row for row in rows if json.loads(row)["topic"] in topics) for i, rows in batches.items()
+        }
 
     undisturbed = kept(base.undisturbed)
-    return replace(base, delivered=kept(base.delivered)), replace(fact, delivered=kept(fact.delivered)), undisturbed
+    return (
+        replace(base, delivered=kept(base.delivered)),
+        replace(fact, delivered=kept(fact.delivered)),
+        undisturbed,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +200,9 @@ def test_the_forecast_says_what_spark_does_with_kafka(bases: KafkaBases, case: C
     case.damage(copy)
     said = forecast(Checkpoint.open(str(copy)), query=case.query)
     fact = bases.restart(base, copy, case.topics, case.options)
-    was = effects(*of_topics(base, fact, {*case.topics} & {*TOPICS[case.base]}), ended_early=bool(fact.causes))
+    was = effects(
+        *of_topics(base, fact, {*case.topics} & {*TOPICS[case.base]}), ended_early=bool(fact.causes)
+    )
     differences = [
         f"{name}: said {one}, was {other}"
         for name, one, other in (
@@ -174,7 +211,9 @@ def test_the_forecast_says_what_spark_does_with_kafka(bases: KafkaBases, case: C
             ("fails at", said.fails_at, fact.fails_at),
             *((kind, getattr(said.data, kind), getattr(was, kind)) for kind in EVERY_SINK),
         )
-        if one != other and not (one == "unknown" and name in case.unknown) and not (one == "exact" and name in case.blind)
+        if one != other
+        and not (one == "unknown" and name in case.unknown)
+        and not (one == "exact" and name in case.blind)
     ]
     if fact.outcome == "fail" and fact.error is not None and said.error is not None:
         plain = fact.error.message.replace("\n", " ")
@@ -182,7 +221,11 @@ def test_the_forecast_says_what_spark_does_with_kafka(bases: KafkaBases, case: C
             fact.error.condition,
             fact.error.error_class,
         ) or said.error.message not in plain:
-            differences.append(f"error: said {said.error}, was {fact.error.condition} {fact.error.error_class} {plain[:500]}")
+            differences.append(
+                f"error: said {said.error}, was {fact.error.condition} {fact.error.error_class} {plain[:500]}"
+            )
     if fact.outcome != "fail" and bool(fact.causes) != bool(said.then):
         differences.append(f"then: said {said.then}, was {[cause.message[:200] for cause in fact.causes]}")
-    assert not differences, "\n".join([*differences, said.sentence, str([c.error_class + ": " + c.message[:400] for c in fact.causes])])
+    assert not differences, "\n".join(
+        [*differences, said.sentence, str([c.error_class + ": " + c.message[:400] for c in fact.causes])]
+    )

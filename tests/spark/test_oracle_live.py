@@ -1,4 +1,5 @@
-"""A query that runs several batches a second, forecast and checked again and again while it runs: nothing worse than a note."""
+"""A query that runs several batches a second, forecast and checked again and again while it runs: nothing
+worse than a note."""
 
 from __future__ import annotations
 
@@ -23,18 +24,38 @@ FAST = {"spark.sql.streaming.minBatchesToRetain": "5", "spark.sql.streaming.poll
 
 
 def stateless(session: SparkSession, root: Path) -> StreamingQuery:
-    frame = session.readStream.schema("k string, id long, t timestamp, v long").option("maxFilesPerTrigger", 1).json(str(root / "in"))
+    frame = (
+        session.readStream.schema("k string, id long, t timestamp, v long")
+        .option("maxFilesPerTrigger", 1)
+        .json(str(root / "in"))
+    )
     return frame.writeStream.format("noop").option("checkpointLocation", str(root / "ck")).start()
 
 
 def stateful(session: SparkSession, root: Path) -> StreamingQuery:
-    frame = session.readStream.format("rate").option("rowsPerSecond", 50).load().selectExpr("value % 5 as k").groupBy("k").count()
-    return frame.writeStream.format("noop").outputMode("update").option("checkpointLocation", str(root / "ck")).start()
+    frame = (
+        session.readStream.format("rate")
+        .option("rowsPerSecond", 50)
+        .load()
+        .selectExpr("value % 5 as k")
+        .groupBy("k")
+        .count()
+    )
+    return (
+        frame.writeStream.format("noop")
+        .outputMode("update")
+        .option("checkpointLocation", str(root / "ck"))
+        .start()
+    )
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("start", "conf"), [(stateless, {}), (stateful, ROCKSDB)], ids=["stateless", "stateful"])
-def test_a_running_query_gives_nothing_worse_than_a_note(spark: SparkSession, tmp_path: Path, start: object, conf: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("start", "conf"), [(stateless, {}), (stateful, ROCKSDB)], ids=["stateless", "stateful"]
+)
+def test_a_running_query_gives_nothing_worse_than_a_note(
+    spark: SparkSession, tmp_path: Path, start: object, conf: dict[str, str]
+) -> None:
     for key, value in {**FAST, **conf}.items():
         spark.conf.set(key, value)
     for number in range(3):

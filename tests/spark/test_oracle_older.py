@@ -1,6 +1,8 @@
-"""The oracle under an older Spark: a short list of cases that mostly end otherwise there than under the newest, each a test of its own.
+"""The oracle under an older Spark: a short list of cases that mostly end otherwise there than under the
+newest, each a test of its own.
 
-They run in one pytest of the environment that `scripts/setup tests` makes for it. `scripts/test --spark 3.5.9` runs all cases there.
+They run in one pytest of the environment that `scripts/setup tests` makes for it. `scripts/test --spark
+3.5.9` runs all cases there.
 """
 
 from __future__ import annotations
@@ -54,9 +56,22 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> Report:
     assert python.exists(), f"{python.parents[1]} is missing: scripts/setup tests makes it"
     place = tmp_path_factory.mktemp("older")
     report = place / "report.xml"
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={place / 'tmp'}", f"--junitxml={report}"]
+    command = [
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--basetemp={place / 'tmp'}",
+        f"--junitxml={report}",
+    ]
     # The settings that this run's own Spark left must not reach the other one.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK_", "SPARK_", "PYTEST_"))}
+    environment = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("PYSPARK_", "SPARK_", "PYTEST_"))
+    }
     done = subprocess.run(
         [*command, *(f"{TEST}[{case}]" for case in DIFFERENT)],
         cwd=PROJECT,
@@ -73,7 +88,11 @@ def read(report: Path) -> dict[str, str]:
     """Case -> "passed", or what is wrong, from a JUnit report."""
     found = {}
     for case in ElementTree.parse(report).iter("testcase"):
-        bad = [f"{child.tag}: {child.get('message')}\n{child.text}" for child in case if child.tag in ("failure", "error", "skipped")]
+        bad = [
+            f"{child.tag}: {child.get('message')}\n{child.text}"
+            for child in case
+            if child.tag in ("failure", "error", "skipped")
+        ]
         found[case.get("name", "").partition("[")[2].removesuffix("]")] = "\n".join(bad) or "passed"
     return found
 

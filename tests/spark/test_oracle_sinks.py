@@ -1,4 +1,5 @@
-"""The sinks behind the words of a forecast: the real file sink skips as said, foreachBatch sees the same batches; asynchronous progress."""
+"""The sinks behind the words of a forecast: the real file sink skips as said, foreachBatch sees the same
+batches; asynchronous progress."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 NEW = Query(new_data="yes")
 LEFT_OPEN = ("ResourceWarning", "pytest.PytestUnraisableExceptionWarning")
 # Older PySpark (seen with 3.5 and 4.0) leaves the sockets of a Python function open that a sink calls.
-pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in LEFT_OPEN] if spark_version() < NEWEST else []
+pytestmark = (
+    [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in LEFT_OPEN] if spark_version() < NEWEST else []
+)
 COMMIT_MISSING = d.without("commits/{c}")
 
 
@@ -65,9 +68,19 @@ def test_a_real_file_sink_skips_as_the_forecast_says(oracle: Oracle, damage: d.D
         ("windows", COMMIT_MISSING),
         ("windows", d.state_missing("1", "delta")),
     ],
-    ids=["clean", "commit_missing", "offset_missing", "rewound_by_3", "previous_offset_missing", "windows_commit_missing", "state_missing"],
+    ids=[
+        "clean",
+        "commit_missing",
+        "offset_missing",
+        "rewound_by_3",
+        "previous_offset_missing",
+        "windows_commit_missing",
+        "state_missing",
+    ],
 )
-def test_a_foreach_batch_sink_gets_the_same_batches_and_rows(oracle: Oracle, name: str, damage: d.Damage) -> None:
+def test_a_foreach_batch_sink_gets_the_same_batches_and_rows(
+    oracle: Oracle, name: str, damage: d.Damage
+) -> None:
     base = oracle.base(name)
     first, second = oracle.copy(base), oracle.copy(base)
     damage(first)
@@ -98,7 +111,11 @@ def foreach_batch(oracle: Oracle, base: Base, checkpoint: Path) -> dict[int, Row
     session = oracle.session.newSession()
     for key, value in base.recipe.restart_conf.items():
         session.conf.set(key, value)
-    writer = base.recipe.build(session, base.root).writeStream.foreachBatch(keep).option("checkpointLocation", str(checkpoint))
+    writer = (
+        base.recipe.build(session, base.root)
+        .writeStream.foreachBatch(keep)
+        .option("checkpointLocation", str(checkpoint))
+    )
     query = writer.trigger(availableNow=True).start()
     try:
         query.awaitTermination()

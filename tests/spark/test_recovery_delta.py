@@ -1,4 +1,5 @@
-"""The generated code for Delta sources and sinks, run on real Delta in the second environment; the tables are counted row by row."""
+"""The generated code for Delta sources and sinks, run on real Delta in the second environment; the tables are
+counted row by row."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ with contextlib.redirect_stdout(printed):
         result = [status, printed.getvalue()]
 """
 
-# A Delta table of three commits, copied to another one with one file a batch; then more commits wait in the source.
+# A Delta table of three commits, copied to another one with one file a batch; then more commits wait in the
+# source.
 PIPELINE = """
 import os, shutil
 def put(first, last):
@@ -62,13 +64,20 @@ if args["waiting"]:
     put(30, 40)
 result = sorted(int(name) for name in os.listdir(os.path.join(args["checkpoint"], "offsets")) if name.isdigit())
 """
-IDS = "result = sorted(row[0] for row in spark.read.format('delta').load(args['table']).select('id').collect())"
+IDS = (
+    "result = sorted(row[0] for row in spark.read.format('delta').load(args['table']).select('id').collect())"
+)
 
 
 class Pipeline:
     def __init__(self, engine: DeltaEngine, place: Path, *, forget: bool, waiting: bool = True) -> None:
         self.engine, self.place = engine, place
-        self.source, self.sink, self.checkpoint, self.query = place / "source", place / "sink", place / "checkpoint", place / "query.py"
+        self.source, self.sink, self.checkpoint, self.query = (
+            place / "source",
+            place / "sink",
+            place / "checkpoint",
+            place / "query.py",
+        )
         self.query.write_text(COPY, encoding="utf-8")
         engine.run(PIPELINE, **self.places(), forget=forget, waiting=waiting)
 
@@ -76,7 +85,13 @@ class Pipeline:
         return {"source": str(self.source), "sink": str(self.sink), "checkpoint": str(self.checkpoint)}
 
     def recover(self, option: OptionId, **more: str) -> Outcome:
-        answers = {"sink": "delta", "sink_path": str(self.sink), "query_file": str(self.query), "source.0.path": str(self.source), **more}
+        answers = {
+            "sink": "delta",
+            "sink_path": str(self.sink),
+            "query_file": str(self.query),
+            "source.0.path": str(self.source),
+            **more,
+        }
         script = script_for(self.checkpoint, option, {"source_complete": "yes", **answers}, self.place)
         status, output = self.engine.run(RUN, path=str(script))
         return Outcome(status, output)
@@ -85,7 +100,9 @@ class Pipeline:
         return self.engine.run(IDS, table=str(table or self.sink))
 
 
-def test_the_planned_batch_that_is_in_the_table_already_is_skipped_and_new_rows_come_once(delta: DeltaEngine, tmp_path: Path) -> None:
+def test_the_planned_batch_that_is_in_the_table_already_is_skipped_and_new_rows_come_once(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
     pipeline = Pipeline(delta, tmp_path, forget=True)
     ck = Checkpoint.open(str(pipeline.checkpoint))
     assert ck.pending_batch is not None and ck.sources[0].kind.name == "delta"
@@ -94,14 +111,18 @@ def test_the_planned_batch_that_is_in_the_table_already_is_skipped_and_new_rows_
     assert pipeline.ids() == list(range(40))
 
 
-def test_a_query_that_had_read_everything_goes_on_with_the_next_commit(delta: DeltaEngine, tmp_path: Path) -> None:
+def test_a_query_that_had_read_everything_goes_on_with_the_next_commit(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
     """No start option can say that: startingVersion would be a version that does not exist yet."""
     pipeline = Pipeline(delta, tmp_path, forget=False, waiting=False)
     first = pipeline.recover("reset")
     assert first.status == 0, first.output
     assert pipeline.ids() == list(range(30))
     delta.run(
-        "spark.range(30, 40).selectExpr('id', 'id as seq').write.format('delta').mode('append').save(args['source'])", **pipeline.places()
+        "spark.range(30, 40).selectExpr('id', 'id as"
+        " seq').write.format('delta').mode('append').save(args['source'])",
+        **pipeline.places(),
     )
     again = pipeline.recover("reset")
     assert again.status == 0, again.output
@@ -117,7 +138,10 @@ def test_a_table_that_is_ahead_of_the_checkpoint_is_refused(delta: DeltaEngine, 
         (log / f".{newest}.crc").unlink(missing_ok=True)
     done = pipeline.recover("reset")
     assert done.status == 4
-    assert f"holds batch {newest} of this query, but the new checkpoint goes on after {newest - 1}" in done.output
+    assert (
+        f"holds batch {newest} of this query, but the new checkpoint goes on after {newest - 1}"
+        in done.output
+    )
 
 
 def test_full_refresh_writes_the_table_anew_and_keeps_the_old_one(delta: DeltaEngine, tmp_path: Path) -> None:
@@ -137,11 +161,24 @@ def test_backfill_merges_only_keys_that_are_missing_or_newer(delta: DeltaEngine,
         f"    df.dropDuplicates(['id']).write.format('delta').mode('append').save({str(target)!r})\n",
         encoding="utf-8",
     )
-    # The old target has a newer row for key 3, an older one for key 4, and key 77, which is no longer at the source.
-    rows = "spark.createDataFrame([(3, 99), (4, 1), (77, 7)], 'id long, seq long').write.format('delta').save(args['target'])"
+    # The old target has a newer row for key 3, an older one for key 4, and key 77, which is no longer at the
+    # source.
+    rows = (
+        "spark.createDataFrame([(3, 99), (4, 1), (77, 7)], 'id long, seq"
+        " long').write.format('delta').save(args['target'])"
+    )
     delta.run(rows, target=str(target))
-    more = {"sink": "foreach_merge", "sink_path": str(target), "sink_format": "delta", "backfill_keys": "id", "backfill_sequence": "seq"}
+    more = {
+        "sink": "foreach_merge",
+        "sink_path": str(target),
+        "sink_format": "delta",
+        "backfill_keys": "id",
+        "backfill_sequence": "seq",
+    }
     done = pipeline.recover("backup_and_backfill", output_mode="append", **more)
     assert done.status == 0, done.output
-    found = delta.run("result = {r['id']: r['seq'] for r in spark.read.format('delta').load(args['t']).collect()}", t=str(target))
+    found = delta.run(
+        "result = {r['id']: r['seq'] for r in spark.read.format('delta').load(args['t']).collect()}",
+        t=str(target),
+    )
     assert {int(key): value for key, value in found.items()} == {**{i: i for i in range(30)}, 3: 99, 77: 7}

@@ -11,7 +11,15 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from core.recovery.words import OptionId
-from tests.support.recovery import SCHEMA, fingerprint, put_files, repeated, run_in_session, run_script, script_for
+from tests.support.recovery import (
+    SCHEMA,
+    fingerprint,
+    put_files,
+    repeated,
+    run_in_session,
+    run_script,
+    script_for,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -27,7 +35,8 @@ def transform(df):
 
 
 class Pipeline:
-    """A file source and a file sink below one directory, driven by the shared session until the checkpoint has its story."""
+    """A file source and a file sink below one directory, driven by the shared session until the checkpoint
+    has its story."""
 
     def __init__(self, spark: SparkSession, place: Path, query: str) -> None:
         self.spark, self.place = spark, place
@@ -45,7 +54,9 @@ class Pipeline:
         """Reads everything that is there, one file a batch."""
         reader = self.spark.readStream.format("json").schema(SCHEMA).option("maxFilesPerTrigger", 1)
         writer = self.transform()(reader.load(str(self.source))).writeStream.format("parquet")
-        writer = writer.option("checkpointLocation", str(checkpoint or self.checkpoint)).trigger(availableNow=True)
+        writer = writer.option("checkpointLocation", str(checkpoint or self.checkpoint)).trigger(
+            availableNow=True
+        )
         writer.start(str(output or self.output)).awaitTermination()
 
     def forget_last_commit(self) -> None:
@@ -82,7 +93,8 @@ class Pipeline:
 
 @pytest.fixture
 def plain(spark: SparkSession, tmp_path: Path) -> Pipeline:
-    """Stateless. Batches 0 to 3 are in the output; batch 3 has no commit, as after a crash between the two; two files wait."""
+    """Stateless. Batches 0 to 3 are in the output; batch 3 has no commit, as after a crash between the two;
+    two files wait."""
     pipeline = Pipeline(spark, tmp_path / "plain", PLAIN)
     put_files(pipeline.source, range(4))
     pipeline.run()
@@ -91,16 +103,21 @@ def plain(spark: SparkSession, tmp_path: Path) -> Pipeline:
     return pipeline
 
 
-# ---------------------------------------------------------------- as a user runs it: a script, a process, an exit status
+# ---------------------------------------------------------------- as a user runs it: a script, a process, an
+# exit status
 
 
-def test_reset_of_a_stateless_file_pipeline_writes_every_row_once_and_can_be_run_again(plain: Pipeline) -> None:
+def test_reset_of_a_stateless_file_pipeline_writes_every_row_once_and_can_be_run_again(
+    plain: Pipeline,
+) -> None:
     script = plain.script("reset")
     before = fingerprint(plain.place)
     dry = run_script(script)
     mine = str(plain.place / "spark-conf")
     assert dry.status == 0, dry.output
-    assert {path: value for path, value in fingerprint(plain.place).items() if not path.startswith(mine)} == before, "the dry run wrote"
+    assert {
+        path: value for path, value in fingerprint(plain.place).items() if not path.startswith(mine)
+    } == before, "the dry run wrote"
 
     done = run_script(script, "--execute")
     assert done.status == 0, done.output
@@ -115,7 +132,9 @@ def test_reset_of_a_stateless_file_pipeline_writes_every_row_once_and_can_be_run
     assert fingerprint(plain.checkpoint) == kept, "the old checkpoint was changed"
 
 
-def test_full_refresh_of_a_stateless_file_pipeline_writes_every_row_once_and_keeps_the_old_output(plain: Pipeline) -> None:
+def test_full_refresh_of_a_stateless_file_pipeline_writes_every_row_once_and_keeps_the_old_output(
+    plain: Pipeline,
+) -> None:
     old = plain.ids()
     done = run_script(plain.script("full_refresh"), "--execute")
     assert done.status == 0, done.output
@@ -128,7 +147,8 @@ def test_full_refresh_of_a_stateless_file_pipeline_writes_every_row_once_and_kee
 
 @pytest.fixture
 def distinct(spark: SparkSession, tmp_path: Path) -> Pipeline:
-    """Deduplication by a key of 15 values; two files were read (all 15 keys), the next ones hold nothing but duplicates and 5 new keys."""
+    """Deduplication by a key of 15 values; two files were read (all 15 keys), the next ones hold nothing but
+    duplicates and 5 new keys."""
     pipeline = Pipeline(spark, tmp_path / "distinct", DISTINCT)
     put_files(pipeline.source, range(2))
     pipeline.run()
@@ -139,7 +159,9 @@ def distinct(spark: SparkSession, tmp_path: Path) -> Pipeline:
     return pipeline
 
 
-def test_reset_of_a_stateful_file_pipeline_builds_the_state_again_and_repeats_nothing(distinct: Pipeline) -> None:
+def test_reset_of_a_stateful_file_pipeline_builds_the_state_again_and_repeats_nothing(
+    distinct: Pipeline,
+) -> None:
     before = distinct.rows()
     assert sorted(row[1] for row in before) == list(range(15))
     done = run_script(distinct.script("reset"), "--execute")
@@ -187,7 +209,10 @@ def test_reset_refuses_an_output_that_is_ahead_of_the_checkpoint(plain: Pipeline
     plain.run(checkpoint=other, output=plain.place / "ahead")
     done = run_in_session(plain.script("reset", sink_path=str(plain.place / "ahead")), plain.spark)
     assert done.status == 4
-    assert "holds batches up to 8, but the new checkpoint begins with batch 3: new rows would be skipped" in done.output
+    assert (
+        "holds batches up to 8, but the new checkpoint begins with batch 3: new rows would be skipped"
+        in done.output
+    )
 
 
 def test_full_refresh_refuses_when_files_are_gone_and_says_how_many(plain: Pipeline) -> None:
@@ -220,7 +245,8 @@ def test_a_cut_source_log_is_refused_rather_than_guessed(plain: Pipeline) -> Non
     assert not Path(f"{plain.checkpoint}.reset-after-batch-2").exists()
 
 
-# ---------------------------------------------------------------- what the tool says about each kind of sink, counted
+# ---------------------------------------------------------------- what the tool says about each kind of sink,
+# counted
 
 
 APPEND = """
@@ -240,7 +266,8 @@ def write_batch(df, batch_id):
 
 
 def foreach(plain: Pipeline, query: str, sink: str, reaches_sink: bool) -> dict[str, str]:
-    """Runs the three committed batches into a foreachBatch target, and the fourth up to a crash; gives the answers for its script."""
+    """Runs the three committed batches into a foreachBatch target, and the fourth up to a crash; gives the
+    answers for its script."""
     target = plain.place / "target"
     plain.query.write_text(query.format(target=str(target)), encoding="utf-8")
     names: dict[str, Callable[[DataFrame, int], None]] = {}
@@ -255,8 +282,17 @@ def foreach(plain: Pipeline, query: str, sink: str, reaches_sink: bool) -> dict[
     shutil.rmtree(plain.checkpoint)
     for number in (4, 5):
         (plain.source / f"part {number:03d}.json").unlink()
-    reader = plain.spark.readStream.format("json").schema(SCHEMA).option("maxFilesPerTrigger", 1).load(str(plain.source))
-    writer = reader.select("id", "key").writeStream.foreachBatch(crashing).option("checkpointLocation", str(plain.checkpoint))
+    reader = (
+        plain.spark.readStream.format("json")
+        .schema(SCHEMA)
+        .option("maxFilesPerTrigger", 1)
+        .load(str(plain.source))
+    )
+    writer = (
+        reader.select("id", "key")
+        .writeStream.foreachBatch(crashing)
+        .option("checkpointLocation", str(plain.checkpoint))
+    )
     with pytest.raises(Exception, match="the sink is gone"):
         writer.trigger(availableNow=True).start().awaitTermination()
     put_files(plain.source, range(4, 6))
@@ -278,7 +314,9 @@ def test_append_sink_that_had_the_pending_rows_gets_exactly_these_twice(plain: P
     assert repeated(plain.ids(plain.place / "target")) == dict.fromkeys(range(30, 40), 2)
 
 
-def test_sink_that_overwrites_by_batch_id_keeps_its_old_batches_because_the_numbers_go_on(plain: Pipeline) -> None:
+def test_sink_that_overwrites_by_batch_id_keeps_its_old_batches_because_the_numbers_go_on(
+    plain: Pipeline,
+) -> None:
     answers = foreach(plain, BY_BATCH, "foreach_merge", reaches_sink=True)
     done = run_in_session(plain.script("reset", **answers), plain.spark)
     assert done.status == 0, done.output
@@ -293,22 +331,30 @@ def test_file_sink_skips_new_rows_when_a_fresh_checkpoint_starts_at_batch_0(plai
     assert plain.ids() == list(range(40))
 
 
-def test_append_sink_gets_everything_twice_when_the_checkpoint_is_deleted_and_the_output_stays(plain: Pipeline) -> None:
+def test_append_sink_gets_everything_twice_when_the_checkpoint_is_deleted_and_the_output_stays(
+    plain: Pipeline,
+) -> None:
     answers = foreach(plain, APPEND, "foreach_append", reaches_sink=True)
     done = run_in_session(plain.script("full_refresh", **answers), plain.spark)
     assert done.status == 0, done.output
     assert plain.ids(plain.place / "target") == list(range(60))
 
     reader = plain.spark.readStream.format("json").schema(SCHEMA).load(str(plain.source)).select("id", "key")
-    writer = reader.writeStream.foreachBatch(lambda df, _: df.write.mode("append").parquet(str(plain.place / "target")))
-    writer.option("checkpointLocation", str(plain.place / "deleted")).trigger(availableNow=True).start().awaitTermination()
+    writer = reader.writeStream.foreachBatch(
+        lambda df, _: df.write.mode("append").parquet(str(plain.place / "target"))
+    )
+    writer.option("checkpointLocation", str(plain.place / "deleted")).trigger(
+        availableNow=True
+    ).start().awaitTermination()
     assert repeated(plain.ids(plain.place / "target")) == dict.fromkeys(range(60), 2)
 
 
 # ---------------------------------------------------------------- state
 
 
-def test_windows_that_were_emitted_do_not_come_again_and_open_ones_are_complete(spark: SparkSession, tmp_path: Path) -> None:
+def test_windows_that_were_emitted_do_not_come_again_and_open_ones_are_complete(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     pipeline = Pipeline(spark, tmp_path / "windows", WINDOWS)
     put_files(pipeline.source, range(6))
     pipeline.run()
@@ -337,11 +383,16 @@ def test_without_the_old_data_the_state_starts_empty_and_known_keys_come_again(d
     done = run_in_session(distinct.script("reset", source_complete="no"), distinct.spark)
     assert done.status == 0, done.output
     new = distinct.rows(Path(f"{distinct.output}.after-batch-1"))
-    assert sorted(row[1] for row in new) == [*range(5, 15), *range(900, 905)], "the keys of file 2 that the lost state knew"
+    assert sorted(row[1] for row in new) == [
+        *range(5, 15),
+        *range(900, 905),
+    ], "the keys of file 2 that the lost state knew"
     assert distinct.rows() == before
 
 
-def test_when_the_deduplication_was_removed_the_position_goes_on_without_the_state(distinct: Pipeline) -> None:
+def test_when_the_deduplication_was_removed_the_position_goes_on_without_the_state(
+    distinct: Pipeline,
+) -> None:
     distinct.query.write_text(PLAIN, encoding="utf-8")
     done = run_in_session(distinct.script("reset", stateful="removed"), distinct.spark)
     assert done.status == 0, done.output
@@ -349,7 +400,8 @@ def test_when_the_deduplication_was_removed_the_position_goes_on_without_the_sta
     assert not (Path(f"{distinct.checkpoint}.reset-after-batch-1") / "state").exists()
 
 
-# ---------------------------------------------------------------- several sources, old rows that only the output has
+# ---------------------------------------------------------------- several sources, old rows that only the
+# output has
 
 
 UNION = """
@@ -366,15 +418,27 @@ def test_two_file_sources_each_go_on_at_their_own_place(spark: SparkSession, tmp
 
     def run() -> None:
         frames = [
-            spark.readStream.format("json").schema(SCHEMA).option("maxFilesPerTrigger", 1).load(str(p)).select("id") for p in (left, right)
+            spark.readStream.format("json")
+            .schema(SCHEMA)
+            .option("maxFilesPerTrigger", 1)
+            .load(str(p))
+            .select("id")
+            for p in (left, right)
         ]
-        writer = frames[0].union(frames[1]).writeStream.format("parquet").option("checkpointLocation", str(pipeline.checkpoint))
+        writer = (
+            frames[0]
+            .union(frames[1])
+            .writeStream.format("parquet")
+            .option("checkpointLocation", str(pipeline.checkpoint))
+        )
         writer.trigger(availableNow=True).start(str(pipeline.output)).awaitTermination()
 
     run()
     put_files(left, [3])
     put_files(right, [101, 102])
-    script = pipeline.script("reset", **{"source.1.schema": SCHEMA, "source.1.option.maxFilesPerTrigger": "1"})
+    script = pipeline.script(
+        "reset", **{"source.1.schema": SCHEMA, "source.1.option.maxFilesPerTrigger": "1"}
+    )
     done = run_in_session(script, spark)
     assert done.status == 0, done.output
     assert pipeline.ids() == [*range(40), *range(1000, 1030)]
@@ -394,7 +458,8 @@ def test_named_sources_keep_their_names_and_their_places(spark: SparkSession, tm
     put_files(places["refunds"], [100])
 
     reader = {
-        n: spark.readStream.format("json").schema(SCHEMA).option("maxFilesPerTrigger", 1).name(n).load(str(p)) for n, p in places.items()
+        n: spark.readStream.format("json").schema(SCHEMA).option("maxFilesPerTrigger", 1).name(n).load(str(p))
+        for n, p in places.items()
     }
     writer = reader["orders"].select("id").union(reader["refunds"].select("id")).writeStream.format("parquet")
     writer = writer.option("checkpointLocation", str(pipeline.checkpoint)).trigger(availableNow=True)
@@ -410,7 +475,10 @@ def test_named_sources_keep_their_names_and_their_places(spark: SparkSession, tm
 
 def test_backfill_brings_back_exactly_the_rows_whose_files_are_gone(plain: Pipeline) -> None:
     (plain.source / "part 001.json").unlink()
-    places = {"checkpoint_new": str(plain.place / "new" / "checkpoint"), "backup_to": str(plain.place / "saved" / "checkpoint")}
+    places = {
+        "checkpoint_new": str(plain.place / "new" / "checkpoint"),
+        "backup_to": str(plain.place / "saved" / "checkpoint"),
+    }
     script = plain.script("backup_and_backfill", source_complete="no", backfill_keys="id", **places)
     done = run_in_session(script, plain.spark)
     assert done.status == 0, done.output

@@ -1,4 +1,5 @@
-"""The generated code for Kafka pipelines, run unmodified against a real broker; the sink is looked at row by row."""
+"""The generated code for Kafka pipelines, run unmodified against a real broker; the sink is looked at row by
+row."""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from core.analysis.ends import GivenEnds
-from core.analysis.ends.kafka import partition_ends
-from core.analysis.ends.look import look
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
-from core.recovery.price import price_of_deleting
+from core.connectors import ConnectorSettings
+from core.connectors.connect import look
+from core.connectors.kafka.partitions import kafka_partition_states
+from core.recovery.deletion_impact import impact_of_deleting
 from core.recovery.words import OptionId
 from tests.support.kafka import Broker
 from tests.support.recovery import repeated, run_in_session, run_script, script_for
@@ -68,10 +69,16 @@ class Pipeline:
 
     def run(self, write: Callable[[DataFrame, int], None] | None = None, mode: str = "append") -> None:
         names = self.functions()
-        reader = self.spark.readStream.format("kafka").option("kafka.bootstrap.servers", self.broker.bootstrap)
-        frame = names["transform"](reader.option("subscribe", self.topic).option("startingOffsets", "earliest").load())
+        reader = self.spark.readStream.format("kafka").option(
+            "kafka.bootstrap.servers", self.broker.bootstrap
+        )
+        frame = names["transform"](
+            reader.option("subscribe", self.topic).option("startingOffsets", "earliest").load()
+        )
         writer = frame.writeStream.foreachBatch(write or names["write_batch"]).outputMode(mode)
-        writer.option("checkpointLocation", str(self.checkpoint)).trigger(availableNow=True).start().awaitTermination()
+        writer.option("checkpointLocation", str(self.checkpoint)).trigger(
+            availableNow=True
+        ).start().awaitTermination()
 
     def crash(self) -> None:
         """Plans a batch that never reaches the sink."""
@@ -83,13 +90,13 @@ class Pipeline:
             self.run(crashing)
 
     @property
-    def given(self) -> GivenEnds:
+    def given(self) -> ConnectorSettings:
         """The broker as the user names it: a properties file."""
         path = self.place / "broker.properties"
         path.write_text(f"bootstrap.servers={self.broker.bootstrap}\n", encoding="utf-8")
-        return GivenEnds(kafka=path)
+        return ConnectorSettings(kafka=path)
 
-    def script(self, option: OptionId, given: GivenEnds | None = None, **more: str) -> Path:
+    def script(self, option: OptionId, given: ConnectorSettings | None = None, **more: str) -> Path:
         answers = {
             "sink": "foreach_append",
             "sink_path": str(self.target),
@@ -112,7 +119,8 @@ def expected(**partitions: int) -> list[str]:
 
 @pytest.fixture
 def orders(spark: SparkSession, kafka: Broker, tmp_path: Path) -> Pipeline:
-    """Two batches are committed, a third one was planned and never reached the sink; then partitions were added and records came."""
+    """Two batches are committed, a third one was planned and never reached the sink; then partitions were
+    added and records came."""
     pipeline = Pipeline(spark, kafka, tmp_path, f"orders-{tmp_path.name.replace('_', '-')}"[:80], PLAIN)
     pipeline.produce(0, 0, 5)
     pipeline.produce(1, 0, 3)
@@ -127,7 +135,9 @@ def orders(spark: SparkSession, kafka: Broker, tmp_path: Path) -> Pipeline:
     return pipeline
 
 
-def test_reset_of_a_kafka_pipeline_goes_on_after_the_last_committed_batch_with_added_partitions(orders: Pipeline) -> None:
+def test_reset_of_a_kafka_pipeline_goes_on_after_the_last_committed_batch_with_added_partitions(
+    orders: Pipeline,
+) -> None:
     ck = Checkpoint.open(str(orders.checkpoint))
     assert (ck.last_committed_batch, ck.pending_batch) == (1, 2)
     script = orders.script("reset")
@@ -166,32 +176,42 @@ def test_expired_records_are_refused_and_named_and_lost_only_when_that_is_accept
 
     done = run_in_session(script, orders.spark, ACCEPT_LOSS=True)
     assert done.status == 0, done.output
-    assert orders.values() == [value for value in expected(p0=9, p1=10, p2=6) if value not in {"1-3", "1-4", "1-5"}]
+    assert orders.values() == [
+        value for value in expected(p0=9, p1=10, p2=6) if value not in {"1-3", "1-4", "1-5"}
+    ]
 
     refresh = run_in_session(orders.script("full_refresh"), orders.spark)
     assert refresh.status == 4
     assert "have expired" in refresh.output
 
 
-def test_records_deleted_beyond_the_position_are_foretold_and_the_offered_code_saves_the_rest(orders: Pipeline) -> None:
-    orders.broker.delete_records(orders.topic, {0: 8, 1: 6})  # partition 0 exactly up to its position, partition 1 three records too far
+def test_records_deleted_beyond_the_position_are_foretold_and_the_offered_code_saves_the_rest(
+    orders: Pipeline,
+) -> None:
+    orders.broker.delete_records(
+        orders.topic, {0: 8, 1: 6}
+    )  # partition 0 exactly up to its position, partition 1 three records too far
     ck = Checkpoint.open(str(orders.checkpoint))
-    ends = look(ck, orders.given)
+    connectors = look(ck, orders.given)
 
-    lost = {row.name: row.lost for row in partition_ends(ck, "0", ends.brokers["0"]) if row.lost}
+    lost = {
+        row.name: row.lost for row in kafka_partition_states(ck, "0", connectors.brokers["0"]) if row.lost
+    }
     assert lost == {f"{orders.topic}-1": 3}
-    said = forecast(ck, ends=ends)
+    said = forecast(ck, connectors=connectors)
     assert (said.outcome, said.fails_at, said.batch_id, said.certainty) == ("fail", "batch", 2, "certain")
     with pytest.raises(StreamingQueryException) as failed:
         orders.run()
     assert said.error is not None and said.error.message in str(failed.value)
-    (price,) = [price for price in price_of_deleting(ck, ends) if price.start == "exact position"]
+    (price,) = [price for price in impact_of_deleting(ck, connectors) if price.start == "exact position"]
     assert price.loses_rows == 3
 
     script = orders.script("reset", orders.given)
     done = run_script(script, "--execute")
     assert done.status == 0, done.output
-    assert orders.values() == [value for value in expected(p0=9, p1=10, p2=6) if value not in {"1-3", "1-4", "1-5"}]
+    assert orders.values() == [
+        value for value in expected(p0=9, p1=10, p2=6) if value not in {"1-3", "1-4", "1-5"}
+    ]
     assert f"{orders.topic}-1: the offsets 3 to 5 have expired and are lost" in done.output
 
 
@@ -202,7 +222,9 @@ def test_a_topic_made_anew_is_read_from_its_beginning_when_the_broker_was_asked(
     orders.produce(1, 30, 35)  # beyond the old position 3: only the age of its first record tells
     done = run_in_session(orders.script("reset", orders.given), orders.spark)
     assert done.status == 0, done.output
-    assert orders.values() == sorted([*expected(p0=8, p1=3), "0-20", "0-21", *(f"1-{i}" for i in range(30, 35))])
+    assert orders.values() == sorted(
+        [*expected(p0=8, p1=3), "0-20", "0-21", *(f"1-{i}" for i in range(30, 35))]
+    )
 
 
 def test_a_topic_made_anew_is_refused(orders: Pipeline) -> None:
@@ -221,7 +243,11 @@ def test_into_a_file_sink_the_numbers_go_on_and_the_planned_batch_is_written_onc
     output = tmp_path / "output"
 
     def run() -> None:
-        reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("subscribe", "to-files")
+        reader = (
+            spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", kafka.bootstrap)
+            .option("subscribe", "to-files")
+        )
         frame = pipeline.functions()["transform"](reader.option("startingOffsets", "earliest").load())
         writer = frame.writeStream.format("parquet").option("checkpointLocation", str(pipeline.checkpoint))
         writer.trigger(availableNow=True).start(str(output)).awaitTermination()
@@ -237,7 +263,9 @@ def test_into_a_file_sink_the_numbers_go_on_and_the_planned_batch_is_written_onc
     assert sorted(row[0] for row in spark.read.parquet(str(output)).collect()) == expected(p0=12, p1=5)
 
 
-def test_totals_of_a_kafka_pipeline_are_built_again_from_the_old_records(spark: SparkSession, kafka: Broker, tmp_path: Path) -> None:
+def test_totals_of_a_kafka_pipeline_are_built_again_from_the_old_records(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
     pipeline = Pipeline(spark, kafka, tmp_path, "totals", COUNTS)
     for _ in range(2):
         pipeline.produce(0, 0, 4)
@@ -255,14 +283,24 @@ def test_totals_of_a_kafka_pipeline_are_built_again_from_the_old_records(spark: 
 def test_into_a_kafka_topic_the_rows_of_the_planned_batch_come_again_and_no_others(
     spark: SparkSession, kafka: Broker, tmp_path: Path
 ) -> None:
-    pipeline = Pipeline(spark, kafka, tmp_path, "from-topic", "def transform(df):\n    return df.select('value')\n")
+    pipeline = Pipeline(
+        spark, kafka, tmp_path, "from-topic", "def transform(df):\n    return df.select('value')\n"
+    )
     kafka.create_topic("to-topic")
 
     def run() -> None:
-        reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).option("subscribe", "from-topic")
-        writer = reader.option("startingOffsets", "earliest").load().select("value").writeStream.format("kafka")
+        reader = (
+            spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", kafka.bootstrap)
+            .option("subscribe", "from-topic")
+        )
+        writer = (
+            reader.option("startingOffsets", "earliest").load().select("value").writeStream.format("kafka")
+        )
         writer = writer.option("kafka.bootstrap.servers", kafka.bootstrap).option("topic", "to-topic")
-        writer.option("checkpointLocation", str(pipeline.checkpoint)).trigger(availableNow=True).start().awaitTermination()
+        writer.option("checkpointLocation", str(pipeline.checkpoint)).trigger(
+            availableNow=True
+        ).start().awaitTermination()
 
     for start in (0, 4):
         pipeline.produce(0, start, start + 4)
@@ -270,9 +308,18 @@ def test_into_a_kafka_topic_the_rows_of_the_planned_batch_come_again_and_no_othe
     (pipeline.checkpoint / "commits" / "1").unlink()
     (pipeline.checkpoint / "commits" / ".1.crc").unlink()
     pipeline.produce(1, 0, 3)
-    done = run_in_session(pipeline.script("reset", sink="kafka", sink_servers=kafka.bootstrap, sink_topic="to-topic"), spark)
+    done = run_in_session(
+        pipeline.script("reset", sink="kafka", sink_servers=kafka.bootstrap, sink_topic="to-topic"), spark
+    )
     assert done.status == 0, done.output
     options = {"kafka.bootstrap.servers": kafka.bootstrap, "subscribe": "to-topic"}
-    values = [row[0] for row in spark.read.format("kafka").options(**options).load().selectExpr("cast(value as string)").collect()]
+    values = [
+        row[0]
+        for row in spark.read.format("kafka")
+        .options(**options)
+        .load()
+        .selectExpr("cast(value as string)")
+        .collect()
+    ]
     assert sorted(set(values)) == expected(p0=8, p1=3)
     assert repeated(values) == dict.fromkeys([f"0-{i}" for i in range(4, 8)], 2)

@@ -1,4 +1,5 @@
-"""Rows per partition against Spark: its own state reader counts the same, and puts each row where the hash of its key says."""
+"""Rows per partition against Spark: its own state reader counts the same, and puts each row where the hash of
+its key says."""
 
 from __future__ import annotations
 
@@ -40,14 +41,19 @@ def counted(root: Path, batch: int, *, replay: bool = True) -> dict[str, dict[in
     ck = Checkpoint.open(str(root))
     has_checksums = ck.conf.get("spark.sql.streaming.stateStore.rowChecksum.enabled") == "true"
     (operator,) = ck.state().operators
-    found = count_keys(ck.door, operator, batch + 1, committed_ids(ck), replay=replay, has_row_checksums=has_checksums)
+    found = count_keys(
+        ck.door, operator, batch + 1, committed_ids(ck), replay=replay, has_row_checksums=has_checksums
+    )
     return {store: {p.partition_id: p.count for p in partitions} for store, partitions in found.items()}
 
 
 def by_spark(spark: SparkSession, root: Path, batch: int, **options: str) -> dict[int, int]:
     """Rows per partition as the reader of Spark counts them; partitions without rows are left out."""
     reader = spark.read.format("statestore").option("batchId", batch).options(**options)
-    return {row["partition_id"]: row["count"] for row in reader.load(str(root)).groupBy("partition_id").count().collect()}
+    return {
+        row["partition_id"]: row["count"]
+        for row in reader.load(str(root)).groupBy("partition_id").count().collect()
+    }
 
 
 def plain(counts: dict[int, KeyCount]) -> dict[int, int | None]:
@@ -56,7 +62,12 @@ def plain(counts: dict[int, KeyCount]) -> dict[int, int | None]:
 
 
 def run(spark: SparkSession, frame: DataFrame, checkpoint: Path) -> None:
-    query = frame.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
+    query = (
+        frame.writeStream.format("noop")
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
     query.awaitTermination()
 
 
@@ -67,7 +78,9 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_the_state_reader_counts_the_same_after_each_batch(name: str, session: SparkSession, tmp_path: Path) -> None:
+def test_the_state_reader_counts_the_same_after_each_batch(
+    name: str, session: SparkSession, tmp_path: Path
+) -> None:
     build, conf = QUERIES[name]
     for number in range(5):
         for directory in ("in", "in2"):
@@ -83,7 +96,9 @@ def test_the_state_reader_counts_the_same_after_each_batch(name: str, session: S
             options = {} if store == "default" else {"storeName": store}
             assert plain(counts) == by_spark(session, root, batch, **options), (batch, store)
     recorded = counted(root, last, replay=False)
-    assert {count.how for counts in recorded.values() for count in counts.values()} == {"recorded" if name == "rocksdb" else "unknown"}
+    assert {count.how for counts in recorded.values() for count in counts.values()} == {
+        "recorded" if name == "rocksdb" else "unknown"
+    }
     report = findings(Checkpoint.open(str(root)), "deep")
     assert report.findings == ()
     assert not any("rows of operator" in text for text in report.not_checked)
@@ -100,7 +115,9 @@ def test_the_state_reader_counts_the_same_after_each_batch(name: str, session: S
         ("windowed-aggregation-hot-partition", None),
     ],
 )
-def test_the_state_reader_counts_the_same_on_the_samples(name: str, batch: int | None, session: SparkSession, tmp_path: Path) -> None:
+def test_the_state_reader_counts_the_same_on_the_samples(
+    name: str, batch: int | None, session: SparkSession, tmp_path: Path
+) -> None:
     root = tmp_path / "ck"
     shutil.copytree(SAMPLES / name / "checkpoint", root)
     if name == "state-format-2":
@@ -112,14 +129,18 @@ def test_the_state_reader_counts_the_same_on_the_samples(name: str, batch: int |
         assert plain(counts) == by_spark(session, root, at, **options), store
 
 
-def test_a_row_of_each_state_variable_counts_for_transform_with_state(session: SparkSession, tmp_path: Path) -> None:
+def test_a_row_of_each_state_variable_counts_for_transform_with_state(
+    session: SparkSession, tmp_path: Path
+) -> None:
     root = tmp_path / "ck"
     shutil.copytree(SAMPLES / "transform-with-state-timers/checkpoint", root)
     metadata = root / "state/0/_metadata/v2/0"
     first, text = metadata.read_text(encoding="utf-8").split("\n", 1)
     content = json.loads(text)
     for store in content["stateStoreInfo"]:  # they are absolute, and the sample was written elsewhere
-        store["stateSchemaFilePaths"] = [f"file:{root}/state/" + path.split("/state/")[1] for path in store["stateSchemaFilePaths"]]
+        store["stateSchemaFilePaths"] = [
+            f"file:{root}/state/" + path.split("/state/")[1] for path in store["stateSchemaFilePaths"]
+        ]
     metadata.write_text(f"{first}\n{json.dumps(content)}", encoding="utf-8")
     metadata.with_name(".0.crc").unlink()
     last = Checkpoint.open(str(root)).last_committed_batch
@@ -151,7 +172,10 @@ def all_types(session: SparkSession, root: Path) -> DataFrame:
         }
         rows.append({key: value for k, (key, value) in enumerate(row.items()) if (i + k) % 11})
     (directory / "rows.json").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    schema = "o boolean, y byte, h short, i int, l long, d date, t timestamp, x string, z binary, w struct<a: long, b: string>"
+    schema = (
+        "o boolean, y byte, h short, i int, l long, d date, t timestamp, x string, z binary, w struct<a:"
+        " long, b: string>"
+    )
     return session.readStream.schema(schema).json(str(directory)).dropDuplicates([*"oyhildtxzw"])
 
 
@@ -164,7 +188,9 @@ def group_state(session: SparkSession, root: Path) -> DataFrame:
         return iter(())
 
     grouped = source(session, root / "in").groupBy("k", "id")
-    return grouped.applyInPandasWithState(remember, "k string", "n long", "append", GroupStateTimeout.NoTimeout)
+    return grouped.applyInPandasWithState(
+        remember, "k string", "n long", "append", GroupStateTimeout.NoTimeout
+    )
 
 
 def within_watermark(session: SparkSession, root: Path) -> DataFrame:
@@ -178,7 +204,10 @@ def within_watermark(session: SparkSession, root: Path) -> DataFrame:
     ids=["all_types", "group_state", "within_watermark"],
 )
 def test_spark_puts_each_row_where_the_hash_of_its_key_says(
-    build: Callable[[SparkSession, Path], DataFrame], conf: dict[str, str], session: SparkSession, tmp_path: Path
+    build: Callable[[SparkSession, Path], DataFrame],
+    conf: dict[str, str],
+    session: SparkSession,
+    tmp_path: Path,
 ) -> None:
     for number in range(3):
         write_file(tmp_path / "in", number)

@@ -38,7 +38,9 @@ def test_paths_are_relative_to_the_root_of_the_location(place: Place, door: Door
     assert operator.directories == ("state/0/0", "state/0/1", "state/0/_metadata")
     assert operator.directory_names() == ("0", "1", "_metadata")
     offsets = door.list(["offsets"])["offsets"]
-    assert {path: info.path for path, info in offsets.files.items()} == {p: p for p in ("offsets/0", "offsets/10", "offsets/.1.tmp")}
+    assert {path: info.path for path, info in offsets.files.items()} == {
+        p: p for p in ("offsets/0", "offsets/10", "offsets/.1.tmp")
+    }
     assert set(offsets.names()) == {"0", "10", ".1.tmp"}
 
 
@@ -174,7 +176,24 @@ def test_new_and_removed_files_are_seen_at_the_next_listing(place: Place, door: 
 
 
 def test_names_with_special_characters_survive(place: Place, door: Door) -> None:
-    names = ["a b", "50%", "%2e", "a+b", "é", "日本", "<&>", "it's", 'quote"', "a=b", "#1", "q?x=1", "[0]", "{x}", "a~b", "*"]
+    names = [
+        "a b",
+        "50%",
+        "%2e",
+        "a+b",
+        "é",
+        "日本",
+        "<&>",
+        "it's",
+        'quote"',
+        "a=b",
+        "#1",
+        "q?x=1",
+        "[0]",
+        "{x}",
+        "a~b",
+        "*",
+    ]
     files = {f"state/0/0/{name}": name.encode() for name in names}
     place.write(files)
     found = door.list(["state"], recursive=True)["state"].files
@@ -207,7 +226,9 @@ def test_requests_are_counted(place: Place, door: Door) -> None:
     assert (door.requests.list, door.requests.get) == (2, 0)
     door.read(files["offsets"].files.values())
     assert (door.requests.list, door.requests.get, door.requests.head) == (2, 3, 0)
-    assert door.requests.bytes == sum(len(content) for path, content in LOGS.items() if path.startswith("offsets/"))
+    assert door.requests.bytes == sum(
+        len(content) for path, content in LOGS.items() if path.startswith("offsets/")
+    )
 
 
 def test_many_threads_share_a_door(place: Place, door: Door) -> None:

@@ -74,7 +74,9 @@ def test_the_limit_of_the_settings_holds(tmp_path) -> None:  # type: ignore[no-u
     assert door.requests.get == 2
 
 
-def test_two_stores_with_the_same_path_do_not_share_contents(s3_server: S3Server, s3_small_pages: S3Server) -> None:
+def test_two_stores_with_the_same_path_do_not_share_contents(
+    s3_server: S3Server, s3_small_pages: S3Server
+) -> None:
     key = "shared-name/offsets/0"
     contents = {}
     for server, content in ((s3_server, b"one"), (s3_small_pages, b"two")):

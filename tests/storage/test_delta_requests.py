@@ -1,4 +1,5 @@
-"""What a look at a Delta log costs on S3, counted by the server: 1 LIST per 1,000 names, 1 GET for id, properties and all transactions."""
+"""What a look at a Delta log costs on S3, counted by the server: 1 LIST per 1,000 names, 1 GET for id,
+properties and all transactions."""
 
 from __future__ import annotations
 
@@ -7,26 +8,41 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.ends.delta_source import delta_source_end
-from core.analysis.ends.sink import sink_end
 from core.checkpoint import Checkpoint
-from core.endpoints.delta_log import DeltaLog
+from core.connectors.delta.log import DeltaLog
+from core.connectors.delta.source import delta_source_state
+from core.connectors.sink import sink_state
 from core.settings import get_settings
 from core.storage import Location
 from tests.storage.conftest import BUCKET
 from tests.storage.test_request_budget import SlowServer, needs_bench
 from tests.support.build import QUERY_ID, commit_text, offset_text
-from tests.support.delta_tables import TABLE_ID, add, appends, batch, checksum, commit, log_path, metadata, parquet, txn
+from tests.support.delta_tables import (
+    TABLE_ID,
+    add,
+    appends,
+    batch,
+    checksum,
+    commit,
+    log_path,
+    metadata,
+    parquet,
+    txn,
+)
 from tests.support.s3 import S3Server
 
 
 def table(place: Path, versions: int, with_checksum: bool = True) -> Path:
-    """A sink: every version is a batch of the query. A log checkpoint every hundred versions; a checksum beside every version."""
+    """A sink: every version is a batch of the query. A log checkpoint every hundred versions; a checksum
+    beside every version."""
     appends(place, 1)
     for version in range(1, versions):
         commit(place, version, batch(QUERY_ID, version - 1, version))
     for version in range(100, versions, 100):
-        parquet(log_path(place, version, "checkpoint.parquet"), [metadata(), txn(QUERY_ID, version - 1), add("part-0.parquet")])
+        parquet(
+            log_path(place, version, "checkpoint.parquet"),
+            [metadata(), txn(QUERY_ID, version - 1), add("part-0.parquet")],
+        )
     if with_checksum:
         for version in range(versions):
             checksum(place, version, [txn(QUERY_ID, version - 1)])
@@ -42,44 +58,61 @@ def checkpoint(place: Path, version: int) -> Path:
         (place / name).mkdir()
     for batch_id in (newest - 1, newest):
         line = '{"sourceVersion":1,"reservoirId":"%s","reservoirVersion":%d,"index":-1,"isStartingVersion":false}'
-        (place / "offsets" / str(batch_id)).write_text(offset_text([line % (TABLE_ID, batch_id + 1)]), encoding="utf-8")
+        (place / "offsets" / str(batch_id)).write_text(
+            offset_text([line % (TABLE_ID, batch_id + 1)]), encoding="utf-8"
+        )
     (place / "commits" / str(newest - 1)).write_text(commit_text(), encoding="utf-8")
     return place
 
 
 def uploaded(server: S3Server, prefix: str, place: Path) -> Location:
-    files = {f"{prefix}/{path.relative_to(place)}": path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    files = {
+        f"{prefix}/{path.relative_to(place)}": path.read_bytes()
+        for path in place.rglob("*")
+        if path.is_file()
+    }
     server.put_many(BUCKET, files)
     server.stats()
     return server.location(f"s3://{BUCKET}/{prefix}")
 
 
-def test_a_log_of_1000_versions_costs_one_list_per_1000_names_and_one_get(s3_server: S3Server, tmp_path: Path) -> None:
+def test_a_log_of_1000_versions_costs_one_list_per_1000_names_and_one_get(
+    s3_server: S3Server, tmp_path: Path
+) -> None:
     location = uploaded(s3_server, "delta-long", table(tmp_path / "t", 1000))
     log = DeltaLog.open(location)
-    assert (log.newest, log.oldest, log.transactions[QUERY_ID].version, log.table_id) == (999, 0, 998, TABLE_ID)
+    assert (log.newest, log.oldest, log.transactions[QUERY_ID].version, log.table_id) == (
+        999,
+        0,
+        998,
+        TABLE_ID,
+    )
     seen = s3_server.stats()
     names = 2 * 1000 + 9
     assert seen["list"] <= -(-names // 1000) and (seen["head"], seen["get"], seen["write"]) == (0, 1, 0)
 
 
-def test_without_checksums_it_costs_the_newest_log_checkpoint_and_the_commits_after_it(s3_server: S3Server, tmp_path: Path) -> None:
+def test_without_checksums_it_costs_the_newest_log_checkpoint_and_the_commits_after_it(
+    s3_server: S3Server, tmp_path: Path
+) -> None:
     location = uploaded(s3_server, "delta-plain", table(tmp_path / "t", 305, with_checksum=False))
     assert DeltaLog.open(location).transactions[QUERY_ID].version == 303
     seen = s3_server.stats()
     assert (seen["list"], seen["head"], seen["get"]) == (1, 0, 1 + 4)
 
 
-def test_what_the_sink_holds_costs_one_get_per_version_that_is_shown(s3_server: S3Server, tmp_path: Path) -> None:
+def test_what_the_sink_holds_costs_one_get_per_version_that_is_shown(
+    s3_server: S3Server, tmp_path: Path
+) -> None:
     location = uploaded(s3_server, "delta-sink", table(tmp_path / "t", 450))
     ck = Checkpoint.open(str(checkpoint(tmp_path / "ck", 449)))
     log = DeltaLog.open(location)
-    end = sink_end(ck, log)
+    end = sink_state(ck, log)
     assert end.pending == "skipped" and "of 450 versions were read" in end.limit_words
     seen = s3_server.stats()
     assert (seen["head"], seen["get"]) == (0, 1 + get_settings().table_versions)
-    sink_end(ck, log)
-    delta_source_end(ck, "0", log)
+    sink_state(ck, log)
+    delta_source_state(ck, "0", log)
     assert s3_server.stats()["get"] == 0
 
 
@@ -95,10 +128,13 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlowServer]:
 
 @needs_bench
 def test_1000_versions_on_the_slow_server_are_within_the_budget(slow: SlowServer) -> None:
-    """That server leaves out every name that ends in .crc, so the newest log checkpoint and the commits after it are read."""
+    """That server leaves out every name that ends in .crc, so the newest log checkpoint and the commits after
+    it are read."""
     slow.stats()
     place = slow.location("long")
-    log = DeltaLog.open(Location(f"{place.url}/t", place.protocol, f"{place.path}/t", "t", place.storage_options))
+    log = DeltaLog.open(
+        Location(f"{place.url}/t", place.protocol, f"{place.path}/t", "t", place.storage_options)
+    )
     assert (log.newest, log.transactions[QUERY_ID].version) == (999, 998)
     seen = slow.stats()
     assert seen["list"] <= 2 and seen["head"] == 0 and seen["get"] == 1 + 99

@@ -1,4 +1,5 @@
-"""Faults at the seam to fsspec, and file systems that other people write: blocking ones, asynchronous ones, ones that fail."""
+"""Faults at the seam to fsspec, and file systems that other people write: blocking ones, asynchronous ones,
+ones that fail."""
 
 from __future__ import annotations
 
@@ -14,7 +15,16 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.registry import _registry
 
 from core.settings import Settings
-from core.storage import AccessDenied, Door, Gone, Location, NotADirectory, ReadFailure, StorageError, parse_location
+from core.storage import (
+    AccessDenied,
+    Door,
+    Gone,
+    Location,
+    NotADirectory,
+    ReadFailure,
+    StorageError,
+    parse_location,
+)
 from core.storage import filesystems as filesystems_module
 from core.storage import remote as remote_module
 
@@ -48,7 +58,8 @@ class FaultyFileSystem(MemoryFileSystem):
 
 
 class WaitingFileSystem(AsyncFileSystem):
-    """An asynchronous file system as gcsfs and adlfs are: entries for the directory itself, time under another name."""
+    """An asynchronous file system as gcsfs and adlfs are: entries for the directory itself, time under
+    another name."""
 
     protocol = "waiting"
     cachable = False
@@ -83,7 +94,13 @@ class WaitingFileSystem(AsyncFileSystem):
                 child, _, deeper = name[len(path) + 1 :].partition("/")
                 full = f"{path}/{child}"
                 kind = "directory" if deeper else "file"
-                found[full] = {"name": full, "size": len(content), "type": kind, "updated": "2026-11-20T03:12:11.250Z", "etag": "e"}
+                found[full] = {
+                    "name": full,
+                    "size": len(content),
+                    "type": kind,
+                    "updated": "2026-11-20T03:12:11.250Z",
+                    "etag": "e",
+                }
         if not found:
             raise FileNotFoundError(path)
         return [{"name": path + "/", "size": 0, "type": "file"}, *found.values()]
@@ -132,7 +149,10 @@ def test_a_file_that_is_denied_leaves_the_others_readable(location: Location) ->
     files = door.list(["offsets"])["offsets"].files
     FaultyFileSystem.always["/ck/offsets/0"] = PermissionError("Forbidden")
     contents = door.read(files.values())
-    assert contents == {"offsets/0": ReadFailure("No permission to read this file (Forbidden)."), "offsets/1": b"v1"}
+    assert contents == {
+        "offsets/0": ReadFailure("No permission to read this file (Forbidden)."),
+        "offsets/1": b"v1",
+    }
 
 
 def test_a_file_that_vanishes_between_listing_and_reading_is_gone(location: Location) -> None:
@@ -170,7 +190,10 @@ def test_a_directory_that_vanishes_during_a_recursive_listing_is_empty(location:
 
 
 def test_a_file_system_that_cannot_be_made_is_one_clear_sentence(location: Location) -> None:
-    broken = parse_location("waiting://host/ck", {"no_such_option_of_any_file_system": object(), "loop": "wrong", "asynchronous": True})
+    broken = parse_location(
+        "waiting://host/ck",
+        {"no_such_option_of_any_file_system": object(), "loop": "wrong", "asynchronous": True},
+    )
     with pytest.raises(StorageError, match="waiting://host/ck cannot be"):
         Door.open(broken).list([""])
 
@@ -211,7 +234,9 @@ def test_a_listing_that_the_file_system_would_cache_is_asked_for_again() -> None
 
 
 def test_an_asynchronous_file_system_is_listed_as_a_tree_without_its_markers() -> None:
-    WaitingFileSystem.tree = {f"box/ck/{path}": b"x" for path in ("metadata", "state/0/0/1.delta", "state/0/1/1.delta", "offsets/0")}
+    WaitingFileSystem.tree = {
+        f"box/ck/{path}": b"x" for path in ("metadata", "state/0/0/1.delta", "state/0/1/1.delta", "offsets/0")
+    }
     tree = Door.open(parse_location("waiting://box/ck")).list([""], recursive=True)[""]
     assert set(tree.files) == {"metadata", "state/0/0/1.delta", "state/0/1/1.delta", "offsets/0"}
     assert tree.directories == ("offsets", "state", "state/0", "state/0/0", "state/0/1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.analysis.findings import findings
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
-from core.recovery.price import price_of_deleting
+from core.recovery.deletion_impact import impact_of_deleting
 from tests.storage.conftest import BUCKET
 from tests.support.build import commit_text, kafka_offset, offset_text
 from tests.support.forecasting import METADATA, files_entry, stateful_conf
@@ -16,11 +16,17 @@ OPENING_LISTS = 4  # the root, offsets/, commits/, sources/
 
 
 def checkpoint(server: S3Server, prefix: str, batches: int, pending: bool = True) -> str:
-    """A stateful query over a Kafka source and a file source with ``batches`` kept batches, the newest without a commit."""
-    files: dict[str, bytes] = {"metadata": METADATA.encode(), "sources/0/0": b"\0v1\n" + kafka_offset(0).encode()}
+    """A stateful query over a Kafka source and a file source with ``batches`` kept batches, the newest
+    without a commit."""
+    files: dict[str, bytes] = {
+        "metadata": METADATA.encode(),
+        "sources/0/0": b"\0v1\n" + kafka_offset(0).encode(),
+    }
     for batch in range(batches):
         texts = [kafka_offset((batch + 1) * 5), f'{{"logOffset":{batch}}}']
-        files[f"offsets/{batch}"] = offset_text(texts, conf=stateful_conf(PARTITIONS), timestamp_ms=1_795_176_000_000 + batch).encode()
+        files[f"offsets/{batch}"] = offset_text(
+            texts, conf=stateful_conf(PARTITIONS), timestamp_ms=1_795_176_000_000 + batch
+        ).encode()
         files[f"sources/1/{batch}"] = files_entry(batch).encode()
         if batch < batches - 1 or not pending:
             files[f"commits/{batch}"] = commit_text().encode()
@@ -35,14 +41,20 @@ def test_a_forecast_costs_a_few_listings_and_at_most_four_reads_for_each_source(
     s3_server.stats()
     ck = Checkpoint.open(place, newest=2)
     answer = forecast(ck)
-    prices = price_of_deleting(ck)
+    impacts = impact_of_deleting(ck)
     seen = s3_server.stats()
-    assert len(prices) == 3
-    assert answer.outcome == "rerun" and "1 file" in answer.sentence and "10 offsets on 2 partitions" in answer.sentence
+    assert len(impacts) == 3
+    assert (
+        answer.outcome == "rerun"
+        and "1 file" in answer.sentence
+        and "10 offsets on 2 partitions" in answer.sentence
+    )
     state_lists = 2 + PARTITIONS  # state/, state/0, one for each partition
     sources = 2
     assert seen["list"] <= OPENING_LISTS + sources + state_lists
-    assert seen["get"] <= 1 + 4 * sources  # metadata, the newest two of each log, the log entry of the pending batch
+    assert (
+        seen["get"] <= 1 + 4 * sources
+    )  # metadata, the newest two of each log, the log entry of the pending batch
     assert seen["head"] == 0
 
 

@@ -1,4 +1,5 @@
-"""What only a local file system has: links, permissions, special files, Hadoop's .crc files, files that change under a scan."""
+"""What only a local file system has: links, permissions, special files, Hadoop's .crc files, files that
+change under a scan."""
 
 from __future__ import annotations
 
@@ -59,7 +60,11 @@ def test_a_server_follows_no_link_out_of_the_location(tmp_path: Path) -> None:
     assert set(tree.files) == {"metadata", "offsets", "commits/0", "state/0/1.delta", "state/1/1.delta"}
     assert not door.list(["offsets"])["offsets"].exists
     contents = door.read([*tree.files.values(), FileInfo("offsets/0", 8, 1)])
-    assert {path for path, content in contents.items() if isinstance(content, bytes)} == {"metadata", "state/0/1.delta", "state/1/1.delta"}
+    assert {path for path, content in contents.items() if isinstance(content, bytes)} == {
+        "metadata",
+        "state/0/1.delta",
+        "state/1/1.delta",
+    }
     for path in ("offsets", "offsets/0", "commits/0"):
         failure = contents[path]
         assert isinstance(failure, ReadFailure)
@@ -119,18 +124,24 @@ class VanishingEntries:
                 Path(entry.path).unlink()
             yield entry
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._scan.close()
 
 
-def test_a_file_that_vanishes_during_the_scan_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_vanishes_during_the_scan_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path, "offsets/1", "offsets/2", "offsets/3")
     real = os.scandir
     monkeypatch.setattr(os, "scandir", lambda path: VanishingEntries(real(path), "2"))
     assert set(Door.open(str(tmp_path)).list(["offsets"])["offsets"].names()) == {"1", "3"}
 
 
-def test_a_directory_that_vanishes_during_a_recursive_listing_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_vanishes_during_a_recursive_listing_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path, "state/0/1.delta", "state/1/1.delta")
     real = os.scandir
 
@@ -154,11 +165,15 @@ def test_an_injected_refusal_of_a_directory_names_it(tmp_path: Path, monkeypatch
         return real(path)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    with pytest.raises(AccessDenied, match=r"No permission to list .*/state/0 \(Permission denied\); check the rights"):
+    with pytest.raises(
+        AccessDenied, match=r"No permission to list .*/state/0 \(Permission denied\); check the rights"
+    ):
         Door.open(str(tmp_path)).list([""], recursive=True)
 
 
-def test_an_injected_refusal_of_a_file_is_a_failure_of_that_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_injected_refusal_of_a_file_is_a_failure_of_that_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path, "offsets/1", "offsets/2")
     real = os.open
 

@@ -41,7 +41,9 @@ def test_what_was_pasted_becomes_a_location(text: str, url: str) -> None:
     assert parse_location(text).url == url
 
 
-def test_relative_paths_and_the_home_directory_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_paths_and_the_home_directory_become_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert parse_location("a/ck").url == str(tmp_path / "a/ck")
@@ -117,7 +119,9 @@ def test_what_is_no_location_gets_one_clear_sentence(text: str, sentence: str) -
         ("sftp://h/ck", "paramiko"),
     ],
 )
-def test_a_missing_package_is_an_instruction_with_the_install_line(text: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_an_instruction_with_the_install_line(
+    text: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _without(package, monkeypatch)
     with pytest.raises(UnsupportedLocation, match=f"pip install {package}"):
         parse_location(text)

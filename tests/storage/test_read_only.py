@@ -1,4 +1,5 @@
-"""Nothing that this project does to a checkpoint writes: every sample is read under watchers that raise on any attempt."""
+"""Nothing that this project does to a checkpoint writes: every sample is read under watchers that raise on
+any attempt."""
 
 from __future__ import annotations
 
@@ -155,4 +156,6 @@ def test_the_spy_refuses_to_open_for_writing(mode: str, tmp_path: Path) -> None:
 
 def test_the_reading_verbs_of_the_spy_exist_in_fsspec_and_none_of_them_writes() -> None:
     assert {name for name in dir(AbstractFileSystem) if not name.startswith("_")} >= SpyFileSystem.READING
-    assert {"rm", "mv", "pipe", "put", "mkdir", "makedirs", "touch", "copy", "write_text", "rmdir"} <= set(spy_module.REFUSED_VERBS)
+    assert {"rm", "mv", "pipe", "put", "mkdir", "makedirs", "touch", "copy", "write_text", "rmdir"} <= set(
+        spy_module.REFUSED_VERBS
+    )

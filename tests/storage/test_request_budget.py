@@ -1,8 +1,10 @@
-"""How many requests a look at a checkpoint costs: counted by the server, not by us, so the numbers do not depend on the machine.
+"""How many requests a look at a checkpoint costs: counted by the server, not by us, so the numbers do not
+depend on the machine.
 
-The budget (LIST, HEAD, GET): first view of 100 batches <= 4, 0, 201; of 20,000 batches <= 190, 0, 201; state of K operators, P partitions
-and S stores <= 1 + K + K x P x pages, 0, K x (1 + S); refresh with nothing new <= 3 and no GET; with n new batches <= 2n GETs.
-The small checkpoints always run, over moto; the large ones use generator and slow server of ../shared/bench where those are present.
+The budget (LIST, HEAD, GET): first view of 100 batches <= 4, 0, 201; of 20,000 batches <= 190, 0, 201; state
+of K operators, P partitions and S stores <= 1 + K + K x P x pages, 0, K x (1 + S); refresh with nothing new
+<= 3 and no GET; with n new batches <= 2n GETs. The small checkpoints always run, over moto; the large ones
+use generator and slow server of ../shared/bench where those are present.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server
 
 BENCH = Path(__file__).resolve().parents[3] / "shared" / "bench"
-needs_bench = pytest.mark.skipif(not (BENCH / "slow_s3.py").exists(), reason="../shared/bench (slow server and generator) is not here")
+needs_bench = pytest.mark.skipif(
+    not (BENCH / "slow_s3.py").exists(), reason="../shared/bench (slow server and generator) is not here"
+)
 
 METADATA = '{{"batchWatermarkMs":0,"batchTimestampMs":{time},"conf":{{"spark.sql.shuffle.partitions":"12"}}}}'
 OFFSET = "v1\n" + METADATA + '\n{{"topic-a":{{"0":{n},"1":{n}}}}}'
@@ -32,7 +36,10 @@ COMMIT = 'v1\n{"nextBatchWatermarkMs":0}'
 
 
 def logs(first: int, count: int) -> dict[str, bytes]:
-    found = {f"offsets/{n}": OFFSET.format(time=1_795_176_000_000 + n, n=n).encode() for n in range(first, first + count)}
+    found = {
+        f"offsets/{n}": OFFSET.format(time=1_795_176_000_000 + n, n=n).encode()
+        for n in range(first, first + count)
+    }
     return found | {f"commits/{n}": COMMIT.encode() for n in range(first, first + count)}
 
 
@@ -40,11 +47,15 @@ def state(operators: int, partitions: int, stores: tuple[str, ...], versions: in
     found = {}
     for k in range(operators):
         operator = f'{{"operatorId":{k},"operatorName":"symmetricHashJoin"}}'
-        found[f"state/{k}/_metadata/metadata"] = f'v1\n{{"operatorInfo":{operator},"stateStoreInfo":[]}}'.encode()
+        found[f"state/{k}/_metadata/metadata"] = (
+            f'v1\n{{"operatorInfo":{operator},"stateStoreInfo":[]}}'.encode()
+        )
         for p in range(partitions):
             for store in stores:
                 for v in range(1, versions + 1):
-                    found["/".join(part for part in (f"state/{k}/{p}", store, f"{v}.delta") if part)] = b"delta"
+                    found["/".join(part for part in (f"state/{k}/{p}", store, f"{v}.delta") if part)] = (
+                        b"delta"
+                    )
     return found
 
 
@@ -83,11 +94,17 @@ def test_what_the_door_counts_is_what_the_server_saw(s3_server: S3Server) -> Non
     tree = door.list([""], recursive=True)[""]
     door.read(tree.files.values())
     seen = s3_server.stats()
-    assert (door.requests.list, door.requests.get, door.requests.head) == (seen["list"], seen["get"], seen["head"])
+    assert (door.requests.list, door.requests.get, door.requests.head) == (
+        seen["list"],
+        seen["get"],
+        seen["head"],
+    )
     assert door.requests.bytes == sum(info.size_bytes for info in tree.files.values())
 
 
-@pytest.mark.parametrize(("operators", "partitions", "stores"), [(1, 12, ("",)), (2, 7, ("left", "right")), (3, 1, ("",))])
+@pytest.mark.parametrize(
+    ("operators", "partitions", "stores"), [(1, 12, ("",)), (2, 7, ("left", "right")), (3, 1, ("",))]
+)
 def test_a_tree_of_state_costs_one_listing_for_each_partition(
     s3_server: S3Server, operators: int, partitions: int, stores: tuple[str, ...]
 ) -> None:
@@ -102,7 +119,9 @@ def test_a_tree_of_state_costs_one_listing_for_each_partition(
 
 def test_a_long_log_is_not_listed_page_after_page(s3_small_pages: S3Server) -> None:
     # Ten names a page: 900 batches are here what 90,000 are on S3.
-    location = put(s3_small_pages, "budget-long", {path: b"" for path in logs(0, 900) if path.startswith("offsets/")})
+    location = put(
+        s3_small_pages, "budget-long", {path: b"" for path in logs(0, 900) if path.startswith("offsets/")}
+    )
     listing = Door.open(location).list(["offsets"])["offsets"]
     assert len(listing.files) == 900
     seen = s3_small_pages.stats()
@@ -152,7 +171,8 @@ def test_the_state_of_a_checkpoint_is_within_its_budget(s3_server: S3Server) -> 
     assert s3_server.stats()["list"] == 0
 
 
-# The same on checkpoints of the size that users have, against the model of S3 that performance goals are measured with.
+# The same on checkpoints of the size that users have, against the model of S3 that performance goals are
+# measured with.
 
 
 class SlowServer:
@@ -164,8 +184,16 @@ class SlowServer:
             "long": ["--batches", "20000", "--partitions", "0", "--topic-partitions", "12"],
             "join": ["--batches", "100", "--stores", "4", "--partitions", "50", "--versions", "100"],
         }.items():
-            subprocess.run([sys.executable, BENCH / "make_big.py", directory / name, *arguments], check=True, stdout=subprocess.DEVNULL)
-        buckets = [part for name in ("hundred", "long", "join") for part in ("--bucket", f"{name}={directory / name}")]
+            subprocess.run(
+                [sys.executable, BENCH / "make_big.py", directory / name, *arguments],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+        buckets = [
+            part
+            for name in ("hundred", "long", "join")
+            for part in ("--bucket", f"{name}={directory / name}")
+        ]
         self.port, self._process = self._start(buckets)
 
     @staticmethod
@@ -214,7 +242,9 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlowServer]:
 
 @needs_bench
 @pytest.mark.parametrize(("bucket", "lists"), [("hundred", 4), ("long", 190)])
-def test_the_first_view_of_a_large_checkpoint_is_within_its_budget(slow: SlowServer, bucket: str, lists: int) -> None:
+def test_the_first_view_of_a_large_checkpoint_is_within_its_budget(
+    slow: SlowServer, bucket: str, lists: int
+) -> None:
     slow.stats()
     ck = Checkpoint.open(slow.location(bucket), newest=100)
     assert len(ck.offset_ids) == {"hundred": 100, "long": 20_000}[bucket]
@@ -229,7 +259,9 @@ def test_the_first_view_of_a_large_checkpoint_is_within_its_budget(slow: SlowSer
 
 @needs_bench
 @pytest.mark.parametrize(("bucket", "partitions", "stores"), [("hundred", 200, 1), ("join", 50, 4)])
-def test_the_state_of_a_large_checkpoint_is_within_its_budget(slow: SlowServer, bucket: str, partitions: int, stores: int) -> None:
+def test_the_state_of_a_large_checkpoint_is_within_its_budget(
+    slow: SlowServer, bucket: str, partitions: int, stores: int
+) -> None:
     ck = Checkpoint.open(slow.location(bucket))
     slow.stats()
     inventory = ck.state()
@@ -256,6 +288,8 @@ def test_a_forecast_of_a_large_checkpoint_costs_one_listing_four_reads_per_sourc
     assert answer.outcome in ("resume", "rerun"), answer.sentence
     root_and_logs = 3 + log_pages  # the root, sources/, offsets/ and commits/, whose pages are shared out
     assert seen["list"] <= root_and_logs + len(ck.sources) + state_lists
-    schemas = 1 + 4 if ck.has_state else 0  # operator metadata, one schema for each store: part of the state's cost
+    schemas = (
+        1 + 4 if ck.has_state else 0
+    )  # operator metadata, one schema for each store: part of the state's cost
     assert seen["get"] <= 1 + 4 * len(ck.sources) + schemas
     assert seen["head"] == 0

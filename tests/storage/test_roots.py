@@ -11,7 +11,15 @@ from pydantic import Secret
 
 from core.settings import RootSettings, Settings, is_loopback
 from core.storage import LocationNotFound, NotAllowed, StorageError, UnsupportedLocation, parse_location
-from core.storage.roots import find_checkpoints, link_for, locate, may_open, require_roots, resolve_link, roots
+from core.storage.roots import (
+    find_checkpoints,
+    link_for,
+    locate,
+    may_open,
+    require_roots,
+    resolve_link,
+    roots,
+)
 from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server
 
@@ -33,7 +41,12 @@ def settings(address: str = LAPTOP, **places: str | dict[str, Any]) -> Settings:
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """checkpoints/{orders,deep/clicks,empty} with real names, and a secret beside it."""
-    for path in ("checkpoints/orders/offsets/0", "checkpoints/deep/clicks/commits/0", "checkpoints/empty/x.txt", "secret/offsets/0"):
+    for path in (
+        "checkpoints/orders/offsets/0",
+        "checkpoints/deep/clicks/commits/0",
+        "checkpoints/empty/x.txt",
+        "secret/offsets/0",
+    ):
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).write_bytes(b"v1")
     return tmp_path
@@ -44,7 +57,9 @@ def test_a_loopback_address_is_private(address: str) -> None:
     assert is_loopback(address)
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0", "::", "", None, "10.0.0.5", "example.org", "localhost.example.org"])
+@pytest.mark.parametrize(
+    "address", ["0.0.0.0", "::", "", None, "10.0.0.5", "example.org", "localhost.example.org"]
+)
 def test_any_other_address_is_not(address: str | None) -> None:
     assert not is_loopback(address)
 
@@ -81,19 +96,32 @@ def test_a_location_below_no_root_has_no_link(tree: Path) -> None:
 
 
 def test_a_link_to_an_unknown_root_says_what_it_asked_for_and_what_there_is(tree: Path) -> None:
-    with pytest.raises(LocationNotFound, match=r'asks for "prod/orders", and no root is called "prod" here \(there is: team'):
+    with pytest.raises(
+        LocationNotFound, match=r'asks for "prod/orders", and no root is called "prod" here \(there is: team'
+    ):
         resolve_link("prod/orders", settings(team=str(tree)))
 
 
 @pytest.mark.parametrize(
-    "relative", ["../secret", "orders/../../secret", "%2e%2e/secret", "%252e%252e/secret", "..%2fsecret", "./orders", "a//b"]
+    "relative",
+    [
+        "../secret",
+        "orders/../../secret",
+        "%2e%2e/secret",
+        "%252e%252e/secret",
+        "..%2fsecret",
+        "./orders",
+        "a//b",
+    ],
 )
 @pytest.mark.parametrize("address", [LAPTOP, SERVER])
 def test_no_link_leads_out_of_its_root(tree: Path, relative: str, address: str) -> None:
     with pytest.raises(NotAllowed, match="leads out of the root"):
         resolve_link(f"team/{relative}", settings(address, team=str(tree / "checkpoints")))
     with pytest.raises(NotAllowed, match="leads out of the root"):
-        resolve_link(f"team/{relative}", settings(address, team={"url": "s3://bucket/checkpoints", "options": OPTIONS}))
+        resolve_link(
+            f"team/{relative}", settings(address, team={"url": "s3://bucket/checkpoints", "options": OPTIONS})
+        )
 
 
 def test_a_symbolic_link_below_a_root_leads_out_of_it_for_nobody(tree: Path) -> None:
@@ -138,7 +166,9 @@ OUTSIDE = [
 
 @pytest.mark.parametrize("text", OUTSIDE)
 def test_on_a_server_nothing_outside_the_roots_is_opened(tree: Path, text: str) -> None:
-    s = settings(SERVER, team=str(tree / "checkpoints"), prod={"url": "s3://bucket/checkpoints", "options": OPTIONS})
+    s = settings(
+        SERVER, team=str(tree / "checkpoints"), prod={"url": "s3://bucket/checkpoints", "options": OPTIONS}
+    )
     text = text.format(tree=tree)
     assert not may_open(parse_location(text), s)
     with pytest.raises(NotAllowed, match=r"outside the configured roots \(team, prod\)"):
@@ -146,7 +176,9 @@ def test_on_a_server_nothing_outside_the_roots_is_opened(tree: Path, text: str) 
 
 
 def test_on_a_server_everything_below_a_root_is_opened_with_its_options(tree: Path) -> None:
-    s = settings(SERVER, team=str(tree / "checkpoints"), prod={"url": "s3://bucket/checkpoints", "options": OPTIONS})
+    s = settings(
+        SERVER, team=str(tree / "checkpoints"), prod={"url": "s3://bucket/checkpoints", "options": OPTIONS}
+    )
     assert locate(f" '{tree}/checkpoints/orders/' ", s).path == str(tree / "checkpoints/orders")
     pasted = locate("s3a://bucket/checkpoints/a/b", s)
     assert pasted.url == "s3://bucket/checkpoints/a/b"
@@ -171,13 +203,17 @@ def test_a_server_does_not_start_without_roots(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("bound_to", [SERVER, "", None, "192.168.1.7"])
-def test_a_server_that_listens_on_more_than_the_settings_say_does_not_start(tree: Path, bound_to: str | None) -> None:
+def test_a_server_that_listens_on_more_than_the_settings_say_does_not_start(
+    tree: Path, bound_to: str | None
+) -> None:
     with pytest.raises(NotAllowed, match="set CHECKPOINT_EXPLORER_ADDRESS="):
         require_roots(bound_to, settings(LAPTOP, team=str(tree)))
 
 
 def test_a_root_that_is_no_location_is_named(tree: Path) -> None:
-    with pytest.raises(UnsupportedLocation, match='root "prod" in CHECKPOINT_EXPLORER_ROOTS cannot be used: "nonsense://"'):
+    with pytest.raises(
+        UnsupportedLocation, match='root "prod" in CHECKPOINT_EXPLORER_ROOTS cannot be used: "nonsense://"'
+    ):
         roots(settings(prod="nonsense://x"))
     with pytest.raises(StorageError):
         require_roots(LAPTOP, settings(prod="nonsense://x"))
@@ -248,7 +284,9 @@ def test_the_search_for_checkpoints_stops_at_the_limit_and_says_so(tree: Path) -
 def test_a_limit_that_bites_on_the_second_level_is_said_too(tree: Path) -> None:
     for i in range(6):
         (tree / f"two/group/ck{i}/offsets").mkdir(parents=True)
-    found = find_checkpoints("two", Settings(roots={"two": RootSettings(url=str(tree / "two"))}, checkpoints_per_root=4))
+    found = find_checkpoints(
+        "two", Settings(roots={"two": RootSettings(url=str(tree / "two"))}, checkpoints_per_root=4)
+    )
     assert (len(found.links), found.is_complete) == (2, False)
 
 
@@ -262,7 +300,9 @@ def test_checkpoints_are_found_in_memory_too() -> None:
     assert find_checkpoints("m", settings(m="memory://roots-test")).links == ("m/a",)
 
 
-def test_the_name_of_a_root_wins_over_a_directory_of_that_name(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_a_root_wins_over_a_directory_of_that_name(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tree)
     s = settings(secret=str(tree / "checkpoints"))
     assert locate("secret/orders", s).path == str(tree / "checkpoints/orders")

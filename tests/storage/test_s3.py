@@ -1,4 +1,5 @@
-"""What only S3 has: markers of directories, pages, refusals of single requests, several names of the protocol."""
+"""What only S3 has: markers of directories, pages, refusals of single requests, several names of the
+protocol."""
 
 from __future__ import annotations
 
@@ -9,8 +10,17 @@ from core.storage.s3 import ENTRIES, parse_page
 from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server
 
-# A checkpoint as Spark 4.3 leaves it on s3a:// (RocksDB): 0-byte markers beside their children, some directories without one.
-MARKERS = ["ck/", "ck/commits/", "ck/offsets/", "ck/sources/0/", "ck/state/0/_metadata/", "ck/state/0/0/_metadata/", "ck/state/0/1/"]
+# A checkpoint as Spark 4.3 leaves it on s3a:// (RocksDB): 0-byte markers beside their children, some
+# directories without one.
+MARKERS = [
+    "ck/",
+    "ck/commits/",
+    "ck/offsets/",
+    "ck/sources/0/",
+    "ck/state/0/_metadata/",
+    "ck/state/0/0/_metadata/",
+    "ck/state/0/1/",
+]
 FILES = {
     "ck/metadata": b"{}",
     "ck/offsets/0": b"v1",
@@ -47,7 +57,9 @@ def relative(path: str) -> str:
 
 
 def test_markers_of_directories_never_appear_as_files(marked: Door) -> None:
-    listings = marked.list(["", "offsets", "commits", "sources", "sources/0", "state/0", "state/0/0", "state/0/1"])
+    listings = marked.list(
+        ["", "offsets", "commits", "sources", "sources/0", "state/0", "state/0/0", "state/0/1"]
+    )
     assert {info.path for listing in listings.values() for info in listing.files.values()} == {
         "metadata",
         "offsets/0",
@@ -93,21 +105,35 @@ def test_a_checkpoint_without_any_marker_reads_the_same(s3_server: S3Server, buc
 
 
 def test_old_markers_with_an_ending_are_directories(s3_server: S3Server, bucket: str) -> None:
-    s3_server.put_many(bucket, {"ck/metadata": b"{}", "ck/offsets/0": b"v1", "ck/offsets_$folder$": b"", "ck/commits_$folder$": b""})
+    s3_server.put_many(
+        bucket,
+        {"ck/metadata": b"{}", "ck/offsets/0": b"v1", "ck/offsets_$folder$": b"", "ck/commits_$folder$": b""},
+    )
     root = Door.open(s3_server.location(f"s3://{bucket}/ck")).list([""])[""]
     assert set(root.files) == {"metadata"}
     assert root.directories == ("commits", "offsets")
 
 
 def test_a_neighbour_with_the_same_beginning_is_not_mixed_in(s3_server: S3Server, bucket: str) -> None:
-    s3_server.put_many(bucket, {"ck/metadata": b"{}", "ck2/metadata": b"{}", "ck/offsets/1": b"", "ck/offsets-old/2": b"", "ck-x/y": b""})
+    s3_server.put_many(
+        bucket,
+        {
+            "ck/metadata": b"{}",
+            "ck2/metadata": b"{}",
+            "ck/offsets/1": b"",
+            "ck/offsets-old/2": b"",
+            "ck-x/y": b"",
+        },
+    )
     door = Door.open(s3_server.location(f"s3://{bucket}/ck"))
     assert set(door.list(["offsets"])["offsets"].files) == {"offsets/1"}
     assert set(door.list([""], recursive=True)[""].files) == {"metadata", "offsets/1", "offsets-old/2"}
 
 
 def test_keys_with_an_empty_part_are_no_files(s3_server: S3Server, bucket: str) -> None:
-    s3_server.put_many(bucket, {"ck/metadata": b"{}", "ck/offsets//1": b"", "ck//offsets/2": b"", "ck/offsets/3": b""})
+    s3_server.put_many(
+        bucket, {"ck/metadata": b"{}", "ck/offsets//1": b"", "ck//offsets/2": b"", "ck/offsets/3": b""}
+    )
     door = Door.open(s3_server.location(f"s3://{bucket}/ck"))
     for tree in (door.list([""], recursive=True)[""], door.list(["offsets"], recursive=True)["offsets"]):
         assert {path for path in tree.files if path != "metadata"} == {"offsets/3"}
@@ -121,7 +147,9 @@ def test_a_whole_bucket_can_be_a_location(s3_server: S3Server, bucket: str) -> N
 
 
 @pytest.mark.parametrize("protocol", ["s3a", "s3n", "S3"])
-def test_hadoops_names_of_the_protocol_open_the_same_place(marked: Door, s3_server: S3Server, protocol: str) -> None:
+def test_hadoops_names_of_the_protocol_open_the_same_place(
+    marked: Door, s3_server: S3Server, protocol: str
+) -> None:
     same = s3_server.location(marked.location.url.replace("s3", protocol, 1))
     assert same == marked.location
     assert Door.open(same).list(["offsets"])["offsets"].files
@@ -136,7 +164,9 @@ def test_a_door_changes_nothing_in_the_store(marked: Door, s3_server: S3Server, 
 
 
 def test_a_bucket_that_does_not_exist_is_named_in_the_sentence(s3_server: S3Server) -> None:
-    with pytest.raises(LocationNotFound, match=r"s3://no-such-bucket/ck \(The specified bucket does not exist\)"):
+    with pytest.raises(
+        LocationNotFound, match=r"s3://no-such-bucket/ck \(The specified bucket does not exist\)"
+    ):
         Door.open(s3_server.location("s3://no-such-bucket/ck")).list([""])
 
 
@@ -157,7 +187,9 @@ def test_a_refused_file_leaves_the_others_readable(marked: Door, s3_server: S3Se
 
 
 @pytest.mark.parametrize(("status", "code"), [(503, "SlowDown"), (500, "InternalError")])
-def test_a_request_that_fails_once_is_sent_again(marked: Door, s3_server: S3Server, status: int, code: str) -> None:
+def test_a_request_that_fails_once_is_sent_again(
+    marked: Door, s3_server: S3Server, status: int, code: str
+) -> None:
     s3_server.fail(
         {"match": "prefix=ck/offsets", "status": status, "code": code, "times": 1},
         {"match": "ck/offsets/0", "status": status, "code": code, "times": 1},
@@ -170,13 +202,19 @@ def test_a_request_that_fails_once_is_sent_again(marked: Door, s3_server: S3Serv
 
 
 def test_a_server_that_does_not_answer_is_one_clear_sentence(s3_server: S3Server) -> None:
-    options = {**s3_server.storage_options, "endpoint_url": "http://127.0.0.1:9", "config_kwargs": {"retries": {"max_attempts": 0}}}
+    options = {
+        **s3_server.storage_options,
+        "endpoint_url": "http://127.0.0.1:9",
+        "config_kwargs": {"retries": {"max_attempts": 0}},
+    }
     with pytest.raises(StorageError, match=r"cannot be reached .*check the endpoint") as caught:
         Door.open(parse_location("s3://some-bucket/ck", options)).list([""])
     assert "test-secret" not in str(caught.value)
 
 
-def test_missing_credentials_are_one_clear_sentence(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_are_one_clear_sentence(
+    s3_server: S3Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -187,7 +225,9 @@ def test_missing_credentials_are_one_clear_sentence(s3_server: S3Server, monkeyp
         Door.open(parse_location("s3://some-bucket/ck", options)).list([""])
 
 
-def test_an_object_rewritten_with_the_same_size_in_the_same_second_is_read_again(marked: Door, s3_server: S3Server, bucket: str) -> None:
+def test_an_object_rewritten_with_the_same_size_in_the_same_second_is_read_again(
+    marked: Door, s3_server: S3Server, bucket: str
+) -> None:
     assert marked.read(marked.list(["offsets"])["offsets"].files.values()) == {"offsets/0": b"v1"}
     s3_server.put(bucket, "ck/offsets/0", b"v2")
     assert marked.read(marked.list(["offsets"])["offsets"].files.values()) == {"offsets/0": b"v2"}
@@ -216,7 +256,9 @@ def test_a_long_log_is_listed_whole_wherever_its_numbers_begin(s3_small_pages: S
 
 def test_more_directories_than_fit_on_a_page_are_all_listed(s3_small_pages: S3Server) -> None:
     s3_small_pages.put_many(
-        BUCKET, {f"wide/state/0/{p}/{v}.delta": b"" for p in range(45) for v in (1, 2)} | {"wide/state/0/_metadata/m": b""}
+        BUCKET,
+        {f"wide/state/0/{p}/{v}.delta": b"" for p in range(45) for v in (1, 2)}
+        | {"wide/state/0/_metadata/m": b""},
     )
     door = Door.open(s3_small_pages.location(f"s3://{BUCKET}/wide"))
     assert len(door.list(["state/0"])["state/0"].directories) == 46
@@ -224,7 +266,10 @@ def test_more_directories_than_fit_on_a_page_are_all_listed(s3_small_pages: S3Se
 
 
 def test_the_first_page_alone_is_one_request_and_says_whether_it_was_all(s3_small_pages: S3Server) -> None:
-    s3_small_pages.put_many(BUCKET, {f"first/{folder}/{i}": b"" for folder, count in (("long", 25), ("short", 3)) for i in range(count)})
+    s3_small_pages.put_many(
+        BUCKET,
+        {f"first/{folder}/{i}": b"" for folder, count in (("long", 25), ("short", 3)) for i in range(count)},
+    )
     door = Door.open(s3_small_pages.location(f"s3://{BUCKET}/first"))
     listings = door.list(["long", "short"], first_page=True)
     assert door.requests.list == 2
@@ -236,9 +281,13 @@ def test_the_first_page_alone_is_one_request_and_says_whether_it_was_all(s3_smal
 def test_a_page_is_read_with_and_without_a_name_space_and_with_escaped_keys() -> None:
     entry = "<Contents><Key>a%2Bb+c</Key><Size>3</Size><LastModified>2026-11-20T03:12:11.000Z</LastModified></Contents>"
     for space in ("", ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'):
-        escaped = parse_page(f"<ListBucketResult{space}><EncodingType>url</EncodingType>{entry}</ListBucketResult>".encode())
+        escaped = parse_page(
+            f"<ListBucketResult{space}><EncodingType>url</EncodingType>{entry}</ListBucketResult>".encode()
+        )
         assert escaped[ENTRIES] == [("a+b c", 3, "2026-11-20T03:12:11.000Z", None)]
-        plain = parse_page(f"<ListBucketResult{space}><IsTruncated>true</IsTruncated>{entry}</ListBucketResult>".encode())
+        plain = parse_page(
+            f"<ListBucketResult{space}><IsTruncated>true</IsTruncated>{entry}</ListBucketResult>".encode()
+        )
         assert plain[ENTRIES][0][0] == "a%2Bb+c"
         assert plain["IsTruncated"]
 

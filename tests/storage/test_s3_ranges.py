@@ -1,5 +1,6 @@
-"""The listing of long S3 directories in ranges, against a model of ListObjectsV2: whatever the names and the length of a page, every name
-comes back once, in no more requests than plain paging plus a few for each split. The real server's answers are tested in ``test_s3.py``.
+"""The listing of long S3 directories in ranges, against a model of ListObjectsV2: whatever the names and the
+length of a page, every name comes back once, in no more requests than plain paging plus a few for each split.
+The real server's answers are tested in ``test_s3.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ TOP = "top/"
 
 
 class Model:
-    """What S3 documents for ListObjectsV2: keys in the order of their UTF-8 bytes, prefix, delimiter, start-after, pages."""
+    """What S3 documents for ListObjectsV2: keys in the order of their UTF-8 bytes, prefix, delimiter,
+    start-after, pages."""
 
     def __init__(self, names: set[str], page_size: int) -> None:
         self.keys = sorted((TOP + name for name in names), key=str.encode)
@@ -45,10 +47,14 @@ class Model:
             if not key.startswith(Prefix):
                 continue
             rest = key[len(Prefix) :]
-            group = Prefix + rest.split(Delimiter, 1)[0] + Delimiter if Delimiter and Delimiter in rest else None
+            group = (
+                Prefix + rest.split(Delimiter, 1)[0] + Delimiter if Delimiter and Delimiter in rest else None
+            )
             name = group or key
             # A group was given when its name was; as a start it only leaves out what sorts before it.
-            if (ContinuationToken and name.encode() <= after) or (not ContinuationToken and key.encode() <= after):
+            if (ContinuationToken and name.encode() <= after) or (
+                not ContinuationToken and key.encode() <= after
+            ):
                 continue
             if (name, group is not None) not in found[-1:]:
                 found.append((name, group is not None))
@@ -62,7 +68,11 @@ class Model:
 
 
 NUMBERS = st.sets(st.integers(0, 3000).map(str), max_size=150)
-RUNS = st.builds(lambda first, count: {str(n) for n in range(first, first + count)}, st.integers(0, 12_000), st.integers(0, 300))
+RUNS = st.builds(
+    lambda first, count: {str(n) for n in range(first, first + count)},
+    st.integers(0, 12_000),
+    st.integers(0, 300),
+)
 STRANGE = [
     ".7.tmp",
     "_x",
@@ -88,7 +98,9 @@ ODD = st.sets(st.sampled_from(STRANGE))
 
 @settings(deadline=None)
 @given(NUMBERS | RUNS, ODD, st.integers(1, 12))
-def test_every_name_of_a_long_directory_comes_back_once(numbers: set[str], odd: set[str], page_size: int) -> None:
+def test_every_name_of_a_long_directory_comes_back_once(
+    numbers: set[str], odd: set[str], page_size: int
+) -> None:
     names = numbers | {name for name in odd if name.split("/")[0] not in numbers}
     model = Model(names, page_size)
     folder = asyncio.run(_Lister(model, "bucket/top", False, 64).folder("", recursive=False))
@@ -100,7 +112,11 @@ def test_every_name_of_a_long_directory_comes_back_once(numbers: set[str], odd: 
 @settings(deadline=None)
 @given(NUMBERS, ODD, st.integers(1, 12))
 def test_every_name_of_a_tree_comes_back_once(numbers: set[str], odd: set[str], page_size: int) -> None:
-    names = {f"state/0/{number}/1.delta" for number in numbers} | {f"state/0/{name}" for name in odd} | {f"state/{name}" for name in odd}
+    names = (
+        {f"state/0/{number}/1.delta" for number in numbers}
+        | {f"state/0/{name}" for name in odd}
+        | {f"state/{name}" for name in odd}
+    )
     model = Model(names, page_size)
     folder = asyncio.run(_Lister(model, "bucket/top", False, 64).folder("state", recursive=True))
     assert sorted(info.path for info in folder.files) == sorted(names)

@@ -28,7 +28,10 @@ def test_the_default_root_is_the_samples() -> None:
 
 
 def test_roots_come_as_json_with_and_without_storage_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    value = {"local": "/data/ck", "prod": {"url": "s3://bucket/ck", "storage_options": {"key": "k", "secret": "s"}}}
+    value = {
+        "local": "/data/ck",
+        "prod": {"url": "s3://bucket/ck", "storage_options": {"key": "k", "secret": "s"}},
+    }
     monkeypatch.setenv(PREFIX + "ROOTS", json.dumps(value))
     settings = load_settings()
     assert settings.has_own_roots
@@ -48,7 +51,13 @@ def test_storage_options_are_never_printed(monkeypatch: pytest.MonkeyPatch) -> N
     value = {"prod": {"url": "s3://bucket/ck", "storage_options": {"secret": "HIDDEN-VALUE"}}}
     monkeypatch.setenv(PREFIX + "ROOTS", json.dumps(value))
     settings = load_settings()
-    shown = [repr(settings), str(settings), str(settings.model_dump()), settings.model_dump_json(), repr(settings.roots["prod"])]
+    shown = [
+        repr(settings),
+        str(settings),
+        str(settings.model_dump()),
+        settings.model_dump_json(),
+        repr(settings.roots["prod"]),
+    ]
     assert not any("HIDDEN-VALUE" in text for text in shown)
 
 
@@ -56,7 +65,11 @@ def test_storage_options_are_never_printed(monkeypatch: pytest.MonkeyPatch) -> N
     ("name", "value", "sentence"),
     [
         ("ROOTS", "not json HIDDEN-VALUE", "ROOTS is not valid JSON; write for example"),
-        ("ROOTS", '{"a": {"url": "x", "secret": "HIDDEN-VALUE"}}', "ROOTS: a.secret: Extra inputs are not permitted"),
+        (
+            "ROOTS",
+            '{"a": {"url": "x", "secret": "HIDDEN-VALUE"}}',
+            "ROOTS: a.secret: Extra inputs are not permitted",
+        ),
         ("ROOTS", '{"a": {"storage_options": {"secret": "HIDDEN-VALUE"}}}', "ROOTS: a.url: Field required"),
         ("ROOTS", '{"a": {"url": "x", "storage_options": "HIDDEN-VALUE"}}', "ROOTS: a.storage_options"),
         ("KAFKA", "not json HIDDEN-VALUE", "KAFKA is not valid JSON; write for example"),
@@ -80,7 +93,9 @@ def test_a_setting_that_cannot_be_used_is_named_and_its_value_is_not_shown(
 
 
 def test_an_error_of_the_library_does_not_show_the_value_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(PREFIX + "ROOTS", '{"a": {"url": ["HIDDEN-VALUE"], "storage_options": {"secret": "HIDDEN-VALUE"}}}')
+    monkeypatch.setenv(
+        PREFIX + "ROOTS", '{"a": {"url": ["HIDDEN-VALUE"], "storage_options": {"secret": "HIDDEN-VALUE"}}}'
+    )
     with pytest.raises(ValidationError) as caught:
         Settings()
     assert "HIDDEN-VALUE" not in str(caught.value)
@@ -93,8 +108,14 @@ def test_every_setting_has_a_reason() -> None:
 
 
 def test_the_document_says_exactly_what_the_code_says() -> None:
-    sections = re.findall(r"^## `(\w+)`\n\nDefault: ([^\n]+)\n\n(.+?)\n(?=\n##|\Z)", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
-    documented = {name: (default, " ".join(text.split("\n\n")[0].split())) for name, default, text in sections}
+    sections = re.findall(
+        r"^## `(\w+)`\n\nDefault: ([^\n]+)\n\n(.+?)\n(?=\n##|\Z)",
+        DOCUMENT.read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
+    documented = {
+        name: (default, " ".join(text.split("\n\n")[0].split())) for name, default, text in sections
+    }
     expected = {}
     for name, field in Settings.model_fields.items():
         default = {"roots": "the samples of this project", "kafka": "none"}.get(name, f"`{field.default}`")

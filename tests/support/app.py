@@ -39,14 +39,30 @@ class RunningApp:
 
 
 @contextmanager
-def running_app(roots: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None) -> Iterator[RunningApp]:
+def running_app(
+    roots: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[RunningApp]:
     """A fresh server. ``roots``: name -> location, default the samples."""
     port = free_port()
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("CHECKPOINT_EXPLORER_", "STREAMLIT_"))}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CHECKPOINT_EXPLORER_", "STREAMLIT_"))
+    }
     env |= dict(environment or {})
     if roots is not None:
         env["CHECKPOINT_EXPLORER_ROOTS"] = json.dumps(dict(roots))
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true", "--server.port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        "--server.headless",
+        "true",
+        "--server.port",
+        str(port),
+    ]
     with (
         tempfile.TemporaryDirectory() as folder,
         (Path(folder) / "server.log").open("w") as log,

@@ -1,4 +1,5 @@
-"""Checkpoints for tests: copies of samples, entries of the corpus as directories, small trees written as Spark writes them, and damage."""
+"""Checkpoints for tests: copies of samples, entries of the corpus as directories, small trees written as
+Spark writes them, and damage."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ QUERY_ID = "730aa211-41ff-4ee3-b1b9-9e62ed047c5f"
 
 # What Spark 4.3.0 pins (17 settings), in the order it writes them.
 CONF_4_3 = {
-    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    ),
     "spark.sql.dropDuplicates.deterministicKeyOrder.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion": "2",
     "spark.sql.streaming.stateStore.rocksdb.formatVersion": "5",
@@ -59,7 +62,8 @@ def corpus_entry(name: str) -> dict[str, Any]:
 
 
 def unpack_corpus(name: str, target: Path) -> Path:
-    """A corpus entry as a directory. Binary files without content become empty files: only their names are known."""
+    """A corpus entry as a directory. Binary files without content become empty files: only their names are
+    known."""
     root = target / name
     root.mkdir(parents=True)
     for path, file in corpus_entry(name)["files"].items():
@@ -68,7 +72,9 @@ def unpack_corpus(name: str, target: Path) -> Path:
             place.mkdir(parents=True, exist_ok=True)
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(file["text"].encode() if "text" in file else base64.b64decode(file.get("base64", "")))
+        place.write_bytes(
+            file["text"].encode() if "text" in file else base64.b64decode(file.get("base64", ""))
+        )
     return root
 
 
@@ -79,8 +85,13 @@ def offset_text(
     watermark_ms: int = 0,
     timestamp_ms: int = 1_795_176_000_000,
 ) -> str:
-    """An offset log entry as Spark 4.3 writes it: version 1 for a list of offset texts, version 2 for a mapping by source id."""
-    head = {"batchWatermarkMs": watermark_ms, "batchTimestampMs": timestamp_ms, "conf": dict(CONF_4_3 if conf is None else conf)}
+    """An offset log entry as Spark 4.3 writes it: version 1 for a list of offset texts, version 2 for a
+    mapping by source id."""
+    head = {
+        "batchWatermarkMs": watermark_ms,
+        "batchTimestampMs": timestamp_ms,
+        "conf": dict(CONF_4_3 if conf is None else conf),
+    }
     if isinstance(sources, Mapping):
         lines = ["v2", json.dumps({**head, "sourceMetadataInfo": {}}, separators=(",", ":"))]
         return "\n".join(lines + [f"{key}:{text}" for key, text in sources.items()])
@@ -106,8 +117,11 @@ def kafka_offset(position: int, partitions: int = 2, topic: str = "orders") -> s
     return json.dumps({topic: {str(p): position for p in range(partitions)}}, separators=(",", ":"))
 
 
-def kafka_checkpoint(root: Path, batches: Sequence[int], commits: Sequence[int] | None = None, step: int = 5) -> Path:
-    """A Kafka query: batch N ends at ``(N + 1) * step`` on both partitions and began at 0. ``commits`` default to all batches."""
+def kafka_checkpoint(
+    root: Path, batches: Sequence[int], commits: Sequence[int] | None = None, step: int = 5
+) -> Path:
+    """A Kafka query: batch N ends at ``(N + 1) * step`` on both partitions and began at 0. ``commits``
+    default to all batches."""
     files: dict[str, str | bytes] = {
         "metadata": json.dumps({"id": QUERY_ID}, separators=(",", ":")),
         "sources/0/0": b"\0v1\n" + kafka_offset(0).encode(),

@@ -1,4 +1,5 @@
-"""Kinds of damage to a checkpoint, each a function of the checkpoint directory. What Hadoop keeps beside a file goes with it."""
+"""Kinds of damage to a checkpoint, each a function of the checkpoint directory. What Hadoop keeps beside a
+file goes with it."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def both(*damages: Damage) -> Damage:
 
 
 def without(*names: str) -> Damage:
-    """Files or directories are gone; ``{n}`` is the newest offset id, ``{n-1}`` the one before, ``{n+1}`` the one after."""
+    """Files or directories are gone; ``{n}`` is the newest offset id, ``{n-1}`` the one before, ``{n+1}`` the
+    one after."""
 
     def apply(ck: Path) -> None:
         paths = [ck / _fill(ck, name) for name in names]
@@ -139,7 +141,8 @@ def log_gone(*logs: str) -> Damage:
 
 
 def rewound(batches: int, *, sources: bool = False) -> Damage:
-    """Offsets and commits of the newest batches are gone; with ``sources`` the entries of the source logs after them too."""
+    """Offsets and commits of the newest batches are gone; with ``sources`` the entries of the source logs
+    after them too."""
 
     def apply(ck: Path) -> None:
         last = newest(ck)
@@ -159,7 +162,8 @@ def rewound(batches: int, *, sources: bool = False) -> Damage:
 
 
 def state_file(version: str, kind: str, *, partition: int = 1, store: str = "") -> Callable[[Path], Path]:
-    """The path of a state file by version (``{n}`` as above, a number otherwise) and kind, with or without an id in its name."""
+    """The path of a state file by version (``{n}`` as above, a number otherwise) and kind, with or without an
+    id in its name."""
 
     def find(ck: Path) -> Path:
         number = _fill(ck, version)
@@ -167,7 +171,8 @@ def state_file(version: str, kind: str, *, partition: int = 1, store: str = "") 
         found = sorted(
             p
             for p in directory.iterdir()
-            if p.name == f"{number}.{kind}" or (p.name.startswith(f"{number}_") and p.name.endswith(f".{kind}"))
+            if p.name == f"{number}.{kind}"
+            or (p.name.startswith(f"{number}_") and p.name.endswith(f".{kind}"))
         )
         assert found, (directory, number, kind)
         return found[0]
@@ -188,7 +193,8 @@ def state_empty(version: str, kind: str, *, partition: int = 1, store: str = "")
 
 
 def newest_snapshot(kind: str, change: Callable[[Path], None], *, only: int | None = None) -> Damage:
-    """Something happens to the newest snapshot (``snapshot`` or ``zip``) below the newest version, in every partition or in ``only``."""
+    """Something happens to the newest snapshot (``snapshot`` or ``zip``) below the newest version, in every
+    partition or in ``only``."""
 
     def apply(ck: Path) -> None:
         needed = newest(ck) + 1
@@ -219,10 +225,13 @@ def untouched(path: Path) -> None:
 
 
 def at_home(ck: Path) -> None:
-    """The absolute paths in the operator metadata point into this copy, as they do in a checkpoint that was never moved."""
+    """The absolute paths in the operator metadata point into this copy, as they do in a checkpoint that was
+    never moved."""
     for path in (ck / "state").glob("*/_metadata/v2/*"):
         if path.name.isdecimal():
-            rewrite(path, re.sub(r"file:[^\"]*?/state/", f"file:{ck}/state/", path.read_text(encoding="utf-8")))
+            rewrite(
+                path, re.sub(r"file:[^\"]*?/state/", f"file:{ck}/state/", path.read_text(encoding="utf-8"))
+            )
 
 
 def all_of(pattern: str) -> Damage:

@@ -1,6 +1,8 @@
-"""Real Delta Lake: scripts run in the second environment (`.venv-delta`, PySpark 4.2.0), because no released Delta runs on Spark 4.3.
+"""Real Delta Lake: scripts run in the second environment (`.venv-delta`, PySpark 4.2.0), because no released
+Delta runs on Spark 4.3.
 
-A script sees `spark` (a session with Delta) and `args` (what the caller passed) and leaves its answer, anything JSON can hold, in `result`.
+A script sees `spark` (a session with Delta) and `args` (what the caller passed) and leaves its answer,
+anything JSON can hold, in `result`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ def delta_jars() -> list[Path]:
     """Delta's two jars. Raises DeltaError when they or the environment are missing."""
     jars = sorted((PARTS / "delta").glob("*.jar"))
     if not jars or not PYTHON.exists():
-        raise DeltaError("Delta's environment is missing (.venv-delta, .parts/delta): run scripts/setup tests")
+        raise DeltaError(
+            "Delta's environment is missing (.venv-delta, .parts/delta): run scripts/setup tests"
+        )
     return jars
 
 
@@ -63,7 +67,8 @@ class DeltaEngine:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, script: str, **args: Any) -> Any:
-        """Run Python text in the second environment and return its `result`. Raises DeltaError with the traceback."""
+        """Run Python text in the second environment and return its `result`. Raises DeltaError with the
+        traceback."""
         if self._process is None:
             self._process = start_worker(self.scratch)
         process = self._process
@@ -77,7 +82,9 @@ class DeltaEngine:
         if not answer:
             self._process = None
             process.wait()
-            tail = (self.scratch / "delta.log").read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
+            tail = (
+                (self.scratch / "delta.log").read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
+            )
             raise DeltaError("the Delta worker ended; its log ends with:\n" + "\n".join(tail))
         said = json.loads(answer)
         if said["error"] is not None:

@@ -1,7 +1,9 @@
-"""Delta pipelines that are broken on purpose: what the forecast says about a copy, and what Spark then does with it.
+"""Delta pipelines that are broken on purpose: what the forecast says about a copy, and what Spark then does
+with it.
 
-A base is made once per run, with real Delta: commits of ten rows each, a query that copies them, and a stop in the middle. Each case
-copies the base, damages the copy, asks the forecast with both tables at hand, restarts the query on Spark and compares.
+A base is made once per run, with real Delta: commits of ten rows each, a query that copies them, and a stop
+in the middle. Each case copies the base, damages the copy, asks the forecast with both tables at hand,
+restarts the query on Spark and compares.
 """
 
 from __future__ import annotations
@@ -19,14 +21,15 @@ from typing import Any
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from core.analysis.ends import Ends
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
-from core.endpoints.delta_log import DeltaLog
+from core.connectors import ConnectorAnswers
+from core.connectors.delta.log import DeltaLog
 from core.storage import StorageError
 from tests.support.delta import DeltaEngine
 
-# Names in scripts: put() commits rows, run() copies what is there until a row `stop_at` or above is met, mark() writes a log checkpoint.
+# Names in scripts: put() commits rows, run() copies what is there until a row `stop_at` or above is met,
+# mark() writes a log checkpoint.
 TOOLS = """
 import json, os, shutil
 spark.sparkContext.setLogLevel("OFF")
@@ -107,16 +110,18 @@ def run(stop_at=None, shape=None, checkpoint=None, sink=None, **options):
 def ids_of(table):
     return sorted(row[0] for row in session.read.format("delta").load(table).select("id").collect())
 """
-# What a restart writes is read by delta-rs, so the table's own checksums are left out there; the damage was done before.
-RESTART = TOOLS + (
-    "\nchecksums = 'spark.databricks.delta.writeChecksumFile.enabled'\nsession.conf.set(checksums, 'false')\ntry:\n    result ="
-    " run(**args['options'])\nfinally:\n    session.conf.unset(checksums)\n"
+# What a restart writes is read by delta-rs, so the table's own checksums are left out there; the damage was
+# done before.
+RESTART = (
+    TOOLS + "\nchecksums = 'spark.databricks.delta.writeChecksumFile.enabled'\nsession.conf.set(checksums,"
+    " 'false')\ntry:\n    result = run(**args['options'])\nfinally:\n    session.conf.unset(checksums)\n"
 )
 
 
 @dataclass(frozen=True)
 class Fact:
-    """What Spark did: the chain of exceptions, when, in which batch; what the sink holds afterwards and which versions it has."""
+    """What Spark did: the chain of exceptions, when, in which batch; what the sink holds afterwards and which
+    versions it has."""
 
     causes: tuple[tuple[str, str | None, str | None, str], ...]
     fails_at: str | None
@@ -143,8 +148,8 @@ class Fact:
 
 @dataclass
 class Case:
-    """A copy of a base to damage and to restart. ``expected``: the rows that an undisturbed query would have copied once the restart
-    ends."""
+    """A copy of a base to damage and to restart. ``expected``: the rows that an undisturbed query would have
+    copied once the restart ends."""
 
     engine: DeltaEngine
     place: Path
@@ -200,11 +205,14 @@ class Case:
 
     def offset_line(self, batch: int) -> dict[str, Any]:
         """The offset line of a batch."""
-        value: dict[str, Any] = json.loads((self.checkpoint / "offsets" / str(batch)).read_text(encoding="utf-8").split("\n")[2])
+        value: dict[str, Any] = json.loads(
+            (self.checkpoint / "offsets" / str(batch)).read_text(encoding="utf-8").split("\n")[2]
+        )
         return value
 
     def clean(self, before: int, table: str = "source", with_checkpoints: bool = False) -> None:
-        """Takes the commits below ``before`` out of a table's log, as its retention does; the newest log checkpoint stays."""
+        """Takes the commits below ``before`` out of a table's log, as its retention does; the newest log
+        checkpoint stays."""
         for path in (self.place / table / "_delta_log").iterdir():
             match = re.match(r"\.?(\d{20})\.(json|crc)", path.name)
             if match and int(match[1]) < before:
@@ -233,7 +241,9 @@ class Case:
 
     def sql(self, *statements: str) -> None:
         """Runs statements with {source} and {sink} filled in."""
-        filled = [text.format(source=f"delta.`{self.source}`", sink=f"delta.`{self.sink}`") for text in statements]
+        filled = [
+            text.format(source=f"delta.`{self.source}`", sink=f"delta.`{self.sink}`") for text in statements
+        ]
         self.script("for text in args['statements']:\n    session.sql(text)\n", statements=filled)
 
     def put(self, first: int, last: int) -> None:
@@ -249,21 +259,23 @@ class Case:
 
     # The two sides
 
-    def ends(self) -> Ends:
+    def connectors(self) -> ConnectorAnswers:
         """Both tables as they are now; one that cannot be opened is left out."""
         tables, sink = {}, None
         with suppress(StorageError):
             tables["0"] = DeltaLog.open(str(self.source))
         with suppress(StorageError):
             sink = DeltaLog.open(str(self.sink))
-        return Ends(tables=tables, sink=sink)
+        return ConnectorAnswers(tables=tables, sink=sink)
 
     def forecast(self) -> Forecast:
         """What the forecast says now, under the rules of Spark 4.2."""
         options = {key: str(value) for key, value in self.options.items()}
         given = {"fail_on_data_loss": options.pop("failOnDataLoss", "true") == "true", **self.query}
         query = Query(options={"0": options}, **given)
-        return forecast(Checkpoint.open(str(self.checkpoint)), spark="4.2", query=query, ends=self.ends())
+        return forecast(
+            Checkpoint.open(str(self.checkpoint)), spark="4.2", query=query, connectors=self.connectors()
+        )
 
     def restart(self) -> Fact:
         """What Spark does now."""
@@ -303,33 +315,51 @@ def agree(case: Case, said: Forecast, fact: Fact, before: tuple[int, ...] | None
         assert fact.ids == before, f"A failed start changed the sink.{story}"
         return
     if said.then and "fails" in said.then:
-        assert fact.causes and fact.fails_at == "batch" and said.batch_id is not None and fact.failed_batch == said.batch_id + 1, story
+        assert (
+            fact.causes
+            and fact.fails_at == "batch"
+            and said.batch_id is not None
+            and fact.failed_batch == said.batch_id + 1
+        ), story
         return
     assert not fact.causes, f"Spark failed.{story}"
     first = min(fact.rows, default=None)
     assert first is None or first == said.batch_id, story
     lost, repeated = fact.against(case.expected)
     seen = "loss" if lost else "duplicates" if repeated else "exact"
-    assert said.data.skip in (seen, "unknown"), f"{said.data.skip} was said, {lost} rows lost and {repeated} repeated.{story}"
+    assert said.data.skip in (
+        seen,
+        "unknown",
+    ), f"{said.data.skip} was said, {lost} rows lost and {repeated} repeated.{story}"
     if said.sink is not None and said.sink.pending is not None and said.batch_id is not None:
         query_id = json.loads((case.checkpoint / "metadata").read_text(encoding="utf-8"))["id"]
         written = fact.epochs.count((query_id, said.batch_id))
         known = sum(row.batch_id == said.batch_id and row.fate == "written" for row in said.sink.batches)
-        assert written - known == (1 if said.sink.pending == "written" else 0), f"{said.sink.pending} was said.{story}"
+        assert written - known == (1 if said.sink.pending == "written" else 0), (
+            f"{said.sink.pending} was said.{story}"
+        )
 
 
 def held(table: Path) -> tuple[int, ...]:
     """The ids that a table holds, ascending: read by delta-rs and pyarrow, which are none of ours."""
     if not (table / "_delta_log").is_dir():
         return ()
-    # A shallow clone names files of another table by full URLs, which delta-rs puts behind the path of the clone.
+    # A shallow clone names files of another table by full URLs, which delta-rs puts behind the path of the
+    # clone.
     files = [uri.rpartition("file:")[2] for uri in DeltaTable(str(table)).file_uris()]
-    return tuple(sorted(i for path in files for i in pq.read_table(path, columns=["id"]).column("id").to_pylist()))
+    return tuple(
+        sorted(i for path in files for i in pq.read_table(path, columns=["id"]).column("id").to_pylist())
+    )
 
 
 def epochs_of(table: Path) -> tuple[tuple[str, int], ...]:
-    """Query and batch of every version that a streaming sink wrote. (delta-rs cannot read the history of a clone.)"""
-    lines = [line for path in sorted((table / "_delta_log").glob("*.json")) for line in path.read_text(encoding="utf-8").splitlines()]
+    """Query and batch of every version that a streaming sink wrote. (delta-rs cannot read the history of a
+    clone.)"""
+    lines = [
+        line
+        for path in sorted((table / "_delta_log").glob("*.json"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
     found = [json.loads(line).get("commitInfo", {}).get("operationParameters", {}) for line in lines]
     return tuple((item["queryId"], int(item["epochId"])) for item in found if "epochId" in item)
 

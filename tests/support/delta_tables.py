@@ -1,4 +1,5 @@
-"""Logs of Delta tables written by hand, for tests without an engine: commits, the table's checksums, and log checkpoints of all forms."""
+"""Logs of Delta tables written by hand, for tests without an engine: commits, the table's checksums, and log
+checkpoints of all forms."""
 
 from __future__ import annotations
 
@@ -21,7 +22,13 @@ def log_path(table: Path, version: int, end: str = "json") -> Path:
 
 def add(name: str, rows: int | None = 10, data_change: bool = True, time_ms: int = TIME) -> dict[str, Any]:
     """An add action."""
-    body: dict[str, Any] = {"path": name, "partitionValues": {}, "size": 100, "modificationTime": time_ms, "dataChange": data_change}
+    body: dict[str, Any] = {
+        "path": name,
+        "partitionValues": {},
+        "size": 100,
+        "modificationTime": time_ms,
+        "dataChange": data_change,
+    }
     if rows is not None:
         body["stats"] = json.dumps({"numRecords": rows})
     return {"add": body}
@@ -35,7 +42,12 @@ def taken(name: str, data_change: bool = True) -> dict[str, Any]:
 def metadata(table_id: str = TABLE_ID, **configuration: str) -> dict[str, Any]:
     """A metaData action."""
     return {
-        "metaData": {"id": table_id, "format": {"provider": "parquet", "options": {}}, "schemaString": "{}", "configuration": configuration}
+        "metaData": {
+            "id": table_id,
+            "format": {"provider": "parquet", "options": {}},
+            "schemaString": "{}",
+            "configuration": configuration,
+        }
     }
 
 
@@ -47,7 +59,12 @@ def txn(app_id: str, version: int, updated_ms: int = TIME) -> dict[str, Any]:
 def info(operation: str, version: int = 0, rows: int | None = None, **parameters: str) -> dict[str, Any]:
     """A commitInfo action, ten seconds after the one of the version before."""
     metrics = {} if rows is None else {"numOutputRows": str(rows)}
-    body = {"timestamp": TIME + version * 10_000, "operation": operation, "operationParameters": parameters, "operationMetrics": metrics}
+    body = {
+        "timestamp": TIME + version * 10_000,
+        "operation": operation,
+        "operationParameters": parameters,
+        "operationMetrics": metrics,
+    }
     return {"commitInfo": body}
 
 
@@ -68,9 +85,16 @@ def commit(table: Path, version: int, actions: Sequence[Mapping[str, Any]]) -> P
     return path
 
 
-def checksum(table: Path, version: int, transactions: Sequence[Mapping[str, Any]] | None, **configuration: str) -> Path:
-    """Writes the table's own checksum of a version; without ``transactions`` as Delta does when they can expire."""
-    body: dict[str, Any] = {"tableSizeBytes": 1, "numFiles": 1, "metadata": metadata(**configuration)["metaData"]}
+def checksum(
+    table: Path, version: int, transactions: Sequence[Mapping[str, Any]] | None, **configuration: str
+) -> Path:
+    """Writes the table's own checksum of a version; without ``transactions`` as Delta does when they can
+    expire."""
+    body: dict[str, Any] = {
+        "tableSizeBytes": 1,
+        "numFiles": 1,
+        "metadata": metadata(**configuration)["metaData"],
+    }
     if transactions is not None:
         body["setTransactions"] = [action["txn"] for action in transactions]
     path = log_path(table, version, "crc")
@@ -81,18 +105,33 @@ def checksum(table: Path, version: int, transactions: Sequence[Mapping[str, Any]
 def appends(table: Path, count: int, first: int = 0, rows: int = 10) -> Path:
     """A table of ``count`` commits that each add one file."""
     for version in range(first, first + count):
-        actions = [info("WRITE", version, rows, mode="Append"), add(f"part-{version}.parquet", rows, time_ms=TIME + version)]
+        actions = [
+            info("WRITE", version, rows, mode="Append"),
+            add(f"part-{version}.parquet", rows, time_ms=TIME + version),
+        ]
         commit(table, version, [*actions, metadata()] if version == 0 else actions)
     return table
 
 
 FILE = pa.struct(
-    [("path", pa.string()), ("size", pa.int64()), ("modificationTime", pa.int64()), ("dataChange", pa.bool_()), ("stats", pa.string())]
+    [
+        ("path", pa.string()),
+        ("size", pa.int64()),
+        ("modificationTime", pa.int64()),
+        ("dataChange", pa.bool_()),
+        ("stats", pa.string()),
+    ]
 )
 COLUMNS = {
     "txn": pa.struct([("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())]),
     "add": FILE,
-    "metaData": pa.struct([("id", pa.string()), ("schemaString", pa.string()), ("configuration", pa.map_(pa.string(), pa.string()))]),
+    "metaData": pa.struct(
+        [
+            ("id", pa.string()),
+            ("schemaString", pa.string()),
+            ("configuration", pa.map_(pa.string(), pa.string())),
+        ]
+    ),
     "protocol": pa.struct([("minReaderVersion", pa.int32()), ("minWriterVersion", pa.int32())]),
 }
 

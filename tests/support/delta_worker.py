@@ -1,4 +1,5 @@
-"""Runs inside `.venv-delta`: reads one JSON request per line, runs its script, answers with one JSON line. Ends at end of input.
+"""Runs inside `.venv-delta`: reads one JSON request per line, runs its script, answers with one JSON line.
+Ends at end of input.
 
 Imports nothing but the standard library and PySpark: the second environment holds nothing else.
 """

@@ -31,11 +31,16 @@ METADATA = json.dumps({"id": QUERY_ID}, separators=(",", ":"))
 
 def files_entry(log_id: int) -> str:
     """One entry of a file source's log with one file in it."""
-    return "v1\n" + json.dumps({"path": f"file:///in/{log_id:04d}.json", "timestamp": 1_795_176_000_000 + log_id, "batchId": log_id})
+    return "v1\n" + json.dumps(
+        {"path": f"file:///in/{log_id:04d}.json", "timestamp": 1_795_176_000_000 + log_id, "batchId": log_id}
+    )
 
 
-def files_checkpoint(root: Path, batches: int = 5, commits: Sequence[int] | None = None, conf: dict[str, str] | None = None) -> Path:
-    """A stateless query over one file source: batch N reads entry N of the source's log. ``commits`` default to all batches."""
+def files_checkpoint(
+    root: Path, batches: int = 5, commits: Sequence[int] | None = None, conf: dict[str, str] | None = None
+) -> Path:
+    """A stateless query over one file source: batch N reads entry N of the source's log. ``commits`` default
+    to all batches."""
     tree: dict[str, str | bytes] = {"metadata": METADATA}
     for batch in range(batches):
         time_ms = 1_795_176_000_000 + batch * 10_000
@@ -46,10 +51,19 @@ def files_checkpoint(root: Path, batches: int = 5, commits: Sequence[int] | None
     return write(root, tree)
 
 
-def with_state(root: Path, versions: Sequence[int], kind: str = "delta", partitions: int = 2, operator: str = "stateStoreSave") -> Path:
-    """Adds the state of one operator: a file of this kind per version and partition, schema and operator metadata."""
+def with_state(
+    root: Path,
+    versions: Sequence[int],
+    kind: str = "delta",
+    partitions: int = 2,
+    operator: str = "stateStoreSave",
+) -> Path:
+    """Adds the state of one operator: a file of this kind per version and partition, schema and operator
+    metadata."""
     tree: dict[str, str | bytes] = {
-        f"state/0/{partition}/{version}.{kind}": b"x" * 64 for partition in range(partitions) for version in versions
+        f"state/0/{partition}/{version}.{kind}": b"x" * 64
+        for partition in range(partitions)
+        for version in versions
     }
     store = {"storeName": "default", "numColsPrefixKey": 0, "numPartitions": partitions}
     info = {"operatorInfo": {"operatorId": 0, "operatorName": operator}, "stateStoreInfo": [store]}
@@ -71,7 +85,10 @@ def struct_schema(key: Sequence[tuple[str, str, bool]], value: Sequence[tuple[st
         return len(data).to_bytes(2, "big") + data
 
     def struct(columns: Sequence[tuple[str, str, bool]]) -> str:
-        fields = [{"name": name, "type": kind, "nullable": nullable, "metadata": {}} for name, kind, nullable in columns]
+        fields = [
+            {"name": name, "type": kind, "nullable": nullable, "metadata": {}}
+            for name, kind, nullable in columns
+        ]
         return json.dumps({"type": "struct", "fields": fields})
 
     one = (1).to_bytes(4, "big")

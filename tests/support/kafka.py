@@ -1,4 +1,5 @@
-"""A real Kafka broker for tests and samples: one KRaft node on loopback, from the jars of `.parts/kafka-broker`."""
+"""A real Kafka broker for tests and samples: one KRaft node on loopback, from the jars of
+`.parts/kafka-broker`."""
 
 from __future__ import annotations
 
@@ -21,7 +22,10 @@ START_SECONDS = 180  # 7 s on a quiet machine, 25 s on a busy one
 CALL_SECONDS = 30
 
 # Ends the broker when the process that started it goes away, however it goes: its end of the pipe closes.
-KEEPER = 'exec 3<&0; "$@" < /dev/null & child=$!; { cat <&3 > /dev/null; kill -9 "$child" 2> /dev/null; } & wait "$child"'
+KEEPER = (
+    'exec 3<&0; "$@" < /dev/null & child=$!; { cat <&3 > /dev/null; kill -9 "$child" 2> /dev/null; } & wait'
+    ' "$child"'
+)
 
 
 class BrokerError(Exception):
@@ -62,12 +66,25 @@ class Broker:
         if java is None:
             raise BrokerError("java was not found")
         self.directory.mkdir(parents=True, exist_ok=True)
-        command = [java, "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(jars[0].parent / "*")]
+        command = [
+            java,
+            "-Xmx512m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            str(jars[0].parent / "*"),
+        ]
         log = self.directory / "broker.log"
         properties = self.directory / "server.properties"
         if not properties.exists():
             properties.write_text(self._properties(), encoding="utf-8")
-            cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "x").replace("_", "y")
+            cluster = (
+                base64.urlsafe_b64encode(uuid.uuid4().bytes)
+                .decode()
+                .rstrip("=")
+                .replace("-", "x")
+                .replace("_", "y")
+            )
             with log.open("ab") as sink:
                 subprocess.run(
                     [*command, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)],
@@ -78,7 +95,10 @@ class Broker:
                 )
         with log.open("ab") as sink:
             self._process = subprocess.Popen(
-                ["sh", "-c", KEEPER, "sh", *command, "kafka.Kafka", str(properties)], stdin=subprocess.PIPE, stdout=sink, stderr=sink
+                ["sh", "-c", KEEPER, "sh", *command, "kafka.Kafka", str(properties)],
+                stdin=subprocess.PIPE,
+                stdout=sink,
+                stderr=sink,
             )
         self._wait_until_up(log)
 
@@ -141,9 +161,14 @@ class Broker:
         return self._admin
 
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
-        """A topic that keeps its records forever unless `config` says otherwise (records with old timestamps go at once by default)."""
+        """A topic that keeps its records forever unless `config` says otherwise (records with old timestamps
+        go at once by default)."""
         settings = {"retention.ms": "-1", **(config or {})}
-        _wait(self.admin().create_topics([NewTopic(name, num_partitions=partitions, replication_factor=1, config=settings)]))
+        _wait(
+            self.admin().create_topics(
+                [NewTopic(name, num_partitions=partitions, replication_factor=1, config=settings)]
+            )
+        )
         self._wait_for_leaders(name, partitions)
 
     def add_partitions(self, name: str, total: int) -> None:
@@ -157,11 +182,15 @@ class Broker:
         deadline = time.monotonic() + CALL_SECONDS
         while True:
             try:
-                self.admin().list_topics(name, timeout=CALL_SECONDS)  # else the client goes by what it knew before
+                self.admin().list_topics(
+                    name, timeout=CALL_SECONDS
+                )  # else the client goes by what it knew before
                 _wait(self.admin().list_offsets(asked, request_timeout=CALL_SECONDS))
             except KafkaException as error:
                 if time.monotonic() > deadline:
-                    raise BrokerError(f"topic {name} has no leaders {CALL_SECONDS} s after it was made: {error}") from None
+                    raise BrokerError(
+                        f"topic {name} has no leaders {CALL_SECONDS} s after it was made: {error}"
+                    ) from None
                 time.sleep(0.05)
             else:
                 return
@@ -178,10 +207,20 @@ class Broker:
 
     def delete_records(self, topic: str, before: Mapping[int, int]) -> None:
         """Move the log start of each partition up to the given offset, as retention does."""
-        _wait(self.admin().delete_records([TopicPartition(topic, partition, offset) for partition, offset in before.items()]))
+        _wait(
+            self.admin().delete_records(
+                [TopicPartition(topic, partition, offset) for partition, offset in before.items()]
+            )
+        )
 
     def produce(
-        self, topic: str, values: Iterable[str], partition: int, *, key: str | None = None, timestamp_ms: int | None = None
+        self,
+        topic: str,
+        values: Iterable[str],
+        partition: int,
+        *,
+        key: str | None = None,
+        timestamp_ms: int | None = None,
     ) -> None:
         """Append the values to one partition, in order, and wait until the broker has them."""
         failures: list[str] = []
@@ -193,10 +232,19 @@ class Broker:
         producer = Producer({**self._client(), "linger.ms": 5})
         more = {} if timestamp_ms is None else {"timestamp": timestamp_ms}
         for value in values:
-            producer.produce(topic, value=value.encode(), key=key and key.encode(), partition=partition, on_delivery=delivered, **more)
+            producer.produce(
+                topic,
+                value=value.encode(),
+                key=key and key.encode(),
+                partition=partition,
+                on_delivery=delivered,
+                **more,
+            )
         left = producer.flush(CALL_SECONDS)
         if left or failures:
-            raise BrokerError(f"{left + len(failures)} records for {topic}-{partition} were not taken: {failures[:1]}")
+            raise BrokerError(
+                f"{left + len(failures)} records for {topic}-{partition} were not taken: {failures[:1]}"
+            )
 
     def end_offsets(self, topic: str) -> dict[int, int]:
         """The offset of the next record of each partition."""
@@ -210,7 +258,9 @@ class Broker:
         admin = self.admin()
         partitions = sorted(admin.list_topics(topic, timeout=CALL_SECONDS).topics[topic].partitions)
         spec = OffsetSpec.latest() if latest else OffsetSpec.earliest()
-        asked = admin.list_offsets({TopicPartition(topic, partition): spec for partition in partitions}, request_timeout=CALL_SECONDS)
+        asked = admin.list_offsets(
+            {TopicPartition(topic, partition): spec for partition in partitions}, request_timeout=CALL_SECONDS
+        )
         return {where.partition: future.result(CALL_SECONDS).offset for where, future in asked.items()}
 
 

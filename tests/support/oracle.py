@@ -1,8 +1,10 @@
-"""The oracle: real checkpoints, real damage, a real restart; what Spark did is compared with what the forecast said.
+"""The oracle: real checkpoints, real damage, a real restart; what Spark did is compared with what the
+forecast said.
 
-A base is made once per run: a small query reads five files, one per batch, and stops. Two more files wait for the restart. Every start
-writes to an output directory of its own (Spark's JSON file sink), which shows exactly which rows the sink got in which batch; the three
-kinds of sink (one that appends, one that overwrites by batch id, one that skips ids up to the newest it has seen) are worked out from that.
+A base is made once per run: a small query reads five files, one per batch, and stops. Two more files wait for
+the restart. Every start writes to an output directory of its own (Spark's JSON file sink), which shows
+exactly which rows the sink got in which batch; the three kinds of sink (one that appends, one that overwrites
+by batch id, one that skips ids up to the newest it has seen) are worked out from that.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
 SCHEMA = "k string, id long, t timestamp, v long"
 FIRST_RUN, WAITING = 5, 2  # input files of the first run, and those that are there at the restart
 ROCKSDB = {
-    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
 }
 CHANGELOG = {**ROCKSDB, "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
 FORMAT_2 = {**CHANGELOG, "spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
@@ -39,7 +43,8 @@ IN_A_BATCH = ("executeOneBatch", "constructNextBatch", "runBatch")
 # Up to 3.5 what a task died of lies below these words, which have no condition.
 JOB_FAILED = ("Job aborted", "Writing job aborted", "Task failed while writing rows")
 
-# The newest Spark is what a forecast comes to by itself; of the older ones some look alike (3.3 and 3.4, 4.0 and 4.1).
+# The newest Spark is what a forecast comes to by itself; of the older ones some look alike (3.3 and 3.4, 4.0
+# and 4.1).
 ASKED = None if spark_version() == NEWEST else str(spark_version())
 
 Rows = tuple[str, ...]
@@ -47,12 +52,18 @@ Build = Callable[["SparkSession", Path], "DataFrame"]
 
 
 def write_file(directory: Path, number: int) -> Path:
-    """One input file of two rows, ten minutes of event time after the one before; its own time goes up with its number."""
+    """One input file of two rows, ten minutes of event time after the one before; its own time goes up with
+    its number."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{number:04d}.json"
     minute = number * 10
     rows = [
-        {"k": k, "id": number * 10 + i, "t": f"2026-01-01T{(minute + i) // 60:02d}:{(minute + i) % 60:02d}:00", "v": number + i}
+        {
+            "k": k,
+            "id": number * 10 + i,
+            "t": f"2026-01-01T{(minute + i) // 60:02d}:{(minute + i) % 60:02d}:00",
+            "v": number + i,
+        }
         for i, k in enumerate("ab")
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -83,8 +94,12 @@ def windows(spark: SparkSession, root: Path) -> DataFrame:
     """Counts per window of ten minutes and key, handed out when the watermark closes the window."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    frame = source(spark, root / "in").withWatermark("t", "5 minutes").groupBy(F.window("t", "10 minutes"), "k")
-    return frame.agg(F.count("*").alias("n"), F.sum("v").alias("s")).select("k", F.col("window.start").cast("string").alias("w"), "n", "s")
+    frame = (
+        source(spark, root / "in").withWatermark("t", "5 minutes").groupBy(F.window("t", "10 minutes"), "k")
+    )
+    return frame.agg(F.count("*").alias("n"), F.sum("v").alias("s")).select(
+        "k", F.col("window.start").cast("string").alias("w"), "n", "s"
+    )
 
 
 def dedup(spark: SparkSession, root: Path) -> DataFrame:
@@ -107,7 +122,9 @@ def transform(spark: SparkSession, root: Path) -> DataFrame:
     from tests.support.oracle_processor import Counter as Seen
 
     grouped = source(spark, root / "in").groupBy("k")
-    return grouped.transformWithState(statefulProcessor=Seen(), outputStructType="k string, n long", outputMode="Append", timeMode="None")
+    return grouped.transformWithState(
+        statefulProcessor=Seen(), outputStructType="k string, n long", outputMode="Append", timeMode="None"
+    )
 
 
 def union(spark: SparkSession, root: Path) -> DataFrame:
@@ -147,10 +164,11 @@ NAMED_SOURCES = Feature("named sources in the offset log", V43)
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a base is made: the query, and the settings of the session at its first start and at every later one.
+    """How a base is made: the query, and the settings of the session at its first start and at every later
+    one.
 
-    ``with_maintenance``: the state stores write snapshots while the base is made, every few versions. ``needs``: a feature that not
-    every Spark has.
+    ``with_maintenance``: the state stores write snapshots while the base is made, every few versions.
+    ``needs``: a feature that not every Spark has.
     """
 
     name: str
@@ -171,7 +189,10 @@ SNAPSHOTS = {
     "spark.sql.streaming.stateStore.maintenanceInterval": "50ms",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
 }
-SHORT_LOG = {"spark.sql.streaming.fileSource.log.compactInterval": "3", "spark.sql.streaming.minBatchesToRetain": "2"}
+SHORT_LOG = {
+    "spark.sql.streaming.fileSource.log.compactInterval": "3",
+    "spark.sql.streaming.minBatchesToRetain": "2",
+}
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -189,7 +210,14 @@ RECIPES: dict[str, Recipe] = {
         Recipe("named", named, NAMED, needs=NAMED_SOURCES),
         Recipe("purged", windows, SHORT_LOG, files=8),
         Recipe("snapshots", windows, SNAPSHOTS, files=8, with_maintenance=True),
-        Recipe("snapshots_changelog", windows, {**CHANGELOG, **SNAPSHOTS}, files=8, with_maintenance=True, needs=CHANGELOGS),
+        Recipe(
+            "snapshots_changelog",
+            windows,
+            {**CHANGELOG, **SNAPSHOTS},
+            files=8,
+            with_maintenance=True,
+            needs=CHANGELOGS,
+        ),
         Recipe("transform", transform, ROCKSDB, needs=TRANSFORM),
         Recipe("compacted", stateless, {"spark.sql.streaming.fileSource.log.compactInterval": "3"}, files=8),
     )
@@ -219,7 +247,8 @@ class Fact:
 
     @property
     def error(self) -> Cause | None:
-        """The first exception below Spark's own wrapper that has a condition, else the first that says more than that a job failed."""
+        """The first exception below Spark's own wrapper that has a condition, else the first that says more
+        than that a job failed."""
         plain = [cause for cause in self.causes if not cause.message.startswith(JOB_FAILED)] or self.causes
         return next((cause for cause in self.causes if cause.condition), plain[0] if plain else None)
 
@@ -274,11 +303,13 @@ class Oracle:
         return Base(recipe, root, first.delivered, clean.delivered)
 
     def _stop_maintenance(self) -> None:
-        """Ends the maintenance thread of the state stores: its interval is that of the first stateful query after it."""
+        """Ends the maintenance thread of the state stores: its interval is that of the first stateful query
+        after it."""
         jvm: Any = self.session._jvm
         package = jvm.org.apache.spark.sql.execution.streaming.state
         if spark_version() == V40:
-            # Its stop() waits five minutes for threads that need the lock it holds, when they have a store to unload.
+            # Its stop() waits five minutes for threads that need the lock it holds, when they have a store to
+            # unload.
             getattr(getattr(package, "StateStore$"), "MODULE$").unloadAll()
             while any(thread.getState().toString() != "WAITING" for thread in _pool(jvm)):
                 pass
@@ -299,27 +330,42 @@ class Oracle:
         conf: Mapping[str, str] | None = None,
         output: Path | None = None,
     ) -> Fact:
-        """Starts the query on a copy and waits until it ends. ``output``: a directory that has seen batches before."""
+        """Starts the query on a copy and waits until it ends. ``output``: a directory that has seen batches
+        before."""
         self._copies += 1
         output = output or checkpoint.parent / f"out-{self._copies}"
         settings = base.recipe.restart_conf if conf is None else conf
         return self._run(build or base.recipe.build, base.root, checkpoint, output, settings)
 
     def _run(self, build: Build, root: Path, checkpoint: Path, output: Path, conf: Mapping[str, str]) -> Fact:
-        # Each start has a session of its own, so that no setting reaches the next one. Most starts here are meant to fail: no log.
+        # Each start has a session of its own, so that no setting reaches the next one. Most starts here are
+        # meant to fail: no log.
         self.session.sparkContext.setLogLevel("OFF")
         try:
             return self._start(self.session.newSession(), build, root, checkpoint, output, conf)
         finally:
             self.session.sparkContext.setLogLevel("ERROR")
 
-    def _start(self, session: SparkSession, build: Build, root: Path, checkpoint: Path, output: Path, conf: Mapping[str, str]) -> Fact:
+    def _start(
+        self,
+        session: SparkSession,
+        build: Build,
+        root: Path,
+        checkpoint: Path,
+        output: Path,
+        conf: Mapping[str, str],
+    ) -> Fact:
         session.conf.set("spark.sql.streaming.fileSink.log.compactInterval", "100000")
         session.conf.set("spark.sql.streaming.pollingDelay", "1ms")
         for key, value in conf.items():
             session.conf.set(key, value)
         offsets = ids(checkpoint / "offsets")
-        writer = build(session, root).writeStream.format("json").option("path", str(output)).option("checkpointLocation", str(checkpoint))
+        writer = (
+            build(session, root)
+            .writeStream.format("json")
+            .option("path", str(output))
+            .option("checkpointLocation", str(checkpoint))
+        )
         try:
             query = writer.trigger(availableNow=True).start()
         except Exception as error:
@@ -350,7 +396,11 @@ class Oracle:
 
 def _pool(jvm: Any) -> list[Any]:
     """The threads that look after the state stores."""
-    return [thread for thread in jvm.java.lang.Thread.getAllStackTraces().keySet() if "maintenance-thread" in thread.getName()]
+    return [
+        thread
+        for thread in jvm.java.lang.Thread.getAllStackTraces().keySet()
+        if "maintenance-thread" in thread.getName()
+    ]
 
 
 def _java_error(error: Exception) -> Any:
@@ -394,7 +444,11 @@ def _fact(query: Any, output: Path, offsets: Sequence[int]) -> Fact:
         fails_at = "batch" if any(method in frame for frame in frames for method in IN_A_BATCH) else "start"
         if fails_at == "batch":
             execution = query._jsq.streamingQuery()
-            failed_batch = execution.getLatestExecutionContext().batchId() if spark_version() >= V40 else execution.currentBatchId()
+            failed_batch = (
+                execution.getLatestExecutionContext().batchId()
+                if spark_version() >= V40
+                else execution.currentBatchId()
+            )
     rows = delivered(output)
     first = min([*rows, *([failed_batch] if failed_batch is not None else [])], default=None)
     if causes and (fails_at == "start" or first == failed_batch):
@@ -423,7 +477,11 @@ def delivered(output: Path) -> dict[int, Rows]:
     for batch_id in ids(output / "_spark_metadata"):
         rows: list[str] = []
         for line in (output / "_spark_metadata" / str(batch_id)).read_text(encoding="utf-8").splitlines()[1:]:
-            rows += Path(unquote(urlparse(json.loads(line)["path"]).path)).read_text(encoding="utf-8").splitlines()
+            rows += (
+                Path(unquote(urlparse(json.loads(line)["path"]).path))
+                .read_text(encoding="utf-8")
+                .splitlines()
+            )
         found[batch_id] = tuple(sorted(rows))
     return found
 
@@ -440,7 +498,8 @@ class Effects:
 def effects(base: Base, fact: Fact, expected_after: Mapping[int, Rows], ended_early: bool) -> Effects:
     """Compares all that the sinks hold after the restart with an undisturbed run.
 
-    ``ended_early``: the restart failed, so rows that were not delivered yet are not lost; only repeated ones count.
+    ``ended_early``: the restart failed, so rows that were not delivered yet are not lost; only repeated ones
+    count.
     """
     expected = _rows([base.delivered, expected_after])
     seen = max(base.delivered, default=-1)

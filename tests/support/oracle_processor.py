@@ -1,4 +1,5 @@
-"""The stateful processor of the oracle's transformWithState base. A module of its own: Python workers import it."""
+"""The stateful processor of the oracle's transformWithState base. A module of its own: Python workers import
+it."""
 
 from __future__ import annotations
 

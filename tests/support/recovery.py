@@ -1,4 +1,5 @@
-"""Run generated recovery code as a user would: written to a file, started by the project's Python, its exit status and sink looked at."""
+"""Run generated recovery code as a user would: written to a file, started by the project's Python, its exit
+status and sink looked at."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.analysis.ends import GivenEnds
-from core.analysis.ends.look import look
 from core.checkpoint import Checkpoint
+from core.connectors import ConnectorSettings
+from core.connectors.connect import look
 from core.recovery.answers import Answers
 from core.recovery.code import generate_of
-from core.recovery.situation import read_situation
+from core.recovery.context import read_recovery_context
 from core.recovery.words import OptionId
 from tests.support.spark import connector_jars
 
@@ -48,11 +49,20 @@ def fingerprint(*directories: Path) -> dict[str, tuple[int, int, bytes]]:
     }
 
 
-def script_for(checkpoint: Path | str, option: OptionId, answers: Mapping[str, str], place: Path, given: GivenEnds | None = None) -> Path:
-    """The PySpark script of an option, written to a file below ``place``; with ``given`` the ends of the query are asked first."""
+def script_for(
+    checkpoint: Path | str,
+    option: OptionId,
+    answers: Mapping[str, str],
+    place: Path,
+    given: ConnectorSettings | None = None,
+) -> Path:
+    """The PySpark script of an option, written to a file below ``place``; with ``given`` the ends of the
+    query are asked first."""
     ck = Checkpoint.open(str(checkpoint))
-    ends = look(ck, given) if given is not None else None
-    blocks = generate_of(read_situation(ck, Answers({"platform": "pyspark", **answers}), ends), option)
+    connectors = look(ck, given) if given is not None else None
+    blocks = generate_of(
+        read_recovery_context(ck, Answers({"platform": "pyspark", **answers}), connectors), option
+    )
     assert [block.platform for block in blocks] == ["pyspark"]
     script = place / blocks[0].file_name
     script.write_text(blocks[0].text, encoding="utf-8")
@@ -60,7 +70,8 @@ def script_for(checkpoint: Path | str, option: OptionId, answers: Mapping[str, s
 
 
 def run_script(script: Path, *arguments: str) -> Outcome:
-    """Starts the script with settings of Spark that lie beside it (as they do on a user's machine), and waits for it."""
+    """Starts the script with settings of Spark that lie beside it (as they do on a user's machine), and waits
+    for it."""
     home = script.parent / "spark-conf"
     home.mkdir(exist_ok=True)
     jars = os.pathsep.join(map(str, connector_jars()))
@@ -78,16 +89,29 @@ def run_script(script: Path, *arguments: str) -> Outcome:
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={home} -Dderby.system.home={home}",
         **({"spark.driver.extraClassPath": jars} if jars else {}),
     }
-    (home / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in lines.items()), encoding="utf-8")
-    environment = {**os.environ, "SPARK_CONF_DIR": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    (home / "spark-defaults.conf").write_text(
+        "".join(f"{name} {value}\n" for name, value in lines.items()), encoding="utf-8"
+    )
+    environment = {
+        **os.environ,
+        "SPARK_CONF_DIR": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
     done = subprocess.run(
-        [sys.executable, str(script), *arguments], capture_output=True, text=True, timeout=SECONDS, cwd=script.parent, env=environment
+        [sys.executable, str(script), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        cwd=script.parent,
+        env=environment,
     )
     return Outcome(done.returncode, done.stdout + done.stderr)
 
 
 def run_in_session(script: Path, spark: SparkSession, **constants: object) -> Outcome:
-    """The same text, executed in this process on the session that is there: no second JVM. Only starting and stopping Spark is left out.
+    """The same text, executed in this process on the session that is there: no second JVM. Only starting and
+    stopping Spark is left out.
 
     ``constants`` are values that a user fills in at the top of the script.
     """
@@ -115,12 +139,19 @@ def run_in_session(script: Path, spark: SparkSession, **constants: object) -> Ou
 
 
 def put_files(directory: Path, numbers: Iterable[int], rows: int = 10) -> None:
-    """JSON files of ``rows`` rows with ids of their own and times a second apart; the modification times ascend with the number."""
+    """JSON files of ``rows`` rows with ids of their own and times a second apart; the modification times
+    ascend with the number."""
     directory.mkdir(parents=True, exist_ok=True)
     for number in numbers:
         path = directory / f"part {number:03d}.json"
         lines = [
-            json.dumps({"id": number * rows + i, "key": (number * rows + i) % 15, "at": f"2026-01-01T00:{number:02d}:{i:02d}Z"})
+            json.dumps(
+                {
+                    "id": number * rows + i,
+                    "key": (number * rows + i) % 15,
+                    "at": f"2026-01-01T00:{number:02d}:{i:02d}Z",
+                }
+            )
             for i in range(rows)
         ]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -6,8 +6,8 @@
         ...
         server.stats()          # what the server saw: list, get, head, write, most_at_once
 
-It needs no network and no credentials; the ones it uses are dummies. Use the ``s3_server`` fixture of ``tests/storage/conftest.py``, or
-import it from there.
+It needs no network and no credentials; the ones it uses are dummies. Use the ``s3_server`` fixture of
+``tests/storage/conftest.py``, or import it from there.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class S3Server:
         try:
             assert process.stdout is not None
             port = process.stdout.readline().strip()
-            assert port.isdigit(), "the S3 server of the tests did not start; run: python -m tests.support.s3_server"
+            assert port.isdigit(), (
+                "the S3 server of the tests did not start; run: python -m tests.support.s3_server"
+            )
             endpoint = f"http://127.0.0.1:{port}"
             client = boto3.client(
                 "s3",
@@ -78,7 +80,12 @@ class S3Server:
     @property
     def storage_options(self) -> dict[str, Any]:
         """fsspec's options for this server."""
-        return {"key": KEY, "secret": SECRET, "endpoint_url": self.endpoint, "client_kwargs": {"region_name": REGION}}
+        return {
+            "key": KEY,
+            "secret": SECRET,
+            "endpoint_url": self.endpoint,
+            "client_kwargs": {"region_name": REGION},
+        }
 
     def location(self, url: str) -> Location:
         return parse_location(url, self.storage_options)
@@ -98,8 +105,13 @@ class S3Server:
 
     def upload(self, bucket: str, prefix: str, directory: Path) -> None:
         """Copies a local directory, without Hadoop's ``.crc`` files: S3A writes none."""
-        files = [path for path in sorted(directory.rglob("*")) if path.is_file() and not path.name.endswith(".crc")]
-        self.put_many(bucket, {f"{prefix}/{path.relative_to(directory).as_posix()}": path.read_bytes() for path in files})
+        files = [
+            path for path in sorted(directory.rglob("*")) if path.is_file() and not path.name.endswith(".crc")
+        ]
+        self.put_many(
+            bucket,
+            {f"{prefix}/{path.relative_to(directory).as_posix()}": path.read_bytes() for path in files},
+        )
 
     def delete(self, bucket: str, key: str) -> None:
         self._client.delete_object(Bucket=bucket, Key=key)
@@ -115,8 +127,13 @@ class S3Server:
             return counts
 
     def fail(self, *faults: dict[str, Any]) -> None:
-        """Makes requests fail from now on: ``{"match": "offsets/3", "status": 403, "code": "AccessDenied", "times": 1}``; none clears."""
-        with self._open(urllib.request.Request(f"{self.endpoint}/-/faults", data=json.dumps(faults).encode(), method="PUT")):
+        """Makes requests fail from now on: ``{"match": "offsets/3", "status": 403, "code": "AccessDenied",
+        "times": 1}``; none clears."""
+        with self._open(
+            urllib.request.Request(
+                f"{self.endpoint}/-/faults", data=json.dumps(faults).encode(), method="PUT"
+            )
+        ):
             pass
 
     @staticmethod

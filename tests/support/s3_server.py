@@ -1,9 +1,12 @@
-"""The S3 server of the tests, as a process of its own: moto behind a layer that counts requests and can make some of them fail.
+"""The S3 server of the tests, as a process of its own: moto behind a layer that counts requests and can make
+some of them fail.
 
-    python -m tests.support.s3_server        # prints its port on a line of its own, serves until it is stopped
+    python -m tests.support.s3_server        # prints its port on a line of its own, serves until it is
+    stopped
 
-GET /-/stats answers how many requests of each kind came since the last call (list, get, head, write) and the most at one time.
-PUT /-/faults takes [{"match": text in the path and query, "status": 503, "code": "SlowDown", "times": 1}, ...]; times -1 = always.
+GET /-/stats answers how many requests of each kind came since the last call (list, get, head, write) and the
+most at one time. PUT /-/faults takes [{"match": text in the path and query, "status": 503, "code":
+"SlowDown", "times": 1}, ...]; times -1 = always.
 """
 
 from __future__ import annotations
@@ -44,7 +47,9 @@ class Layer:
             self._counts[kind] += 1
             self._now += 1
             self._most = max(self._most, self._now)
-            fault = next((f for f in self._faults if f["times"] and f["match"] in f"{path}?{unquote(query)}"), None)
+            fault = next(
+                (f for f in self._faults if f["times"] and f["match"] in f"{path}?{unquote(query)}"), None
+            )
             if fault is not None:
                 fault["times"] -= 1
         try:
@@ -58,7 +63,10 @@ class Layer:
 
     def _stats(self, start_response: Callable[..., Any]) -> Iterable[bytes]:
         with self._lock:
-            answer = {**{kind: self._counts[kind] for kind in ("list", "get", "head", "write")}, "most_at_once": self._most}
+            answer = {
+                **{kind: self._counts[kind] for kind in ("list", "get", "head", "write")},
+                "most_at_once": self._most,
+            }
             self._counts.clear()
             self._most = 0
         return self._reply(start_response, "200 OK", json.dumps(answer).encode())

@@ -21,7 +21,8 @@ OLDER_SPARK = "3.5.9"  # the older Spark of the default run, as in scripts/setup
 
 
 def spark_version() -> Version:
-    """The feature version of the PySpark that is installed here: its rules are the ones that forecasts are made with."""
+    """The feature version of the PySpark that is installed here: its rules are the ones that forecasts are
+    made with."""
     found = parse_version(version("pyspark"))
     assert found is not None
     return found
@@ -33,19 +34,24 @@ def older_environment(release: str = OLDER_SPARK) -> Path:
 
 
 def connector_jars() -> list[Path]:
-    """The jars of Spark's Kafka connector, as far as they were fetched (`scripts/parts.py`) and this Spark can load them."""
+    """The jars of Spark's Kafka connector, as far as they were fetched (`scripts/parts.py`) and this Spark
+    can load them."""
     if spark_version() < V42:
         return []
     return sorted((PARTS / "kafka-connector").glob("*.jar"))
 
 
 def start_session(
-    name: str = "checkpoint-explorer-tests", *, scratch: Path | None = None, extra: dict[str, str] | None = None
+    name: str = "checkpoint-explorer-tests",
+    *,
+    scratch: Path | None = None,
+    extra: dict[str, str] | None = None,
 ) -> SparkSession:
     """Start Spark on two local cores, on loopback only, without its web page.
 
-    The Kafka connector is on the class path whenever it was fetched, so that one session serves every test. Nothing is written to
-    the working directory: warehouse and temporary files go to `scratch`. `extra` are further settings.
+    The Kafka connector is on the class path whenever it was fetched, so that one session serves every test.
+    Nothing is written to the working directory: warehouse and temporary files go to `scratch`. `extra` are
+    further settings.
     """
     # Workers default to the "python3" of PATH, which need not have pyarrow.
     os.environ["PYSPARK_PYTHON"] = sys.executable

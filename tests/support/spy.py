@@ -1,14 +1,14 @@
 """Watches that nothing is written. Two watchers, for two ways to the files:
 
-``no_writes(directory)``: any attempt of this process to create, change, rename or delete something below the directory raises
-:class:`WriteAttempted`, by whatever library (Python's audit events), and the directory must look the same afterwards, which also catches
-other processes and native code.
+``no_writes(directory)``: any attempt of this process to create, change, rename or delete something below the
+directory raises :class:`WriteAttempted`, by whatever library (Python's audit events), and the directory must
+look the same afterwards, which also catches other processes and native code.
 
     with no_writes(samples):
         main(["inspect", str(samples / "orders")])
 
-``spy_file_system()``: makes ``spy:///path`` a location whose fsspec file system reads a local directory and raises on every other verb;
-for code that goes through fsspec.
+``spy_file_system()``: makes ``spy:///path`` a location whose fsspec file system reads a local directory and
+raises on every other verb; for code that goes through fsspec.
 
     with spy_file_system() as spy:
         Checkpoint.open(spy.url(samples / "orders"))
@@ -38,7 +38,8 @@ class WriteAttempted(BaseException):
 
 WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
-# Audit events of Python (see "Audit events table" in its documentation) that change files, and which of their arguments are paths.
+# Audit events of Python (see "Audit events table" in its documentation) that change files, and which of their
+# arguments are paths.
 CHANGES = {
     "os.remove": (0,),
     "os.rename": (0, 1),
@@ -72,7 +73,11 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         return
     if event == "open":
         path, mode, flags = arguments
-        writes = bool(flags & WRITE_FLAGS) if isinstance(flags, int) else any(letter in str(mode) for letter in "wax+")
+        writes = (
+            bool(flags & WRITE_FLAGS)
+            if isinstance(flags, int)
+            else any(letter in str(mode) for letter in "wax+")
+        )
         if writes and _is_watched(path):
             raise WriteAttempted(f"open for writing: {path}")
     elif event in CHANGES:
@@ -99,19 +104,27 @@ def fingerprint(directory: Path) -> dict[str, tuple[int, int, int, str]]:
     for path in [directory, *sorted(directory.rglob("*"))]:
         status = path.lstat()
         content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        found[str(path.relative_to(directory))] = (status.st_mode, status.st_size, status.st_mtime_ns, content)
+        found[str(path.relative_to(directory))] = (
+            status.st_mode,
+            status.st_size,
+            status.st_mtime_ns,
+            content,
+        )
     return found
 
 
 @contextmanager
 def no_writes(directory: Path) -> Iterator[None]:
-    """Raises :class:`WriteAttempted` when something below ``directory`` is written to in this block, or has changed after it."""
+    """Raises :class:`WriteAttempted` when something below ``directory`` is written to in this block, or has
+    changed after it."""
     global _installed
     top = os.path.realpath(directory)
     before = fingerprint(directory)
     with _lock:
         if not _installed:
-            sys.addaudithook(_hook)  # cannot be taken away again; it does nothing while no directory is watched
+            sys.addaudithook(
+                _hook
+            )  # cannot be taken away again; it does nothing while no directory is watched
             _installed = True
         _watched.add(top)
     try:
@@ -126,13 +139,15 @@ def no_writes(directory: Path) -> Iterator[None]:
 
 
 class SpyFileSystem(AbstractFileSystem):  # type: ignore[misc]
-    """Reads local files under ``spy://``; every public verb that is not for reading raises :class:`WriteAttempted`."""
+    """Reads local files under ``spy://``; every public verb that is not for reading raises
+    :class:`WriteAttempted`."""
 
     protocol = "spy"
     root_marker = "/"
     cachable = False
 
-    # Verbs that only look. All other public methods of fsspec's base class are refused, also those a later version adds.
+    # Verbs that only look. All other public methods of fsspec's base class are refused, also those a later
+    # version adds.
     READING: ClassVar[frozenset[str]] = frozenset(
         [
             "ls",

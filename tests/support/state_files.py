@@ -1,4 +1,5 @@
-"""State files as Spark writes them, made from records: for damage that a bit flip cannot do (a row moved elsewhere). Damage by bytes."""
+"""State files as Spark writes them, made from records: for damage that a bit flip cannot do (a row moved
+elsewhere). Damage by bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +9,13 @@ from pathlib import Path
 import cramjam
 
 from core.checkpoint.state_content.framing import Unpacked, unpack
-from core.checkpoint.state_content.records import Record, Records, parse_changelog, parse_delta, parse_snapshot
+from core.checkpoint.state_content.records import (
+    Record,
+    Records,
+    parse_changelog,
+    parse_delta,
+    parse_snapshot,
+)
 from core.checkpoint.state_content.xxhash32 import xxhash32
 
 LZ4_SEED = 0x9747B28C
@@ -25,13 +32,23 @@ def pack_lz4(content: bytes, block_bytes: int = BLOCK_BYTES) -> bytes:
         is_smaller = len(small) < len(block)
         data = small if is_smaller else block
         packed += (
-            _lz4_header((0x20 if is_smaller else 0x10) | token, len(data), len(block), xxhash32([block], LZ4_SEED)[0] & 0x0FFFFFFF) + data
+            _lz4_header(
+                (0x20 if is_smaller else 0x10) | token,
+                len(data),
+                len(block),
+                xxhash32([block], LZ4_SEED)[0] & 0x0FFFFFFF,
+            )
+            + data
         )
     return packed + _lz4_header(0x10 | token, 0, 0, 0)
 
 
 def _lz4_header(token: int, packed_size: int, size: int, checksum: int) -> bytes:
-    return b"LZ4Block" + bytes([token]) + b"".join(number.to_bytes(4, "little") for number in (packed_size, size, checksum))
+    return (
+        b"LZ4Block"
+        + bytes([token])
+        + b"".join(number.to_bytes(4, "little") for number in (packed_size, size, checksum))
+    )
 
 
 def pack_snappy(content: bytes) -> bytes:
@@ -45,7 +62,11 @@ def encode(records: Iterable[Record]) -> bytes:
     parts = []
     for kind, key, value in records:
         parts.append(len(key).to_bytes(4, "big") + key)
-        parts.append((-1).to_bytes(4, "big", signed=True) if kind == "delete" else len(value or b"").to_bytes(4, "big") + (value or b""))
+        parts.append(
+            (-1).to_bytes(4, "big", signed=True)
+            if kind == "delete"
+            else len(value or b"").to_bytes(4, "big") + (value or b"")
+        )
     return b"".join(parts) + (-1).to_bytes(4, "big", signed=True)
 
 
@@ -58,7 +79,11 @@ def unpacked(path: Path) -> Unpacked:
 
 def records_of(path: Path) -> Records:
     """The records of a state file, by the kind that its name says."""
-    parse: Callable[[Unpacked], Records] = {".delta": parse_delta, ".snapshot": parse_snapshot, ".changelog": parse_changelog}[path.suffix]
+    parse: Callable[[Unpacked], Records] = {
+        ".delta": parse_delta,
+        ".snapshot": parse_snapshot,
+        ".changelog": parse_changelog,
+    }[path.suffix]
     return parse(unpacked(path))
 
 
@@ -91,4 +116,6 @@ def newest(store: Path, kind: str) -> Path:
 
 def version(store: Path, number: int, kind: str) -> Path:
     """The file of a version, with or without an id in its name."""
-    return next(path for path in store.glob(f"{number}*.{kind}") if path.stem.partition("_")[0] == str(number))
+    return next(
+        path for path in store.glob(f"{number}*.{kind}") if path.stem.partition("_")[0] == str(number)
+    )

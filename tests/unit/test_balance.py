@@ -23,7 +23,8 @@ OTHER = "2d9d4dbd-7fc6-41a2-b185-823a12365b21"
 
 
 def operator_of(listing: Mapping[str, int], **context: object) -> OperatorState:
-    """The operator of a listing {path below state/0/: bytes}; batch 0 is committed, HDFS, as many partitions as there are."""
+    """The operator of a listing {path below state/0/: bytes}; batch 0 is committed, HDFS, as many partitions
+    as there are."""
     partitions = {int(path.split("/")[0]) for path in listing}
     said: dict[str, object] = {"provider_class": HDFS, "shuffle_partitions": len(partitions), "codec": "lz4"}
     said |= {"last_committed_batch": 0, "newest_planned_batch": 0} | context
@@ -52,11 +53,23 @@ def test_the_heaviest_partition_comes_first_and_the_median_is_of_all() -> None:
 
 
 def test_equal_partitions_come_in_the_order_of_their_ids() -> None:
-    assert [i for i, _ in sizes(balance(operator_of({f"{p}/1.delta": 100 for p in (3, 0, 11, 2)}, shuffle_partitions=12)))] == [0, 2, 3, 11]
+    assert [
+        i
+        for i, _ in sizes(
+            balance(operator_of({f"{p}/1.delta": 100 for p in (3, 0, 11, 2)}, shuffle_partitions=12))
+        )
+    ] == [0, 2, 3, 11]
 
 
 def test_hdfs_counts_the_newest_snapshot_and_the_deltas_after_it() -> None:
-    files = {"0/1.delta": 100, "0/2.delta": 200, "0/2.snapshot": 1000, "0/3.delta": 300, "0/4.delta": 400, "0/5.delta": 500}
+    files = {
+        "0/1.delta": 100,
+        "0/2.delta": 200,
+        "0/2.snapshot": 1000,
+        "0/3.delta": 300,
+        "0/4.delta": 400,
+        "0/5.delta": 500,
+    }
     operator = operator_of(files, last_committed_batch=3, newest_planned_batch=4)
     assert sizes(balance(operator)) == [(0, 1700)]
     assert sizes(balance(operator, version=1)) == [(0, 100)]
@@ -73,7 +86,13 @@ def test_rocksdb_counts_all_ssts_and_the_changelogs_after_the_newest_zip_but_no_
 
 
 def test_kept_counts_every_version() -> None:
-    files = {"0/1.delta": 100, "0/2.delta": 200, "0/2.snapshot": 1000, "0/_metadata/schema": 77, "0/2.delta.crc": 9}
+    files = {
+        "0/1.delta": 100,
+        "0/2.delta": 200,
+        "0/2.snapshot": 1000,
+        "0/_metadata/schema": 77,
+        "0/2.delta.crc": 9,
+    }
     result = balance(operator_of(files, last_committed_batch=1, newest_planned_batch=1), measure="kept")
     assert (sizes(result), result.version) == ([(0, 1300)], None)
 
@@ -113,9 +132,16 @@ def test_an_unknown_store_is_refused_with_the_known_ones() -> None:
 
 
 def test_the_title_names_the_partition_its_share_and_the_median() -> None:
-    listing = {f"{p}/1.delta": 100 for p in range(20)} | {"17/1.delta": 1020} | {f"{p}/1.delta": 46 for p in (3, 5, 9)}
+    listing = (
+        {f"{p}/1.delta": 100 for p in range(20)}
+        | {"17/1.delta": 1020}
+        | {f"{p}/1.delta": 46 for p in (3, 5, 9)}
+    )
     result = balance(operator_of(listing))
-    assert result.title == "Partition 17 holds 39 % of operator 0; 10.2 times the median; 3 of 20 partitions look empty"
+    assert (
+        result.title
+        == "Partition 17 holds 39 % of operator 0; 10.2 times the median; 3 of 20 partitions look empty"
+    )
     assert result.empty == (3, 5, 9)
 
 
@@ -126,29 +152,40 @@ def test_when_most_partitions_look_empty_no_multiple_of_the_median_is_given() ->
 
 
 def test_nearly_everything_is_not_called_everything() -> None:
-    assert balance(operator_of({"0/1.delta": 100_000, "1/1.delta": 60})).title.startswith("Partition 0 holds more than 99 % of operator 0;")
+    assert balance(operator_of({"0/1.delta": 100_000, "1/1.delta": 60})).title.startswith(
+        "Partition 0 holds more than 99 % of operator 0;"
+    )
 
 
 def test_a_small_share_is_not_called_nothing() -> None:
     listing = {f"{p}/1.delta": 1000 for p in range(400)} | {"7/1.delta": 1001}
-    assert balance(operator_of(listing)).title == "Partition 7 holds 0.3 % of operator 0; 1.0 times the median"
+    assert (
+        balance(operator_of(listing)).title == "Partition 7 holds 0.3 % of operator 0; 1.0 times the median"
+    )
 
 
 def test_missing_partitions_are_named_and_not_counted_as_empty() -> None:
     result = balance(operator_of({"0/1.delta": 100, "2/1.delta": 300}, shuffle_partitions=4))
     assert result.missing == (1, 3)
     assert result.median_bytes == 200
-    assert result.title == "Partition 2 holds 75 % of operator 0; 1.5 times the median; 2 partitions are missing"
+    assert (
+        result.title == "Partition 2 holds 75 % of operator 0; 1.5 times the median; 2 partitions are missing"
+    )
 
 
 def test_partitions_past_the_expected_number_are_left_out_and_said() -> None:
-    result = balance(operator_of({"0/1.delta": 100, "1/1.delta": 100, "2/1.delta": 9000}, shuffle_partitions=2))
+    result = balance(
+        operator_of({"0/1.delta": 100, "1/1.delta": 100, "2/1.delta": 9000}, shuffle_partitions=2)
+    )
     assert (sizes(result), result.beyond) == ([(0, 100), (1, 100)], (2,))
     assert any("past the expected number (2)" in note for note in result.notes)
 
 
 def test_all_partitions_empty_is_one_sentence() -> None:
-    assert balance(operator_of({"0/1.delta": 46, "1/1.delta": 46})).title == "All 2 partitions of operator 0 look empty"
+    assert (
+        balance(operator_of({"0/1.delta": 46, "1/1.delta": 46})).title
+        == "All 2 partitions of operator 0 look empty"
+    )
     assert balance(operator_of({"0/1.delta": 46})).title == "The only partition of operator 0 looks empty"
 
 
@@ -162,7 +199,10 @@ def test_an_operator_without_files_is_one_sentence() -> None:
 
 def test_the_other_measures_say_what_they_compare() -> None:
     operator = operator_of({"0/1.delta": 100, "1/1.delta": 300})
-    assert balance(operator, measure="kept").title == "Partition 1 holds 75 % of the kept files of operator 0; 1.5 times the median"
+    assert (
+        balance(operator, measure="kept").title
+        == "Partition 1 holds 75 % of the kept files of operator 0; 1.5 times the median"
+    )
     written = balance(operator, measure="written").title
     assert written == "Partition 1 holds 75 % of the files of version 1 of operator 0; 1.5 times the median"
 
@@ -174,16 +214,28 @@ def test_every_balance_says_that_bytes_are_not_rows() -> None:
 # What looks empty
 
 
-@pytest.mark.parametrize(("codec", "size"), [("lz4", 46), ("zstd", 16), ("snappy", 26), ("lzf", 9), (None, 46)])
-def test_a_partition_of_files_without_records_looks_empty_in_every_codec(codec: str | None, size: int) -> None:
-    files = {"0/1.delta": size, "0/1.snapshot": size, "0/2.delta": size, "1/1.delta": size + 36, "1/2.delta": size}
+@pytest.mark.parametrize(
+    ("codec", "size"), [("lz4", 46), ("zstd", 16), ("snappy", 26), ("lzf", 9), (None, 46)]
+)
+def test_a_partition_of_files_without_records_looks_empty_in_every_codec(
+    codec: str | None, size: int
+) -> None:
+    files = {
+        "0/1.delta": size,
+        "0/1.snapshot": size,
+        "0/2.delta": size,
+        "1/1.delta": size + 36,
+        "1/2.delta": size,
+    }
     result = balance(operator_of(files, codec=codec, last_committed_batch=1, newest_planned_batch=1))
     assert result.empty == (0,)
     assert sizes(result) == [(1, size + 36), (0, 0)]
 
 
 def test_an_empty_newest_delta_alone_does_not_make_a_partition_empty() -> None:
-    result = balance(operator_of({"0/1.delta": 500, "0/2.delta": 46}, last_committed_batch=1, newest_planned_batch=1))
+    result = balance(
+        operator_of({"0/1.delta": 500, "0/2.delta": 46}, last_committed_batch=1, newest_planned_batch=1)
+    )
     assert result.empty == ()
 
 
@@ -201,7 +253,9 @@ def test_rocksdb_without_any_sst_looks_empty_unless_changelogs_hold_something() 
 
 
 def test_changelogs_of_format_2_never_look_empty_because_they_list_earlier_versions() -> None:
-    result = balance(operator_of({f"0/1_{ID}.changelog": 54, f"1/1_{ID}.changelog": 90}, provider_class=ROCKSDB))
+    result = balance(
+        operator_of({f"0/1_{ID}.changelog": 54, f"1/1_{ID}.changelog": 90}, provider_class=ROCKSDB)
+    )
     assert [share.looks_empty for share in result.partitions] == [None, None]
     assert any("format 2" in note for note in result.notes)
 
@@ -210,7 +264,14 @@ def test_changelogs_of_format_2_never_look_empty_because_they_list_earlier_versi
 
 
 def test_growth_adds_up_each_version_over_the_partitions() -> None:
-    files = {"0/1.delta": 10, "1/1.delta": 20, "0/2.delta": 30, "0/2.snapshot": 500, "1/2.delta": 40, "0/3.delta": 50}
+    files = {
+        "0/1.delta": 10,
+        "1/1.delta": 20,
+        "0/2.delta": 30,
+        "0/2.snapshot": 500,
+        "1/2.delta": 40,
+        "0/3.delta": 50,
+    }
     result = growth(operator_of(files, last_committed_batch=1, newest_planned_batch=2))
     assert result.versions.tolist() == [1, 2, 3]
     assert result.change_bytes.tolist() == [30, 70, 50]
@@ -255,7 +316,9 @@ def test_the_hot_partition_of_the_sample_is_found_by_every_measure() -> None:
     assert all(result.max_over_median is not None and result.max_over_median >= 10 for result in found)
 
 
-@pytest.mark.parametrize("name", [name for name in sample_names() if (SAMPLES / name / "checkpoint" / "state").is_dir()])
+@pytest.mark.parametrize(
+    "name", [name for name in sample_names() if (SAMPLES / name / "checkpoint" / "state").is_dir()]
+)
 def test_every_store_of_every_sample_has_a_balance_of_all_its_partitions(name: str) -> None:
     ck = Checkpoint.open(str(SAMPLES / name / "checkpoint"))
     for operator in ck.state().operators:

@@ -11,16 +11,32 @@ import numpy as np
 import pytest
 
 from core.checkpoint import Checkpoint, NotACheckpoint
-from core.checkpoint.model import CommitEntry, OffsetEntry, Problem
+from core.checkpoint.model import CommitEntry, OffsetEntry
+from core.sparklogs.evidence import Problem
 from core.storage import AccessDenied, Door, LocationNotFound, NotADirectory, parse_location
-from tests.support.build import CONF_4_3, QUERY_ID, commit_text, kafka_checkpoint, kafka_offset, offset_text, remove, truncate, write
+from tests.support.build import (
+    CONF_4_3,
+    QUERY_ID,
+    commit_text,
+    kafka_checkpoint,
+    kafka_offset,
+    offset_text,
+    remove,
+    truncate,
+    write,
+)
 
 # Opening
 
 
 def test_opening_reads_metadata_and_the_newest_logs(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(kafka_checkpoint(tmp_path / "orders", range(6), commits=range(5))))
-    assert (ck.name, ck.query_id, ck.offset_ids, ck.commit_ids) == ("orders", QUERY_ID, (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4))
+    assert (ck.name, ck.query_id, ck.offset_ids, ck.commit_ids) == (
+        "orders",
+        QUERY_ID,
+        (0, 1, 2, 3, 4, 5),
+        (0, 1, 2, 3, 4),
+    )
     assert (ck.last_committed_batch, ck.pending_batch, ck.is_async, ck.has_state) == (4, 5, False, False)
     assert ck.loaded_ids == ck.offset_ids
     assert ck.problems == ()
@@ -92,13 +108,25 @@ def test_an_entry_that_was_not_read_is_read_on_demand(tmp_path: Path) -> None:
 
 def test_a_directory_with_only_metadata_is_a_checkpoint_without_batches(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(write(tmp_path, {"metadata": f'{{"id":"{QUERY_ID}"}}'})))
-    assert (ck.offset_ids, ck.commit_ids, ck.sources, dict(ck.conf), ck.pending_batch) == ((), (), (), {}, None)
+    assert (ck.offset_ids, ck.commit_ids, ck.sources, dict(ck.conf), ck.pending_batch) == (
+        (),
+        (),
+        (),
+        {},
+        None,
+    )
     assert ck.written_by.at_least is None
 
 
 def test_commits_alone_are_a_checkpoint(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(write(tmp_path, {"commits/3": commit_text(7), "commits/4": commit_text(9)})))
-    assert (ck.offset_ids, ck.commit_ids, ck.last_committed_batch, ck.pending_batch, ck.query_id) == ((), (3, 4), 4, None, None)
+    assert (ck.offset_ids, ck.commit_ids, ck.last_committed_batch, ck.pending_batch, ck.query_id) == (
+        (),
+        (3, 4),
+        4,
+        None,
+        None,
+    )
     assert ck.commit(4).next_watermark_ms == 9  # type: ignore[union-attr]
 
 
@@ -132,7 +160,18 @@ def test_an_iceberg_table_with_its_metadata_directory_is_no_checkpoint(tmp_path:
 
 
 @pytest.mark.parametrize(
-    "inside", ["offsets", "offsets/3", "commits", "commits/1", "state/0", "state/0/1", "sources/0", "metadata", "offsets/99"]
+    "inside",
+    [
+        "offsets",
+        "offsets/3",
+        "commits",
+        "commits/1",
+        "state/0",
+        "state/0/1",
+        "sources/0",
+        "metadata",
+        "offsets/99",
+    ],
 )
 def test_a_path_inside_a_checkpoint_suggests_the_checkpoint(tmp_path: Path, inside: str) -> None:
     root = kafka_checkpoint(tmp_path / "ck", range(4))
@@ -142,7 +181,9 @@ def test_a_path_inside_a_checkpoint_suggests_the_checkpoint(tmp_path: Path, insi
     assert Checkpoint.open(error.suggestion).offset_ids == (0, 1, 2, 3)
 
 
-def test_a_path_inside_a_checkpoint_below_a_directory_called_state_suggests_the_nearest(tmp_path: Path) -> None:
+def test_a_path_inside_a_checkpoint_below_a_directory_called_state_suggests_the_nearest(
+    tmp_path: Path,
+) -> None:
     root = kafka_checkpoint(tmp_path / "state" / "ck", range(2))
     assert refused(root / "offsets").suggestion == str(root)
 
@@ -202,7 +243,13 @@ def test_the_newest_planned_batch_without_a_commit_is_pending(
 # Damage in one file leaves the rest
 
 
-DAMAGE = {"empty": b"", "truncated": b"v1\n{", "unknown_version": b"v9\n{}", "no_version": b"hello", "bad_json": b"\xff\x00\xfe"}
+DAMAGE = {
+    "empty": b"",
+    "truncated": b"v1\n{",
+    "unknown_version": b"v9\n{}",
+    "no_version": b"hello",
+    "bad_json": b"\xff\x00\xfe",
+}
 
 
 @pytest.mark.parametrize("condition", DAMAGE)
@@ -342,7 +389,9 @@ def test_the_oldest_batch_of_a_purged_log_has_no_known_start(tmp_path: Path) -> 
 
 def test_a_source_without_an_offset_so_far_starts_at_its_initial_offset(tmp_path: Path) -> None:
     second = kafka_offset(9, topic="refunds")
-    files: dict[str, str | bytes] = {f"offsets/{i}": offset_text([kafka_offset(5 * i), "-"]) for i in range(3)}
+    files: dict[str, str | bytes] = {
+        f"offsets/{i}": offset_text([kafka_offset(5 * i), "-"]) for i in range(3)
+    }
     files["offsets/3"] = offset_text([kafka_offset(15), second])
     files["sources/0/0"] = b"\0v1\n" + kafka_offset(0).encode()
     files["sources/1/0"] = b"\0v1\n" + kafka_offset(2, topic="refunds").encode()
@@ -355,7 +404,9 @@ def test_a_source_without_an_offset_so_far_starts_at_its_initial_offset(tmp_path
 
 def test_a_source_that_lost_its_offset_for_one_batch_goes_on_from_the_batch_before(tmp_path: Path) -> None:
     lines = [kafka_offset(5), "-", kafka_offset(15)]
-    ck = Checkpoint.open(str(write(tmp_path, {f"offsets/{i}": offset_text([line]) for i, line in enumerate(lines)})))
+    ck = Checkpoint.open(
+        str(write(tmp_path, {f"offsets/{i}": offset_text([line]) for i, line in enumerate(lines)}))
+    )
     assert ck.source_texts(2, "0") == (kafka_offset(5), kafka_offset(15))
 
 
@@ -386,7 +437,9 @@ def test_a_repartition_batch_copies_the_entry_and_changes_the_partitions(tmp_pat
     }
     ck = Checkpoint.open(str(write(tmp_path, files)))
     assert [ck.is_repartition(i) for i in range(3)] == [False, True, False]
-    assert [(c.batch_id, c.key, c.before, c.after) for c in ck.conf_changes()] == [(1, "spark.sql.shuffle.partitions", "200", "8")]
+    assert [(c.batch_id, c.key, c.before, c.after) for c in ck.conf_changes()] == [
+        (1, "spark.sql.shuffle.partitions", "200", "8")
+    ]
     assert ck.conf["spark.sql.shuffle.partitions"] == "8"
 
 
@@ -399,8 +452,13 @@ def test_continuous_processing_is_told_by_its_empty_metadata_lines(tmp_path: Pat
 
 
 def test_named_sources_are_found_by_name(tmp_path: Path) -> None:
-    files = {f"offsets/{i}": offset_text({"refunds": kafka_offset(i, topic="r"), "orders": kafka_offset(2 * i)}) for i in range(3)}
-    ck = Checkpoint.open(str(write(tmp_path, {**files, "sources/orders/0": b"\0v1\n" + kafka_offset(0).encode()})))
+    files = {
+        f"offsets/{i}": offset_text({"refunds": kafka_offset(i, topic="r"), "orders": kafka_offset(2 * i)})
+        for i in range(3)
+    }
+    ck = Checkpoint.open(
+        str(write(tmp_path, {**files, "sources/orders/0": b"\0v1\n" + kafka_offset(0).encode()}))
+    )
     assert [(s.key, s.directory) for s in ck.sources] == [("refunds", None), ("orders", "sources/orders")]
     assert ck.progress("orders", [0, 1, 2]).total.tolist() == [0, 4, 4]
 
@@ -423,7 +481,9 @@ def test_progress_is_an_int64_matrix_of_batches_and_partitions(tmp_path: Path) -
 
 def test_progress_follows_partitions_that_come_and_go_and_shrink(tmp_path: Path) -> None:
     ends = ['{"a":{"0":5}}', '{"a":{"0":7,"1":3}}', '{"a":{"0":2,"1":4}}', '{"b":{"10":1,"9":1},"a":{"1":4}}']
-    ck = Checkpoint.open(str(write(tmp_path, {f"offsets/{i}": offset_text([end]) for i, end in enumerate(ends)})))
+    ck = Checkpoint.open(
+        str(write(tmp_path, {f"offsets/{i}": offset_text([end]) for i, end in enumerate(ends)}))
+    )
     progress = ck.progress("0", range(4))
     assert progress.partitions == ("a-1", "b-9", "b-10", "a-0")
     assert progress.positions.tolist() == [[-1, -1, -1, 5], [3, -1, -1, 7], [4, -1, -1, 2], [4, 1, 1, -1]]
@@ -432,7 +492,9 @@ def test_progress_follows_partitions_that_come_and_go_and_shrink(tmp_path: Path)
         assert advance is not None
         assert progress.total[row] == (-1 if advance.amount is None else advance.amount)
         for name, amount in advance.by_partition.items():
-            assert progress.advance[row, progress.partitions.index(name)] == (-1 if amount is None else amount)
+            assert progress.advance[row, progress.partitions.index(name)] == (
+                -1 if amount is None else amount
+            )
 
 
 def test_the_fast_way_and_the_kinds_own_way_agree(tmp_path: Path) -> None:
@@ -440,7 +502,14 @@ def test_the_fast_way_and_the_kinds_own_way_agree(tmp_path: Path) -> None:
     steps = rng.integers(0, 9, size=(40, 12)).cumsum(axis=0)
     files = {
         f"offsets/{i}": offset_text(
-            [json.dumps({"t": {str(p): int(row[p]) for p in rng.permutation(8)}, "u": {str(p): int(row[8 + p]) for p in range(4)}})]
+            [
+                json.dumps(
+                    {
+                        "t": {str(p): int(row[p]) for p in rng.permutation(8)},
+                        "u": {str(p): int(row[8 + p]) for p in range(4)},
+                    }
+                )
+            ]
         )
         for i, row in enumerate(steps)
     }
@@ -453,13 +522,23 @@ def test_the_fast_way_and_the_kinds_own_way_agree(tmp_path: Path) -> None:
 
 
 def test_progress_of_numbers_beyond_64_bits_does_not_fail(tmp_path: Path) -> None:
-    ck = Checkpoint.open(str(write(tmp_path, {f"offsets/{i}": offset_text([f'{{"t":{{"0":{10**30 + i}}}}}']) for i in range(3)})))
+    ck = Checkpoint.open(
+        str(
+            write(
+                tmp_path, {f"offsets/{i}": offset_text([f'{{"t":{{"0":{10**30 + i}}}}}']) for i in range(3)}
+            )
+        )
+    )
     assert ck.progress("0", range(3)).positions.tolist() in ([[-1]] * 3, [[]] * 3)
 
 
 def test_progress_of_a_key_nobody_knows_is_empty(tmp_path: Path) -> None:
     progress = Checkpoint.open(str(kafka_checkpoint(tmp_path, range(3)))).progress("nobody")
-    assert (progress.partitions, progress.positions.shape, progress.total.tolist()) == ((), (3, 0), [-1, -1, -1])
+    assert (progress.partitions, progress.positions.shape, progress.total.tolist()) == (
+        (),
+        (3, 0),
+        [-1, -1, -1],
+    )
 
 
 # Refresh
@@ -470,7 +549,11 @@ def test_a_refresh_without_news_lists_three_directories_and_reads_nothing(tmp_pa
     before = ck.door.requests
     again = ck.refresh()
     assert (again.door.requests.list - before.list, again.door.requests.get - before.get) == (3, 0)
-    assert (again.query_id, again.offset_ids, again.sources[0].directory) == (ck.query_id, ck.offset_ids, "sources/0")
+    assert (again.query_id, again.offset_ids, again.sources[0].directory) == (
+        ck.query_id,
+        ck.offset_ids,
+        "sources/0",
+    )
     assert again.offset(7) is ck.offset(7)
 
 
@@ -487,7 +570,13 @@ def test_a_refresh_reads_only_the_new_batches(tmp_path: Path) -> None:
 def test_a_refresh_reads_a_file_again_that_was_written_anew(tmp_path: Path) -> None:
     root = kafka_checkpoint(tmp_path, range(3))
     ck = Checkpoint.open(str(root))
-    write(root, {"offsets/2": offset_text([kafka_offset(1000)]), "metadata": '{"id":"00000000-0000-0000-0000-000000000000"}'})
+    write(
+        root,
+        {
+            "offsets/2": offset_text([kafka_offset(1000)]),
+            "metadata": '{"id":"00000000-0000-0000-0000-000000000000"}',
+        },
+    )
     again = ck.refresh()
     assert again.source_texts(2, "0")[1] == kafka_offset(1000)
     assert again.query_id == "00000000-0000-0000-0000-000000000000"
@@ -496,7 +585,9 @@ def test_a_refresh_reads_a_file_again_that_was_written_anew(tmp_path: Path) -> N
 # State
 
 
-def test_a_state_directory_that_cannot_be_listed_takes_nothing_from_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_directory_that_cannot_be_listed_takes_nothing_from_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ck = Checkpoint.open(str(write(kafka_checkpoint(tmp_path, range(3)), {"state/0/0/1.delta": ""})))
     assert ck.has_state
 
@@ -506,7 +597,14 @@ def test_a_state_directory_that_cannot_be_listed_takes_nothing_from_the_rest(tmp
     monkeypatch.setattr(ck, "state", refuse)
     answer = ck.inspect()
     assert answer["operators"] == []
-    assert answer["problems"] == [{"path": "state", "line": None, "condition": "unreadable", "reason": "The store refused to list state."}]
+    assert answer["problems"] == [
+        {
+            "path": "state",
+            "line": None,
+            "condition": "unreadable",
+            "reason": "The store refused to list state.",
+        }
+    ]
     assert answer["offsets"]["ids"] == [0, 1, 2]  # type: ignore[index]
 
 
@@ -520,9 +618,16 @@ def test_threads_that_share_a_checkpoint_read_each_file_once(tmp_path: Path) -> 
     def look(i: int) -> tuple[object, ...]:
         batch_id = i % 40
         advance = ck.advance(batch_id, "0")
-        return (*ck.source_texts(batch_id, "0"), advance and advance.amount, ck.loaded_ids[-1], len(ck.problems))
+        return (
+            *ck.source_texts(batch_id, "0"),
+            advance and advance.amount,
+            ck.loaded_ids[-1],
+            len(ck.problems),
+        )
 
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(look, range(400)))
-    assert found == [(kafka_offset(5 * (i % 40)), kafka_offset(5 * (i % 40) + 5), 10, 39, 0) for i in range(400)]
+    assert found == [
+        (kafka_offset(5 * (i % 40)), kafka_offset(5 * (i % 40) + 5), 10, 39, 0) for i in range(400)
+    ]
     assert ck.door.requests.get - before == 39 + 1  # 39 offset files and the initial offset

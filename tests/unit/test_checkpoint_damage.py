@@ -1,4 +1,5 @@
-"""Whatever happens to the files: the checkpoint opens or says in one sentence why not, and answers every question."""
+"""Whatever happens to the files: the checkpoint opens or says in one sentence why not, and answers every
+question."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.checkpoint import Checkpoint, NotACheckpoint
-from core.checkpoint.model import OffsetEntry, Problem
+from core.checkpoint.model import OffsetEntry
+from core.sparklogs.evidence import Problem
 from core.storage import StorageError
 from tests.support.build import SAMPLES, offset_text, sample_names, write
 
@@ -23,7 +25,10 @@ DAMAGES = st.one_of(
     st.tuples(st.just("replace"), st.binary(max_size=60)),
     st.tuples(st.just("append"), st.binary(max_size=20)),
     st.tuples(
-        st.just("replace"), st.sampled_from([b"v1", b"v1\n{}", b"v9\n{}", b"v2\n{}\n0:1", b"v1\n[]\n-", b"\0", b"{}", b"v1\n{}\n{\n["])
+        st.just("replace"),
+        st.sampled_from(
+            [b"v1", b"v1\n{}", b"v9\n{}", b"v2\n{}\n0:1", b"v1\n[]\n-", b"\0", b"{}", b"v1\n{}\n{\n["]
+        ),
     ),
     st.tuples(st.just("rename"), st.sampled_from([b"007", b"99999999999999", b"x.tmp", b"-1", b"directory"])),
     st.tuples(st.just("flip"), st.integers(0, 4000).map(lambda n: n.to_bytes(2, "big"))),
@@ -75,7 +80,11 @@ def ask_everything(root: Path) -> Checkpoint | None:
 
 
 def log_files(root: Path) -> list[str]:
-    return sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file() and "state/" not in str(p.relative_to(root)))
+    return sorted(
+        str(p.relative_to(root))
+        for p in root.rglob("*")
+        if p.is_file() and "state/" not in str(p.relative_to(root))
+    )
 
 
 SAMPLE_FILES = {name: log_files(SAMPLES / name / "checkpoint") for name in sample_names()}
@@ -137,7 +146,9 @@ JSON = st.recursive(
 def test_every_json_offset_is_kept_as_written(offsets: list[object]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         texts = [json.dumps(offset) for offset in offsets]
-        root = write(Path(scratch) / "ck", {f"offsets/{i}": offset_text([text]) for i, text in enumerate(texts)})
+        root = write(
+            Path(scratch) / "ck", {f"offsets/{i}": offset_text([text]) for i, text in enumerate(texts)}
+        )
         ck = ask_everything(root)
         assert ck is not None
         for i, text in enumerate(texts):
@@ -148,8 +159,14 @@ def test_every_json_offset_is_kept_as_written(offsets: list[object]) -> None:
 
 @pytest.mark.parametrize("name", sample_names())
 @pytest.mark.parametrize("log", ["offsets", "commits"])
-def test_a_cut_at_any_byte_of_the_newest_log_file_is_read_or_reported(name: str, log: str, tmp_path: Path) -> None:
-    root = Path(shutil.copytree(SAMPLES / name / "checkpoint", tmp_path / "ck", ignore=shutil.ignore_patterns("state")))
+def test_a_cut_at_any_byte_of_the_newest_log_file_is_read_or_reported(
+    name: str, log: str, tmp_path: Path
+) -> None:
+    root = Path(
+        shutil.copytree(
+            SAMPLES / name / "checkpoint", tmp_path / "ck", ignore=shutil.ignore_patterns("state")
+        )
+    )
     newest = max((root / log).glob("[0-9]*"), key=lambda path: int(path.name))
     content = newest.read_bytes()
     for size in range(0, len(content), max(1, len(content) // 25)):

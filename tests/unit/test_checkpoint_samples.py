@@ -1,4 +1,5 @@
-"""Every sample and every corpus entry: the answer of ``inspect`` against what a few lines of plain Python read from the same files."""
+"""Every sample and every corpus entry: the answer of ``inspect`` against what a few lines of plain Python
+read from the same files."""
 
 from __future__ import annotations
 
@@ -55,17 +56,33 @@ def expected(root: Path) -> dict[str, Any]:
         if batch in offsets:
             version, head, *sources = lines_of(root / "offsets" / str(batch))
             metadata = json.loads(head) if head else {}
-            found |= {"timestamp_ms": metadata.get("batchTimestampMs"), "watermark_ms": metadata.get("batchWatermarkMs")}
-            pairs = [line.split(":", 1) for line in sources] if version == "v2" else [[str(i), line] for i, line in enumerate(sources)]
-            found |= {"ends": {key: as_json(text) for key, text in pairs}, "conf": metadata.get("conf", {}), "version": int(version[1:])}
+            found |= {
+                "timestamp_ms": metadata.get("batchTimestampMs"),
+                "watermark_ms": metadata.get("batchWatermarkMs"),
+            }
+            pairs = (
+                [line.split(":", 1) for line in sources]
+                if version == "v2"
+                else [[str(i), line] for i, line in enumerate(sources)]
+            )
+            found |= {
+                "ends": {key: as_json(text) for key, text in pairs},
+                "conf": metadata.get("conf", {}),
+                "version": int(version[1:]),
+            }
         if batch in commits:
             commit_lines = lines_of(root / "commits" / str(batch))
-            found["next_watermark_ms"] = json.loads(commit_lines[1]).get("nextBatchWatermarkMs") if len(commit_lines) > 1 else None
+            found["next_watermark_ms"] = (
+                json.loads(commit_lines[1]).get("nextBatchWatermarkMs") if len(commit_lines) > 1 else None
+            )
         batches[batch] = found
     operators = {}
     for directory in (root / "state").iterdir() if (root / "state").is_dir() else []:
         name = None
-        for metadata_file in [directory / "_metadata" / "metadata", *sorted((directory / "_metadata" / "v2").glob("[0-9]*"))]:
+        for metadata_file in [
+            directory / "_metadata" / "metadata",
+            *sorted((directory / "_metadata" / "v2").glob("[0-9]*")),
+        ]:
             if metadata_file.is_file():
                 name = json.loads(lines_of(metadata_file)[1])["operatorInfo"]["operatorName"]
         partitions = [p for p in directory.iterdir() if p.name.isdigit()]
@@ -99,11 +116,19 @@ def compare(root: Path, answer: dict[str, Any], missing: list[int] | None = None
             for source in batch["sources"]:
                 if before.get(source["key"]) is not None:
                     assert source["start"] == before[source["key"]]
-        repeated = bool(earlier) and bool(fact["ends"]) and facts["batches"][earlier[-1]]["ends"] == fact["ends"]
+        repeated = (
+            bool(earlier) and bool(fact["ends"]) and facts["batches"][earlier[-1]]["ends"] == fact["ends"]
+        )
         assert batch["no_data"] == repeated
-    assert [source["key"] for source in answer["sources"]] == list(facts["batches"][newest]["ends"] if newest is not None else [])
+    assert [source["key"] for source in answer["sources"]] == list(
+        facts["batches"][newest]["ends"] if newest is not None else []
+    )
     assert answer["conf"] == (facts["batches"][newest]["conf"] if newest is not None else {})
-    assert {operator["id"]: (operator["name"], operator["partitions"]) for operator in answer["operators"] if operator["partitions"]} == {
+    assert {
+        operator["id"]: (operator["name"], operator["partitions"])
+        for operator in answer["operators"]
+        if operator["partitions"]
+    } == {
         i: (name if name is not None else next(o["name"] for o in answer["operators"] if o["id"] == i), count)
         for i, (name, count) in facts["operators"].items()
     }
@@ -130,9 +155,19 @@ def test_every_sample_advances_by_the_difference_of_its_offsets(name: str) -> No
             assert total == (-1 if advance is None or advance.amount is None else advance.amount)
         if source.kind.name == "file":
             log = source.context.file_log
-            ends = [json.loads(text)["logOffset"] for i in ck.offset_ids if (text := ck.source_texts(i, source.key)[1])]
-            starts = [json.loads(text)["logOffset"] for i in ck.offset_ids if (text := ck.source_texts(i, source.key)[0])]
-            assert progress.total[progress.total >= 0].sum() == sum(starts[0] < entry.log_id <= ends[-1] for entry in log)
+            ends = [
+                json.loads(text)["logOffset"]
+                for i in ck.offset_ids
+                if (text := ck.source_texts(i, source.key)[1])
+            ]
+            starts = [
+                json.loads(text)["logOffset"]
+                for i in ck.offset_ids
+                if (text := ck.source_texts(i, source.key)[0])
+            ]
+            assert progress.total[progress.total >= 0].sum() == sum(
+                starts[0] < entry.log_id <= ends[-1] for entry in log
+            )
 
 
 @pytest.mark.parametrize("name", corpus_names())
@@ -142,8 +177,14 @@ def test_every_corpus_entry_is_read_as_its_files_say(name: str, tmp_path: Path) 
     compare(root, ck.inspect(all_batches=True), CORPUS_MISSING.get(name))
     assert ck.is_async == (name == "kafka-async-progress")
     kinds = [source.kind.name for source in ck.sources]
-    assert kinds == CORPUS_KINDS.get(name, ["kafka"] if name.startswith("kafka") else ["counter"] * len(kinds))
-    logs = [problem for problem in ck.problems if problem.evidence.path.startswith(("metadata", "offsets", "commits"))]
+    assert kinds == CORPUS_KINDS.get(
+        name, ["kafka"] if name.startswith("kafka") else ["counter"] * len(kinds)
+    )
+    logs = [
+        problem
+        for problem in ck.problems
+        if problem.evidence.path.startswith(("metadata", "offsets", "commits"))
+    ]
     assert logs == []
 
 
@@ -162,7 +203,9 @@ def test_every_corpus_entry_is_read_as_its_files_say(name: str, tmp_path: Path) 
         ("kafka-two-topics", "4.3", None),
     ],
 )
-def test_the_version_that_wrote_a_corpus_entry_is_told(name: str, at_least: str, at_most: str | None, tmp_path: Path) -> None:
+def test_the_version_that_wrote_a_corpus_entry_is_told(
+    name: str, at_least: str, at_most: str | None, tmp_path: Path
+) -> None:
     if name not in corpus_names():
         pytest.skip("no corpus beside the project")
     writer = Checkpoint.open(str(unpack_corpus(name, tmp_path))).written_by

@@ -1,4 +1,5 @@
-"""The command line: its answers are the contract, errors are one sentence, the exit status tells programs what happened."""
+"""The command line: its answers are the contract, errors are one sentence, the exit status tells programs
+what happened."""
 
 from __future__ import annotations
 
@@ -12,8 +13,18 @@ import pytest
 
 from core.cli import main
 from core.verbs import MODULES, verbs
-from core.verbs.words import clean, ids, size, table
-from tests.support.build import PROJECT, SAMPLES, commit_text, kafka_checkpoint, kafka_offset, offset_text, remove, sample_names, write
+from core.verbs._text import clean, ids, size, table
+from tests.support.build import (
+    PROJECT,
+    SAMPLES,
+    commit_text,
+    kafka_checkpoint,
+    kafka_offset,
+    offset_text,
+    remove,
+    sample_names,
+    write,
+)
 from tests.support.spy import no_writes
 
 Capture = pytest.CaptureFixture[str]
@@ -82,7 +93,11 @@ def test_inspect_answers_with_every_field_of_the_contract(tmp_path: Path, capsys
     assert set(found["sources"][0]) >= {"key", "kind", "partitions"}
     assert found["schema_version"] == 1
     assert found["location"] == str(tmp_path)
-    assert (found["last_committed_batch"], found["pending_batch"], found["progress_tracking"]) == (1, 2, "sync")
+    assert (found["last_committed_batch"], found["pending_batch"], found["progress_tracking"]) == (
+        1,
+        2,
+        "sync",
+    )
     assert found["sources"][0] | {"key": "0", "kind": "kafka", "partitions": 2} == found["sources"][0]
     assert found["batches"][0]["sources"] == [
         {"key": "0", "start": json.loads(kafka_offset(0)), "end": json.loads(kafka_offset(5)), "advance": 10}
@@ -93,7 +108,9 @@ def test_inspect_answers_with_every_field_of_the_contract(tmp_path: Path, capsys
     assert len(found["read_at"]) == len("2026-11-20T03:12:11Z")
 
 
-def test_inspect_shows_the_newest_100_batches_unless_all_are_asked_for(tmp_path: Path, capsys: Capture) -> None:
+def test_inspect_shows_the_newest_100_batches_unless_all_are_asked_for(
+    tmp_path: Path, capsys: Capture
+) -> None:
     root = str(kafka_checkpoint(tmp_path, range(130)))
     found = answer(capsys, "inspect", root)
     assert [batch["id"] for batch in found["batches"]] == list(range(30, 130))
@@ -104,7 +121,11 @@ def test_inspect_shows_the_newest_100_batches_unless_all_are_asked_for(tmp_path:
 
 def test_inspect_of_an_asynchronous_log_has_nothing_missing(tmp_path: Path, capsys: Capture) -> None:
     found = answer(capsys, "inspect", str(kafka_checkpoint(tmp_path, [0, 6, 11, 16])))
-    assert (found["progress_tracking"], found["offsets"]["missing"], found["commits"]["missing"]) == ("async", [], [])
+    assert (found["progress_tracking"], found["offsets"]["missing"], found["commits"]["missing"]) == (
+        "async",
+        [],
+        [],
+    )
 
 
 def test_inspect_names_missing_ids_and_still_answers(tmp_path: Path, capsys: Capture) -> None:
@@ -113,7 +134,13 @@ def test_inspect_names_missing_ids_and_still_answers(tmp_path: Path, capsys: Cap
     found = answer(capsys, "inspect", str(root))
     assert (found["offsets"]["missing"], found["commits"]["missing"]) == ([5], [])
     batch = found["batches"][5]
-    assert (batch["id"], batch["committed"], batch["timestamp_ms"], batch["planned_ms"], batch["sources"]) == (5, True, None, None, [])
+    assert (
+        batch["id"],
+        batch["committed"],
+        batch["timestamp_ms"],
+        batch["planned_ms"],
+        batch["sources"],
+    ) == (5, True, None, None, [])
 
 
 def test_inspect_of_a_damaged_file_says_so_in_its_exit_status(tmp_path: Path, capsys: Capture) -> None:
@@ -122,23 +149,38 @@ def test_inspect_of_a_damaged_file_says_so_in_its_exit_status(tmp_path: Path, ca
     found = json.loads(out)
     assert status == 1
     assert (found["offsets"]["unreadable"], found["commits"]["unreadable"]) == ([2], [1])
-    assert [(p["path"], p["condition"]) for p in found["problems"]] == [("offsets/2", "empty"), ("commits/1", "unknown_version")]
+    assert [(p["path"], p["condition"]) for p in found["problems"]] == [
+        ("offsets/2", "empty"),
+        ("commits/1", "unknown_version"),
+    ]
     status, out, _ = run(capsys, "inspect", str(root))
     assert status == 1
     assert "Problems (2)" in out
 
 
 def test_inspect_shows_changes_of_pinned_settings(tmp_path: Path, capsys: Capture) -> None:
-    files = {f"offsets/{i}": offset_text(["1"], conf={"spark.sql.shuffle.partitions": n}) for i, n in enumerate(["4", "4", "8"])}
+    files = {
+        f"offsets/{i}": offset_text(["1"], conf={"spark.sql.shuffle.partitions": n})
+        for i, n in enumerate(["4", "4", "8"])
+    }
     found = answer(capsys, "inspect", str(write(tmp_path, files)))
     assert found["conf"] == {"spark.sql.shuffle.partitions": "8"}
-    assert found["conf_changes"] == [{"batch": 2, "key": "spark.sql.shuffle.partitions", "from": "4", "to": "8"}]
+    assert found["conf_changes"] == [
+        {"batch": 2, "key": "spark.sql.shuffle.partitions", "from": "4", "to": "8"}
+    ]
 
 
 def test_the_text_of_inspect_holds_the_same_facts(tmp_path: Path, capsys: Capture) -> None:
     status, out, err = run(capsys, "inspect", str(kafka_checkpoint(tmp_path, range(30), commits=range(29))))
     assert (status, err) == (0, "")
-    for fact in ("30 batches, 0 to 29", "29 batches, 0 to 28", "Pending        batch 29", "Kafka", "10 offsets", "not committed"):
+    for fact in (
+        "30 batches, 0 to 29",
+        "29 batches, 0 to 28",
+        "Pending        batch 29",
+        "Kafka",
+        "10 offsets",
+        "not committed",
+    ):
         assert fact in out
     assert "newest 20 of 30" in out
 
@@ -206,7 +248,16 @@ def test_a_batch_that_is_not_there_is_wrong_usage(tmp_path: Path, capsys: Captur
 
 
 @pytest.mark.parametrize(
-    "arguments", ["", "inspect", "nonsense x", "inspect x --nope", "resume x --batch two", "resume x --batch -1", "resume x --batch"]
+    "arguments",
+    [
+        "",
+        "inspect",
+        "nonsense x",
+        "inspect x --nope",
+        "resume x --batch two",
+        "resume x --batch -1",
+        "resume x --batch",
+    ],
 )
 def test_wrong_usage_is_one_sentence_and_status_2(capsys: Capture, arguments: str) -> None:
     status, out, err = run(capsys, *arguments.split())
@@ -243,7 +294,14 @@ def test_a_setting_that_cannot_be_used_is_wrong_usage(tmp_path: Path) -> None:
 def python(*argv: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A fresh interpreter in the project's directory."""
     env = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **environment}
-    return subprocess.run([sys.executable, "-W", "error", *argv], cwd=PROJECT, env=env, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-W", "error", *argv],
+        cwd=PROJECT,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 def test_the_module_runs_as_a_program_without_pyspark_and_writes_only_to_stdout(tmp_path: Path) -> None:
@@ -258,7 +316,9 @@ def test_the_module_runs_as_a_program_without_pyspark_and_writes_only_to_stdout(
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
-    wide = {f"offsets/{i}": offset_text([kafka_offset(i, partitions=20_000)]) for i in range(3)}  # more than a pipe holds
+    wide = {
+        f"offsets/{i}": offset_text([kafka_offset(i, partitions=20_000)]) for i in range(3)
+    }  # more than a pipe holds
     root = write(tmp_path, {**wide, "commits/0": commit_text()})
     command = f"'{sys.executable}' -W error -m core inspect '{root}' --json | head -c 10"
     done = subprocess.run(["bash", "-c", command], cwd=PROJECT, capture_output=True, text=True, timeout=120)
@@ -305,7 +365,13 @@ def test_ids_are_written_as_ranges() -> None:
 
 
 def test_sizes_are_written_in_binary_units() -> None:
-    assert [size(n) for n in (0, 1023, 1536, 5 * 1024**3, 3 * 1024**5)] == ["0 bytes", "1023 bytes", "1.5 KiB", "5.0 GiB", "3072.0 TiB"]
+    assert [size(n) for n in (0, 1023, 1536, 5 * 1024**3, 3 * 1024**5)] == [
+        "0 bytes",
+        "1023 bytes",
+        "1.5 KiB",
+        "5.0 GiB",
+        "3072.0 TiB",
+    ]
 
 
 def test_long_and_strange_texts_are_made_safe() -> None:

@@ -1,4 +1,5 @@
-"""The deep level: each kind of damage inside state files gives its finding with the right weight, and clean checkpoints give none."""
+"""The deep level: each kind of damage inside state files gives its finding with the right weight, and clean
+checkpoints give none."""
 
 from __future__ import annotations
 
@@ -18,8 +19,25 @@ from core.analysis.findings.deep_checks import loaded_version
 from core.checkpoint import Checkpoint
 from core.checkpoint.state_content.records import Record
 from core.cli import main
-from tests.support.build import SAMPLES, copy_sample, corpus_entry, corpus_names, remove, sample_names, unpack_corpus
-from tests.support.state_files import cut, flip, newest, pack_lz4, records_of, rewrite_records, unpacked, version
+from tests.support.build import (
+    SAMPLES,
+    copy_sample,
+    corpus_entry,
+    corpus_names,
+    remove,
+    sample_names,
+    unpack_corpus,
+)
+from tests.support.state_files import (
+    cut,
+    flip,
+    newest,
+    pack_lz4,
+    records_of,
+    rewrite_records,
+    unpacked,
+    version,
+)
 
 DELTAS = "missing-delta-file"  # HDFS-backed, deltas only; partition 2 is broken, the others are whole
 SNAPSHOTS = "purged-to-newest-10"  # HDFS-backed, with snapshots
@@ -43,7 +61,9 @@ def damaged(tmp_path: Path, name: str, damage: Damage, spark: str | None = None)
     root = copy_sample(name, tmp_path)
     before = {finding.id for finding in findings(Checkpoint.open(str(root)), "normal", spark).findings}
     damage(root)
-    return {finding_id: finding for finding_id, finding in found(root, spark).items() if finding_id not in before}
+    return {
+        finding_id: finding for finding_id, finding in found(root, spark).items() if finding_id not in before
+    }
 
 
 def store(root: Path, partition: int = 0) -> Path:
@@ -64,11 +84,15 @@ def test_a_sample_gives_the_same_findings_at_the_deep_level_as_at_the_normal_one
     deep = report_of(root)
     assert deep.findings == normal.findings
     if (root / "state").is_dir():
-        assert any(text.startswith("the contents of ") and text.endswith(" state files") for text in deep.checked)
+        assert any(
+            text.startswith("the contents of ") and text.endswith(" state files") for text in deep.checked
+        )
 
 
 @pytest.mark.parametrize("name", [name for name in corpus_names() if name.startswith("s3-")])
-def test_a_corpus_entry_with_contents_gives_the_same_findings_at_both_levels(name: str, tmp_path: Path) -> None:
+def test_a_corpus_entry_with_contents_gives_the_same_findings_at_both_levels(
+    name: str, tmp_path: Path
+) -> None:
     root = unpack_corpus(name, tmp_path)
     assert corpus_entry(name)["complete"]
     assert report_of(root).findings == findings(Checkpoint.open(str(root)), "normal").findings
@@ -91,7 +115,11 @@ def test_a_damaged_delta_in_the_chain_blocks_the_restart(damage: Damage, tmp_pat
     root = whole_dedup(copy_sample(DELTAS, tmp_path))
     damage(store(root) / "7.delta")
     finding = found(root)["STATE_FILE_DAMAGED"]
-    assert (finding.severity, finding.certainty, finding.place) == ("blocks_restart", "certain", "0/0/default")
+    assert (finding.severity, finding.certainty, finding.place) == (
+        "blocks_restart",
+        "certain",
+        "0/0/default",
+    )
     assert str(finding.evidence[0]) == "state/0/0/7.delta"
     assert "state version 10, and fails" in finding.sentence
     assert "can rebuild from intact files is 6, the state after batch 5" in finding.sentence
@@ -101,7 +129,9 @@ def test_an_empty_file_is_told_once(tmp_path: Path) -> None:
     root = whole_dedup(copy_sample(DELTAS, tmp_path))
     (store(root) / "7.delta").write_bytes(b"")
     report = report_of(root)
-    assert [finding.id for finding in report.findings if finding.severity == "blocks_restart"] == ["STATE_NOT_RESTORABLE"]
+    assert [finding.id for finding in report.findings if finding.severity == "blocks_restart"] == [
+        "STATE_NOT_RESTORABLE"
+    ]
     assert not any(finding.id == "STATE_FILE_DAMAGED" for finding in report.findings)
 
 
@@ -130,13 +160,16 @@ def test_a_damaged_delta_before_the_snapshot_cuts_off_the_way_back_only(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("spark", "severity"), [("4.3", "attention"), ("4.2", "attention"), ("4.1", "blocks_restart"), ("3.5", "blocks_restart")]
+    ("spark", "severity"),
+    [("4.3", "attention"), ("4.2", "attention"), ("4.1", "blocks_restart"), ("3.5", "blocks_restart")],
 )
 @pytest.mark.parametrize(("name", "kind"), [(SNAPSHOTS, "snapshot"), (CHANGELOGS, "zip")])
-def test_spark_4_2_and_newer_do_without_a_damaged_snapshot(name: str, kind: str, spark: str, severity: str, tmp_path: Path) -> None:
-    finding = damaged(tmp_path, name, lambda root: flip(newest(store(root), kind), 300 if kind == "zip" else 60), spark)[
-        "STATE_FILE_DAMAGED"
-    ]
+def test_spark_4_2_and_newer_do_without_a_damaged_snapshot(
+    name: str, kind: str, spark: str, severity: str, tmp_path: Path
+) -> None:
+    finding = damaged(
+        tmp_path, name, lambda root: flip(newest(store(root), kind), 300 if kind == "zip" else 60), spark
+    )["STATE_FILE_DAMAGED"]
     assert finding.severity == severity
 
 
@@ -153,7 +186,9 @@ def test_a_damaged_snapshot_blocks_when_the_deltas_before_it_are_gone(tmp_path: 
 
 def test_files_with_ids_that_no_commit_names_are_not_decoded(tmp_path: Path) -> None:
     root = copy_sample(FORMAT_2, tmp_path)
-    (store(root) / "7_00000000-0000-0000-0000-000000000000.changelog").write_bytes(b"left by a killed attempt")
+    (store(root) / "7_00000000-0000-0000-0000-000000000000.changelog").write_bytes(
+        b"left by a killed attempt"
+    )
     (store(root) / "7_00000000-0000-0000-0000-000000000000.zip").write_bytes(b"left by a killed attempt")
     assert report_of(root).findings == ()
 
@@ -176,35 +211,63 @@ def of_newest_zip(root: Path) -> list[Path]:
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (lambda root: [cut(path, -10, keep_checksum=False) for path in of_newest_zip(root)], "bytes, and the file has"),
+        (
+            lambda root: [cut(path, -10, keep_checksum=False) for path in of_newest_zip(root)],
+            "bytes, and the file has",
+        ),
         (lambda root: [path.unlink() for path in of_newest_zip(root)], "which is missing"),
         (lambda root: [flip(path, 100) for path in of_newest_zip(root)], "its hidden checksum"),
         (lambda root: flip(newest(store(root), "zip"), 300, keep_checksum=False), "its member"),
-        (lambda root: cut(newest(store(root), "zip"), 1000, keep_checksum=False), "it ends in the middle of its member"),
+        (
+            lambda root: cut(newest(store(root), "zip"), 1000, keep_checksum=False),
+            "it ends in the middle of its member",
+        ),
         (lambda root: newest(store(root), "zip").write_bytes(b"no zip"), 'it has no member "metadata"'),
-        (lambda root: flip(newest(store(root), "zip").with_name(f".{newest(store(root), 'zip').name}.crc"), 10), "its hidden checksum"),
+        (
+            lambda root: flip(
+                newest(store(root), "zip").with_name(f".{newest(store(root), 'zip').name}.crc"), 10
+            ),
+            "its hidden checksum",
+        ),
     ],
-    ids=["sst cut", "sst missing", "sst flipped", "member broken", "zip cut", "other content", "stale checksum"],
+    ids=[
+        "sst cut",
+        "sst missing",
+        "sst flipped",
+        "member broken",
+        "zip cut",
+        "other content",
+        "stale checksum",
+    ],
 )
 def test_a_zip_that_spark_cannot_load_is_damaged(damage: Damage, reason: str, tmp_path: Path) -> None:
     def only_zips(root: Path) -> None:
         for path in root.glob("state/0/*/*.changelog"):  # so that the zip alone gives the version
             path.unlink()
         for batch in (16, 17):
-            remove(root, f"offsets/{batch}", f"commits/{batch}", f"offsets/.{batch}.crc", f"commits/.{batch}.crc")
+            remove(
+                root, f"offsets/{batch}", f"commits/{batch}", f"offsets/.{batch}.crc", f"commits/.{batch}.crc"
+            )
 
     root = copy_sample(CHANGELOGS, tmp_path)
     only_zips(root)
     assert "STATE_FILE_DAMAGED" not in found(root)
     damage(root)
-    blocked = [f for f in report_of(root).findings if f.id == "STATE_FILE_DAMAGED" and f.severity == "blocks_restart"]
+    blocked = [
+        f for f in report_of(root).findings if f.id == "STATE_FILE_DAMAGED" and f.severity == "blocks_restart"
+    ]
     assert len(blocked) == 1 and reason in blocked[0].sentence
     assert str(blocked[0].evidence[0]) == "state/0/0/16.zip"
 
 
 def test_a_zip_without_its_table_of_contents_is_a_note_where_no_checksum_is_verified(tmp_path: Path) -> None:
-    new = damaged(tmp_path, CHANGELOGS, lambda root: cut(newest(store(root), "zip"), -60, keep_checksum=False))
-    assert new["STATE_FILE_DAMAGED"].severity == "note" and "table of contents" in new["STATE_FILE_DAMAGED"].sentence
+    new = damaged(
+        tmp_path, CHANGELOGS, lambda root: cut(newest(store(root), "zip"), -60, keep_checksum=False)
+    )
+    assert (
+        new["STATE_FILE_DAMAGED"].severity == "note"
+        and "table of contents" in new["STATE_FILE_DAMAGED"].sentence
+    )
 
 
 def test_an_sst_file_that_no_kept_zip_names_does_not_matter(tmp_path: Path) -> None:
@@ -217,7 +280,9 @@ def test_an_sst_file_that_no_kept_zip_names_does_not_matter(tmp_path: Path) -> N
 # Checksums
 
 
-@pytest.mark.parametrize("path", ["offsets/3", "commits/3", "metadata", "state/0/0/3.changelog", "sources/0/0"])
+@pytest.mark.parametrize(
+    "path", ["offsets/3", "commits/3", "metadata", "state/0/0/3.changelog", "sources/0/0"]
+)
 def test_a_hidden_checksum_that_spark_does_not_look_at_is_a_note(path: str, tmp_path: Path) -> None:
     def damage(root: Path) -> None:
         name = root / path
@@ -237,7 +302,9 @@ def test_hidden_checksums_of_an_object_store_stop_nobody(tmp_path: Path) -> None
     files.put(str(root), f"/{tmp_path.name}", recursive=True)
     try:
         report = report_of(
-            f"memory://{tmp_path.name}/checkpoint" if files.exists(f"/{tmp_path.name}/checkpoint") else f"memory://{tmp_path.name}"
+            f"memory://{tmp_path.name}/checkpoint"
+            if files.exists(f"/{tmp_path.name}/checkpoint")
+            else f"memory://{tmp_path.name}"
         )
     finally:
         files.rm(f"/{tmp_path.name}", recursive=True)
@@ -252,8 +319,12 @@ def wrong_checksum(root: Path) -> None:
     path.write_text(json.dumps({**content, "value": content["value"] ^ 1}), encoding="utf-8")
 
 
-@pytest.mark.parametrize(("spark", "severity"), [("4.3", "blocks_restart"), ("4.1", "blocks_restart"), ("4.0", "note")])
-def test_sparks_own_checksum_blocks_where_spark_verifies_it(spark: str, severity: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("spark", "severity"), [("4.3", "blocks_restart"), ("4.1", "blocks_restart"), ("4.0", "note")]
+)
+def test_sparks_own_checksum_blocks_where_spark_verifies_it(
+    spark: str, severity: str, tmp_path: Path
+) -> None:
     finding = damaged(tmp_path, FORMAT_2, wrong_checksum, spark)["STATE_CHECKSUM_MISMATCH"]
     assert finding.severity == severity
 
@@ -267,8 +338,12 @@ def test_an_older_changelog_in_the_place_of_the_right_one_is_seen_by_the_checksu
     assert finding.severity == "blocks_restart" and "was written for" in finding.sentence
 
 
-@pytest.mark.parametrize(("spark", "severity"), [("4.3", "note"), ("4.2", "note"), ("4.1", "blocks_restart"), ("4.0", "note")])
-def test_format_1_has_such_checksums_from_spark_4_1_and_no_other_version_looks_at_them(spark: str, severity: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("spark", "severity"), [("4.3", "note"), ("4.2", "note"), ("4.1", "blocks_restart"), ("4.0", "note")]
+)
+def test_format_1_has_such_checksums_from_spark_4_1_and_no_other_version_looks_at_them(
+    spark: str, severity: str, tmp_path: Path
+) -> None:
     def damage(root: Path) -> None:
         content = {"algorithm": "CRC32C", "value": 1, "mainFileSize": 2, "timestampMs": 3}
         Path(f"{newest(store(root), 'delta')}.crc").write_text(json.dumps(content), encoding="utf-8")
@@ -281,7 +356,9 @@ def test_format_1_has_such_checksums_from_spark_4_1_and_no_other_version_looks_a
 
 def test_a_version_that_only_the_lineage_names_must_be_there(tmp_path: Path) -> None:
     root = copy_sample(FORMAT_2, tmp_path)
-    remove(root, "offsets/7", "commits/7", "commits/4")  # version 5 is named by commits/4 and by the lineage of version 7
+    remove(
+        root, "offsets/7", "commits/7", "commits/4"
+    )  # version 5 is named by commits/4 and by the lineage of version 7
     assert not {"STATE_NOT_RESTORABLE", "STATE_FILE_DAMAGED"} & found(root).keys()
     path = version(store(root), 5, "changelog")
     path.rename(path.with_name("5_00000000-0000-0000-0000-000000000000.changelog"))
@@ -291,7 +368,9 @@ def test_a_version_that_only_the_lineage_names_must_be_there(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("content", [b"", b"v9\n{}", b"v1\n{", b"\xff\xfe"])
 def test_unreadable_operator_metadata_is_for_attention(content: bytes, tmp_path: Path) -> None:
-    new = damaged(tmp_path, SNAPSHOTS, lambda root: (root / "state/0/_metadata/metadata").write_bytes(content))
+    new = damaged(
+        tmp_path, SNAPSHOTS, lambda root: (root / "state/0/_metadata/metadata").write_bytes(content)
+    )
     assert new["OPERATOR_METADATA_UNREADABLE"].severity == "attention"
 
 
@@ -302,7 +381,9 @@ def test_a_cut_schema_blocks_the_restart(tmp_path: Path) -> None:
 
 
 def schema_of(root: Path) -> Path:
-    return next(path for path in (root / "state/0/_stateSchema/default").iterdir() if not path.name.startswith("."))
+    return next(
+        path for path in (root / "state/0/_stateSchema/default").iterdir() if not path.name.startswith(".")
+    )
 
 
 @pytest.mark.parametrize(
@@ -322,7 +403,9 @@ def test_what_spark_knows_of_column_families_must_be_readable(damage: Damage, tm
 
 
 def test_bytes_behind_a_schema_are_a_note(tmp_path: Path) -> None:
-    new = damaged(tmp_path, FAMILIES, lambda root: schema_of(root).write_bytes(schema_of(root).read_bytes() + b"abc"))
+    new = damaged(
+        tmp_path, FAMILIES, lambda root: schema_of(root).write_bytes(schema_of(root).read_bytes() + b"abc")
+    )
     assert new["STATE_FILE_DAMAGED"].severity == "note"
 
 
@@ -406,7 +489,9 @@ def test_what_was_mended_before_the_second_look_is_not_told(tmp_path: Path) -> N
     assert not any(finding.id == "STATE_FILE_DAMAGED" for finding in report.findings)
 
 
-def test_files_that_vanish_while_they_are_read_are_not_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_vanish_while_they_are_read_are_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("core.checkpoint.state_content.stores.FILES_PER_WAVE", 1)
     root = whole_dedup(copy_sample(DELTAS, tmp_path))
 
@@ -461,7 +546,9 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), name=st.sampled_from([SNAPSHOTS, CHANGELOGS, FORMAT_2, FAMILIES]))
-def test_any_damage_gives_findings_and_never_an_error(data: st.DataObject, name: str, playground: Path) -> None:
+def test_any_damage_gives_findings_and_never_an_error(
+    data: st.DataObject, name: str, playground: Path
+) -> None:
     root = playground / "checkpoint"
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(SAMPLES / name / "checkpoint", root)
@@ -475,7 +562,9 @@ def test_any_damage_gives_findings_and_never_an_error(data: st.DataObject, name:
             path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
         elif kind == "flipped" and content:
             at = data.draw(st.integers(0, len(content) - 1))
-            path.write_bytes(content[:at] + bytes([content[at] ^ 1 << data.draw(st.integers(0, 7))]) + content[at + 1 :])
+            path.write_bytes(
+                content[:at] + bytes([content[at] ^ 1 << data.draw(st.integers(0, 7))]) + content[at + 1 :]
+            )
         else:
             path.write_bytes(data.draw(st.binary(max_size=40)))
     report = report_of(root)

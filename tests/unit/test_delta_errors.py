@@ -38,7 +38,10 @@ SEEN = [
 
 @pytest.mark.parametrize("condition", SEEN)
 def test_a_condition_that_was_seen_is_explained(condition: str) -> None:
-    answer = explain(f"org.apache.spark.sql.delta.DeltaIllegalStateException: [{condition}] Something about version 3. SQLSTATE: 42K03")
+    answer = explain(
+        f"org.apache.spark.sql.delta.DeltaIllegalStateException: [{condition}] Something about version 3."
+        " SQLSTATE: 42K03"
+    )
     assert answer.name == condition and meaning_of(condition) is not OTHER
 
 

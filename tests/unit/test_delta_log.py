@@ -1,4 +1,5 @@
-"""The light reader of Delta logs: versions, gaps, transactions from every place they can stand in, commits, amounts."""
+"""The light reader of Delta logs: versions, gaps, transactions from every place they can stand in, commits,
+amounts."""
 
 from __future__ import annotations
 
@@ -8,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.endpoints.delta_actions import number, parse_commit
-from core.endpoints.delta_log import DeltaLog, DeltaLogError
-from core.endpoints.delta_names import log_names
-from core.endpoints.delta_properties import interval_ms, retention_words
+from core.connectors.delta.actions import number, parse_commit
+from core.connectors.delta.log import DeltaLog, DeltaLogError
+from core.connectors.delta.log_names import log_names
+from core.connectors.delta.properties import interval_ms, retention_words
 from core.settings import Settings
 from core.storage import FileInfo, LocationNotFound
 from tests.support.delta_tables import (
@@ -36,7 +37,7 @@ UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 
 
 def few_versions(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
-    monkeypatch.setattr("core.endpoints.delta_log.get_settings", lambda: Settings(table_versions=limit))
+    monkeypatch.setattr("core.connectors.delta.log.get_settings", lambda: Settings(table_versions=limit))
 
 
 # Names
@@ -59,7 +60,10 @@ def test_names_that_are_no_part_of_the_log_are_passed_over() -> None:
 
 
 def test_a_checkpoint_in_parts_counts_only_when_all_parts_are_there() -> None:
-    parts = [FileInfo(f"_delta_log/00000000000000000010.checkpoint.{i:010d}.0000000003.parquet", 5) for i in (1, 2, 3)]
+    parts = [
+        FileInfo(f"_delta_log/00000000000000000010.checkpoint.{i:010d}.0000000003.parquet", 5)
+        for i in (1, 2, 3)
+    ]
     assert log_names(parts[:2]).checkpoints == ()
     (whole,) = log_names(parts).checkpoints
     assert whole.version == 10 and whole.parts == tuple(parts) and whole.size_bytes == 15
@@ -72,7 +76,9 @@ def test_the_oldest_version_is_that_of_the_unbroken_run_up_to_the_newest(tmp_pat
     assert (log.newest, log.oldest, log.gaps) == (7, 4, ((3, 3),))
 
 
-def test_a_version_can_be_rebuilt_from_the_beginning_or_from_a_checkpoint_without_a_hole_after_it(tmp_path: Path) -> None:
+def test_a_version_can_be_rebuilt_from_the_beginning_or_from_a_checkpoint_without_a_hole_after_it(
+    tmp_path: Path,
+) -> None:
     appends(tmp_path, 8)
     assert all(DeltaLog.open(str(tmp_path)).can_rebuild(v) for v in range(8))
     log_path(tmp_path, 0).unlink()
@@ -87,7 +93,9 @@ def test_a_version_can_be_rebuilt_from_the_beginning_or_from_a_checkpoint_withou
 
 
 def test_a_directory_without_a_log_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(DeltaLogError, match=r"No Delta table at .*: _delta_log is not there; give the directory of the table"):
+    with pytest.raises(
+        DeltaLogError, match=r"No Delta table at .*: _delta_log is not there; give the directory of the table"
+    ):
         DeltaLog.open(str(tmp_path))
     (tmp_path / "_delta_log").mkdir()
     with pytest.raises(DeltaLogError, match="_delta_log has no commit in it"):
@@ -129,9 +137,16 @@ FORMS = ["classic", "multi", "v2 parquet", "v2 json"]
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_transactions_come_from_every_form_of_log_checkpoint_and_later_commits_win(tmp_path: Path, form: str) -> None:
+def test_transactions_come_from_every_form_of_log_checkpoint_and_later_commits_win(
+    tmp_path: Path, form: str
+) -> None:
     appends(tmp_path, 12)
-    actions = [metadata(**{"delta.logRetentionDuration": "interval 2 days"}), txn(QUERY, 3), txn(OTHER, 8), add("part-0.parquet")]
+    actions = [
+        metadata(**{"delta.logRetentionDuration": "interval 2 days"}),
+        txn(QUERY, 3),
+        txn(OTHER, 8),
+        add("part-0.parquet"),
+    ]
     if form == "classic":
         parquet(log_path(tmp_path, 10, "checkpoint.parquet"), actions)
     elif form == "multi":
@@ -140,7 +155,9 @@ def test_transactions_come_from_every_form_of_log_checkpoint_and_later_commits_w
     elif form == "v2 parquet":
         parquet(log_path(tmp_path, 10, f"checkpoint.{UUID}.parquet"), actions)
     else:
-        log_path(tmp_path, 10, f"checkpoint.{UUID}.json").write_text("\n".join(map(json.dumps, actions)), encoding="utf-8")
+        log_path(tmp_path, 10, f"checkpoint.{UUID}.json").write_text(
+            "\n".join(map(json.dumps, actions)), encoding="utf-8"
+        )
     for version in range(10):
         log_path(tmp_path, version).unlink()
     commit(tmp_path, 11, batch(QUERY, 4, 11))
@@ -150,7 +167,9 @@ def test_transactions_come_from_every_form_of_log_checkpoint_and_later_commits_w
     assert log.transactions_known and log.problems == ()
 
 
-def test_a_checksum_without_transactions_still_tells_the_id_and_the_commits_tell_the_rest(tmp_path: Path) -> None:
+def test_a_checksum_without_transactions_still_tells_the_id_and_the_commits_tell_the_rest(
+    tmp_path: Path,
+) -> None:
     appends(tmp_path, 1)
     commit(tmp_path, 1, batch(QUERY, 0, 1))
     checksum(tmp_path, 1, None, **{"delta.setTransactionRetentionDuration": "interval 1 hours"})
@@ -167,13 +186,17 @@ def test_without_a_retention_no_transaction_expires(tmp_path: Path) -> None:
     assert not log.is_expired(log.transactions[QUERY], TIME * 2)
 
 
-def test_a_log_that_begins_in_the_middle_without_a_checkpoint_does_not_know_all_transactions(tmp_path: Path) -> None:
+def test_a_log_that_begins_in_the_middle_without_a_checkpoint_does_not_know_all_transactions(
+    tmp_path: Path,
+) -> None:
     appends(tmp_path, 3, first=5)
     log = DeltaLog.open(str(tmp_path))
     assert not log.transactions_known and log.oldest == 5 and log.table_id is None
 
 
-def test_more_commits_than_the_limit_are_not_read_for_transactions_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_commits_than_the_limit_are_not_read_for_transactions_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     appends(tmp_path, 20)
     commit(tmp_path, 19, batch(QUERY, 5, 19))
     few_versions(monkeypatch, 4)
@@ -182,12 +205,16 @@ def test_more_commits_than_the_limit_are_not_read_for_transactions_and_it_is_sai
     assert "Only the newest 4 of 20 commits" in log.problems[0]
 
 
-def test_a_log_checkpoint_beyond_the_limit_is_not_read_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_checkpoint_beyond_the_limit_is_not_read_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     appends(tmp_path, 3)
     path = parquet(log_path(tmp_path, 1, "checkpoint.parquet"), [metadata(), txn(QUERY, 3)])
     log_path(tmp_path, 0).unlink()
     limit = path.stat().st_size - 1
-    monkeypatch.setattr("core.endpoints.delta_log.get_settings", lambda: Settings(log_checkpoint_bytes=limit))
+    monkeypatch.setattr(
+        "core.connectors.delta.log.get_settings", lambda: Settings(log_checkpoint_bytes=limit)
+    )
     log = DeltaLog.open(str(tmp_path))
     assert not log.transactions_known and "were not read (setting log_checkpoint_bytes)" in log.problems[0]
 
@@ -210,7 +237,9 @@ def test_a_log_checkpoint_beyond_the_limit_is_not_read_and_it_is_said(tmp_path: 
         ("MERGE", {}, "other"),
     ],
 )
-def test_the_kind_of_a_commit_is_told_by_its_operation(tmp_path: Path, operation: str, parameters: dict[str, str], kind: str) -> None:
+def test_the_kind_of_a_commit_is_told_by_its_operation(
+    tmp_path: Path, operation: str, parameters: dict[str, str], kind: str
+) -> None:
     commit(tmp_path, 0, [info(operation, **parameters)])
     (found,) = DeltaLog.open(str(tmp_path)).commits().commits
     assert (found.kind, found.operation) == (kind, operation)
@@ -218,7 +247,15 @@ def test_the_kind_of_a_commit_is_told_by_its_operation(tmp_path: Path, operation
 
 
 def test_a_commit_tells_files_rows_removes_and_transactions(tmp_path: Path) -> None:
-    actions = [info("MERGE", 0), txn("app", 5), add("a", 10), add("b", 5), add("c", 99, data_change=False), taken("d"), taken("e", False)]
+    actions = [
+        info("MERGE", 0),
+        txn("app", 5),
+        add("a", 10),
+        add("b", 5),
+        add("c", 99, data_change=False),
+        taken("d"),
+        taken("e", False),
+    ]
     commit(tmp_path, 0, [*actions, metadata()])
     (found,) = DeltaLog.open(str(tmp_path)).commits().commits
     assert (found.adds, found.add_bytes, found.add_rows, found.removes) == (2, 200, 15, 1)
@@ -272,7 +309,9 @@ def test_a_file_without_statistics_makes_the_rows_unknown_and_says_so(tmp_path: 
     assert (amount.files, amount.rows) == (2, None) and "no row numbers" in amount.words
 
 
-def test_more_versions_than_the_limit_are_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_versions_than_the_limit_are_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     appends(tmp_path, 10)
     few_versions(monkeypatch, 3)
     amount = DeltaLog.open(str(tmp_path)).rows_between(0, 9)
@@ -280,11 +319,16 @@ def test_more_versions_than_the_limit_are_not_counted(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("with_checkpoint", [False, True])
-def test_what_the_table_holds_now_is_worked_out_from_adds_and_removes(tmp_path: Path, with_checkpoint: bool) -> None:
+def test_what_the_table_holds_now_is_worked_out_from_adds_and_removes(
+    tmp_path: Path, with_checkpoint: bool
+) -> None:
     appends(tmp_path, 4)
     commit(tmp_path, 4, [info("DELETE", 4), taken("part-1.parquet"), add("part-9.parquet", 3)])
     if with_checkpoint:
-        parquet(log_path(tmp_path, 3, "checkpoint.parquet"), [metadata(), *(add(f"part-{v}.parquet", time_ms=TIME + v) for v in range(4))])
+        parquet(
+            log_path(tmp_path, 3, "checkpoint.parquet"),
+            [metadata(), *(add(f"part-{v}.parquet", time_ms=TIME + v) for v in range(4))],
+        )
         for version in range(4):
             log_path(tmp_path, version).unlink()
     log = DeltaLog.open(str(tmp_path))
@@ -296,7 +340,9 @@ def test_what_the_table_holds_now_is_worked_out_from_adds_and_removes(tmp_path: 
 def test_files_in_sidecars_are_not_guessed(tmp_path: Path) -> None:
     appends(tmp_path, 3)
     actions = [metadata(), {"sidecar": {"path": "x.parquet", "sizeInBytes": 1, "modificationTime": 1}}]
-    log_path(tmp_path, 2, f"checkpoint.{UUID}.json").write_text("\n".join(map(json.dumps, actions)), encoding="utf-8")
+    log_path(tmp_path, 2, f"checkpoint.{UUID}.json").write_text(
+        "\n".join(map(json.dumps, actions)), encoding="utf-8"
+    )
     log = DeltaLog.open(str(tmp_path))
     assert log.snapshot_files(2) is None and log.rows_now().rows is None and log.rows_now().words
 
@@ -322,13 +368,26 @@ def test_intervals_are_read_as_delta_writes_them(text: str, milliseconds: int | 
 
 def test_the_retention_is_said_in_words() -> None:
     assert retention_words({}) == "30 days (Delta's default)"
-    assert retention_words({"delta.logRetentionDuration": "interval 2 days"}) == "2 days (delta.logRetentionDuration)"
+    assert (
+        retention_words({"delta.logRetentionDuration": "interval 2 days"})
+        == "2 days (delta.logRetentionDuration)"
+    )
     assert "off" in retention_words({"delta.enableExpiredLogCleanup": "false"})
     assert retention_words(None) == ""
 
 
 def test_numbers_may_be_written_as_text() -> None:
-    assert [number(value) for value in (5, "5", "-1", "", "x", 1.5, True, None, "9" * 30)] == [5, 5, -1, None, None, None, None, None, None]
+    assert [number(value) for value in (5, "5", "-1", "", "x", 1.5, True, None, "9" * 30)] == [
+        5,
+        5,
+        -1,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+    ]
 
 
 # The samples, written by real Delta
@@ -340,13 +399,19 @@ def test_the_samples_are_read_as_delta_wrote_them(samples: Path) -> None:
     query_id = json.loads((root / "checkpoint" / "metadata").read_text(encoding="utf-8"))["id"]
     assert (source.newest, source.oldest, source.gaps, dict(source.transactions)) == (7, 0, (), {})
     assert {app: found.version for app, found in sink.transactions.items()} == {query_id: 5}
-    assert [(c.version, c.batch_id, c.kind) for c in sink.commits().commits] == [(v, v, "batch") for v in range(5, -1, -1)]
+    assert [(c.version, c.batch_id, c.kind) for c in sink.commits().commits] == [
+        (v, v, "batch") for v in range(5, -1, -1)
+    ]
     assert source.rows_now().rows == 320 == source.rows_between(0, 7).rows
     assert sink.rows_now().rows == sum(c.rows or 0 for c in sink.commits().commits)
 
 
-@pytest.mark.parametrize("table", ["delta-batch-already-in-table/sink", "delta-stopped-in-first-snapshot/sink"])
-def test_the_commits_of_a_sample_tell_the_same_as_its_checksum(samples: Path, tmp_path: Path, table: str) -> None:
+@pytest.mark.parametrize(
+    "table", ["delta-batch-already-in-table/sink", "delta-stopped-in-first-snapshot/sink"]
+)
+def test_the_commits_of_a_sample_tell_the_same_as_its_checksum(
+    samples: Path, tmp_path: Path, table: str
+) -> None:
     with_checksum = DeltaLog.open(str(samples / table))
     shutil.copytree(samples / table, tmp_path / "table")
     for path in (tmp_path / "table" / "_delta_log").glob("*.crc"):
@@ -375,11 +440,15 @@ def test_a_broken_checksum_is_told_and_the_commits_are_read_instead(tmp_path: Pa
     checksum(tmp_path, 1, []).write_text('{"setTransactions":[', encoding="utf-8")
     log = DeltaLog.open(str(tmp_path))
     assert log.transactions[QUERY].version == 0 and log.transactions_known
-    assert log.problems == (f"{tmp_path}/_delta_log/00000000000000000001.crc is not valid JSON; the commits are read instead.",)
+    assert log.problems == (
+        f"{tmp_path}/_delta_log/00000000000000000001.crc is not valid JSON; the commits are read instead.",
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"\x00" * 40 + b"PAR1", b"not parquet at all"])
-def test_a_broken_log_checkpoint_is_told_and_transactions_are_not_claimed_to_be_known(tmp_path: Path, content: bytes) -> None:
+def test_a_broken_log_checkpoint_is_told_and_transactions_are_not_claimed_to_be_known(
+    tmp_path: Path, content: bytes
+) -> None:
     appends(tmp_path, 3)
     log_path(tmp_path, 1, "checkpoint.parquet").write_bytes(content)
     log_path(tmp_path, 0).unlink()

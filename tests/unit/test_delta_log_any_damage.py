@@ -1,4 +1,5 @@
-"""Whatever stands in the files of a Delta log or of a file sink's log: never a traceback, and what is read stays within its types."""
+"""Whatever stands in the files of a Delta log or of a file sink's log: never a traceback, and what is read
+stays within its types."""
 
 from __future__ import annotations
 
@@ -10,16 +11,27 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.analysis.ends import Ends
-from core.analysis.ends.delta_source import delta_source_end
-from core.analysis.ends.sink import sink_end
 from core.analysis.forecast import Query, forecast
 from core.checkpoint import Checkpoint
-from core.endpoints.delta_log import DeltaLog
-from core.endpoints.file_sink_log import FileSinkLog
+from core.connectors import ConnectorAnswers
+from core.connectors.delta.log import DeltaLog
+from core.connectors.delta.source import delta_source_state
+from core.connectors.file_sink_log import FileSinkLog
+from core.connectors.sink import sink_state
 from core.recovery.resume import resume_points
 from tests.support.build import commit_text, offset_text, write
-from tests.support.delta_tables import TABLE_ID, add, appends, batch, checksum, commit, log_path, metadata, parquet, txn
+from tests.support.delta_tables import (
+    TABLE_ID,
+    add,
+    appends,
+    batch,
+    checksum,
+    commit,
+    log_path,
+    metadata,
+    parquet,
+    txn,
+)
 
 QUERY = "11111111-2222-4333-8444-000000000001"
 QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -41,7 +53,16 @@ FIELDS = [
     "id",
     "configuration",
 ]
-FIELDS += ["operation", "operationParameters", "operationMetrics", "timestamp", "schemaString", "setTransactions", "metadata", "allFiles"]
+FIELDS += [
+    "operation",
+    "operationParameters",
+    "operationMetrics",
+    "timestamp",
+    "schemaString",
+    "setTransactions",
+    "metadata",
+    "allFiles",
+]
 ACTIONS = st.dictionaries(
     st.sampled_from(["add", "remove", "txn", "metaData", "commitInfo", "cdc", "protocol"]),
     st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=5) | JSON,
@@ -61,24 +82,41 @@ def look(table: Path) -> None:
     for version in (0, log.newest):
         log.snapshot_files(version)
         log.can_rebuild(version)
-    assert all(isinstance(sentence, str) and sentence.endswith(".") and "\n" not in sentence for sentence in log.problems)
+    assert all(
+        isinstance(sentence, str) and sentence.endswith(".") and "\n" not in sentence
+        for sentence in log.problems
+    )
     for position in ((1, -1, False), (2, 0, False), (0, 1, True)):
         judge(table, *position)
 
 
 def judge(table: Path, version: int, index: int, in_snapshot: bool) -> None:
-    """Everything that is ever said about such a log: as the source, and as the sink, of a checkpoint at this position."""
+    """Everything that is ever said about such a log: as the source, and as the sink, of a checkpoint at this
+    position."""
     with tempfile.TemporaryDirectory() as place:
         tree: dict[str, str | bytes] = {"metadata": json.dumps({"id": QUERY}), "commits/0": commit_text()}
         for number, (v, i, first) in enumerate(((0, 0, True), (version, index, in_snapshot))):
-            line = {"sourceVersion": 1, "reservoirId": TABLE_ID, "reservoirVersion": v, "index": i, "isStartingVersion": first}
+            line = {
+                "sourceVersion": 1,
+                "reservoirId": TABLE_ID,
+                "reservoirVersion": v,
+                "index": i,
+                "isStartingVersion": first,
+            }
             tree[f"offsets/{number}"] = offset_text([json.dumps(line)])
         ck, log = Checkpoint.open(str(write(Path(place), tree))), DeltaLog.open(str(table))
         for is_strict in (True, False):
-            answer = forecast(ck, spark="4.2", query=Query(fail_on_data_loss=is_strict), ends=Ends(tables={"0": log}, sink=log))
+            answer = forecast(
+                ck,
+                spark="4.2",
+                query=Query(fail_on_data_loss=is_strict),
+                connectors=ConnectorAnswers(tables={"0": log}, sink=log),
+            )
             assert answer.sentence.endswith(".")
-        assert delta_source_end(ck, "0", log).sentence.endswith(".") and sink_end(ck, log).sentence.endswith(".")
-        for source in resume_points(ck, ends=Ends(tables={"0": log})).sources:
+        assert delta_source_state(ck, "0", log).sentence.endswith(".") and sink_state(
+            ck, log
+        ).sentence.endswith(".")
+        for source in resume_points(ck, connectors=ConnectorAnswers(tables={"0": log})).sources:
             assert source.point.note
 
 
@@ -123,7 +161,9 @@ def test_any_file_cut_anywhere_and_followed_by_garbage(which: str, at: int, garb
         if which == "checksum":
             path = checksum(table, 3, [txn(QUERY, 0)])
         elif which == "checkpoint":
-            path = parquet(log_path(table, 2, "checkpoint.parquet"), [metadata(), txn(QUERY, 0), add("part-0.parquet")])
+            path = parquet(
+                log_path(table, 2, "checkpoint.parquet"), [metadata(), txn(QUERY, 0), add("part-0.parquet")]
+            )
         path.write_bytes(cut(path.read_bytes(), at, garbage))
         look(table)
 
@@ -133,7 +173,9 @@ def test_any_file_cut_anywhere_and_followed_by_garbage(which: str, at: int, garb
 def test_any_bytes_overwritten_in_a_log_checkpoint(at: int, other: bytes) -> None:
     with tempfile.TemporaryDirectory() as place:
         table = appends(Path(place), 3)
-        path = parquet(log_path(table, 2, "checkpoint.parquet"), [metadata(), txn(QUERY, 0), add("part-0.parquet")])
+        path = parquet(
+            log_path(table, 2, "checkpoint.parquet"), [metadata(), txn(QUERY, 0), add("part-0.parquet")]
+        )
         data = bytearray(path.read_bytes())
         start = at % len(data)
         data[start : start + len(other)] = other
@@ -142,14 +184,21 @@ def test_any_bytes_overwritten_in_a_log_checkpoint(at: int, other: bytes) -> Non
 
 
 @QUICK
-@given(st.lists(JSON | st.dictionaries(st.sampled_from(["path", "size", "action"]), JSON, max_size=3), max_size=3), st.binary(max_size=20))
+@given(
+    st.lists(
+        JSON | st.dictionaries(st.sampled_from(["path", "size", "action"]), JSON, max_size=3), max_size=3
+    ),
+    st.binary(max_size=20),
+)
 def test_any_lines_in_a_file_sink_log(lines: list[object], garbage: bytes) -> None:
     with tempfile.TemporaryDirectory() as place:
         log = Path(place) / "_spark_metadata"
         log.mkdir()
         (log / "0").write_text("v1\n" + "\n".join(json.dumps(line) for line in lines), encoding="utf-8")
         (log / "1").write_bytes(garbage)
-        (log / "9.compact").write_text("v1\n" + "\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+        (log / "9.compact").write_text(
+            "v1\n" + "\n".join(json.dumps(line) for line in lines), encoding="utf-8"
+        )
         found = FileSinkLog.open(place)
         assert found.newest == 9
         for batch_row in found.batches().batches:

@@ -1,5 +1,5 @@
-"""A checkpoint against hand-written logs of its Delta tables and its file sink: what the ends, the forecast and resume say, without an
-engine.
+"""A checkpoint against hand-written logs of its Delta tables and its file sink: what the ends, the forecast
+and resume say, without an engine.
 
 tests/delta runs the same rules on Spark."""
 
@@ -13,25 +13,39 @@ from typing import Any
 
 import pytest
 
-from core.analysis.ends import Ends
-from core.analysis.ends.delta_source import delta_source_end
-from core.analysis.ends.sink import sink_end
 from core.analysis.findings import CATALOGUE
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.base import SourceContext
 from core.checkpoint.sources.delta import DELTA
-from core.endpoints.delta_log import DeltaLog
-from core.endpoints.file_sink_log import FileSinkLog
+from core.connectors import ConnectorAnswers
+from core.connectors.delta.log import DeltaLog
+from core.connectors.delta.source import delta_source_state
+from core.connectors.file_sink_log import FileSinkLog
+from core.connectors.sink import sink_state
 from core.recovery.resume_delta import done_files, exclude_regex, filter_code, with_table
 from core.storage import parse_location
 from tests.support.build import QUERY_ID, commit_text, offset_text, write
-from tests.support.delta_tables import TABLE_ID, TIME, add, appends, batch, commit, info, log_path, metadata, parquet, taken
+from tests.support.delta_tables import (
+    TABLE_ID,
+    TIME,
+    add,
+    appends,
+    batch,
+    commit,
+    info,
+    log_path,
+    metadata,
+    parquet,
+    taken,
+)
 
 OTHER = "11111111-2222-4333-8444-000000000002"
 
 
-def offset(version: int, index: int = -1, snapshot: bool = False, table: str = TABLE_ID, source_version: int = 1) -> dict[str, Any]:
+def offset(
+    version: int, index: int = -1, snapshot: bool = False, table: str = TABLE_ID, source_version: int = 1
+) -> dict[str, Any]:
     return {
         "sourceVersion": source_version,
         "reservoirId": table,
@@ -53,8 +67,8 @@ def checkpoint(root: Path, *offsets: dict[str, Any], commits: int | None = None)
 
 def said(ck: Checkpoint, table: Path | None = None, sink: Path | None = None, **query: Any) -> Forecast:
     tables = {"0": DeltaLog.open(str(table))} if table is not None else {}
-    ends = Ends(tables=tables, sink=DeltaLog.open(str(sink)) if sink is not None else None)
-    return forecast(ck, spark="4.2", query=Query(**query), ends=ends)
+    connectors = ConnectorAnswers(tables=tables, sink=DeltaLog.open(str(sink)) if sink is not None else None)
+    return forecast(ck, spark="4.2", query=Query(**query), connectors=connectors)
 
 
 def risks(answer: Forecast) -> list[str]:
@@ -66,14 +80,16 @@ def risks(answer: Forecast) -> list[str]:
 
 def test_a_caught_up_query_has_no_lag(tmp_path: Path) -> None:
     table = appends(tmp_path / "t", 5)
-    end = delta_source_end(checkpoint(tmp_path, offset(4), offset(5)), "0", DeltaLog.open(str(table)))
+    end = delta_source_state(checkpoint(tmp_path, offset(4), offset(5)), "0", DeltaLog.open(str(table)))
     assert (end.lag_versions, end.lag_rows, end.is_available, end.same_table) == (0, 0, True, True)
     assert end.sentence == "The query has read everything up to version 4, the newest."
 
 
 def test_a_lag_counts_from_the_last_committed_batch_in_versions_files_bytes_and_rows(tmp_path: Path) -> None:
     table = appends(tmp_path / "t", 8)
-    end = delta_source_end(checkpoint(tmp_path, offset(2), offset(4), offset(5), commits=2), "0", DeltaLog.open(str(table)))
+    end = delta_source_state(
+        checkpoint(tmp_path, offset(2), offset(4), offset(5), commits=2), "0", DeltaLog.open(str(table))
+    )
     assert (end.position, end.lag_versions, end.lag_files, end.lag_bytes, end.lag_rows) == (4, 4, 4, 400, 40)
     assert end.sentence == "The query is 4 versions behind (versions 4 to 7): 4 files, 40 rows."
 
@@ -81,31 +97,41 @@ def test_a_lag_counts_from_the_last_committed_batch_in_versions_files_bytes_and_
 def test_inside_a_commit_only_the_files_that_are_left_count(tmp_path: Path) -> None:
     table = appends(tmp_path / "t", 2)
     commit(table, 2, [add("a", 1), add("b", 2), add("c", 4)])
-    end = delta_source_end(checkpoint(tmp_path, offset(2), offset(2, 0)), "0", DeltaLog.open(str(table)))
+    end = delta_source_state(checkpoint(tmp_path, offset(2), offset(2, 0)), "0", DeltaLog.open(str(table)))
     assert (end.lag_files, end.lag_rows) == (2, 6)
 
 
 def test_inside_the_first_snapshot_what_is_left_of_it_counts_too(tmp_path: Path) -> None:
     table = appends(tmp_path / "t", 5)
-    end = delta_source_end(checkpoint(tmp_path, offset(2, 0, True), offset(2, 1, True)), "0", DeltaLog.open(str(table)))
+    end = delta_source_state(
+        checkpoint(tmp_path, offset(2, 0, True), offset(2, 1, True)), "0", DeltaLog.open(str(table))
+    )
     assert (end.lag_files, end.lag_rows) == (1 + 2, 30)
 
 
-def test_the_version_of_the_offset_before_the_newest_decides_whether_the_log_is_long_enough(tmp_path: Path) -> None:
+def test_the_version_of_the_offset_before_the_newest_decides_whether_the_log_is_long_enough(
+    tmp_path: Path,
+) -> None:
     table = appends(tmp_path / "t", 8)
     ck = checkpoint(tmp_path, offset(2), offset(3), offset(5))
     for before, available in ((3, True), (4, False)):
         log_path(table, before - 1).unlink()
-        end = delta_source_end(ck, "0", DeltaLog.open(str(table)))
+        end = delta_source_state(ck, "0", DeltaLog.open(str(table)))
         assert (end.needed_from, end.is_available) == (3, available)
     assert "needs the log from version 3 on" in end.sentence
 
 
 def test_another_table_and_an_older_copy_are_told(tmp_path: Path) -> None:
     table = appends(tmp_path / "t", 4)
-    other = delta_source_end(checkpoint(tmp_path / "a", offset(2, table=OTHER), offset(3, table=OTHER)), "0", DeltaLog.open(str(table)))
+    other = delta_source_state(
+        checkpoint(tmp_path / "a", offset(2, table=OTHER), offset(3, table=OTHER)),
+        "0",
+        DeltaLog.open(str(table)),
+    )
     assert other.same_table is False and "another one than the query read" in other.sentence
-    older = delta_source_end(checkpoint(tmp_path / "b", offset(7), offset(8)), "0", DeltaLog.open(str(table)))
+    older = delta_source_state(
+        checkpoint(tmp_path / "b", offset(7), offset(8)), "0", DeltaLog.open(str(table))
+    )
     assert older.is_available is False and "an older copy" in older.sentence
 
 
@@ -123,7 +149,9 @@ def test_every_finding_about_the_ends_is_in_the_catalogue() -> None:
     assert len([name for name in CATALOGUE if name.startswith(("DELTA_", "SINK_"))]) >= 15
 
 
-def test_a_cleaned_log_fails_at_start_when_the_batch_is_committed_and_in_the_batch_otherwise(tmp_path: Path) -> None:
+def test_a_cleaned_log_fails_at_start_when_the_batch_is_committed_and_in_the_batch_otherwise(
+    tmp_path: Path,
+) -> None:
     table = appends(tmp_path / "t", 8)
     parquet(log_path(table, 7, "checkpoint.parquet"), [metadata()])
     for version in range(4):
@@ -132,7 +160,9 @@ def test_a_cleaned_log_fails_at_start_when_the_batch_is_committed_and_in_the_bat
     pending = said(checkpoint(tmp_path / "b", offset(3), offset(5), commits=1), table)
     assert (committed.reason, committed.fails_at, committed.batch_id) == ("DELTA_LOG_CLEANED", "start", None)
     assert (pending.reason, pending.fails_at, pending.batch_id) == ("DELTA_LOG_CLEANED", "batch", 1)
-    assert committed.error is not None and committed.error.message.endswith("cannot resume from version 3; transaction log starts at 4.")
+    assert committed.error is not None and committed.error.message.endswith(
+        "cannot resume from version 3; transaction log starts at 4."
+    )
 
 
 def test_waiting_deletes_are_inferred_without_the_options_and_certain_with_them(tmp_path: Path) -> None:
@@ -151,8 +181,12 @@ def test_a_delete_that_the_query_let_pass_before_leaves_the_next_one_open(tmp_pa
     commit(table, 4, [info("WRITE", 4), add("part-4.parquet")])
     commit(table, 5, [info("DELETE", 5), taken("part-1.parquet")])
     ck = checkpoint(tmp_path, offset(2), offset(4), offset(5))
-    assert said(ck, table).outcome == "resume" and any("it let version 3 pass" in text for text in said(ck, table).not_checked)
-    commit(table, 5, [info("UPDATE", 5), taken("part-1.parquet"), add("part-5.parquet")])  # ignoreDeletes would not let this one pass
+    assert said(ck, table).outcome == "resume" and any(
+        "it let version 3 pass" in text for text in said(ck, table).not_checked
+    )
+    commit(
+        table, 5, [info("UPDATE", 5), taken("part-1.parquet"), add("part-5.parquet")]
+    )  # ignoreDeletes would not let this one pass
     assert said(ck, table).reason == "DELTA_CHANGES_WAIT"
 
 
@@ -161,7 +195,9 @@ def test_after_a_pending_batch_a_waiting_delete_stops_the_next_one(tmp_path: Pat
     commit(table, 3, [info("DELETE", 3), taken("part-0.parquet")])
     answer = said(checkpoint(tmp_path, offset(2), offset(3), commits=1), table)
     assert (
-        answer.outcome == "rerun" and answer.then is not None and answer.then.startswith("The batch after it fails: version 3 of the table")
+        answer.outcome == "rerun"
+        and answer.then is not None
+        and answer.then.startswith("The batch after it fails: version 3 of the table")
     )
 
 
@@ -169,7 +205,10 @@ def test_an_error_of_delta_has_its_condition_class_and_state(tmp_path: Path) -> 
     table = appends(tmp_path / "t", 3)
     answer = said(checkpoint(tmp_path, offset(2, table=OTHER), offset(3, table=OTHER)), table)
     assert answer.error is not None
-    assert (answer.error.condition, answer.error.sqlstate) == ("DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE", "55019")
+    assert (answer.error.condition, answer.error.sqlstate) == (
+        "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+        "55019",
+    )
     assert answer.error.error_class == "DeltaIllegalStateException" and TABLE_ID in answer.error.message
 
 
@@ -189,9 +228,25 @@ def sink(place: Path, batches: int, query_id: str = QUERY_ID) -> Path:
         (5, 5, 5, None, None, "The table holds batches up to 4 of this query. Nothing is pending.", []),
         (5, 5, 4, "skipped", 4, "Pending batch 4 is already in the table and will be skipped", []),
         (4, 5, 4, "written", None, "Pending batch 4 will be written.", []),
-        (3, 5, 5, None, None, "Batches 3 to 4 are committed in the checkpoint but not in the table", ["SINK_BEHIND"]),
+        (
+            3,
+            5,
+            5,
+            None,
+            None,
+            "Batches 3 to 4 are committed in the checkpoint but not in the table",
+            ["SINK_BEHIND"],
+        ),
         (4, 5, 5, None, None, "Batch 4 is committed in the checkpoint but not in the table", ["SINK_BEHIND"]),
-        (3, 5, 4, "written", None, "Batch 3 is committed in the checkpoint but not in the table", ["SINK_BEHIND"]),
+        (
+            3,
+            5,
+            4,
+            "written",
+            None,
+            "Batch 3 is committed in the checkpoint but not in the table",
+            ["SINK_BEHIND"],
+        ),
         (7, 5, 5, "skipped", 6, "batches 5 to 6 will be skipped whatever they hold", ["SINK_AHEAD"]),
         (7, 5, 4, "skipped", 6, "batches 4 to 6 will be skipped whatever they hold", ["SINK_AHEAD"]),
         (6, 5, 5, "skipped", 5, "batch 5 will be skipped whatever", ["SINK_AHEAD"]),
@@ -201,12 +256,23 @@ def sink(place: Path, batches: int, query_id: str = QUERY_ID) -> Path:
     ],
 )
 def test_what_a_delta_sink_holds(
-    tmp_path: Path, batches: int, offsets: int, commits: int, pending: str | None, skips: int | None, sentence: str, found: list[str]
+    tmp_path: Path,
+    batches: int,
+    offsets: int,
+    commits: int,
+    pending: str | None,
+    skips: int | None,
+    sentence: str,
+    found: list[str],
 ) -> None:
     table = sink(tmp_path / "s", batches)
     ck = checkpoint(tmp_path, *(offset(n + 1) for n in range(offsets)), commits=commits)
-    end = sink_end(ck, DeltaLog.open(str(table)))
-    assert (end.pending, end.skips_up_to, end.holds_up_to_batch) == (pending, skips, batches - 1 if batches else None)
+    end = sink_state(ck, DeltaLog.open(str(table)))
+    assert (end.pending, end.skips_up_to, end.holds_up_to_batch) == (
+        pending,
+        skips,
+        batches - 1 if batches else None,
+    )
     assert sentence in end.sentence and end.certainty == "certain"
     answer = said(ck, sink=table)
     assert [risk for risk in risks(answer) if risk.startswith("SINK")] == found
@@ -216,7 +282,9 @@ def test_what_a_delta_sink_holds(
 def test_rows_of_a_sink_show_written_foreign_and_missing(tmp_path: Path) -> None:
     table = sink(tmp_path / "s", 3)
     commit(table, 4, [info("MERGE", 4), add("x", 5)])
-    end = sink_end(checkpoint(tmp_path, *(offset(n + 1) for n in range(5)), commits=4), DeltaLog.open(str(table)))
+    end = sink_state(
+        checkpoint(tmp_path, *(offset(n + 1) for n in range(5)), commits=4), DeltaLog.open(str(table))
+    )
     assert [(row.batch_id, row.version, row.fate) for row in end.batches] == [
         (None, 0, "foreign"),
         (0, 1, "written"),
@@ -230,7 +298,8 @@ def test_rows_of_a_sink_show_written_foreign_and_missing(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("operation", "words"), [("RESTORE", "survives a RESTORE"), ("CREATE OR REPLACE TABLE AS SELECT", "CREATE OR REPLACE")]
+    ("operation", "words"),
+    [("RESTORE", "survives a RESTORE"), ("CREATE OR REPLACE TABLE AS SELECT", "CREATE OR REPLACE")],
 )
 def test_a_commit_that_took_rows_away_since_is_a_risk(tmp_path: Path, operation: str, words: str) -> None:
     table = sink(tmp_path / "s", 3)
@@ -248,13 +317,15 @@ def test_a_commit_before_the_newest_batch_is_not_told_as_one_since(tmp_path: Pat
 
 def test_another_application_with_such_a_number_leaves_the_answer_open(tmp_path: Path) -> None:
     table = sink(tmp_path / "s", 5, query_id="nightly-load")
-    end = sink_end(checkpoint(tmp_path, *(offset(n + 1) for n in range(5)), commits=4), DeltaLog.open(str(table)))
+    end = sink_state(
+        checkpoint(tmp_path, *(offset(n + 1) for n in range(5)), commits=4), DeltaLog.open(str(table))
+    )
     assert (end.pending, end.certainty) == (None, "needs_input") and "nightly-load" in end.sentence
 
 
 def test_transactions_that_could_not_all_be_read_leave_the_answer_open(tmp_path: Path) -> None:
     table = appends(tmp_path / "s", 3, first=7)
-    end = sink_end(checkpoint(tmp_path, offset(1), offset(2), commits=1), DeltaLog.open(str(table)))
+    end = sink_state(checkpoint(tmp_path, offset(1), offset(2), commits=1), DeltaLog.open(str(table)))
     assert end.certainty == "needs_input" and any("Not every file" in text for text in end.warnings)
 
 
@@ -272,7 +343,7 @@ def test_a_sink_whose_batches_are_not_in_its_whole_log_was_made_anew(tmp_path: P
 
 def test_a_directory_without_any_log_says_so(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
-    end = sink_end(checkpoint(tmp_path, offset(1)), parse_location(str(tmp_path / "plain")))
+    end = sink_state(checkpoint(tmp_path, offset(1)), parse_location(str(tmp_path / "plain")))
     assert (end.kind, end.pending, end.certainty) == ("plain", None, "needs_input")
 
 
@@ -289,26 +360,31 @@ def output(place: Path, *names: str) -> FileSinkLog:
 
 def test_the_trap_of_the_file_sink_is_said_with_its_number(tmp_path: Path) -> None:
     log = output(tmp_path / "out", *(str(i) for i in range(42)))
-    end = sink_end(checkpoint(tmp_path, *(offset(n + 1) for n in range(3))), log)
-    assert (end.pending, end.skips_up_to) == ("skipped", 41) and "new batches up to 41 will be skipped" in end.sentence
+    end = sink_state(checkpoint(tmp_path, *(offset(n + 1) for n in range(3))), log)
+    assert (end.pending, end.skips_up_to) == (
+        "skipped",
+        41,
+    ) and "new batches up to 41 will be skipped" in end.sentence
 
 
 def test_a_pending_batch_in_the_log_of_the_file_sink_is_skipped(tmp_path: Path) -> None:
     log = output(tmp_path / "out", "0", "1", "2")
-    end = sink_end(checkpoint(tmp_path, *(offset(n + 1) for n in range(3)), commits=2), log)
+    end = sink_state(checkpoint(tmp_path, *(offset(n + 1) for n in range(3)), commits=2), log)
     assert end.pending == "skipped" and "Pending batch 2 is already in the output" in end.sentence
 
 
 def test_a_hole_in_the_log_of_the_file_sink_is_a_risk(tmp_path: Path) -> None:
     output(tmp_path / "out", "0", "1", "3")
     ck = checkpoint(tmp_path, *(offset(n + 1) for n in range(4)))
-    answer = forecast(ck, spark="4.2", ends=Ends(sink=FileSinkLog.open(str(tmp_path / "out"))))
+    answer = forecast(
+        ck, spark="4.2", connectors=ConnectorAnswers(sink=FileSinkLog.open(str(tmp_path / "out")))
+    )
     assert risks(answer) == ["SINK_LOG_HOLE"] and "_spark_metadata/2 doesn't exist" in answer.sentence
 
 
 def test_an_output_that_was_emptied_is_told(tmp_path: Path) -> None:
     (tmp_path / "out" / "_spark_metadata").mkdir(parents=True)
-    end = sink_end(checkpoint(tmp_path, offset(1), offset(2)), FileSinkLog.open(str(tmp_path / "out")))
+    end = sink_state(checkpoint(tmp_path, offset(1), offset(2)), FileSinkLog.open(str(tmp_path / "out")))
     assert [kind for kind, _ in end.concerns] == ["unknown"] and "Spark cannot read" in end.warnings[0]
 
 
@@ -332,14 +408,31 @@ def test_a_schema_change_is_an_exact_start_at_its_version(tmp_path: Path) -> Non
 
 def test_a_caught_up_query_gets_words_and_no_option(tmp_path: Path) -> None:
     point = resume(offset(5), appends(tmp_path / "t", 5))
-    assert not point.exact and point.options is None and "timestampOutOfRange" in point.note and point.seed == "transplant"
+    assert (
+        not point.exact
+        and point.options is None
+        and "timestampOutOfRange" in point.note
+        and point.seed == "transplant"
+    )
 
 
 def test_inside_a_commit_the_done_files_are_left_out_by_name_and_dots_are_escaped(tmp_path: Path) -> None:
     table = appends(tmp_path / "t", 1)
-    commit(table, 1, [add("a=1/part-0.c000.parquet"), add("x.parquet", data_change=False), add("part-1.parquet"), add("part-2.parquet")])
+    commit(
+        table,
+        1,
+        [
+            add("a=1/part-0.c000.parquet"),
+            add("x.parquet", data_change=False),
+            add("part-1.parquet"),
+            add("part-2.parquet"),
+        ],
+    )
     point = resume(offset(1, 1), table)
-    assert dict(point.options) == {"startingVersion": "1", "excludeRegex": r"part-0\.c000\.parquet|part-1\.parquet"}
+    assert dict(point.options) == {
+        "startingVersion": "1",
+        "excludeRegex": r"part-0\.c000\.parquet|part-1\.parquet",
+    }
     assert done_files(offset(1, 1), DeltaLog.open(str(table))) == ("part-0.c000.parquet", "part-1.parquet")
 
 
@@ -358,9 +451,18 @@ def test_names_of_files_never_become_code() -> None:
     assert exclude_regex(["a.b|c(d)"]) == r"a\.b\|c\(d\)"
 
 
-def test_a_sample_whose_pending_batch_is_in_the_table_says_so_everywhere(samples: Path, tmp_path: Path) -> None:
+def test_a_sample_whose_pending_batch_is_in_the_table_says_so_everywhere(
+    samples: Path, tmp_path: Path
+) -> None:
     root = samples / "delta-batch-already-in-table"
     shutil.copytree(root / "checkpoint", tmp_path / "ck")
     answer = said(Checkpoint.open(str(tmp_path / "ck")), root / "source", root / "sink")
-    assert answer.outcome == "rerun" and "Pending batch 5 is already in the table and will be skipped" in answer.sentence
-    assert answer.sink is not None and answer.sink.evidence == ("_delta_log/00000000000000000005.json",) and not answer.risks
+    assert (
+        answer.outcome == "rerun"
+        and "Pending batch 5 is already in the table and will be skipped" in answer.sentence
+    )
+    assert (
+        answer.sink is not None
+        and answer.sink.evidence == ("_delta_log/00000000000000000005.json",)
+        and not answer.risks
+    )

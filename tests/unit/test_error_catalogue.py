@@ -1,5 +1,5 @@
-"""Completeness: every condition of streaming, state and checkpoints in Spark's own catalogue has an answer, and the documents say the
-same."""
+"""Completeness: every condition of streaming, state and checkpoints in Spark's own catalogue has an answer,
+and the documents say the same."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ import pytest
 
 from core.analysis.errors import OPTION_TITLES, explain
 from core.analysis.errors.catalogue import MEMBER, Condition, find_jar, parse_catalogue, spark_catalogue
-from core.analysis.errors.look_up import LOOKS
-from core.analysis.errors.meanings import ALIKE, HANDLED, LEGACY_NAMES, NOT_IN_FILES, action_of, is_known, meaning_of
+from core.analysis.errors.known_texts import DELTA, KAFKA, PLAIN, Foreign
+from core.analysis.errors.lookup import LOOKS
+from core.analysis.errors.meanings import (
+    ALIKE,
+    HANDLED,
+    LEGACY_NAMES,
+    NOT_IN_FILES,
+    action_of,
+    is_known,
+    meaning_of,
+)
 from core.analysis.errors.meanings_code import UNSEEN
 from core.analysis.errors.page import errors_page
-from core.analysis.errors.plain import DELTA, KAFKA, PLAIN, Foreign
 from core.analysis.findings.catalogue import CATALOGUE as FINDINGS
 from core.analysis.forecast.errors import ERRORS, spark_error
 from core.recovery.words import OPTION_IDS, TITLES
@@ -26,7 +34,21 @@ from tests.support.build import PROJECT
 OWN_CONDITIONS = [condition.id for condition in spark_catalogue().of_streaming]
 NAMES = sorted(HANDLED)
 DETAILS = dict.fromkeys(
-    ["batch", "id", "previous", "version", "highest", "latest", "interval", "in_log", "in_query", "before", "after", "committed"], "7"
+    [
+        "batch",
+        "id",
+        "previous",
+        "version",
+        "highest",
+        "latest",
+        "interval",
+        "in_log",
+        "in_query",
+        "before",
+        "after",
+        "committed",
+    ],
+    "7",
 ) | {
     "partition": "orders-0",
     "partitions": "orders-0",
@@ -51,13 +73,18 @@ def test_the_catalogue_has_every_condition_of_the_file_and_every_part() -> None:
     assert jar is not None
     with zipfile.ZipFile(jar) as archive:
         document = json.loads(archive.read(MEMBER))
-    expected = {*document, *(f"{name}.{part}" for name, entry in document.items() for part in entry.get("subClass") or {})}
+    expected = {
+        *document,
+        *(f"{name}.{part}" for name, entry in document.items() for part in entry.get("subClass") or {}),
+    }
     assert set(spark_catalogue().conditions) == expected
 
 
 @pytest.mark.parametrize("name", OWN_CONDITIONS)
 def test_every_streaming_condition_of_spark_is_handled_or_listed_as_not_in_the_files(name: str) -> None:
-    assert is_known(name), f"{name} is new in Spark's catalogue: give it a meaning, or list it in UNSEEN with the reason"
+    assert is_known(name), (
+        f"{name} is new in Spark's catalogue: give it a meaning, or list it in UNSEEN with the reason"
+    )
 
 
 def test_a_condition_that_nobody_has_seen_would_be_noticed() -> None:
@@ -66,7 +93,11 @@ def test_a_condition_that_nobody_has_seen_would_be_noticed() -> None:
         "PLAIN": {"message": ["The checkpoint <x> is odd."]},
         "SUM_TOO_LARGE": {"message": ["y"]},
     }
-    new = [Condition(c.id, c.message, c.own_message, c.sqlstate) for c in parse_catalogue(document).values() if c.belongs]
+    new = [
+        Condition(c.id, c.message, c.own_message, c.sqlstate)
+        for c in parse_catalogue(document).values()
+        if c.belongs
+    ]
     assert [condition.id for condition in new] == ["STREAMING_SOMETHING_NEW", "PLAIN"]
     assert not any(is_known(condition.id) for condition in new)
 
@@ -100,7 +131,13 @@ def test_every_entry_says_what_is_so_what_to_do_and_where_to_look(name: str) -> 
 
 def test_every_entry_can_be_met() -> None:
     """By a condition of Spark or of a connector, or by a text or class of the table."""
-    reachable = {*spark_catalogue().conditions, *KAFKA, *DELTA, *LEGACY_NAMES.values(), *(known.name for known in PLAIN)}
+    reachable = {
+        *spark_catalogue().conditions,
+        *KAFKA,
+        *DELTA,
+        *LEGACY_NAMES.values(),
+        *(known.name for known in PLAIN),
+    }
     reachable |= {name.split(".")[0] for name in reachable}
     assert set(HANDLED) <= reachable
     assert set(ALIKE) <= set(HANDLED)
@@ -112,9 +149,14 @@ def test_every_error_of_the_table_and_of_the_connectors_has_a_meaning() -> None:
 
 @pytest.mark.parametrize(
     ("jars", "member", "known"),
-    [("kafka-connector", "error/kafka-error-conditions.json", KAFKA), ("delta", "error/delta-error-classes.json", DELTA)],
+    [
+        ("kafka-connector", "error/kafka-error-conditions.json", KAFKA),
+        ("delta", "error/delta-error-classes.json", DELTA),
+    ],
 )
-def test_the_connectors_own_catalogue_agrees_when_the_connector_was_fetched(jars: str, member: str, known: Mapping[str, Foreign]) -> None:
+def test_the_connectors_own_catalogue_agrees_when_the_connector_was_fetched(
+    jars: str, member: str, known: Mapping[str, Foreign]
+) -> None:
     documents = []
     for jar in (PROJECT / ".parts" / jars).glob("*.jar"):
         with zipfile.ZipFile(jar) as archive:
@@ -122,7 +164,9 @@ def test_the_connectors_own_catalogue_agrees_when_the_connector_was_fetched(jars
     for document in documents:
         conditions = parse_catalogue(document)
         assert set(known) <= set(conditions)
-        assert {name: conditions[name].sqlstate for name in known} == {name: entry.sqlstate for name, entry in known.items()}
+        assert {name: conditions[name].sqlstate for name in known} == {
+            name: entry.sqlstate for name, entry in known.items()
+        }
         if known is KAFKA:
             assert set(conditions) == set(known)
 
@@ -133,24 +177,39 @@ def test_options_that_recovery_generates_have_its_titles() -> None:
 
 @pytest.mark.parametrize("key", sorted(ERRORS))
 def test_every_error_that_the_forecast_predicts_is_explained(key: str) -> None:
-    """In the wording of each Spark version: with the condition in brackets where it has one, as the plain text otherwise."""
+    """In the wording of each Spark version: with the condition in brackets where it has one, as the plain
+    text otherwise."""
     for form in ERRORS[key]:
         error = spark_error(key, form.since, DETAILS)
         # The forecast leaves out the end of these messages.
         if key == "delta_missing":
-            error = replace(error, message=f"{error.message}[id = (op=0,part=1),dir = x]: {DETAILS['file']} does not exist")
+            error = replace(
+                error,
+                message=f"{error.message}[id = (op=0,part=1),dir = x]: {DETAILS['file']} does not exist",
+            )
         elif key.startswith("state_folder_missing") and error.message.endswith("/state/"):
             rest = "0/0/1.delta of HDFSStateStoreProvider[id = (op=0,part=0),dir = x]: x does not exist"
-            error = replace(error, message=error.message + (rest if "delta file" in error.message else "0/0/1.zip does not exist"))
+            error = replace(
+                error,
+                message=error.message
+                + (rest if "delta file" in error.message else "0/0/1.zip does not exist"),
+            )
         if error.condition is not None:
-            answer = explain(f"org.apache.spark.{error.error_class}: [{error.condition}] {error.message} SQLSTATE: {error.sqlstate}")
+            answer = explain(
+                f"org.apache.spark.{error.error_class}: [{error.condition}] {error.message} SQLSTATE:"
+                f" {error.sqlstate}"
+            )
             assert answer.condition == error.condition or error.condition == "INTERNAL_ERROR"
             assert answer.error_class == error.error_class
         elif len(error.message) > 10:
-            answer = explain(f"[STREAM_FAILED] Query [id = x, runId = y] terminated with exception: {error.message} SQLSTATE: XXKST")
+            answer = explain(
+                f"[STREAM_FAILED] Query [id = x, runId = y] terminated with exception: {error.message}"
+                " SQLSTATE: XXKST"
+            )
         else:
             answer = explain(
-                f"Caused by: x.{error.error_class}: {error.message}\n\tat org.apache.spark.sql.execution.streaming.state.X(A.scala:1)"
+                f"Caused by: x.{error.error_class}: {error.message}\n\tat"
+                " org.apache.spark.sql.execution.streaming.state.X(A.scala:1)"
             )
         assert answer.name not in (None, "STREAM_FAILED"), error.message
         assert is_known(str(answer.name))

@@ -1,4 +1,5 @@
-"""What an error means for the checkpoint that is open: real error texts against real samples, each kind of damage by itself."""
+"""What an error means for the checkpoint that is open: real error texts against real samples, each kind of
+damage by itself."""
 
 from __future__ import annotations
 
@@ -12,14 +13,24 @@ from typing import Any
 import pytest
 
 from core.analysis.errors import Explanation, explain
+from core.analysis.errors.error_location import normal_path
 from core.analysis.errors.explain import NOTHING
 from core.analysis.errors.model import Statement
-from core.analysis.errors.where import normal_path
 from core.analysis.findings.catalogue import CATALOGUE
 from core.checkpoint import Checkpoint
 from core.cli import main
 from core.storage import StorageError
-from tests.support.build import SAMPLES, commit_text, copy_sample, kafka_checkpoint, kafka_offset, offset_text, remove, sample_names, write
+from tests.support.build import (
+    SAMPLES,
+    commit_text,
+    copy_sample,
+    kafka_checkpoint,
+    kafka_offset,
+    offset_text,
+    remove,
+    sample_names,
+    write,
+)
 from tests.support.spy import no_writes
 
 TEXTS = Path(__file__).with_name("error_texts")
@@ -31,7 +42,8 @@ Capture = pytest.CaptureFixture[str]
 
 
 def text_of(name: str, ck: Path | None = None, **changes: str) -> str:
-    """A recorded error as the query of ``ck`` would have said it: its path and its query id; ``changes`` replace words."""
+    """A recorded error as the query of ``ck`` would have said it: its path and its query id; ``changes``
+    replace words."""
     text = (TEXTS / f"{name}.txt").read_text(encoding="utf-8")
     if ck is not None:
         text = text.replace(ROOT, str(ck))
@@ -83,7 +95,8 @@ def test_a_text_without_an_error_says_so_and_what_to_paste() -> None:
 
 def test_an_unknown_exception_is_shown_although_it_is_not_known() -> None:
     answer = explain(
-        "Traceback (most recent call last):\n  File \"job.py\", line 3\nacme.errors.QuotaReached: 12 of 10 used\nKeyError: 'x'"
+        'Traceback (most recent call last):\n  File "job.py", line 3\nacme.errors.QuotaReached: 12 of 10'
+        " used\nKeyError: 'x'"
     )
     assert answer.name is None
     assert answer.message == "KeyError: 'x'"
@@ -104,7 +117,9 @@ def test_a_text_over_the_limit_says_that_its_middle_was_left_out() -> None:
 def test_for_a_condition_that_is_not_in_the_files_the_reason_is_told() -> None:
     answer = explain(text_of("append_without_watermark"))
     assert answer.unseen == "The query's text and its options are not in the checkpoint."
-    assert answer.sentence.startswith("[STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION] Invalid streaming output mode: append.")
+    assert answer.sentence.startswith(
+        "[STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION] Invalid streaming output mode: append."
+    )
 
 
 # Which checkpoint
@@ -129,7 +144,10 @@ def test_the_error_of_another_query_is_told_and_proves_nothing_here(tmp_path: Pa
 def test_the_path_of_another_checkpoint_is_told(tmp_path: Path) -> None:
     ck = copy_sample("missing-delta-file", tmp_path)
     answer = explained(ck, text_of("delta_missing", ck).replace(f"file:{ck}", "s3a://bucket/elsewhere"))
-    assert f"speaks of a checkpoint at s3://bucket/elsewhere, and this one is at {ck}: a copy of it, or it was moved." in told(answer)
+    assert (
+        f"speaks of a checkpoint at s3://bucket/elsewhere, and this one is at {ck}: a copy of it, or it was"
+        " moved." in told(answer)
+    )
     assert "state/0/1/3.delta is there" in told(answer)
 
 
@@ -155,7 +173,11 @@ def test_spellings_of_one_path_are_the_same(written: str, plain: str) -> None:
 
 def test_a_missing_state_file_is_confirmed_with_the_batch_to_go_back_to(tmp_path: Path) -> None:
     ck = copy_sample("missing-delta-file", tmp_path)
-    text = changed(text_of("delta_missing", ck), ("state/0/1/3.delta", "state/0/2/4.delta"), ("partitionId=1", "partitionId=2"))
+    text = changed(
+        text_of("delta_missing", ck),
+        ("state/0/1/3.delta", "state/0/2/4.delta"),
+        ("partitionId=1", "partitionId=2"),
+    )
     answer = explained(ck, text)
     assert answer.shown == "yes"
     assert statement(answer, "state/0/2/4.delta is not there.").shows_fault
@@ -213,7 +235,10 @@ def test_the_operators_of_the_message_are_compared_with_those_of_the_state(tmp_p
     ck = copy_sample("dropduplicates-removed", tmp_path)
     text = changed(text_of("operator_removed", ck), ("stateStoreSave", "dedupe"))
     answer = explained(ck, text)
-    assert "The state here is of operator 0 dedupe, as the message says; the query that was started has: none." in told(answer)
+    assert (
+        "The state here is of operator 0 dedupe, as the message says; the query that was started has: none."
+        in told(answer)
+    )
     assert answer.options == ("change_query", "drop_state", "reset")
     assert answer.unseen
     other = explained(ck, text_of("operator_removed", ck))
@@ -304,7 +329,9 @@ def test_the_same_words_are_the_end_of_a_source_log_when_that_is_missing(tmp_pat
     remove(ck, "sources/0/13")
     answer = explained(ck, changed(text_of("source_log_end", ck), ("batch 4 ", "batch 13 ")))
     assert answer.shown == "yes"
-    assert statement(answer, "The log of source 0 ends with entry 12, and offsets/13 needs entry 13.").shows_fault
+    assert statement(
+        answer, "The log of source 0 ends with entry 12, and offsets/13 needs entry 13."
+    ).shows_fault
     assert answer.finding == "SOURCE_LOG_END_MISSING"
     assert answer.action == CATALOGUE["SOURCE_LOG_END_MISSING"].action
     assert "Copy the newest offset file" not in answer.action
@@ -371,7 +398,9 @@ def test_lost_offsets_are_confirmed(tmp_path: Path) -> None:
 
 def test_an_error_without_words_is_told_by_what_the_next_start_fails_on(tmp_path: Path) -> None:
     ck = copy_sample("missing-delta-file", tmp_path)
-    write(ck, {"state/0/2/4.delta": (ck / "state/0/2/5.delta").read_bytes(), "state/0/0/_metadata/schema": b""})
+    write(
+        ck, {"state/0/2/4.delta": (ck / "state/0/2/5.delta").read_bytes(), "state/0/0/_metadata/schema": b""}
+    )
     answer = explained(ck, text_of("schema_cut", ck))
     assert (answer.name, answer.certainty, answer.shown) == ("STREAM_FAILED", "needs_input", "yes")
     assert "state/0/0/_metadata/schema" in told(answer)
@@ -403,17 +432,28 @@ def test_the_number_of_sources_is_compared_with_the_log(tmp_path: Path) -> None:
 
 
 def kafka_text(reason: str) -> str:
-    head = "Some data may have been lost because they are not available in Kafka any more; either the data was aged out by Kafka"
+    head = (
+        "Some data may have been lost because they are not available in Kafka any more; either the data was"
+        " aged out by Kafka"
+    )
     return (
-        f"[STREAM_FAILED] Query [id = {QUERY_ID}, runId = {QUERY_ID}] terminated with exception: {head}\nReason: {reason}\n SQLSTATE: XXKST"
+        f"[STREAM_FAILED] Query [id = {QUERY_ID}, runId = {QUERY_ID}] terminated with exception:"
+        f" {head}\nReason: {reason}\n SQLSTATE: XXKST"
     )
 
 
 def test_expired_kafka_records_are_told_with_the_planned_range(tmp_path: Path) -> None:
     ck = kafka_checkpoint(tmp_path / "ck", range(3), commits=range(2))
-    answer = explained(ck, kafka_text("Could not read records in offset [10, 15) for topic partition orders-0\nwith consumer group x."))
+    answer = explained(
+        ck,
+        kafka_text(
+            "Could not read records in offset [10, 15) for topic partition orders-0\nwith consumer group x."
+        ),
+    )
     assert answer.name == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
-    assert "orders-0: batch 1 (committed) ended at 10, batch 2 (not committed) is planned up to 15." in told(answer)
+    assert "orders-0: batch 1 (committed) ended at 10, batch 2 (not committed) is planned up to 15." in told(
+        answer
+    )
     assert "every start runs it again" in told(answer)
     assert answer.shown == "unknown"
     assert answer.unseen == "What the broker holds today is not in the files."
@@ -425,7 +465,10 @@ def test_the_plan_that_a_failed_start_left_is_recognised(tmp_path: Path) -> None
     answer = explained(ck, kafka_text("Partition orders-0 offset was changed from 10 to 5."))
     assert answer.shown == "yes"
     assert (
-        statement(answer, "offsets/2 ends below batch 1 in orders-0, orders-1: it was planned by a start that failed").certainty
+        statement(
+            answer,
+            "offsets/2 ends below batch 1 in orders-0, orders-1: it was planned by a start that failed",
+        ).certainty
         == "inferred"
     )
 
@@ -450,25 +493,36 @@ def test_the_version_from_which_delta_is_asked_is_told(tmp_path: Path) -> None:
     ck = copy_sample("delta-batch-already-in-table", tmp_path)
     answer = explained(ck, text_of("delta_log_cleaned", ck))
     assert answer.parameters["startVersion"] == "5"
-    assert re.search(r"Source 0 stands at version \d+ of table [0-9a-f-]{36}; Spark asks for the log from version \d+ on", told(answer))
+    assert re.search(
+        r"Source 0 stands at version \d+ of table [0-9a-f-]{36}; Spark asks for the log from version \d+ on",
+        told(answer),
+    )
 
 
 def test_an_error_about_another_delta_table_than_the_source_is_said(tmp_path: Path) -> None:
     ck = copy_sample("delta-batch-already-in-table", tmp_path)
     answer = explained(ck, text_of("delta_other_table", ck))
-    assert f"The message speaks of table {answer.parameters['oldTableId']}, which is not the one in offsets/" in told(answer)
+    assert (
+        f"The message speaks of table {answer.parameters['oldTableId']}, which is not the one in offsets/"
+        in told(answer)
+    )
 
 
 def test_the_directories_of_the_files_that_were_read_are_told(tmp_path: Path) -> None:
     answer = explained(copy_sample("files-stopped-cleanly", tmp_path), text_of("wrong_base_path"))
     assert re.search(r"Source 0 has read \d+ files, from /", told(answer))
-    assert (answer.parameters["base"], answer.parameters["path"]) == ("/data/elsewhere", "file:/data/in/0004.json")
+    assert (answer.parameters["base"], answer.parameters["path"]) == (
+        "/data/elsewhere",
+        "file:/data/in/0004.json",
+    )
 
 
 # Robustness
 
 
-def test_a_listing_that_fails_is_told_and_not_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listing_that_fails_is_told_and_not_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(self: Checkpoint) -> None:
         raise StorageError("state/ cannot be listed: permission denied.")
 
@@ -507,7 +561,9 @@ def test_every_sample_answers_to_every_kind_of_error_and_is_only_read(sample: st
             json.dumps(answer.to_json())
             assert answer.sentence
             assert answer.other_checkpoint
-            assert all(item.sentence.endswith(".") and item.sentence.count("..") == 0 for item in answer.here), told(answer)
+            assert all(
+                item.sentence.endswith(".") and item.sentence.count("..") == 0 for item in answer.here
+            ), told(answer)
 
 
 def test_an_error_text_cannot_reach_outside_the_checkpoint(tmp_path: Path) -> None:
@@ -559,7 +615,9 @@ def test_explain_answers_with_every_field(tmp_path: Path, capsys: Capture) -> No
     }
 
 
-def test_explain_reads_standard_input(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_reads_standard_input(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ck = kafka_checkpoint(tmp_path / "ck", range(3))
     stdin = io.TextIOWrapper(io.BytesIO(b"java.lang.IllegalStateException: batch 1 doesn't exist"))
     monkeypatch.setattr(sys, "stdin", stdin)
@@ -572,7 +630,9 @@ def test_explain_prints_the_answer_for_a_person(tmp_path: Path, capsys: Capture)
     error.write_text(changed(text_of("delta_missing", ck), ("state/0/1/3.delta", "state/0/2/4.delta")))
     status, out, err = run(capsys, str(ck), "--error", str(error))
     assert (status, err) == (0, "")
-    assert out.startswith("CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS (SQLSTATE 58030, line 1; certain)\n")
+    assert out.startswith(
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS (SQLSTATE 58030, line 1; certain)\n"
+    )
     assert "In this checkpoint (the files show it)" in out
     assert "  rewind: Rewind to an earlier batch" in out
 
@@ -585,10 +645,17 @@ def test_a_text_without_an_error_has_exit_status_1(tmp_path: Path, capsys: Captu
     assert out.startswith(NOTHING)
 
 
-@pytest.mark.parametrize(("name", "words"), [("missing.txt", "cannot be read (No such file or directory)"), ("empty.txt", "is empty")])
-def test_a_file_that_gives_no_text_is_wrong_usage(tmp_path: Path, capsys: Capture, name: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("missing.txt", "cannot be read (No such file or directory)"), ("empty.txt", "is empty")],
+)
+def test_a_file_that_gives_no_text_is_wrong_usage(
+    tmp_path: Path, capsys: Capture, name: str, words: str
+) -> None:
     (tmp_path / "empty.txt").write_text(" \n")
-    status, out, err = run(capsys, str(kafka_checkpoint(tmp_path / "ck", range(3))), "--error", str(tmp_path / name))
+    status, out, err = run(
+        capsys, str(kafka_checkpoint(tmp_path / "ck", range(3))), "--error", str(tmp_path / name)
+    )
     assert (status, out) == (2, "")
     assert words in err
     assert err.count("\n") == 1
@@ -605,6 +672,9 @@ def test_a_very_large_file_is_read_at_both_ends(tmp_path: Path, capsys: Capture)
 def test_control_characters_of_an_error_do_not_reach_the_terminal(tmp_path: Path, capsys: Capture) -> None:
     ck = kafka_checkpoint(tmp_path / "ck", range(3))
     error = tmp_path / "error.txt"
-    error.write_text("[PATH_NOT_FOUND] Path does not exist: /x\x1b]0;owned\x07\x9b31m. SQLSTATE: 42K03\n\x1b[2Jbatch 1 doesn't exist")
+    error.write_text(
+        "[PATH_NOT_FOUND] Path does not exist: /x\x1b]0;owned\x07\x9b31m. SQLSTATE: 42K03\n\x1b[2Jbatch 1"
+        " doesn't exist"
+    )
     _, out, _ = run(capsys, str(ck), "--error", str(error))
     assert all(char.isprintable() or char == "\n" for char in out)

@@ -15,16 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.analysis.errors.catalogue import Catalogue, spark_catalogue
+from core.analysis.errors.known_texts import PLAIN
 from core.analysis.errors.model import Recognised
-from core.analysis.errors.pasted import LONGEST_TEXT, read_pasted
-from core.analysis.errors.plain import PLAIN
+from core.analysis.errors.pasted_text import LONGEST_TEXT, read_pasted
 from core.analysis.errors.recognise import recognise, unknown_cause
 from core.analysis.errors.template import parse_template
 
 TEXTS = Path(__file__).with_name("error_texts")
 STATE = "CANNOT_LOAD_STATE_STORE"
 
-# Fixture -> the telling error. Names with ".java" and ".python" are whole stack traces, the others what str(exception) gives in Python.
+# Fixture -> the telling error. Names with ".java" and ".python" are whole stack traces, the others what
+# str(exception) gives in Python.
 EXPECTED = {
     "already_active": "QUERY_ALREADY_ACTIVE",
     "ansi_divide": "DIVIDE_BY_ZERO",
@@ -111,40 +112,52 @@ EXPECTED = {
     "zip_missing": f"{STATE}.CANNOT_READ_STREAMING_STATE_FILE",
 }
 
-# What 3.x wrote, Kafka's connector (planning errors come plain) and other texts that no fixture of Spark 4.3 has.
+# What 3.x wrote, Kafka's connector (planning errors come plain) and other texts that no fixture of Spark 4.3
+# has.
 WORDINGS = {
-    "Error reading delta file file:/ck/state/0/2/4.delta of HDFSStateStoreProvider[id = (op=0,part=2),dir = file:/ck/state/0/2]: "
-    "file:/ck/state/0/2/4.delta does not exist": f"{STATE}.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
-    "java.lang.IllegalStateException: Error reading streaming state file of file:/ck/state/0/2/6.changelog does not exist. If the"
-    " stream job is "
-    "restarted with a new or updated state operation, please create a new checkpoint location or clear the existing checkpoint location.": (
+    "Error reading delta file file:/ck/state/0/2/4.delta of HDFSStateStoreProvider[id = (op=0,part=2),dir = file:/ck/state/0/2]: file:/ck/state/0/2/4.delta does not exist": (
+        f"{STATE}.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
+    ),
+    "java.lang.IllegalStateException: Error reading streaming state file of file:/ck/state/0/2/6.changelog does not exist. If the stream job is restarted with a new or updated state operation, please create a new checkpoint location or clear the existing checkpoint location.": (
         f"{STATE}.CANNOT_READ_STREAMING_STATE_FILE"
     ),
-    "UnsupportedLogVersion: maximum supported log version is v1, but encountered v9. The log file was produced by a newer version of"
-    " Spark and "
-    "cannot be read by this version. Please upgrade.": "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
+    "UnsupportedLogVersion: maximum supported log version is v1, but encountered v9. The log file was produced by a newer version of Spark and cannot be read by this version. Please upgrade.": (
+        "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION"
+    ),
     "Log file was malformed: failed to read correct log version from foo.": "MALFORMED_LOG_FILE",
-    "org.apache.spark.sql.execution.streaming.state.StateSchemaNotCompatible: Provided schema doesn't match to the schema for existing"
-    " state! "
-    "Please note that Spark allow difference of field name": "STATE_SCHEMA_NOT_COMPATIBLE",
-    "The streaming query failed by state format invalidation. The following reasons may cause this": "STATE_ROW_FORMAT_INVALID",
-    "Concurrent update to the commit log. Multiple streaming jobs detected for 4": "CONCURRENT_STREAM_LOG_UPDATE",
+    "org.apache.spark.sql.execution.streaming.state.StateSchemaNotCompatible: Provided schema doesn't match to the schema for existing state! Please note that Spark allow difference of field name": (
+        "STATE_SCHEMA_NOT_COMPATIBLE"
+    ),
+    "The streaming query failed by state format invalidation. The following reasons may cause this": (
+        "STATE_ROW_FORMAT_INVALID"
+    ),
+    "Concurrent update to the commit log. Multiple streaming jobs detected for 4": (
+        "CONCURRENT_STREAM_LOG_UPDATE"
+    ),
     "org.apache.spark.sql.AnalysisException: Path does not exist: file:/data/in": "PATH_NOT_FOUND",
-    "org.rocksdb.RocksDBException: unknown checksum type 4 from footer of /tmp/x/000012.sst, while reading": "ROCKSDB_FILE_TOO_NEW",
+    "org.rocksdb.RocksDBException: unknown checksum type 4 from footer of /tmp/x/000012.sst, while reading": (
+        "ROCKSDB_FILE_TOO_NEW"
+    ),
     "Cannot restart streaming query with stateful operators because the state directory is empty or missing.": (
         "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
     ),
-    "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not host this topic-partition.": "KAFKA_TOPIC_GONE",
-    "TimeoutException: Timeout of 60000ms expired before the position for partition t-1 could be determined": "KAFKA_POSITION_TIMEOUT",
+    "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not host this topic-partition.": (
+        "KAFKA_TOPIC_GONE"
+    ),
+    "TimeoutException: Timeout of 60000ms expired before the position for partition t-1 could be determined": (
+        "KAFKA_POSITION_TIMEOUT"
+    ),
     'Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got {x': "KAFKA_START_OFFSETS_JSON",
     "Sink ForeachBatchSink does not support async progress tracking": "ASYNC_PROGRESS_NOT_SUPPORTED",
-    "Cannot load current offset at snapshot 8241, the snapshot was expired or removed": "ICEBERG_SNAPSHOT_EXPIRED",
+    "Cannot load current offset at snapshot 8241, the snapshot was expired or removed": (
+        "ICEBERG_SNAPSHOT_EXPIRED"
+    ),
     "requirement failed: The Delta source metadata path used for execution 'file:/moved/sources/0' is different from the one persisted": (
         "DELTA_METADATA_PATH_MOVED"
     ),
-    "com.databricks.sql.io.DeltaIllegalStateException: [DELTA_STREAMING_TRAILING_COMMIT_MISSING] Delta stream detected commits up to"
-    " version 5 "
-    "but files after version 4 are missing from the transaction log. SQLSTATE: 42K03": "DELTA_STREAMING_TRAILING_COMMIT_MISSING",
+    "com.databricks.sql.io.DeltaIllegalStateException: [DELTA_STREAMING_TRAILING_COMMIT_MISSING] Delta stream detected commits up to version 5 but files after version 4 are missing from the transaction log. SQLSTATE: 42K03": (
+        "DELTA_STREAMING_TRAILING_COMMIT_MISSING"
+    ),
     "java.nio.file.AccessDeniedException: s3a://bucket/ck/offsets: getFileStatus: S3Exception: null (Service: S3, Status Code: 403)": (
         "STORAGE_ACCESS_DENIED"
     ),
@@ -251,7 +264,10 @@ def test_a_condition_carries_its_sqlstate_and_the_class_that_threw_it() -> None:
 
 
 def test_the_line_of_the_error_in_the_pasted_text_is_told() -> None:
-    assert telling("some log line\n\nanother\n[PATH_NOT_FOUND] Path does not exist: /x. SQLSTATE: 42K03").line == 4
+    assert (
+        telling("some log line\n\nanother\n[PATH_NOT_FOUND] Path does not exist: /x. SQLSTATE: 42K03").line
+        == 4
+    )
 
 
 def test_the_innermost_unknown_exception_is_what_a_wrapper_wraps() -> None:
@@ -262,11 +278,16 @@ def test_the_innermost_unknown_exception_is_what_a_wrapper_wraps() -> None:
 
 
 def test_a_condition_of_a_vendor_is_recognised_by_its_form() -> None:
-    item = telling("com.databricks.sql.cloudfiles.errors.CloudFilesException: [CF_SOMETHING_NEW] Found a new thing. SQLSTATE: KD999")
+    item = telling(
+        "com.databricks.sql.cloudfiles.errors.CloudFilesException: [CF_SOMETHING_NEW] Found a new thing."
+        " SQLSTATE: KD999"
+    )
     assert (item.name, item.condition, item.sqlstate) == ("CF_SOMETHING_NEW", "CF_SOMETHING_NEW", "KD999")
 
 
-@pytest.mark.parametrize("text", ["[INFO] all is well", "[MY_TABLE] 12 rows", "index [FOO_BAR] of x", "", "   \n", "hello world"])
+@pytest.mark.parametrize(
+    "text", ["[INFO] all is well", "[MY_TABLE] 12 rows", "index [FOO_BAR] of x", "", "   \n", "hello world"]
+)
 def test_words_in_brackets_are_no_condition_by_themselves(text: str) -> None:
     assert found(text) == ()
 
@@ -297,7 +318,10 @@ def test_errors_at_both_ends_of_a_text_over_the_limit_are_found() -> None:
 
 
 def test_without_the_catalogue_the_own_table_still_recognises(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert recognise(read_pasted(text_of("source_log_end")), Catalogue({}, None))[0].name == "BATCH_DOES_NOT_EXIST"
+    assert (
+        recognise(read_pasted(text_of("source_log_end")), Catalogue({}, None))[0].name
+        == "BATCH_DOES_NOT_EXIST"
+    )
 
 
 # Hostile text
@@ -354,7 +378,19 @@ def test_a_megabyte_of_garbage_gives_an_answer(kind: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
-        st.sampled_from([*sorted(WORDINGS), "Caused by: ", "\n\tat a.b.C.d(E.java:1)\n", "[", "]", "SQLSTATE: ", "<", "{0}"]) | st.text(),
+        st.sampled_from(
+            [
+                *sorted(WORDINGS),
+                "Caused by: ",
+                "\n\tat a.b.C.d(E.java:1)\n",
+                "[",
+                "]",
+                "SQLSTATE: ",
+                "<",
+                "{0}",
+            ]
+        )
+        | st.text(),
         max_size=8,
     )
 )

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from core.endpoints.file_sink_log import FileSinkLog, FileSinkLogError
+from core.connectors.file_sink_log import FileSinkLog, FileSinkLogError
 from core.settings import Settings
 
 
 def entry(name: str, size: int = 10) -> str:
-    return json.dumps({"path": f"file:///elsewhere/out/{name}", "size": size, "isDir": False, "action": "add"})
+    return json.dumps(
+        {"path": f"file:///elsewhere/out/{name}", "size": size, "isDir": False, "action": "add"}
+    )
 
 
 def output(root: Path, batches: dict[str, list[str]]) -> Path:
@@ -31,7 +33,11 @@ def output(root: Path, batches: dict[str, list[str]]) -> Path:
 def test_the_newest_batch_and_the_files_of_each(tmp_path: Path) -> None:
     log = FileSinkLog.open(str(output(tmp_path, {"0": ["a", "b"], "1": [], "2": ["c"]})))
     assert (log.newest, log.batch_ids, log.missing) == (2, (0, 1, 2), ())
-    assert [(b.batch_id, b.files, b.size_bytes) for b in log.batches().batches] == [(2, 1, 10), (1, 0, 0), (0, 2, 20)]
+    assert [(b.batch_id, b.files, b.size_bytes) for b in log.batches().batches] == [
+        (2, 1, 10),
+        (1, 0, 0),
+        (0, 2, 20),
+    ]
 
 
 def test_opening_costs_one_listing_and_no_read(tmp_path: Path) -> None:
@@ -40,12 +46,16 @@ def test_opening_costs_one_listing_and_no_read(tmp_path: Path) -> None:
 
 
 def test_a_compact_file_holds_all_before_it_and_its_own_files_are_told_apart(tmp_path: Path) -> None:
-    log = FileSinkLog.open(str(output(tmp_path, {"0": ["a"], "1": ["b"], "2.compact": ["a", "b", "c", "d"], "3": ["e"]})))
+    log = FileSinkLog.open(
+        str(output(tmp_path, {"0": ["a"], "1": ["b"], "2.compact": ["a", "b", "c", "d"], "3": ["e"]}))
+    )
     assert [(b.batch_id, b.files) for b in log.batches().batches] == [(3, 1), (2, 2), (1, 1), (0, 1)]
     assert log.named_files == {"a", "b", "c", "d", "e"}
 
 
-def test_entries_before_a_compact_file_may_be_gone_and_then_its_own_files_are_not_known(tmp_path: Path) -> None:
+def test_entries_before_a_compact_file_may_be_gone_and_then_its_own_files_are_not_known(
+    tmp_path: Path,
+) -> None:
     log = FileSinkLog.open(str(output(tmp_path, {"9.compact": ["a", "b"], "10": ["c"]})))
     assert log.missing == () and log.newest == 10
     assert [(b.batch_id, b.files) for b in log.batches().batches] == [(10, 1), (9, None)]
@@ -70,11 +80,16 @@ def test_files_that_no_entry_names_are_found_also_below_partition_directories(tm
     assert found.known and [info.path for info in found.files] == ["day=1/left-over"]
 
 
-def test_many_directories_are_not_all_listed_and_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_directories_are_not_all_listed_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = output(tmp_path, {"0": [f"day={i}/a{i}" for i in range(20)]})
-    monkeypatch.setattr("core.endpoints.file_sink_log.get_settings", lambda: Settings(sink_directories=5))
+    monkeypatch.setattr("core.connectors.file_sink_log.get_settings", lambda: Settings(sink_directories=5))
     found = FileSinkLog.open(str(root)).unknown_files
-    assert found.known and found.words == "only 5 directories of the output were listed (setting sink_directories)"
+    assert (
+        found.known
+        and found.words == "only 5 directories of the output were listed (setting sink_directories)"
+    )
 
 
 def test_a_limit_on_batches_is_said(tmp_path: Path) -> None:
@@ -84,7 +99,10 @@ def test_a_limit_on_batches_is_said(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_a_log_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(FileSinkLogError, match=r"No log of a file sink at .*: _spark_metadata is not there; give the output directory"):
+    with pytest.raises(
+        FileSinkLogError,
+        match=r"No log of a file sink at .*: _spark_metadata is not there; give the output directory",
+    ):
         FileSinkLog.open(str(tmp_path))
 
 
@@ -97,7 +115,9 @@ def test_a_directory_without_a_log_is_one_sentence(tmp_path: Path) -> None:
         ('v1\n{"size":1}', "has no file entry in line 2"),
     ],
 )
-def test_a_broken_log_file_is_named_and_its_files_are_not_guessed(tmp_path: Path, text: str, sentence: str) -> None:
+def test_a_broken_log_file_is_named_and_its_files_are_not_guessed(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
     root = output(tmp_path, {"0": ["a"]})
     (root / "_spark_metadata" / "1").write_text(text, encoding="utf-8")
     log = FileSinkLog.open(str(root))
@@ -108,7 +128,11 @@ def test_a_broken_log_file_is_named_and_its_files_are_not_guessed(tmp_path: Path
 
 def test_the_samples_are_read_as_spark_wrote_them(samples: Path) -> None:
     clean = FileSinkLog.open(str(samples / "files-stopped-cleanly/sink"))
-    assert clean.newest == 13 and clean.unknown_files.files == () and all(b.files == 1 for b in clean.batches().batches)
+    assert (
+        clean.newest == 13
+        and clean.unknown_files.files == ()
+        and all(b.files == 1 for b in clean.batches().batches)
+    )
     died = FileSinkLog.open(str(samples / "files-died-mid-batch/sink"))
     assert died.newest == 6 and len(died.unknown_files.files) == 1
 

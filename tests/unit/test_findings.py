@@ -40,11 +40,19 @@ DAMAGED = {
     "delta-batch-already-in-table": {"BATCH_NOT_COMMITTED": "note"},
     "dropduplicates-removed": {"BATCH_NOT_COMMITTED": "note"},
     "missing-delta-file": {"STATE_NOT_RESTORABLE": "blocks_restart"},
-    "hand-made-rewind": {"SOURCE_LOG_AHEAD": "data_risk", "STALE_SNAPSHOT": "data_risk", "STATE_OF_LATER_BATCHES": "note"},
+    "hand-made-rewind": {
+        "SOURCE_LOG_AHEAD": "data_risk",
+        "STALE_SNAPSHOT": "data_risk",
+        "STATE_OF_LATER_BATCHES": "note",
+    },
 }
 
 LEVELS: tuple[Level, ...] = ("quick", "normal", "deep")
-IN_STATE = ("STATE_NOT_RESTORABLE", "STALE_SNAPSHOT", "STATE_OF_LATER_BATCHES")  # the quick level does not list state/
+IN_STATE = (
+    "STATE_NOT_RESTORABLE",
+    "STALE_SNAPSHOT",
+    "STATE_OF_LATER_BATCHES",
+)  # the quick level does not list state/
 
 
 def check(root: Path, level: Level = "normal", spark: str | None = None) -> FindingsReport:
@@ -67,7 +75,9 @@ def test_a_clean_sample_gives_no_finding(name: str, level: Level) -> None:
 @pytest.mark.parametrize("name", list(DAMAGED))
 def test_a_damaged_sample_gives_the_findings_of_its_story(name: str, level: Level) -> None:
     report = check(SAMPLES / name / "checkpoint", level)
-    expected = {key: severity for key, severity in DAMAGED[name].items() if level != "quick" or key not in IN_STATE}
+    expected = {
+        key: severity for key, severity in DAMAGED[name].items() if level != "quick" or key not in IN_STATE
+    }
     assert {finding.id: finding.severity for finding in report.findings} == expected
     if expected != DAMAGED[name]:
         assert "state/" in report.not_checked
@@ -76,7 +86,9 @@ def test_a_damaged_sample_gives_the_findings_of_its_story(name: str, level: Leve
 @pytest.mark.parametrize("name", [name for name in corpus_names() if corpus_entry(name).get("complete")])
 def test_a_complete_checkpoint_of_others_gives_nothing_worse_than_a_note(name: str, tmp_path: Path) -> None:
     report = check(unpack_corpus(name, tmp_path), "quick")
-    assert [finding for finding in report.findings if finding.severity in ("blocks_restart", "data_risk")] == []
+    assert [
+        finding for finding in report.findings if finding.severity in ("blocks_restart", "data_risk")
+    ] == []
 
 
 def test_every_sample_has_its_expectation() -> None:
@@ -90,7 +102,9 @@ def test_every_sample_has_its_expectation() -> None:
 def test_what_stops_the_next_start_blocks_it(tmp_path: Path) -> None:
     remove(files_checkpoint(tmp_path), "offsets/3")
     report = check(tmp_path)
-    assert [(f.id, f.severity, f.certainty) for f in report.findings] == [("OFFSET_GAP", "blocks_restart", "certain")]
+    assert [(f.id, f.severity, f.certainty) for f in report.findings] == [
+        ("OFFSET_GAP", "blocks_restart", "certain")
+    ]
     assert report.has_problems
     assert "copy the newest offset file to the missing name" in report.findings[0].action
 
@@ -126,19 +140,33 @@ def test_one_missing_last_commit_is_normal(tmp_path: Path) -> None:
 def test_several_missing_commits_risk_data(tmp_path: Path) -> None:
     finding = found(files_checkpoint(tmp_path, commits=[0, 1]))["COMMITS_MISSING"]
     assert (finding.severity, finding.certainty) == ("data_risk", "needs_input")
-    assert finding.sentence.startswith("Batches 2 and 3 have offsets and no commit, and the next start runs only batch 4 again.")
+    assert finding.sentence.startswith(
+        "Batches 2 and 3 have offsets and no commit, and the next start runs only batch 4 again."
+    )
     assert [str(item) for item in finding.evidence] == ["commits/2", "commits/3"]
 
 
 def test_older_gaps_only_need_attention(tmp_path: Path) -> None:
     remove(files_checkpoint(tmp_path, batches=8), "offsets/2", "commits/3")
-    assert {f.id: f.severity for f in check(tmp_path).findings} == {"OFFSETS_MISSING": "attention", "COMMIT_GAP": "attention"}
+    assert {f.id: f.severity for f in check(tmp_path).findings} == {
+        "OFFSETS_MISSING": "attention",
+        "COMMIT_GAP": "attention",
+    }
 
 
 def test_gaps_of_asynchronous_progress_are_no_finding(tmp_path: Path) -> None:
     for batch in (0, 6, 11, 16, 21, 26):
-        write(tmp_path, {f"offsets/{batch}": offset_text([kafka_offset(batch, 1)]), f"commits/{batch}": commit_text()})
-    write(tmp_path, {"metadata": '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f"}', "sources/0/0": b'\0v1\n{"orders":{"0":0}}'})
+        write(
+            tmp_path,
+            {f"offsets/{batch}": offset_text([kafka_offset(batch, 1)]), f"commits/{batch}": commit_text()},
+        )
+    write(
+        tmp_path,
+        {
+            "metadata": '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f"}',
+            "sources/0/0": b'\0v1\n{"orders":{"0":0}}',
+        },
+    )
     assert check(tmp_path).findings == ()
 
 
@@ -166,7 +194,10 @@ def test_a_watermark_that_goes_back_risks_data(tmp_path: Path) -> None:
 def test_a_kafka_position_that_goes_back_in_a_committed_batch_risks_data(tmp_path: Path) -> None:
     write(tmp_path, {"metadata": '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f"}'})
     for batch, position in enumerate((10, 20, 5, 8)):
-        write(tmp_path, {f"offsets/{batch}": offset_text([kafka_offset(position, 1)]), f"commits/{batch}": commit_text()})
+        write(
+            tmp_path,
+            {f"offsets/{batch}": offset_text([kafka_offset(position, 1)]), f"commits/{batch}": commit_text()},
+        )
     finding = found(tmp_path)["OFFSET_WENT_BACK"]
     assert finding.batch_id == 2 and "orders-0 from 20 to 5" in finding.sentence
 
@@ -204,7 +235,10 @@ def test_a_snapshot_of_an_abandoned_time_line_is_a_trap(tmp_path: Path) -> None:
 def test_what_cannot_be_rebuilt_says_which_batch_to_go_back_to(tmp_path: Path) -> None:
     files_checkpoint(tmp_path, conf=stateful_conf())
     remove(with_state(tmp_path, range(1, 6)), "state/0/1/4.delta")
-    assert "can rebuild version 3, so the checkpoint can be set back to batch 2." in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
+    assert (
+        "can rebuild version 3, so the checkpoint can be set back to batch 2."
+        in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
+    )
     remove(tmp_path, "state/0/0")
     assert "there is none to go back to" in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
 
@@ -213,15 +247,28 @@ def grows(root: Path, sizes: tuple[int, ...], watermarks: tuple[int, ...] = (0,)
     files_checkpoint(root, batches=30, conf=stateful_conf())
     for batch in range(30):
         mark = watermarks[batch % len(watermarks)] * batch
-        write(root, {f"offsets/{batch}": offset_text([f'{{"logOffset":{batch}}}'], conf=stateful_conf(), watermark_ms=mark)})
+        write(
+            root,
+            {
+                f"offsets/{batch}": offset_text(
+                    [f'{{"logOffset":{batch}}}'], conf=stateful_conf(), watermark_ms=mark
+                )
+            },
+        )
     with_state(root, range(1, 31))
-    write(root, {f"state/0/{p}/{10 * (i + 1)}.snapshot": b"x" * size for i, size in enumerate(sizes) for p in (0, 1)})
+    write(
+        root,
+        {f"state/0/{p}/{10 * (i + 1)}.snapshot": b"x" * size for i, size in enumerate(sizes) for p in (0, 1)},
+    )
     return found(root)
 
 
 def test_state_that_grows_without_a_watermark_is_a_note(tmp_path: Path) -> None:
     finding = grows(tmp_path, (100, 150, 200))["STATE_GROWS"]
-    assert finding.severity == "note" and "from 200 to 400 bytes over 3 snapshots while there is no watermark" in finding.sentence
+    assert (
+        finding.severity == "note"
+        and "from 200 to 400 bytes over 3 snapshots while there is no watermark" in finding.sentence
+    )
 
 
 def test_state_that_stays_the_same_or_has_a_moving_watermark_is_no_finding(tmp_path: Path) -> None:
@@ -230,9 +277,15 @@ def test_state_that_stays_the_same_or_has_a_moving_watermark_is_no_finding(tmp_p
 
 
 def test_few_kept_batches_are_a_note(tmp_path: Path) -> None:
-    remove(files_checkpoint(tmp_path, batches=8), *(f"{log}/{i}" for log in ("offsets", "commits") for i in range(5)))
+    remove(
+        files_checkpoint(tmp_path, batches=8),
+        *(f"{log}/{i}" for log in ("offsets", "commits") for i in range(5)),
+    )
     finding = found(tmp_path)["SHORT_RETENTION"]
-    assert finding.severity == "note" and "the farthest the checkpoint can be set back is batch 6" in finding.sentence
+    assert (
+        finding.severity == "note"
+        and "the farthest the checkpoint can be set back is batch 6" in finding.sentence
+    )
 
 
 def test_missing_operator_metadata_needs_attention_from_4_0_on(tmp_path: Path) -> None:

@@ -10,22 +10,35 @@ import pytest
 from core.analysis.findings import CATALOGUE
 
 PROJECT = Path(__file__).resolve().parents[2]
-WORDS = {"blocks_restart": "blocks restart", "data_risk": "data risk", "attention": "attention", "note": "note"}
+WORDS = {
+    "blocks_restart": "blocks restart",
+    "data_risk": "data risk",
+    "attention": "attention",
+    "note": "note",
+}
 
 
 def sections() -> dict[str, str]:
     """The sections of docs/findings.md by id."""
-    parts = re.split(r"^## (\S+)$", (PROJECT / "docs/findings.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    parts = re.split(
+        r"^## (\S+)$", (PROJECT / "docs/findings.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def code_ids() -> set[str]:
-    """Every finding id that the analysis can give: capital words in quotes in its sources, outside the catalogue."""
-    places = [*(PROJECT / "core/analysis/forecast").glob("*.py"), *(PROJECT / "core/analysis/findings").glob("*.py")]
+    """Every finding id that the analysis can give: capital words in quotes in its sources, outside the
+    catalogue."""
+    places = [
+        *(PROJECT / "core/analysis/forecast").glob("*.py"),
+        *(PROJECT / "core/analysis/findings").glob("*.py"),
+    ]
     without = ("catalogue.py", "errors.py", "delta_errors.py")
     text = "\n".join(path.read_text(encoding="utf-8") for path in places if path.name not in without)
     text = re.sub(r"^__all__ = \[.*?^\]", "", text, flags=re.DOTALL | re.MULTILINE)
-    return set(re.findall(r'"([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)"', text)) | {name for name in CATALOGUE if f'"{name}"' in text}
+    return set(re.findall(r'"([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)"', text)) | {
+        name for name in CATALOGUE if f'"{name}"' in text
+    }
 
 
 def test_every_finding_has_one_section_and_every_section_a_finding() -> None:

@@ -16,7 +16,17 @@ from core.storage import StorageError
 from tests.support.build import copy_sample, kafka_checkpoint
 from tests.support.forecasting import files_checkpoint, stateful_conf, with_state
 
-JUNK = [b"", b"v1", b"v9\n{}", b"{}", b"\xff\xfe\x00", b"v1\n\n-", b'v1\n{"conf":{}}\n{"logOffset":-7}', b"[" * 2000, b"v2\n{}\na:{}\na:{}"]
+JUNK = [
+    b"",
+    b"v1",
+    b"v9\n{}",
+    b"{}",
+    b"\xff\xfe\x00",
+    b"v1\n\n-",
+    b'v1\n{"conf":{}}\n{"logOffset":-7}',
+    b"[" * 2000,
+    b"v2\n{}\na:{}\na:{}",
+]
 NAMES = [
     "offsets/007",
     "offsets/99999999999999999999",
@@ -27,7 +37,13 @@ NAMES = [
     "state/x/y",
     "metadata",
 ]
-SAMPLES = ["hand-made-rewind", "join-watermark-held-back", "state-format-2", "named-sources", "transform-with-state-timers"]
+SAMPLES = [
+    "hand-made-rewind",
+    "join-watermark-held-back",
+    "state-format-2",
+    "named-sources",
+    "transform-with-state-timers",
+]
 
 
 def base(kind: str, root: Path) -> Path:
@@ -42,7 +58,12 @@ def base(kind: str, root: Path) -> Path:
 @st.composite
 def damage(draw: st.DrawFn) -> tuple[list[tuple[float, str, bytes]], list[tuple[str, bytes]]]:
     """Places in the list of files with what happens there, and files that are new."""
-    hits = draw(st.lists(st.tuples(st.floats(0, 0.999), st.sampled_from(["delete", "cut", "junk"]), st.sampled_from(JUNK)), max_size=8))
+    hits = draw(
+        st.lists(
+            st.tuples(st.floats(0, 0.999), st.sampled_from(["delete", "cut", "junk"]), st.sampled_from(JUNK)),
+            max_size=8,
+        )
+    )
     new = draw(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(JUNK)), max_size=3))
     return hits, new
 
@@ -66,8 +87,14 @@ def apply(root: Path, hits: list[tuple[float, str, bytes]], new: list[tuple[str,
 
 @pytest.mark.parametrize("kind", ["files", "kafka", *SAMPLES])
 @settings(max_examples=25, deadline=None)
-@given(change=damage(), spark=st.sampled_from([None, *SUPPORTED_SPARK]), new_data=st.sampled_from(["yes", "no", "unknown"]))
-def test_any_damage_gives_an_answer_with_evidence(kind: str, change: tuple[list, list], spark: str | None, new_data: str) -> None:  # type: ignore[type-arg]
+@given(
+    change=damage(),
+    spark=st.sampled_from([None, *SUPPORTED_SPARK]),
+    new_data=st.sampled_from(["yes", "no", "unknown"]),
+)
+def test_any_damage_gives_an_answer_with_evidence(
+    kind: str, change: tuple[list, list], spark: str | None, new_data: str
+) -> None:  # type: ignore[type-arg]
     with tempfile.TemporaryDirectory() as directory:
         root = base(kind, Path(directory) / "ck")
         apply(root, *change)

@@ -36,7 +36,13 @@ def document(run: Run, *arguments: object) -> tuple[int, dict[str, Any]]:
 def test_the_forecast_has_the_fields_of_the_contract(run: Run, tmp_path: Path) -> None:
     status, answer = document(run, "forecast", files_checkpoint(tmp_path, commits=range(4)))
     assert status == 0
-    assert (answer["schema_version"], answer["spark"], answer["outcome"], answer["batch_id"], answer["fails_at"]) == (
+    assert (
+        answer["schema_version"],
+        answer["spark"],
+        answer["outcome"],
+        answer["batch_id"],
+        answer["fails_at"],
+    ) == (
         1,
         "4.3",
         "rerun",
@@ -50,8 +56,14 @@ def test_the_forecast_has_the_fields_of_the_contract(run: Run, tmp_path: Path) -
     assert answer["sentence"].startswith("Spark will run batch 4 again")
     assert "the sink" in answer["not_checked"]
     assert (answer["sources"], answer["sink"]) == ([], None)
-    assert [price["start"] for price in answer["price_of_deleting"]] == ["from the beginning", "exact position", "old query id kept"]
-    assert all(price["sentence"] and price["certainty"] == "needs_input" for price in answer["price_of_deleting"])
+    assert [price["start"] for price in answer["price_of_deleting"]] == [
+        "from the beginning",
+        "exact position",
+        "old query id kept",
+    ]
+    assert all(
+        price["sentence"] and price["certainty"] == "needs_input" for price in answer["price_of_deleting"]
+    )
 
 
 def test_a_start_that_fails_exits_with_1_and_names_the_error(run: Run, tmp_path: Path) -> None:
@@ -92,7 +104,9 @@ def test_the_topics_of_a_source_are_an_argument(run: Run, tmp_path: Path) -> Non
     kafka_checkpoint(tmp_path, range(3))
     status, answer = document(run, "forecast", tmp_path, "--set", "source.0.topics=refunds")
     assert status == 1 and answer["reason"] == "KAFKA_TOPIC_REMOVED"
-    status, answer = document(run, "forecast", tmp_path, "--set", "source.0.topics=refunds", "--fail-on-data-loss", "false")
+    status, answer = document(
+        run, "forecast", tmp_path, "--set", "source.0.topics=refunds", "--fail-on-data-loss", "false"
+    )
     assert status == 0
 
 
@@ -113,7 +127,9 @@ def test_the_place_of_a_file_source_tells_whether_the_inputs_are_there(run: Run,
     write(inputs, {"0004.json": "{}"})
     assert document(run, "forecast", root, "--source", f"0={inputs}")[0] == 0
     write(root, {"sources/0/4": "v1\n" + json.dumps({**entry, "timestamp": 1_000_000_000_000})})
-    assert [risk["id"] for risk in document(run, "forecast", root, "--source", f"0={inputs}")[1]["risks"]] == ["INPUT_CHANGED"]
+    assert [
+        risk["id"] for risk in document(run, "forecast", root, "--source", f"0={inputs}")[1]["risks"]
+    ] == ["INPUT_CHANGED"]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +144,9 @@ def test_the_place_of_a_file_source_tells_whether_the_inputs_are_there(run: Run,
         ("--new-data", "maybe"),
     ],
 )
-def test_wrong_usage_of_the_forecast_is_one_sentence_and_exits_with_2(run: Run, tmp_path: Path, wrong: tuple[str, str]) -> None:
+def test_wrong_usage_of_the_forecast_is_one_sentence_and_exits_with_2(
+    run: Run, tmp_path: Path, wrong: tuple[str, str]
+) -> None:
     status, out, err = run("forecast", files_checkpoint(tmp_path), *wrong)
     assert (status, out) == (2, "")
     assert len(err.strip().splitlines()) == 1 and "Traceback" not in err

@@ -1,4 +1,5 @@
-"""The log steps of the start, on small checkpoints. What Spark does was seen in restarts of 3.3 to 4.3 (tests/spark/test_oracle.py)."""
+"""The log steps of the start, on small checkpoints. What Spark does was seen in restarts of 3.3 to 4.3
+(tests/spark/test_oracle.py)."""
 
 from __future__ import annotations
 
@@ -8,12 +9,25 @@ from pathlib import Path
 import pytest
 
 from tests.support.build import commit_text, offset_text, remove, write
-from tests.support.forecasting import CONF_3_5, METADATA, files_checkpoint, files_entry, said, stateful_conf, with_state
+from tests.support.forecasting import (
+    CONF_3_5,
+    METADATA,
+    files_checkpoint,
+    files_entry,
+    said,
+    stateful_conf,
+    with_state,
+)
 
 
 def test_a_committed_newest_batch_goes_on_with_the_next_one(tmp_path: Path) -> None:
     answer = said(files_checkpoint(tmp_path))
-    assert (answer.outcome, answer.batch_id, answer.fails_at, answer.certainty) == ("resume", 5, None, "certain")
+    assert (answer.outcome, answer.batch_id, answer.fails_at, answer.certainty) == (
+        "resume",
+        5,
+        None,
+        "certain",
+    )
     assert answer.sentence == "Spark will go on with batch 5 when there is new data, from the end of batch 4."
     assert answer.data.is_exact and not answer.risks and not answer.is_data_risk
 
@@ -44,7 +58,9 @@ def test_offsets_without_any_commit_run_the_newest_batch_again(tmp_path: Path) -
     assert (answer.outcome, answer.batch_id) == ("rerun", 4)
 
 
-def test_missing_previous_offset_blocks_restart_although_the_newest_batch_is_committed(tmp_path: Path) -> None:
+def test_missing_previous_offset_blocks_restart_although_the_newest_batch_is_committed(
+    tmp_path: Path,
+) -> None:
     remove(files_checkpoint(tmp_path), "offsets/3")
     answer = said(tmp_path)
     assert (answer.outcome, answer.batch_id, answer.fails_at) == ("fail", None, "start")
@@ -99,7 +115,10 @@ def test_missing_metadata_blocks_restart_from_4_2_on(tmp_path: Path) -> None:
     answer = said(tmp_path)
     assert (answer.outcome, answer.fails_at) == ("fail", "start")
     assert answer.error is not None
-    assert (answer.error.condition, answer.error.sqlstate) == ("STREAMING_CHECKPOINT_MISSING_METADATA_FILE", "42K03")
+    assert (answer.error.condition, answer.error.sqlstate) == (
+        "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+        "42K03",
+    )
 
 
 @pytest.mark.parametrize("spark", ["3.3", "3.5", "4.1"])
@@ -148,7 +167,9 @@ def test_metadata_is_looked_at_before_any_log_file(tmp_path: Path) -> None:
         ("v9\n{}\n{}", "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", "SparkIllegalStateException"),
     ],
 )
-def test_a_newest_offset_that_cannot_be_read_blocks_restart(tmp_path: Path, content: str, condition: str | None, error_class: str) -> None:
+def test_a_newest_offset_that_cannot_be_read_blocks_restart(
+    tmp_path: Path, content: str, condition: str | None, error_class: str
+) -> None:
     write(files_checkpoint(tmp_path), {"offsets/4": content})
     answer = said(tmp_path)
     assert (answer.outcome, answer.fails_at, answer.batch_id) == ("fail", "start", None)
@@ -182,7 +203,9 @@ def test_offset_log_version_2_is_not_read_before_4_2(tmp_path: Path) -> None:
     assert "maximum supported log version is v1, but encountered v2" in answer.error.message
 
 
-def test_the_commit_is_read_after_the_previous_offset_up_to_4_0_and_before_it_from_4_1_on(tmp_path: Path) -> None:
+def test_the_commit_is_read_after_the_previous_offset_up_to_4_0_and_before_it_from_4_1_on(
+    tmp_path: Path,
+) -> None:
     write(files_checkpoint(tmp_path), {"commits/4": "v9\n{}"})
     remove(tmp_path, "offsets/3")
     assert said(tmp_path, "4.0").reason == "OFFSET_GAP"
@@ -197,14 +220,22 @@ def test_leading_zeros_in_a_name_count_as_a_number_that_is_not_there(tmp_path: P
 
 
 def test_other_names_in_the_logs_are_ignored(tmp_path: Path) -> None:
-    write(files_checkpoint(tmp_path), {"offsets/9.tmp": "x", "offsets/foo": "x", "offsets/-1": "x", "offsets/99/x": "x"})
+    write(
+        files_checkpoint(tmp_path),
+        {"offsets/9.tmp": "x", "offsets/foo": "x", "offsets/-1": "x", "offsets/99/x": "x"},
+    )
     assert said(tmp_path).outcome == "resume"
 
 
 def test_a_checksum_file_that_outlived_its_log_file_stops_the_write(tmp_path: Path) -> None:
     write(files_checkpoint(tmp_path, commits=range(4)), {"commits/.4.crc": b"crc"})
     answer = said(tmp_path)
-    assert (answer.outcome, answer.fails_at, answer.batch_id, answer.reason) == ("fail", "batch", 4, "STALE_CHECKSUM_FILE")
+    assert (answer.outcome, answer.fails_at, answer.batch_id, answer.reason) == (
+        "fail",
+        "batch",
+        4,
+        "STALE_CHECKSUM_FILE",
+    )
     assert answer.data.append == "duplicates"  # the sink has the rows before the commit is written
 
 
@@ -222,13 +253,19 @@ def test_fewer_sources_in_the_query_than_in_the_log_block_restart(tmp_path: Path
     answer = said(files_checkpoint(tmp_path), sources=2)
     assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "start", "SOURCE_COUNT")
     assert answer.error is not None
-    assert "There are [1] sources in the checkpoint offsets and now there are [2] sources requested by the query." in answer.error.message
+    assert (
+        "There are [1] sources in the checkpoint offsets and now there are [2] sources requested by the"
+        " query." in answer.error.message
+    )
 
 
 def test_a_newest_offset_without_source_lines_blocks_restart(tmp_path: Path) -> None:
     write(files_checkpoint(tmp_path), {"offsets/4": "\n".join(offset_text(["x"]).split("\n")[:2])})
     answer = said(tmp_path)
-    assert answer.error is not None and "There are [0] sources in the checkpoint offsets and now there are [1]" in answer.error.message
+    assert (
+        answer.error is not None
+        and "There are [0] sources in the checkpoint offsets and now there are [1]" in answer.error.message
+    )
 
 
 # Nothing in the offset log
@@ -243,7 +280,9 @@ def test_a_newest_offset_without_source_lines_blocks_restart(tmp_path: Path) -> 
         ("4.3", "fail", None, "start"),
     ],
 )
-def test_commits_without_offsets(tmp_path: Path, spark: str, outcome: str, condition: str | None, fails_at: str) -> None:
+def test_commits_without_offsets(
+    tmp_path: Path, spark: str, outcome: str, condition: str | None, fails_at: str
+) -> None:
     remove(files_checkpoint(tmp_path), *(f"offsets/{i}" for i in range(5)))
     answer = said(tmp_path, spark)
     assert (answer.outcome, answer.fails_at) == (outcome, fails_at)
@@ -252,7 +291,9 @@ def test_commits_without_offsets(tmp_path: Path, spark: str, outcome: str, condi
 
 
 def test_empty_logs_start_from_scratch_without_an_error(tmp_path: Path) -> None:
-    remove(files_checkpoint(tmp_path), *(f"offsets/{i}" for i in range(5)), *(f"commits/{i}" for i in range(5)))
+    remove(
+        files_checkpoint(tmp_path), *(f"offsets/{i}" for i in range(5)), *(f"commits/{i}" for i in range(5))
+    )
     answer = said(tmp_path)
     assert (answer.outcome, answer.batch_id) == ("fresh_start", 0)
     assert answer.data.append == "duplicates"
@@ -268,7 +309,9 @@ def test_empty_logs_beside_state_are_refused_from_4_1_on(tmp_path: Path) -> None
     assert said(tmp_path, "4.0").outcome == "fresh_start"
 
 
-def test_a_new_checkpoint_starts_with_batch_0_and_nothing_is_said_about_rows_of_an_earlier_life(tmp_path: Path) -> None:
+def test_a_new_checkpoint_starts_with_batch_0_and_nothing_is_said_about_rows_of_an_earlier_life(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, {"metadata": METADATA})
     (tmp_path / "offsets").mkdir()
     (tmp_path / "commits").mkdir()

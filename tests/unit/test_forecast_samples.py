@@ -38,7 +38,12 @@ def opened(name: str) -> Checkpoint:
 @pytest.mark.parametrize("name", sorted(NEXT_START))
 def test_the_next_start_of_a_sample_is_the_one_of_its_story(name: str) -> None:
     answer = forecast(opened(name))
-    assert (answer.outcome, answer.batch_id, answer.reason, tuple(risk.id for risk in answer.risks)) == NEXT_START[name]
+    assert (
+        answer.outcome,
+        answer.batch_id,
+        answer.reason,
+        tuple(risk.id for risk in answer.risks),
+    ) == NEXT_START[name]
 
 
 def test_every_sample_has_its_next_start() -> None:
@@ -48,7 +53,10 @@ def test_every_sample_has_its_next_start() -> None:
 def test_the_query_without_its_drop_duplicates_cannot_start() -> None:
     answer = forecast(opened("dropduplicates-removed"), query=Query(operators=()))
     assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "batch", "OPERATORS_DIFFER")
-    assert answer.error is not None and answer.error.condition == "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
+    assert (
+        answer.error is not None
+        and answer.error.condition == "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
+    )
 
 
 @pytest.mark.parametrize(

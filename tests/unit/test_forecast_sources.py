@@ -14,7 +14,10 @@ from tests.support.forecasting import METADATA, files_checkpoint, files_entry, s
 def ended_without_data(root: Path) -> None:
     """A stateful query whose last batch, 5, read nothing: it only moved the watermark."""
     files_checkpoint(root, conf=stateful_conf())
-    write(root, {"offsets/5": offset_text(['{"logOffset":4}'], conf=stateful_conf()), "commits/5": commit_text()})
+    write(
+        root,
+        {"offsets/5": offset_text(['{"logOffset":4}'], conf=stateful_conf()), "commits/5": commit_text()},
+    )
     with_state(root, range(1, 7))
 
 
@@ -31,7 +34,12 @@ def test_a_gap_in_the_source_log_blocks_restart(tmp_path: Path) -> None:
 
 
 def test_a_gap_in_the_source_log_blocks_restart_also_without_offsets(tmp_path: Path) -> None:
-    remove(files_checkpoint(tmp_path), "sources/0/2", *(f"offsets/{i}" for i in range(5)), *(f"commits/{i}" for i in range(5)))
+    remove(
+        files_checkpoint(tmp_path),
+        "sources/0/2",
+        *(f"offsets/{i}" for i in range(5)),
+        *(f"commits/{i}" for i in range(5)),
+    )
     assert said(tmp_path).reason == "SOURCE_LOG_GAP"
 
 
@@ -46,7 +54,10 @@ def test_a_lost_compact_file_blocks_restart(tmp_path: Path) -> None:
     remove(tmp_path, *(f"sources/0/{i}" for i in range(10)))
     answer = said(tmp_path)
     assert answer.reason == "SOURCE_LOG_GAP"
-    assert answer.error is not None and "sources/0/9.compact doesn't exist (latestId: 14, compactInterval: 10)" in answer.error.message
+    assert (
+        answer.error is not None
+        and "sources/0/9.compact doesn't exist (latestId: 14, compactInterval: 10)" in answer.error.message
+    )
 
 
 @pytest.mark.parametrize(("commits", "fails_at"), [(range(5), "start"), (range(4), "batch")])
@@ -86,7 +97,11 @@ def test_a_source_log_two_ahead_means_that_offsets_were_set_back(tmp_path: Path)
     remove(files_checkpoint(tmp_path), "offsets/4", "commits/4", "offsets/3", "commits/3")
     answer = said(tmp_path)
     assert (answer.outcome, answer.batch_id) == ("resume", 3)
-    assert (answer.data.append, answer.data.overwrite, answer.data.skip) == ("duplicates", "duplicates", "loss")
+    assert (answer.data.append, answer.data.overwrite, answer.data.skip) == (
+        "duplicates",
+        "duplicates",
+        "loss",
+    )
     assert [risk.id for risk in answer.risks] == ["SOURCE_LOG_AHEAD"] and answer.is_data_risk
     assert "2 entries ahead" in answer.sentence
 
@@ -97,7 +112,9 @@ def test_files_in_a_source_log_that_is_ahead_count_as_new_data(tmp_path: Path) -
     assert (answer.batch_id, answer.data.append, answer.data.skip) == (3, "duplicates", "exact")
 
 
-def test_state_of_later_batches_shows_that_offsets_were_set_back_although_the_source_log_was_too(tmp_path: Path) -> None:
+def test_state_of_later_batches_shows_that_offsets_were_set_back_although_the_source_log_was_too(
+    tmp_path: Path,
+) -> None:
     files_checkpoint(tmp_path, conf=stateful_conf())
     with_state(tmp_path, range(1, 6))
     remove(tmp_path, "offsets/4", "commits/4", "sources/0/4")
@@ -143,11 +160,19 @@ def test_a_committed_batch_without_offset_is_delivered_twice(tmp_path: Path) -> 
     answer = said(tmp_path)
     assert answer.outcome == "resume"
     assert [risk.id for risk in answer.risks] == ["SOURCE_WITHOUT_OFFSET"]
-    assert (answer.data.append, answer.data.overwrite, answer.data.skip) == ("duplicates", "duplicates", "duplicates")
+    assert (answer.data.append, answer.data.overwrite, answer.data.skip) == (
+        "duplicates",
+        "duplicates",
+        "duplicates",
+    )
 
 
-@pytest.mark.parametrize(("spark", "words"), [("3.5", "goes on from offsets/3"), ("4.3", "starts this source from scratch")])
-def test_a_pending_batch_without_offset_starts_from_scratch_only_from_4_0_on(tmp_path: Path, spark: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("spark", "words"), [("3.5", "goes on from offsets/3"), ("4.3", "starts this source from scratch")]
+)
+def test_a_pending_batch_without_offset_starts_from_scratch_only_from_4_0_on(
+    tmp_path: Path, spark: str, words: str
+) -> None:
     write(files_checkpoint(tmp_path, commits=range(4)), {"offsets/4": offset_text(["-"])})
     answer = said(tmp_path, spark)
     assert answer.outcome == "rerun"
@@ -183,8 +208,16 @@ def test_the_sentence_counts_kafka_offsets_per_topic(tmp_path: Path) -> None:
 
 def test_a_topic_that_is_read_no_more_fails_the_next_batch(tmp_path: Path) -> None:
     answer = said(kafka_checkpoint(tmp_path, range(6)), topics={"0": ("refunds",)})
-    assert (answer.outcome, answer.fails_at, answer.batch_id, answer.reason) == ("fail", "batch", 6, "KAFKA_TOPIC_REMOVED")
-    assert answer.error is not None and "Partitions Set(orders-0, orders-1) have been deleted." in answer.error.message
+    assert (answer.outcome, answer.fails_at, answer.batch_id, answer.reason) == (
+        "fail",
+        "batch",
+        6,
+        "KAFKA_TOPIC_REMOVED",
+    )
+    assert (
+        answer.error is not None
+        and "Partitions Set(orders-0, orders-1) have been deleted." in answer.error.message
+    )
 
 
 def test_a_pending_batch_is_delivered_in_full_before_a_removed_topic_stops_the_query(tmp_path: Path) -> None:
@@ -199,10 +232,15 @@ def test_a_removed_topic_passes_without_fail_on_data_loss(tmp_path: Path) -> Non
 
 
 def test_a_plan_below_its_start_was_left_by_a_failed_start(tmp_path: Path) -> None:
-    write(kafka_checkpoint(tmp_path, range(3), commits=range(2)), {"offsets/2": offset_text([kafka_offset(4)])})
+    write(
+        kafka_checkpoint(tmp_path, range(3), commits=range(2)), {"offsets/2": offset_text([kafka_offset(4)])}
+    )
     answer = said(tmp_path)
     assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "batch", "FAILED_PLAN_LEFT")
-    assert answer.error is not None and answer.error.message == "Partition orders-0 offset was changed from 10 to 4."
+    assert (
+        answer.error is not None
+        and answer.error.message == "Partition orders-0 offset was changed from 10 to 4."
+    )
     assert [risk.id for risk in said(tmp_path, fail_on_data_loss=False).risks] == ["FAILED_PLAN_LEFT"]
 
 

@@ -10,7 +10,11 @@ import pytest
 from tests.support.build import commit_text, offset_text, remove, write
 from tests.support.forecasting import CONF_3_5, files_checkpoint, said, stateful_conf, with_state
 
-ROCKSDB = {"spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"}
+ROCKSDB = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    )
+}
 IDS = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"]
 
 
@@ -27,12 +31,16 @@ def rocksdb(root: Path, versions: range, kind: str) -> Path:
 
 
 def format_2(root: Path, batches: int = 3, commits: range | None = None) -> Path:
-    """An aggregation on RocksDB with state checkpoint format 2: every file carries the id that the commit names."""
+    """An aggregation on RocksDB with state checkpoint format 2: every file carries the id that the commit
+    names."""
     files_checkpoint(root, batches=batches, commits=[], conf=stateful_conf(**ROCKSDB))
     with_state(root, [])
     for batch in commits or range(batches):
         ids = {"0": [[one] for one in IDS]}
-        write(root, {f"commits/{batch}": "v2\n" + json.dumps({"nextBatchWatermarkMs": 0, "stateUniqueIds": ids})})
+        write(
+            root,
+            {f"commits/{batch}": "v2\n" + json.dumps({"nextBatchWatermarkMs": 0, "stateUniqueIds": ids})},
+        )
     for version in range(1, batches + 1):
         write(root, {f"state/0/{p}/{version}_{one}.changelog": b"x" * 64 for p, one in enumerate(IDS)})
     return root
@@ -48,8 +56,16 @@ def test_a_complete_chain_of_deltas_goes_on(tmp_path: Path) -> None:
 def test_a_missing_delta_fails_the_next_batch(tmp_path: Path, lost: str) -> None:
     remove(hdfs(tmp_path), f"state/0/1/{lost}.delta")
     answer = said(tmp_path)
-    assert (answer.outcome, answer.fails_at, answer.batch_id, answer.reason) == ("fail", "batch", 5, "STATE_NOT_RESTORABLE")
-    assert answer.error is not None and answer.error.condition == "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
+    assert (answer.outcome, answer.fails_at, answer.batch_id, answer.reason) == (
+        "fail",
+        "batch",
+        5,
+        "STATE_NOT_RESTORABLE",
+    )
+    assert (
+        answer.error is not None
+        and answer.error.condition == "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
+    )
     assert [str(item) for item in answer.evidence] == [f"state/0/1/{lost}.delta"]
     assert answer.data.is_exact
 
@@ -61,7 +77,9 @@ def test_a_missing_delta_fails_the_next_batch(tmp_path: Path, lost: str) -> None
         ("4.0", "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS", "SparkException"),
     ],
 )
-def test_a_missing_delta_reads_differently_before_4_0(tmp_path: Path, spark: str, condition: str | None, error_class: str) -> None:
+def test_a_missing_delta_reads_differently_before_4_0(
+    tmp_path: Path, spark: str, condition: str | None, error_class: str
+) -> None:
     remove(hdfs(tmp_path), "state/0/1/3.delta")
     error = said(tmp_path, spark).error
     assert error is not None and (error.condition, error.error_class) == (condition, error_class)
@@ -109,8 +127,13 @@ def test_rocksdb_needs_exactly_the_zip_of_the_version(tmp_path: Path) -> None:
     assert said(tmp_path).outcome == "resume"
     remove(tmp_path, "state/0/1/5.zip")
     answer = said(tmp_path)
-    assert answer.error is not None and answer.error.condition == "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE"
-    assert "/state/0/1/5.changelog does not exist" in answer.error.message  # Spark names a changelog though a zip is missing
+    assert (
+        answer.error is not None
+        and answer.error.condition == "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE"
+    )
+    assert (
+        "/state/0/1/5.changelog does not exist" in answer.error.message
+    )  # Spark names a changelog though a zip is missing
 
 
 def test_rocksdb_with_changelogs_needs_each_changelog_after_the_zip(tmp_path: Path) -> None:
@@ -122,14 +145,24 @@ def test_rocksdb_with_changelogs_needs_each_changelog_after_the_zip(tmp_path: Pa
     assert said(tmp_path).reason == "STATE_NOT_RESTORABLE"
 
 
-def test_a_missing_state_folder_is_noticed_by_4_2_and_newer_and_fails_at_the_files_before(tmp_path: Path) -> None:
+def test_a_missing_state_folder_is_noticed_by_4_2_and_newer_and_fails_at_the_files_before(
+    tmp_path: Path,
+) -> None:
     hdfs(tmp_path)
-    write(tmp_path, {"offsets/5": offset_text(['{"logOffset":4}'], conf=stateful_conf()), "commits/5": commit_text()})
+    write(
+        tmp_path,
+        {"offsets/5": offset_text(['{"logOffset":4}'], conf=stateful_conf()), "commits/5": commit_text()},
+    )
     remove(tmp_path, "state")
     answer = said(tmp_path)  # the batch without data shows that the query had state
-    assert answer.error is not None and answer.error.condition == "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
+    assert (
+        answer.error is not None
+        and answer.error.condition == "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
+    )
     before = said(tmp_path, "4.1").error
-    assert before is not None and before.condition == "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
+    assert (
+        before is not None and before.condition == "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
+    )
 
 
 def test_a_watermark_alone_does_not_make_a_query_stateful(tmp_path: Path) -> None:
@@ -166,7 +199,10 @@ def test_a_replaced_operator_fails(tmp_path: Path) -> None:
 
 def test_an_operator_added_to_a_stateless_query_fails(tmp_path: Path) -> None:
     answer = said(files_checkpoint(tmp_path), operators=("stateStoreSave",))
-    assert answer.error is not None and answer.error.condition == "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
+    assert (
+        answer.error is not None
+        and answer.error.condition == "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
+    )
     assert "because the query was stateless so far" in answer.sentence
 
 
@@ -179,7 +215,10 @@ def test_an_empty_schema_file_fails_the_batch(tmp_path: Path) -> None:
     write(hdfs(tmp_path), {"state/0/0/_metadata/schema": b""})
     answer = said(tmp_path)
     assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "batch", "STATE_SCHEMA_UNREADABLE")
-    assert answer.error is not None and (answer.error.error_class, answer.error.message) == ("EOFException", "")
+    assert answer.error is not None and (answer.error.error_class, answer.error.message) == (
+        "EOFException",
+        "",
+    )
 
 
 def test_a_missing_schema_file_is_written_anew(tmp_path: Path) -> None:
@@ -199,7 +238,9 @@ def test_an_aggregation_whose_settings_are_gone_does_not_fit_its_state(tmp_path:
 def test_more_partitions_in_the_log_than_in_the_state_fail(tmp_path: Path) -> None:
     write(hdfs(tmp_path), {"offsets/4": offset_text(['{"logOffset":4}'], conf=stateful_conf(partitions=3))})
     answer = said(tmp_path)
-    assert answer.reason == "STATE_NOT_RESTORABLE" and [str(item) for item in answer.evidence] == ["state/0/2/1.delta"]
+    assert answer.reason == "STATE_NOT_RESTORABLE" and [str(item) for item in answer.evidence] == [
+        "state/0/2/1.delta"
+    ]
 
 
 def test_fewer_partitions_in_the_log_lose_rows_silently(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Which version's rules apply, and the traps of an upgrade or of a way back (seen between 3.3, 3.5, 4.0, 4.2 and 4.3)."""
+"""Which version's rules apply, and the traps of an upgrade or of a way back (seen between 3.3, 3.5, 4.0, 4.2
+and 4.3)."""
 
 from __future__ import annotations
 
@@ -13,9 +14,21 @@ from core.analysis.forecast.start import steps_of
 from core.analysis.forecast.versions import SUPPORTED, V40, V41, choose_spark, parse_version
 from core.checkpoint.model import WrittenBy
 from tests.support.build import CONF_4_3, offset_text, remove, write
-from tests.support.forecasting import CONF_3_5, files_checkpoint, said, schema, stateful_conf, struct_schema, with_state
+from tests.support.forecasting import (
+    CONF_3_5,
+    files_checkpoint,
+    said,
+    schema,
+    stateful_conf,
+    struct_schema,
+    with_state,
+)
 
-ROCKSDB = {"spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"}
+ROCKSDB = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    )
+}
 
 
 class Written:
@@ -37,13 +50,17 @@ class Written:
         ("4.4", None, "4.3"),
     ],
 )
-def test_the_version_that_wrote_the_newest_files_is_the_default(at_least: str | None, at_most: str | None, version: str) -> None:
+def test_the_version_that_wrote_the_newest_files_is_the_default(
+    at_least: str | None, at_most: str | None, version: str
+) -> None:
     assert str(choose_spark(Written(at_least, at_most), None).version) == version
 
 
 @pytest.mark.parametrize("text", ["2.4", "5.0", "nonsense", ""])
 def test_a_version_whose_restarts_are_not_known_is_refused_with_the_list(text: str) -> None:
-    with pytest.raises(UnsupportedSparkError, match=r"choose one of 3\.3, 3\.4, 3\.5, 4\.0, 4\.1, 4\.2, 4\.3"):
+    with pytest.raises(
+        UnsupportedSparkError, match=r"choose one of 3\.3, 3\.4, 3\.5, 4\.0, 4\.1, 4\.2, 4\.3"
+    ):
         choose_spark(Written("4.3", None), text)
 
 
@@ -70,7 +87,9 @@ def test_the_steps_are_the_same_in_all_versions_and_only_their_order_differs() -
 
 def dedup_schema(types: list[str]) -> bytes:
     """A state schema of a dropDuplicates over as many columns."""
-    fields = [{"name": f"c{i}", "type": kind, "nullable": True, "metadata": {}} for i, kind in enumerate(types)]
+    fields = [
+        {"name": f"c{i}", "type": kind, "nullable": True, "metadata": {}} for i, kind in enumerate(types)
+    ]
     key = json.dumps({"type": "struct", "fields": fields}).encode()
     plain = schema()
     value = plain[plain.index(b'{"type": "struct", "fields": [{"name": "count"') - 6 :]
@@ -99,7 +118,9 @@ def test_going_back_from_4_3_with_columns_of_several_types_fails(tmp_path: Path)
 
 def test_an_upgrade_to_4_reorders_about_half_of_the_dedup_keys(tmp_path: Path) -> None:
     dedup(tmp_path, ["string"] * 6, {**CONF_3_5, "spark.sql.shuffle.partitions": "2"})
-    assert [(risk.id, risk.certainty) for risk in said(tmp_path, "4.3").risks] == [("VERSION_TRAP", "needs_input")]
+    assert [(risk.id, risk.certainty) for risk in said(tmp_path, "4.3").risks] == [
+        ("VERSION_TRAP", "needs_input")
+    ]
 
 
 def test_a_dedup_key_of_four_columns_is_safe(tmp_path: Path) -> None:
@@ -107,7 +128,9 @@ def test_a_dedup_key_of_four_columns_is_safe(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("provider", "outcome"), [({}, "resume"), (ROCKSDB, "fail")])
-def test_row_checksums_are_not_known_before_4_2(tmp_path: Path, provider: dict[str, str], outcome: str) -> None:
+def test_row_checksums_are_not_known_before_4_2(
+    tmp_path: Path, provider: dict[str, str], outcome: str
+) -> None:
     conf = stateful_conf(**{"spark.sql.streaming.stateStore.rowChecksum.enabled": "true"}, **provider)
     files_checkpoint(tmp_path, conf=conf)
     with_state(tmp_path, range(1, 6), kind="zip" if provider else "delta")
@@ -136,12 +159,19 @@ def test_rocksdb_files_of_4_cannot_be_read_by_3_3(tmp_path: Path) -> None:
 
 
 def test_names_for_sources_of_4_2_are_refused_by_4_3(tmp_path: Path) -> None:
-    kept = {key: value for key, value in CONF_4_3.items() if "alwaysNullable" not in key and "deterministicKeyOrder" not in key}
+    kept = {
+        key: value
+        for key, value in CONF_4_3.items()
+        if "alwaysNullable" not in key and "deterministicKeyOrder" not in key
+    }
     conf = {**kept, "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}
     files_checkpoint(tmp_path, conf=conf)
     assert said(tmp_path).spark == "4.2" and said(tmp_path).outcome == "resume"
     answer = said(tmp_path, "4.3")
-    assert answer.error is not None and answer.error.condition == "STREAMING_QUERY_EVOLUTION_ERROR.CANNOT_ENABLE_ON_EXISTING_CHECKPOINT"
+    assert (
+        answer.error is not None
+        and answer.error.condition == "STREAMING_QUERY_EVOLUTION_ERROR.CANNOT_ENABLE_ON_EXISTING_CHECKPOINT"
+    )
 
 
 def test_an_upgrade_to_4_says_that_ansi_mode_was_not_checked(tmp_path: Path) -> None:
@@ -154,7 +184,9 @@ def test_transform_with_state_needs_its_metadata(tmp_path: Path) -> None:
     files_checkpoint(tmp_path, conf=stateful_conf(**ROCKSDB))
     with_state(tmp_path, range(1, 6), kind="zip")
     remove(tmp_path, "state/0/_metadata", "state/0/0/_metadata")
-    write(tmp_path, {"state/0/_stateSchema/default/0_92dab0d5-29d7-4da8-b896-9e675904252d": b"\0\2v3\0\0\0\0"})
+    write(
+        tmp_path, {"state/0/_stateSchema/default/0_92dab0d5-29d7-4da8-b896-9e675904252d": b"\0\2v3\0\0\0\0"}
+    )
     answer = said(tmp_path)
     assert answer.error is not None and answer.error.condition == "STDS_FAILED_TO_READ_OPERATOR_METADATA"
 
@@ -186,14 +218,18 @@ def old_state(root: Path, kind: str = "delta", operator: str | None = None, **co
 
 
 DEDUP_SCHEMA = struct_schema([("id", "long", True)], [("__dummy__", "null", True)])
-JOIN_SCHEMA = struct_schema([("field0", "long", True), ("index", "long", True)], [("id", "long", False), ("matched", "boolean", True)])
+JOIN_SCHEMA = struct_schema(
+    [("field0", "long", True), ("index", "long", True)], [("id", "long", False), ("matched", "boolean", True)]
+)
 
 
 @pytest.mark.parametrize(
     ("spark", "effect"),
     [("3.5", ("duplicates", "exact", "duplicates")), ("4.0", ("duplicates", "duplicates", "duplicates"))],
 )
-def test_a_pending_source_without_offset_goes_on_from_the_entry_before_to_3_5(tmp_path: Path, spark: str, effect: tuple[str, ...]) -> None:
+def test_a_pending_source_without_offset_goes_on_from_the_entry_before_to_3_5(
+    tmp_path: Path, spark: str, effect: tuple[str, ...]
+) -> None:
     files_checkpoint(tmp_path, commits=range(4), conf=CONF_3_5)
     write(tmp_path, {"offsets/4": offset_text(["-"], conf=CONF_3_5)})
     data = said(tmp_path, spark).data
@@ -208,7 +244,12 @@ def test_a_pending_source_without_offset_goes_on_from_the_entry_before_to_3_5(tm
         ({}, "4.2", "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY", "Cannot restart streaming query"),
         (ROCKSDB, "3.4", None, "File "),
         (ROCKSDB, "3.5", None, "Error reading streaming state file of "),
-        (ROCKSDB, "4.0", "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE", "Error reading streaming state file of "),
+        (
+            ROCKSDB,
+            "4.0",
+            "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE",
+            "Error reading streaming state file of ",
+        ),
     ],
 )
 def test_before_4_2_a_missing_state_folder_is_a_missing_file_of_the_store(
@@ -226,17 +267,29 @@ def test_before_4_2_a_missing_state_folder_is_a_missing_file_of_the_store(
         ("delta", "3.5", (None, "EOFException", "")),
         ("changelog", "3.5", (None, "EOFException", "")),
         ("zip", "3.5", (None, "NoSuchFileException", "")),
-        ("zip", "4.0", ("CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", "SparkException", "An error occurred during loading state.")),
+        (
+            "zip",
+            "4.0",
+            (
+                "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED",
+                "SparkException",
+                "An error occurred during loading state.",
+            ),
+        ),
     ],
 )
-def test_to_3_5_an_empty_state_file_is_a_plain_java_error(tmp_path: Path, kind: str, spark: str, error: tuple[str | None, ...]) -> None:
+def test_to_3_5_an_empty_state_file_is_a_plain_java_error(
+    tmp_path: Path, kind: str, spark: str, error: tuple[str | None, ...]
+) -> None:
     old_state(tmp_path, kind=kind, **({} if kind == "delta" else ROCKSDB))
     write(tmp_path, {f"state/0/1/5.{kind}": b""})
     assert error_of(tmp_path, spark) == error
 
 
 @pytest.mark.parametrize(("operator", "effect"), [(None, "loss"), ("dedupe", "duplicates")])
-def test_to_3_5_a_removed_operator_is_not_missed_and_what_its_state_held_is_lost(tmp_path: Path, operator: str | None, effect: str) -> None:
+def test_to_3_5_a_removed_operator_is_not_missed_and_what_its_state_held_is_lost(
+    tmp_path: Path, operator: str | None, effect: str
+) -> None:
     answer = said(old_state(tmp_path, operator=operator), "3.5", operators=())
     assert (answer.outcome, [risk.id for risk in answer.risks]) == ("resume", ["STATE_DROPPED"])
     assert (answer.data.append, answer.data.overwrite, answer.data.skip) == (effect, effect, effect)
@@ -246,7 +299,12 @@ def test_to_3_5_another_operator_does_not_fit_the_schema_of_the_state(tmp_path: 
     old_state(tmp_path, operator="dedupe")
     assert said(tmp_path, "3.5", operators=("dedupe",)).outcome == "resume"
     answer = said(tmp_path, "3.5", operators=("stateStoreSave",))
-    assert (answer.outcome, answer.fails_at, answer.reason, answer.certainty) == ("fail", "batch", "OPERATORS_DIFFER", "inferred")
+    assert (answer.outcome, answer.fails_at, answer.reason, answer.certainty) == (
+        "fail",
+        "batch",
+        "OPERATORS_DIFFER",
+        "inferred",
+    )
     assert answer.error is not None and answer.error.error_class == "StateSchemaNotCompatible"
 
 
@@ -254,8 +312,11 @@ def join_checkpoint(root: Path, rows: tuple[int, int], conf: dict[str, str]) -> 
     """A join of two file sources whose batch 4 is not committed and has this many new entries of each."""
     files_checkpoint(root, commits=range(4), conf=conf)
     for batch in range(5):
-        ends = [3 + new if batch == 4 else batch for new in rows]
-        write(root, {f"offsets/{batch}": offset_text([f'{{"logOffset":{end}}}' for end in ends], conf=conf)})
+        connectors = [3 + new if batch == 4 else batch for new in rows]
+        write(
+            root,
+            {f"offsets/{batch}": offset_text([f'{{"logOffset":{end}}}' for end in connectors], conf=conf)},
+        )
         write(root, {f"sources/1/{batch}": (root / "sources" / "0" / str(batch)).read_text()})
     for side in ("left", "right"):
         for part in range(2):
@@ -266,7 +327,9 @@ def join_checkpoint(root: Path, rows: tuple[int, int], conf: dict[str, str]) -> 
 
 
 @pytest.mark.parametrize("rows", [(0, 0), (0, 1), (1, 0)])
-def test_to_3_5_a_join_cannot_start_with_a_batch_without_rows_of_a_side(tmp_path: Path, rows: tuple[int, int]) -> None:
+def test_to_3_5_a_join_cannot_start_with_a_batch_without_rows_of_a_side(
+    tmp_path: Path, rows: tuple[int, int]
+) -> None:
     conf = {**CONF_3_5, "spark.sql.shuffle.partitions": "2"}
     answer = said(join_checkpoint(tmp_path, rows, conf))
     assert said(tmp_path, "4.0").outcome == "rerun"
@@ -280,7 +343,9 @@ def test_a_join_starts_with_a_batch_that_has_rows_of_both_sides(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("spark", ["4.0", "4.1"])
-def test_4_0_and_4_1_read_only_commits_of_the_version_that_fits_the_state_files(tmp_path: Path, spark: str) -> None:
+def test_4_0_and_4_1_read_only_commits_of_the_version_that_fits_the_state_files(
+    tmp_path: Path, spark: str
+) -> None:
     files_checkpoint(tmp_path, conf=stateful_conf())
     with_state(tmp_path, range(1, 6))
     assert said(tmp_path, spark).outcome == "resume"
@@ -295,7 +360,13 @@ def test_a_commit_without_ids_is_the_wrong_version_for_state_files_with_ids_on_4
     files_checkpoint(tmp_path, conf=stateful_conf(**ROCKSDB))
     with_state(tmp_path, ())
     for partition in range(2):
-        write(tmp_path, {f"state/0/{partition}/{n}_2e7ad5b7-7a3a-4ee0-9b5f-5e1b1f2f3f4{n}.changelog": b"x" for n in range(1, 6)})
+        write(
+            tmp_path,
+            {
+                f"state/0/{partition}/{n}_2e7ad5b7-7a3a-4ee0-9b5f-5e1b1f2f3f4{n}.changelog": b"x"
+                for n in range(1, 6)
+            },
+        )
     _, _, message = error_of(tmp_path, "4.0")
     assert message.endswith("The only supported log version is v2, but encountered v1.")
 
@@ -306,4 +377,6 @@ def test_without_state_the_commit_before_tells_which_version_4_0_reads(tmp_path:
     assert said(tmp_path, "4.0").outcome == "fail"
     write(tmp_path, {"commits/3": 'v2\n{"nextBatchWatermarkMs":0}'})
     answer = said(tmp_path, "4.0")
-    assert answer.outcome == "resume" and any("checkpointFormatVersion to 2" in item for item in answer.not_checked)
+    assert answer.outcome == "resume" and any(
+        "checkpointFormatVersion to 2" in item for item in answer.not_checked
+    )

@@ -1,4 +1,5 @@
-"""A broker that cannot be asked: the real reason in one sentence, in time, and never an exception. No broker is needed for these."""
+"""A broker that cannot be asked: the real reason in one sentence, in time, and never an exception. No broker
+is needed for these."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core.endpoints.kafka import _Search, ask
-from core.endpoints.kafka_properties import read_properties
-from core.endpoints.model import BrokerAnswer
+from core.connectors.answers import BrokerAnswer
+from core.connectors.kafka.broker import _Search, ask
+from core.connectors.kafka.properties import read_properties
 from tests.support.kafka import free_ports
 
 PASSWORD = "S3cr3t-of-the-house"
@@ -46,7 +47,9 @@ def said(answer: BrokerAnswer) -> str:
 
 def test_a_closed_port_refuses(tmp_path: Path) -> None:
     port = free_ports(1)[0]
-    assert f"127.0.0.1:{port} failed: Connection refused" in said(asked(tmp_path, f"bootstrap.servers=127.0.0.1:{port}"))
+    assert f"127.0.0.1:{port} failed: Connection refused" in said(
+        asked(tmp_path, f"bootstrap.servers=127.0.0.1:{port}")
+    )
 
 
 def test_a_name_that_does_not_resolve_is_named(tmp_path: Path) -> None:
@@ -65,11 +68,18 @@ def test_every_one_of_several_servers_that_refuses_is_named(tmp_path: Path) -> N
 @pytest.mark.parametrize("security", [(), ("security.protocol=SSL",)])
 def test_a_port_that_says_nothing_gave_no_answer_in_time(tmp_path: Path, security: tuple[str, ...]) -> None:
     with listener() as port:
-        assert "did not answer in time" in said(asked(tmp_path, f"bootstrap.servers=127.0.0.1:{port}", *security, seconds=1))
+        assert "did not answer in time" in said(
+            asked(tmp_path, f"bootstrap.servers=127.0.0.1:{port}", *security, seconds=1)
+        )
 
 
 def test_a_password_is_in_no_answer(tmp_path: Path) -> None:
-    sasl = ("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", f"sasl.username={PASSWORD}x", f"sasl.password={PASSWORD}")
+    sasl = (
+        "security.protocol=SASL_PLAINTEXT",
+        "sasl.mechanism=PLAIN",
+        f"sasl.username={PASSWORD}x",
+        f"sasl.password={PASSWORD}",
+    )
     port = free_ports(1)[0]
     assert "refused" in said(asked(tmp_path, f"bootstrap.servers=127.0.0.1:{port}", *sasl))
 
@@ -114,4 +124,6 @@ def test_what_is_known_of_a_time_is_never_later_than_the_record_or_one_before_it
             found = times(_Search(position, 0, stamps[0], 7, stamps[7]), stamps, rounds)
             newest = max(stamps[: position + 1])
             assert found.low_ms <= newest < found.high_ms or (found.is_exact and found.low_ms == newest)
-        assert found.low_ms == newest  # with enough questions: the time until which retention keeps the position
+        assert (
+            found.low_ms == newest
+        )  # with enough questions: the time until which retention keeps the position

@@ -1,4 +1,5 @@
-"""Positions of a checkpoint against what a broker said: what is lost, what is in danger and until when, which topic is another one."""
+"""Positions of a checkpoint against what a broker said: what is lost, what is in danger and until when, which
+topic is another one."""
 
 from __future__ import annotations
 
@@ -7,24 +8,33 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.ends.kafka import clock, duration, partition_ends, retention_words, similar_names, topic_ends
-from core.analysis.ends.model import Ends, PartitionEnd, TopicEnd
-from core.analysis.ends.noted import TopicIds
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
-from core.endpoints.model import BrokerAnswer, BrokerPartition
+from core.connectors.answers import BrokerAnswer, BrokerPartition
+from core.connectors.kafka.partitions import (
+    clock,
+    duration,
+    kafka_partition_states,
+    kafka_topic_states,
+    retention_words,
+    similar_names,
+)
+from core.connectors.kafka.topic_ids import TopicIds
+from core.connectors.model import ConnectorAnswers, KafkaPartitionState, KafkaTopicState
 from tests.support.brokers import DAY, HOUR, MINUTE, NOW, answered, at, checkpoint_at, topic
 
 
-def rows_of(root: Path, answer: BrokerAnswer) -> tuple[PartitionEnd, ...]:
-    return partition_ends(Checkpoint.open(str(root)), "0", answer)
+def rows_of(root: Path, answer: BrokerAnswer) -> tuple[KafkaPartitionState, ...]:
+    return kafka_partition_states(Checkpoint.open(str(root)), "0", answer)
 
 
-def topics_of(root: Path, answer: BrokerAnswer, noted: dict[str, str] | None = None) -> tuple[TopicEnd, ...]:
-    return topic_ends(Checkpoint.open(str(root)), "0", replace(answer, noted_ids=noted or {}))
+def topics_of(
+    root: Path, answer: BrokerAnswer, noted: dict[str, str] | None = None
+) -> tuple[KafkaTopicState, ...]:
+    return kafka_topic_states(Checkpoint.open(str(root)), "0", replace(answer, earlier_topic_ids=noted or {}))
 
 
-def one(tmp_path: Path, here: BrokerPartition, position: int = 10, **settings: object) -> PartitionEnd:
+def one(tmp_path: Path, here: BrokerPartition, position: int = 10, **settings: object) -> KafkaPartitionState:
     root = checkpoint_at(tmp_path, {"orders": {0: 5}}, {"orders": {0: position}})
     (row,) = rows_of(root, answered({("orders", 0): here}, topic(**settings)))  # type: ignore[arg-type]
     return row
@@ -41,7 +51,11 @@ def test_a_position_inside_what_is_kept_is_in_order(tmp_path: Path) -> None:
 def test_a_log_start_behind_the_position_says_how_many_offsets_are_lost(tmp_path: Path) -> None:
     row = one(tmp_path, at(18, 25, 10, first_ms=NOW - HOUR))
     assert (row.state, row.safety, row.lost, row.lag) == ("behind_log_start", "lost", 8, 15)
-    assert row.sentence == "orders-0: offsets 10 to 17 have expired unread (8 offsets); the oldest that is left is of 10:30 UTC."
+    assert (
+        row.sentence
+        == "orders-0: offsets 10 to 17 have expired unread (8 offsets); the oldest that is left is of 10:30"
+        " UTC."
+    )
 
 
 def test_everything_expired_leaves_nothing_and_still_counts(tmp_path: Path) -> None:
@@ -79,7 +93,10 @@ def test_soon_is_one_day_or_a_quarter_of_a_short_retention(tmp_path: Path) -> No
 def test_without_a_limit_of_time_nothing_expires_by_time(tmp_path: Path) -> None:
     row = one(tmp_path / "a", at(0, 25, 10, NOW - 400 * DAY), retention_ms=-1)
     assert (row.safety, row.safe_until_ms, row.safety_words) == ("never_by_time", None, "never by time")
-    assert one(tmp_path / "b", at(0, 25, 10), retention_ms=-1, retention_bytes=10**9).safety_words == "never by time; may go by size"
+    assert (
+        one(tmp_path / "b", at(0, 25, 10), retention_ms=-1, retention_bytes=10**9).safety_words
+        == "never by time; may go by size"
+    )
 
 
 def test_a_limit_of_size_is_said_beside_the_time(tmp_path: Path) -> None:
@@ -88,7 +105,10 @@ def test_a_limit_of_size_is_said_beside_the_time(tmp_path: Path) -> None:
 
 
 def test_a_compacted_topic_loses_nothing_by_time(tmp_path: Path) -> None:
-    assert "compacted" in one(tmp_path / "a", at(0, 25, 10, NOW - 400 * DAY), cleanup_policy="compact").safety_words
+    assert (
+        "compacted"
+        in one(tmp_path / "a", at(0, 25, 10, NOW - 400 * DAY), cleanup_policy="compact").safety_words
+    )
     assert one(tmp_path / "b", at(0, 25, 10, NOW - DAY), cleanup_policy="compact,delete").safety == "until"
 
 
@@ -111,7 +131,9 @@ def test_the_time_of_another_position_is_not_taken_for_this_one(tmp_path: Path) 
 
 def test_partitions_that_are_gone_or_new_are_named(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, {"orders": {0: 5, 2: 9}})
-    answer = answered({("orders", 0): at(0, 5, 5), ("orders", 1): at(0, 7), ("orders", 3): at(4, 9)}, topic(partitions=0))
+    answer = answered(
+        {("orders", 0): at(0, 5, 5), ("orders", 1): at(0, 7), ("orders", 3): at(4, 9)}, topic(partitions=0)
+    )
     found = {row.name: row for row in rows_of(root, answer)}
     assert {name: row.state for name, row in found.items()} == {
         "orders-0": "ok",
@@ -119,7 +141,10 @@ def test_partitions_that_are_gone_or_new_are_named(tmp_path: Path) -> None:
         "orders-2": "deleted",
         "orders-3": "new",
     }
-    assert "the partition is not on the broker; what was after offset 9 cannot be read" in found["orders-2"].sentence
+    assert (
+        "the partition is not on the broker; what was after offset 9 cannot be read"
+        in found["orders-2"].sentence
+    )
     assert "it is read from 0" in found["orders-1"].sentence
     assert "it begins at 4, and with failOnDataLoss=true the query stops" in found["orders-3"].sentence
     assert (found["orders-1"].lag, found["orders-3"].lag) == (7, 5)
@@ -145,11 +170,17 @@ def test_the_worst_comes_first(tmp_path: Path) -> None:
 
 def test_a_planned_batch_is_shown_beside_the_committed_position(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, {"orders": {0: 5}}, {"orders": {0: 12, 1: 4}}, pending=True)
-    rows = {row.name: row for row in rows_of(root, answered({("orders", 0): at(0, 20, 5), ("orders", 1): at(0, 4)}))}
+    rows = {
+        row.name: row
+        for row in rows_of(root, answered({("orders", 0): at(0, 20, 5), ("orders", 1): at(0, 4)}))
+    }
     assert (rows["orders-0"].position, rows["orders-0"].planned) == (5, 12)
     assert (rows["orders-1"].position, rows["orders-1"].planned, rows["orders-1"].state) == (None, 4, "new")
     shorter = rows_of(root, answered({("orders", 0): at(0, 8, 5), ("orders", 1): at(0, 4)}))
-    assert "reads up to 12, but the partition ends at 8" in next(row for row in shorter if row.name == "orders-0").sentence
+    assert (
+        "reads up to 12, but the partition ends at 8"
+        in next(row for row in shorter if row.name == "orders-0").sentence
+    )
 
 
 def test_with_nothing_committed_the_position_is_where_batch_0_began(tmp_path: Path) -> None:
@@ -162,25 +193,40 @@ def test_a_broker_that_could_not_be_asked_leaves_the_numbers_of_the_checkpoint(t
     root = checkpoint_at(tmp_path, {"orders": {0: 5}})
     answer = answered({}, trouble="broker:9092 refused.")
     (row,) = rows_of(root, answer)
-    assert (row.state, row.position, row.latest, row.lag, row.safety, row.sentence) == ("unknown", 5, None, None, "unknown", "")
+    assert (row.state, row.position, row.latest, row.lag, row.safety, row.sentence) == (
+        "unknown",
+        5,
+        None,
+        None,
+        "unknown",
+        "",
+    )
     assert topics_of(root, answer) == ()
 
 
 def test_a_batch_planned_after_the_broker_was_asked_proves_nothing(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, {"orders": {0: 10, 1: 10}}, batch_ms=NOW + MINUTE)
     ck = Checkpoint.open(str(root))
-    answer = replace(answered({("orders", 0): at(0, 8, 10), ("orders", 1): at(0, 12, 10)}), asked_at_ms=min(NOW, ck.read_at_ms - 1))
-    behind, fine = sorted(partition_ends(ck, "0", answer), key=lambda row: row.partition)
-    assert (behind.state, behind.sentence) == ("unknown", "A batch was planned since the broker was asked: ask again.")
+    answer = replace(
+        answered({("orders", 0): at(0, 8, 10), ("orders", 1): at(0, 12, 10)}),
+        asked_at_ms=min(NOW, ck.read_at_ms - 1),
+    )
+    behind, fine = sorted(kafka_partition_states(ck, "0", answer), key=lambda row: row.partition)
+    assert (behind.state, behind.sentence) == (
+        "unknown",
+        "A batch was planned since the broker was asked: ask again.",
+    )
     assert fine.state == "ok"
-    assert [topic.is_recreated for topic in topic_ends(ck, "0", answer)] == [False]
+    assert [topic.is_recreated for topic in kafka_topic_states(ck, "0", answer)] == [False]
     asked_later = replace(answer, asked_at_ms=ck.read_at_ms + 1)
-    assert partition_ends(ck, "0", asked_later)[0].state == "beyond_end"
+    assert kafka_partition_states(ck, "0", asked_later)[0].state == "beyond_end"
 
 
 def test_a_topic_the_broker_may_not_tell_about_is_not_called_gone(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, {"orders": {0: 5}})
-    answer = answered({("orders", 0): BrokerPartition(None, None, trouble="Topic authorization failed")}, topic("other"))
+    answer = answered(
+        {("orders", 0): BrokerPartition(None, None, trouble="Topic authorization failed")}, topic("other")
+    )
     (row,), (about,) = rows_of(root, answer), topics_of(root, answer)
     assert (row.state, about.exists, about.certainty) == ("unknown", True, "needs_input")
     assert "Topic authorization failed" in row.sentence
@@ -189,7 +235,9 @@ def test_a_topic_the_broker_may_not_tell_about_is_not_called_gone(tmp_path: Path
 
 def test_a_topic_that_is_gone_is_told_with_names_that_look_alike(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, {"orders_v1": {0: 5}})
-    answer = answered({}, absent=("orders_v1",), all_topics=("__consumer_offsets", "orders-v1", "orders-v2", "refunds"))
+    answer = answered(
+        {}, absent=("orders_v1",), all_topics=("__consumer_offsets", "orders-v1", "orders-v2", "refunds")
+    )
     (row,), (about,) = rows_of(root, answer), topics_of(root, answer)
     assert row.state == "deleted"
     assert "topic orders_v1 is not on the broker" in row.sentence
@@ -230,19 +278,30 @@ def test_another_topic_id_than_the_one_noted_is_proof(tmp_path: Path) -> None:
     (about,) = topics_of(root, answer, {"orders": "id-before"})
     assert (about.is_recreated, about.certainty) == (True, "certain")
     assert "id-before" in about.sentence and "id-orders" in about.sentence
-    said = forecast(Checkpoint.open(str(root)), ends=Ends(brokers={"0": replace(answer, noted_ids={"orders": "id-before"})}))
+    said = forecast(
+        Checkpoint.open(str(root)),
+        connectors=ConnectorAnswers(
+            brokers={"0": replace(answer, earlier_topic_ids={"orders": "id-before"})}
+        ),
+    )
     (risk,) = [risk for risk in said.risks if risk.id == "KAFKA_TOPIC_RECREATED"]
     assert risk.certainty == "certain" and "10 offsets of the new topic are never read" in risk.sentence
 
 
-def test_the_id_of_an_earlier_look_is_kept_for_the_same_checkpoint_and_broker_until_its_positions_go_back(tmp_path: Path) -> None:
+def test_the_id_of_an_earlier_look_is_kept_for_the_same_checkpoint_and_broker_until_its_positions_go_back(
+    tmp_path: Path,
+) -> None:
     ids, answer = TopicIds(), answered({("orders", 0): at(0, 30, 10)})
     later = replace(answer, topics={"orders": replace(answer.topics["orders"], topic_id="id-after")})
-    first, second = (Checkpoint.open(str(checkpoint_at(tmp_path / name, {"orders": {0: 10}}))) for name in ("a", "b"))
+    first, second = (
+        Checkpoint.open(str(checkpoint_at(tmp_path / name, {"orders": {0: 10}}))) for name in ("a", "b")
+    )
     assert ids.earlier(first, answer, {"orders": {0: 10}}) == {}
     assert ids.earlier(first, later, {"orders": {0: 12}}) == {"orders": "id-orders"}
     assert ids.earlier(second, later, {"orders": {0: 12}}) == {}, "another checkpoint"
-    assert ids.earlier(first, replace(later, servers="other:9092"), {"orders": {0: 12}}) == {}, "another broker"
+    assert ids.earlier(first, replace(later, servers="other:9092"), {"orders": {0: 12}}) == {}, (
+        "another broker"
+    )
     assert ids.earlier(first, later, {"orders": {0: 0}}) == {}, "set to a new start on purpose"
     assert ids.earlier(first, later, {"orders": {0: 3}}) == {"orders": "id-after"}
 
@@ -253,7 +312,10 @@ def test_the_id_of_an_earlier_look_is_kept_for_the_same_checkpoint_and_broker_un
         ({}, "kept 7 days"),
         ({"retention_ms": 36 * HOUR}, "kept 36 hours"),
         ({"retention_ms": -1}, "kept without a limit of time"),
-        ({"retention_ms": -1, "retention_bytes": 1_000_000}, "kept without a limit of time, at most 1,000,000 bytes in each partition"),
+        (
+            {"retention_ms": -1, "retention_bytes": 1_000_000},
+            "kept without a limit of time, at most 1,000,000 bytes in each partition",
+        ),
         ({"cleanup_policy": "compact"}, "compacted: the newest record of each key is kept"),
         ({"cleanup_policy": "compact,delete"}, "compacted, kept 7 days"),
         ({"cleanup_policy": None}, "not known"),

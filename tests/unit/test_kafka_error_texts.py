@@ -1,4 +1,5 @@
-"""Errors of Kafka's connector and client, plain and deep inside a Python traceback of a foreachBatch function: the same one is found."""
+"""Errors of Kafka's connector and client, plain and deep inside a Python traceback of a foreachBatch
+function: the same one is found."""
 
 from __future__ import annotations
 
@@ -31,29 +32,40 @@ LOSS, CLIENT = "org.apache.spark.sql.kafka010.KafkaIllegalStateException: ", "or
 OTHERS = "Specified: Set(t-0) Assigned: Set(t-0, t-1)"
 TEXTS = {
     "range": (
-        LOSS + HEAD + "Could not read records in offset [10, 20) for topic partition t-0\nwith consumer group x-executor.",
+        LOSS + HEAD + "Could not read records in offset [10, 20) for topic partition t-0\nwith consumer group"
+        " x-executor.",
         "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
     ),
-    "changed": (LOSS + HEAD + "Partition t-0 offset was changed from 10 to 5.\nThis could be", "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED"),
+    "changed": (
+        LOSS + HEAD + "Partition t-0 offset was changed from 10 to 5.\nThis could be",
+        "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED",
+    ),
     "deleted": (LOSS + HEAD + "Partitions Set(t-1) have been deleted.", "KAFKA_DATA_LOSS.PARTITIONS_DELETED"),
     "added": (
         LOSS + HEAD + "Added partition t-2 starts from 3 instead of 0.",
         "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO",
     ),
     "out_of_range": (
-        CLIENT + "clients.consumer.OffsetOutOfRangeException: Fetch position FetchPosition{offset=10} is out of range for partition t-0",
+        CLIENT
+        + "clients.consumer.OffsetOutOfRangeException: Fetch position FetchPosition{offset=10} is out of"
+        " range for partition t-0",
         "KAFKA_POSITION_OUT_OF_RANGE",
     ),
     "no_reset_policy": (
-        CLIENT + "clients.consumer.OffsetOutOfRangeException: Offsets out of range with no configured reset policy for partitions: {t-0=7}",
+        CLIENT
+        + "clients.consumer.OffsetOutOfRangeException: Offsets out of range with no configured reset policy"
+        " for partitions: {t-0=7}",
         "KAFKA_POSITION_OUT_OF_RANGE",
     ),
     "topic_gone": (
-        CLIENT + "common.errors.UnknownTopicOrPartitionException: This server does not host this topic-partition.",
+        CLIENT
+        + "common.errors.UnknownTopicOrPartitionException: This server does not host this topic-partition.",
         "KAFKA_TOPIC_GONE",
     ),
     "position_timeout": (
-        CLIENT + "common.errors.TimeoutException: Timeout of 60000ms expired before the position for partition t-1 could be determined",
+        CLIENT
+        + "common.errors.TimeoutException: Timeout of 60000ms expired before the position for partition t-1"
+        " could be determined",
         "KAFKA_POSITION_TIMEOUT",
     ),
     "no_node": (
@@ -66,28 +78,51 @@ TEXTS = {
     ),
     "setup": (CLIENT + "common.KafkaException: Failed to create new KafkaAdminClient", "KAFKA_CLIENT_SETUP"),
     "timeouts": (
-        CLIENT + "common.config.ConfigException: The specified value of default.api.timeout.ms must be no smaller than the value of"
-        " request.timeout.ms.",
+        CLIENT
+        + "common.config.ConfigException: The specified value of default.api.timeout.ms must be no smaller"
+        " than the value of request.timeout.ms.",
         "KAFKA_CLIENT_SETUP",
     ),
     "incomplete": (
-        "java.lang.AssertionError: assertion failed: If startingOffsets contains specific offsets, you must specify all TopicPartitions.",
+        (
+            "java.lang.AssertionError: assertion failed: If startingOffsets contains specific offsets, you"
+            " must specify all TopicPartitions."
+        ),
         "KAFKA_START_OFFSETS_INCOMPLETE",
     ),
     "not_json": (
-        'java.lang.IllegalArgumentException: Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got {x',
+        (
+            'java.lang.IllegalArgumentException: Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}},'
+            " got {x"
+        ),
         "KAFKA_START_OFFSETS_JSON",
     ),
-    "negative": ("java.lang.AssertionError: assertion failed: earliest offset -3 does not equal -2", "KAFKA_START_OFFSET_NEGATIVE"),
+    "negative": (
+        "java.lang.AssertionError: assertion failed: earliest offset -3 does not equal -2",
+        "KAFKA_START_OFFSET_NEGATIVE",
+    ),
     "too_late": (
-        "java.lang.IllegalArgumentException: No offset matched from request of topic-partition t-1 and timestamp 1700000006000.",
+        (
+            "java.lang.IllegalArgumentException: No offset matched from request of topic-partition t-1 and"
+            " timestamp 1700000006000."
+        ),
         "KAFKA_NO_OFFSET_FOR_TIMESTAMP",
     ),
-    "no_number": ("java.lang.IllegalArgumentException: Expected a single long value, got 2023-11-14", "KAFKA_START_TIMESTAMP"),
-    "batch_start": ("java.lang.IllegalArgumentException: starting offset can't be latest for batch queries on Kafka", "KAFKA_BATCH_BOUNDS"),
-    "batch_end": ("java.lang.IllegalArgumentException: ending offset can't be earliest for batch queries on Kafka", "KAFKA_BATCH_BOUNDS"),
+    "no_number": (
+        "java.lang.IllegalArgumentException: Expected a single long value, got 2023-11-14",
+        "KAFKA_START_TIMESTAMP",
+    ),
+    "batch_start": (
+        "java.lang.IllegalArgumentException: starting offset can't be latest for batch queries on Kafka",
+        "KAFKA_BATCH_BOUNDS",
+    ),
+    "batch_end": (
+        "java.lang.IllegalArgumentException: ending offset can't be earliest for batch queries on Kafka",
+        "KAFKA_BATCH_BOUNDS",
+    ),
     "assigned": (
-        LOSS + f"Partitions specified for Kafka start offsets don't match what are assigned. Maybe topic partitions changed.\n{OTHERS}",
+        LOSS + "Partitions specified for Kafka start offsets don't match what are assigned. Maybe topic"
+        f" partitions changed.\n{OTHERS}",
         "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED",
     ),
 }
@@ -98,13 +133,19 @@ TEXTS = {
 def test_a_kafka_error_is_found_however_deep_it_sits(case: str, text: str) -> None:
     error, name = TEXTS[case]
     deep = QUERY + IN_PYTHON.replace("{error}", error)
-    assert explain({"plain": error, "query": f"{QUERY}{error} SQLSTATE: XXKST", "python": deep}[text]).name == name
+    assert (
+        explain({"plain": error, "query": f"{QUERY}{error} SQLSTATE: XXKST", "python": deep}[text]).name
+        == name
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("Partition t-0's offset was changed from 10 to 5, some data may have been missed.", "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED"),
+        (
+            "Partition t-0's offset was changed from 10 to 5, some data may have been missed.",
+            "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED",
+        ),
         ("Set(t-1) are gone. Some data may have been missed.", "KAFKA_DATA_LOSS.PARTITIONS_DELETED"),
         ("Cannot fetch offset 10 (GroupId: x-executor, TopicPartition: t-0).", "KAFKA_POSITION_OUT_OF_RANGE"),
         (
@@ -118,5 +159,11 @@ def test_the_words_of_connectors_before_4_0_are_known(text: str, name: str) -> N
 
 
 def test_a_warning_about_skipped_records_is_not_taken_for_an_error_that_stops() -> None:
-    line = "WARN KafkaDataConsumer: Cannot fetch offset 10(GroupId: spark-kafka-source-x-executor, TopicPartition: t-0).\n"
-    assert explain(line + "Some data may be lost. Recovering from the earliest offset: 15").name == "KAFKA_RECORDS_SKIPPED"
+    line = (
+        "WARN KafkaDataConsumer: Cannot fetch offset 10(GroupId: spark-kafka-source-x-executor,"
+        " TopicPartition: t-0).\n"
+    )
+    assert (
+        explain(line + "Some data may be lost. Recovering from the earliest offset: 15").name
+        == "KAFKA_RECORDS_SKIPPED"
+    )

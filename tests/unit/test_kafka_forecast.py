@@ -1,4 +1,5 @@
-"""The forecast with a broker's answer (by hand): words, certainty and what stays open. Against real Spark: tests/kafka."""
+"""The forecast with a broker's answer (by hand): words, certainty and what stays open. Against real Spark:
+tests/kafka."""
 
 from __future__ import annotations
 
@@ -8,19 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.ends.model import Ends
 from core.analysis.findings import findings
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
-from core.endpoints.model import BrokerAnswer, BrokerPartition
-from tests.support.brokers import DAY, HOUR, NOW, answered, at, checkpoint_at, ends_of, line, topic
+from core.connectors.answers import BrokerAnswer, BrokerPartition
+from core.connectors.model import ConnectorAnswers
+from tests.support.brokers import DAY, HOUR, NOW, answered, at, checkpoint_at, connectors_of, line, topic
 from tests.support.build import write
 
 AT_10 = ({"orders": {0: 4, 1: 4}}, {"orders": {0: 10, 1: 10}})
 
 
-def said(root: Path, ends: Ends | None, **query: object) -> Forecast:
-    return forecast(Checkpoint.open(str(root)), spark=query.pop("spark", None), query=Query(**query), ends=ends)  # type: ignore[arg-type]
+def said(root: Path, connectors: ConnectorAnswers | None, **query: object) -> Forecast:
+    return forecast(
+        Checkpoint.open(str(root)),
+        spark=query.pop("spark", None),
+        query=Query(**query),
+        connectors=connectors,
+    )  # type: ignore[arg-type]
 
 
 def open_ends(answer: Forecast) -> Sequence[str]:
@@ -37,48 +43,59 @@ def test_with_an_answer_the_broker_is_no_longer_among_what_was_not_checked(tmp_p
         "the Kafka broker (retention, recreated topics, new partitions) of source 0",
         "what source 0 subscribes to today",
     ]
-    assert open_ends(said(root, ends_of(two(at(3, 20, 10))))) == ["what source 0 subscribes to today"]
-    assert open_ends(said(root, ends_of(two(at(3, 20, 10))), topics={"0": ("orders",)})) == []
+    assert open_ends(said(root, connectors_of(two(at(3, 20, 10))))) == ["what source 0 subscribes to today"]
+    assert open_ends(said(root, connectors_of(two(at(3, 20, 10))), topics={"0": ("orders",)})) == []
 
 
 def test_a_broker_that_could_not_be_asked_stays_open_with_the_reason(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
-    answer = said(root, ends_of(answered({}, trouble="broker:9092 could not be asked: refused.")))
+    answer = said(root, connectors_of(answered({}, trouble="broker:9092 could not be asked: refused.")))
     assert answer.outcome == "resume"
     assert open_ends(answer)[0].endswith("of source 0 (broker:9092 could not be asked: refused)")
-    answer = said(root, Ends(troubles={"kafka": "prod.properties: bootstrap.servers is missing."}))
+    answer = said(
+        root, ConnectorAnswers(troubles={"kafka": "prod.properties: bootstrap.servers is missing."})
+    )
     assert open_ends(answer)[0].endswith("(prod.properties: bootstrap.servers is missing)")
 
 
 def test_an_answer_from_before_the_newest_batch_is_not_used(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10, batch_ms=NOW + HOUR)
     asked_at_ms = min(NOW, Checkpoint.open(str(root)).read_at_ms - 1)
-    answer = said(root, ends_of(replace(two(at(3, 8, 10)), asked_at_ms=asked_at_ms)))
+    answer = said(root, connectors_of(replace(two(at(3, 8, 10)), asked_at_ms=asked_at_ms)))
     assert answer.outcome == "resume"
     assert open_ends(answer)[0].endswith("of source 0 (a batch was planned since it was asked)")
 
 
 def test_partitions_the_broker_does_not_tell_stay_open_by_name(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
-    answer = said(root, ends_of(two(BrokerPartition(None, None, trouble="Leader not available"))))
+    answer = said(root, connectors_of(two(BrokerPartition(None, None, trouble="Leader not available"))))
     assert answer.outcome == "resume"
-    assert "the offsets of orders-0, which the broker does not tell (Leader not available)" in answer.not_checked
+    assert (
+        "the offsets of orders-0, which the broker does not tell (Leader not available)" in answer.not_checked
+    )
 
 
 def test_a_broker_with_more_data_is_new_data_and_one_without_is_none(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
-    more = said(root, ends_of(two(at(3, 20, 10))), new_data="no")
+    more = said(root, connectors_of(two(at(3, 20, 10))), new_data="no")
     assert (more.outcome, more.batch_id) == ("resume", 2)
     assert more.sentence.startswith("Spark will go on with batch 2, from the end of batch 1.")
-    same = said(root, ends_of(two(at(3, 10, 10))), new_data="no")
+    same = said(root, connectors_of(two(at(3, 10, 10))), new_data="no")
     assert same.batch_id is None
 
 
 def test_expired_records_are_counted_and_the_error_is_named(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
-    answer = said(root, ends_of(two(at(14, 20, 10), at(11, 20, 10))))
-    assert (answer.outcome, answer.batch_id, answer.fails_at, answer.reason) == ("fail", 2, "batch", "KAFKA_RECORDS_EXPIRED")
-    assert answer.error is not None and answer.error.condition == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
+    answer = said(root, connectors_of(two(at(14, 20, 10), at(11, 20, 10))))
+    assert (answer.outcome, answer.batch_id, answer.fails_at, answer.reason) == (
+        "fail",
+        2,
+        "batch",
+        "KAFKA_RECORDS_EXPIRED",
+    )
+    assert (
+        answer.error is not None and answer.error.condition == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
+    )
     assert "4 offsets have expired unread, and records of orders-1 have expired too" in answer.sentence
     assert "as soon as" not in answer.sentence
     assert answer.then is not None and "one start with failOnDataLoss=false reads what is left" in answer.then
@@ -86,8 +103,13 @@ def test_expired_records_are_counted_and_the_error_is_named(tmp_path: Path) -> N
 
 def test_expired_records_that_may_be_lost_are_a_risk_for_every_sink(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
-    answer = said(root, ends_of(two(at(14, 20, 10))), fail_on_data_loss=False)
-    assert (answer.outcome, answer.data.append, answer.data.overwrite, answer.data.skip) == ("resume", "loss", "loss", "loss")
+    answer = said(root, connectors_of(two(at(14, 20, 10))), fail_on_data_loss=False)
+    assert (answer.outcome, answer.data.append, answer.data.overwrite, answer.data.skip) == (
+        "resume",
+        "loss",
+        "loss",
+        "loss",
+    )
     assert [risk.id for risk in answer.risks] == ["KAFKA_RECORDS_EXPIRED"]
     assert answer.is_data_risk
 
@@ -95,14 +117,23 @@ def test_expired_records_that_may_be_lost_are_a_risk_for_every_sink(tmp_path: Pa
 def test_a_missing_topic_is_named_with_names_that_look_alike(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
     for allowed in (True, False):
-        answer = said(root, ends_of(answered({}, absent=("orders",), all_topics=("Orders", "clicks"))), fail_on_data_loss=allowed)
+        answer = said(
+            root,
+            connectors_of(answered({}, absent=("orders",), all_topics=("Orders", "clicks"))),
+            fail_on_data_loss=allowed,
+        )
         assert (answer.outcome, answer.reason) == ("fail", "KAFKA_TOPIC_GONE")
         assert "topic orders is not on the broker broker:9092 (there is Orders)" in answer.sentence
 
 
 def test_a_planned_batch_hides_what_only_the_next_one_meets(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10, pending=True)
-    answer = said(root, ends_of(answered({("orders", 0): at(0, 20, 4), ("orders", 1): at(0, 20, 4), ("orders", 2): at(5, 9)})))
+    answer = said(
+        root,
+        connectors_of(
+            answered({("orders", 0): at(0, 20, 4), ("orders", 1): at(0, 20, 4), ("orders", 2): at(5, 9)})
+        ),
+    )
     assert (answer.outcome, answer.batch_id) == ("rerun", 1)
     assert answer.then is not None
     assert "orders-2 is new to the checkpoint and begins at 5 instead of 0" in answer.then
@@ -110,7 +141,7 @@ def test_a_planned_batch_hides_what_only_the_next_one_meets(tmp_path: Path) -> N
 
 def test_a_younger_topic_is_inferred_and_told_as_a_risk(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10, batch_ms=NOW - DAY)
-    answer = said(root, ends_of(two(at(0, 20, 10, first_ms=NOW - HOUR))))
+    answer = said(root, connectors_of(two(at(0, 20, 10, first_ms=NOW - HOUR))))
     assert (answer.outcome, answer.certainty) == ("resume", "certain")
     (risk,) = answer.risks
     assert (risk.id, risk.certainty, risk.data.append) == ("KAFKA_TOPIC_RECREATED", "inferred", "loss")
@@ -119,10 +150,10 @@ def test_a_younger_topic_is_inferred_and_told_as_a_risk(tmp_path: Path) -> None:
 
 def test_a_topic_made_anew_counts_what_is_never_read_in_all_its_partitions(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
-    ends = ends_of(two(at(0, 4, 10), at(0, 30, 10)))
-    assert (stops := said(root, ends).then) is not None
+    connectors = connectors_of(two(at(0, 4, 10), at(0, 30, 10)))
+    assert (stops := said(root, connectors).then) is not None
     assert "set orders-0, orders-1 to 0 in offsets/1 (without its .crc) before" in stops
-    (risk,) = said(root, ends, fail_on_data_loss=False).risks
+    (risk,) = said(root, connectors, fail_on_data_loss=False).risks
     assert (risk.id, risk.certainty) == ("KAFKA_TOPIC_RECREATED", "certain")
     assert "14 offsets that are there now are never read" in risk.sentence
 
@@ -134,9 +165,11 @@ def test_a_topic_made_anew_counts_what_is_never_read_in_all_its_partitions(tmp_p
         (NOW - 8 * DAY, "Unread records of orders-0 are past their retention: they may go at any moment."),
     ],
 )
-def test_records_that_expire_soon_are_told_without_calling_it_a_loss(tmp_path: Path, record_ms: int, words: str) -> None:
+def test_records_that_expire_soon_are_told_without_calling_it_a_loss(
+    tmp_path: Path, record_ms: int, words: str
+) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
-    answer = said(root, ends_of(two(at(3, 20, 10, record_ms), at(3, 10, 10))))
+    answer = said(root, connectors_of(two(at(3, 20, 10, record_ms), at(3, 10, 10))))
     assert answer.outcome == "resume" and not answer.is_data_risk
     assert answer.data.is_exact
     assert [risk.id for risk in answer.risks] == ["KAFKA_RECORDS_EXPIRE_SOON"]
@@ -146,28 +179,36 @@ def test_records_that_expire_soon_are_told_without_calling_it_a_loss(tmp_path: P
 def test_the_repair_of_a_failed_plan_depends_on_what_the_broker_has(tmp_path: Path) -> None:
     batches = (*AT_10, {"orders": {0: 4, 1: 20}})
     root = checkpoint_at(tmp_path / "anew", *batches, pending=True)
-    anew = said(root, ends_of(two(at(0, 4, 10), at(0, 30, 10))))
+    anew = said(root, connectors_of(two(at(0, 4, 10), at(0, 30, 10))))
     assert anew.reason == "FAILED_PLAN_LEFT"
-    assert anew.then is not None and "Delete offsets/2 and its .crc, set orders-0, orders-1 to 0 in offsets/1" in anew.then
-    same = said(root, ends_of(two(at(0, 40, 10, first_ms=NOW - 2 * DAY), at(0, 30, 10))))
+    assert (
+        anew.then is not None
+        and "Delete offsets/2 and its .crc, set orders-0, orders-1 to 0 in offsets/1" in anew.then
+    )
+    same = said(root, connectors_of(two(at(0, 40, 10, first_ms=NOW - 2 * DAY), at(0, 30, 10))))
     assert same.then is not None and "the broker still holds these positions" in same.then
-    gone = said(root, ends_of(answered({("orders", 1): at(0, 30)}, replace(topic(partitions=2), partitions=(1,)))))
+    gone = said(
+        root,
+        connectors_of(answered({("orders", 1): at(0, 30)}, replace(topic(partitions=2), partitions=(1,)))),
+    )
     assert gone.then is not None and "The broker has no orders-0" in gone.then
     assert said(root, None).then is None
-    found = findings(Checkpoint.open(str(root)), ends=ends_of(two(at(0, 4, 10)))).findings
+    found = findings(Checkpoint.open(str(root)), connectors=connectors_of(two(at(0, 4, 10)))).findings
     assert (found[0].id, found[0].severity) == ("FAILED_PLAN_LEFT", "blocks_restart")
-    assert found[0].action.startswith("Stop the query and back the checkpoint up first. Delete offsets/2 and its .crc, set orders-0")
+    assert found[0].action.startswith(
+        "Stop the query and back the checkpoint up first. Delete offsets/2 and its .crc, set orders-0"
+    )
 
 
 def test_a_source_that_is_not_kafka_is_not_touched_by_an_answer(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
     write(root, {"offsets/1": (root / "offsets/1").read_text().replace(line(AT_10[1]), '{"logOffset":1}')})
-    assert said(root, ends_of(two(at(14, 20, 10)))).reason != "KAFKA_RECORDS_EXPIRED"
+    assert said(root, connectors_of(two(at(14, 20, 10)))).reason != "KAFKA_RECORDS_EXPIRED"
 
 
 @pytest.mark.parametrize("spark", ["3.3", "3.5"])
 def test_older_versions_have_no_condition(tmp_path: Path, spark: str) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
-    answer = said(root, ends_of(two(at(0, 4, 10))), spark=spark)
+    answer = said(root, connectors_of(two(at(0, 4, 10))), spark=spark)
     assert answer.error is not None
     assert (answer.error.condition, answer.error.error_class) == (None, "IllegalStateException")

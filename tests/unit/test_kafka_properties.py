@@ -1,4 +1,5 @@
-"""A librdkafka properties file: what is taken, what is refused in one sentence, and that no value of it is ever shown."""
+"""A librdkafka properties file: what is taken, what is refused in one sentence, and that no value of it is
+ever shown."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.endpoints.kafka_properties import KafkaProperties, PropertiesError, read_properties
+from core.connectors.kafka.properties import KafkaProperties, PropertiesError, read_properties
 
 PASSWORD = "S3cr3t-of-the-house"
 
@@ -59,10 +60,14 @@ def test_a_value_may_hold_an_equals_sign(tmp_path: Path) -> None:
 def test_both_names_of_the_servers_and_of_the_mechanism_are_one(tmp_path: Path) -> None:
     found = read(tmp_path, "metadata.broker.list=localhost:9092")
     assert found.servers == "localhost:9092"
-    assert "bootstrap.servers is there twice" in refused(tmp_path, "metadata.broker.list=a:1", "bootstrap.servers=b:1")
+    assert "bootstrap.servers is there twice" in refused(
+        tmp_path, "metadata.broker.list=a:1", "bootstrap.servers=b:1"
+    )
 
 
-@pytest.mark.parametrize("show", [repr, str, lambda p: repr(p.client()), lambda p: f"{p.client()}", lambda p: repr(vars(type(p)))])
+@pytest.mark.parametrize(
+    "show", [repr, str, lambda p: repr(p.client()), lambda p: f"{p.client()}", lambda p: repr(vars(type(p)))]
+)
 def test_no_way_of_printing_it_shows_a_secret(tmp_path: Path, show: object) -> None:
     shown = show(read(tmp_path, *SASL))  # type: ignore[operator]
     assert PASSWORD not in shown
@@ -93,7 +98,10 @@ def test_a_password_that_is_a_plain_word_is_hidden_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (f"sasl.jaas.config=org.apache.kafka.X required password={PASSWORD};", "Java JAAS configuration is not supported"),
+        (
+            f"sasl.jaas.config=org.apache.kafka.X required password={PASSWORD};",
+            "Java JAAS configuration is not supported",
+        ),
         (f"ssl.truststore.location={PASSWORD}", "Java trust stores are not read"),
         (f"ssl.truststore.password={PASSWORD}", "ssl.ca.location"),
         (f"kafka.security.protocol={PASSWORD}", "without Spark's prefix"),
@@ -118,20 +126,31 @@ def test_a_line_that_cannot_be_used_is_named_without_its_value(tmp_path: Path, l
 def test_settings_that_belong_together_are_asked_for(tmp_path: Path) -> None:
     assert "sasl.username and sasl.password must be set" in refused(tmp_path, *SASL[:4])
     assert "ssl.ca.location failed" in refused(tmp_path, *SASL, f"ssl.ca.location=/nowhere/{PASSWORD}")
-    assert "Unsupported SASL mechanism: ***" in refused(tmp_path, *SASL[:3], f"sasl.mechanism={PASSWORD}", *SASL[4:])
+    assert "Unsupported SASL mechanism: ***" in refused(
+        tmp_path, *SASL[:3], f"sasl.mechanism={PASSWORD}", *SASL[4:]
+    )
 
 
 def test_a_token_needs_a_way_to_fetch_it(tmp_path: Path) -> None:
-    said = refused(tmp_path, "bootstrap.servers=localhost:9092", "security.protocol=SASL_SSL", "sasl.mechanisms=OAUTHBEARER")
+    said = refused(
+        tmp_path,
+        "bootstrap.servers=localhost:9092",
+        "security.protocol=SASL_SSL",
+        "sasl.mechanisms=OAUTHBEARER",
+    )
     assert "sasl.oauthbearer.method=oidc" in said
 
 
-@pytest.mark.parametrize("servers", ["", "user:pw@host:9092", "host name:9092", "host:9092;other", ":::", "host:9092,"])
+@pytest.mark.parametrize(
+    "servers", ["", "user:pw@host:9092", "host name:9092", "host:9092;other", ":::", "host:9092,"]
+)
 def test_servers_must_be_names_and_ports(tmp_path: Path, servers: str) -> None:
     assert "bootstrap.servers" in refused(tmp_path, f"bootstrap.servers={servers}")
 
 
-@pytest.mark.parametrize("servers", ["localhost", "10.0.0.1:9092", "[::1]:9092", "SASL_SSL://kafka-1.example:9093", "a_b:1,c:2"])
+@pytest.mark.parametrize(
+    "servers", ["localhost", "10.0.0.1:9092", "[::1]:9092", "SASL_SSL://kafka-1.example:9093", "a_b:1,c:2"]
+)
 def test_servers_of_every_usual_form_are_taken(tmp_path: Path, servers: str) -> None:
     assert read(tmp_path, f"bootstrap.servers={servers}").servers == servers
 

@@ -1,4 +1,5 @@
-"""The start position of a Kafka source fitted to what a broker said (by hand); the same on real Spark: tests/kafka/test_resume.py."""
+"""The start position of a Kafka source fitted to what a broker said (by hand); the same on real Spark:
+tests/kafka/test_resume.py."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import replace
 from core.checkpoint.sources.base import ResumePoint, SourceContext
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import KAFKA
-from core.endpoints.model import BrokerAnswer, BrokerPartition
+from core.connectors.answers import BrokerAnswer, BrokerPartition
 from core.recovery.resume_kafka import with_broker
 from tests.support.brokers import HOUR, NOW, answered, at, line, topic
 
@@ -27,7 +28,12 @@ def starts(point: ResumePoint) -> dict[str, dict[str, int]]:
 
 def test_positions_that_are_all_there_stay_and_become_certain() -> None:
     point = fitted(answered({("orders", 0): at(3, 20), ("orders", 1): at(10, 10)}))
-    assert (point.exact, point.certainty, point.skips, point.repeats) == (True, "certain", "nothing", "nothing")
+    assert (point.exact, point.certainty, point.skips, point.repeats) == (
+        True,
+        "certain",
+        "nothing",
+        "nothing",
+    )
     assert starts(point) == {"orders": {"0": 10, "1": 10}}
     assert "Names every partition that orders has on the broker broker:9092 now." in point.note
 
@@ -40,10 +46,20 @@ def test_a_new_partition_starts_at_its_beginning() -> None:
 
 
 def test_expired_positions_are_refused_by_name_with_a_way_on() -> None:
-    point = fitted(answered({("orders", 0): at(14, 20, first_ms=NOW - HOUR), ("orders", 1): at(11, 20, first_ms=NOW - 2 * HOUR)}))
+    point = fitted(
+        answered(
+            {
+                ("orders", 0): at(14, 20, first_ms=NOW - HOUR),
+                ("orders", 1): at(11, 20, first_ms=NOW - 2 * HOUR),
+            }
+        )
+    )
     assert (point.exact, point.certainty) == (False, "certain")
     assert starts(point) == {"orders": {"0": -2, "1": -2}}
-    assert point.skips == "5 offsets that have expired (orders-0 10 to 13, orders-1 10 to 10, all older than 10:30 UTC)"
+    assert (
+        point.skips
+        == "5 offsets that have expired (orders-0 10 to 13, orders-1 10 to 10, all older than 10:30 UTC)"
+    )
     assert point.note.startswith("NOT EXACT, skips 5 offsets")
     assert "orders-0, orders-1 can no longer start at the position" in point.note
 
@@ -57,11 +73,16 @@ def test_partitions_that_are_gone_leave_the_option_because_naming_them_stops_the
 
 def test_a_topic_that_is_gone_leaves_the_option_with_all_its_partitions() -> None:
     offset = line({"orders": {0: 10}, "refunds": {0: 3}})
-    answer = answered({("orders", 0): at(3, 20)}, absent=("refunds",), all_topics=("orders", "refund", "refunds-dev"))
+    answer = answered(
+        {("orders", 0): at(3, 20)}, absent=("refunds",), all_topics=("orders", "refund", "refunds-dev")
+    )
     point = fitted(answer, offset)
     assert not point.exact
     assert starts(point) == {"orders": {"0": 10}}
-    assert "refunds-0 is not on the broker any more (there is refund, refunds-dev). Take refunds out of the subscription." in point.note
+    assert (
+        "refunds-0 is not on the broker any more (there is refund, refunds-dev). Take refunds out of the"
+        " subscription." in point.note
+    )
 
 
 def test_with_nothing_left_there_is_no_option() -> None:
@@ -72,7 +93,9 @@ def test_with_nothing_left_there_is_no_option() -> None:
 def test_a_topic_made_anew_is_read_from_its_first_record() -> None:
     point = fitted(answered({("orders", 0): at(0, 4), ("orders", 1): at(0, 25)}))
     assert (point.exact, point.certainty) == (False, "certain")
-    assert starts(point) == {"orders": {"0": -2, "1": -2}}  # one partition that is too short proves it for the topic
+    assert starts(point) == {
+        "orders": {"0": -2, "1": -2}
+    }  # one partition that is too short proves it for the topic
     assert "orders-0 (ends at 4, position 10)" in point.note
 
 
@@ -85,7 +108,14 @@ def test_a_topic_younger_than_the_batch_is_only_inferred_to_be_another() -> None
 
 
 def test_offsets_the_broker_does_not_tell_are_left_as_they_are() -> None:
-    point = fitted(answered({("orders", 0): at(3, 20), ("orders", 1): BrokerPartition(None, None, trouble="Leader not available")}))
+    point = fitted(
+        answered(
+            {
+                ("orders", 0): at(3, 20),
+                ("orders", 1): BrokerPartition(None, None, trouble="Leader not available"),
+            }
+        )
+    )
     assert (point.exact, point.certainty) == (True, "inferred")
     assert starts(point) == {"orders": {"0": 10, "1": 10}}
     assert "does not tell the offsets of orders-1" in point.note
@@ -106,7 +136,7 @@ def test_a_refusal_without_a_broker_stays_a_refusal() -> None:
 
 def test_another_topic_id_than_in_an_earlier_look_makes_every_position_meaningless() -> None:
     answer = answered({("orders", 0): at(0, 20), ("orders", 1): at(0, 12)})
-    assert fitted(replace(answer, noted_ids={"orders": "id-orders"})).exact
-    point = fitted(replace(answer, noted_ids={"orders": "id-before"}))
+    assert fitted(replace(answer, earlier_topic_ids={"orders": "id-orders"})).exact
+    point = fitted(replace(answer, earlier_topic_ids={"orders": "id-before"}))
     assert (point.exact, starts(point)) == (False, {"orders": {"0": -2, "1": -2}})
     assert "created anew" in point.note

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from ui import cards, charts, opening, tables, timeline_charts, words
+from ui import cards, charts, open_checkpoints, tables, timeline_charts, words
 from ui.links import LARGEST_NUMBER
 
 
@@ -38,7 +38,9 @@ def address_script() -> None:
     st.text(links.address())
 
 
-@pytest.mark.parametrize("ck", ["samples/a/checkpoint", "/data/with space/ck", "s3://bucket/ck?x=1&y=2#z", "ü/日本", "a+b%20c"])
+@pytest.mark.parametrize(
+    "ck", ["samples/a/checkpoint", "/data/with space/ck", "s3://bucket/ck?x=1&y=2#z", "ü/日本", "a+b%20c"]
+)
 def test_the_address_carries_any_name_of_a_checkpoint_unharmed(ck: str) -> None:
     shown = run(address_script, {"ck": ck, "batch": "7"}).text[0].value
     assert parse_qs(urlsplit(shown).query) == {"ck": [ck], "batch": ["7"]}
@@ -59,7 +61,10 @@ def refusal_script() -> None:
 
 @pytest.mark.parametrize("good", ["0", "orders"])
 def test_a_known_choice_is_not_refused(good: str) -> None:
-    assert [text.value for text in run(refusal_script, {"source": good, "batch": "12"}).text] == ["None", "None"]
+    assert [text.value for text in run(refusal_script, {"source": good, "batch": "12"}).text] == [
+        "None",
+        "None",
+    ]
 
 
 def test_an_unknown_choice_is_refused_with_what_there_is() -> None:
@@ -113,7 +118,7 @@ def test_the_address_beats_what_was_picked_before() -> None:
     ],
 )
 def test_a_title_is_the_telling_part_of_a_name(name: str, title: str) -> None:
-    assert opening.title_of(name) == title
+    assert open_checkpoints.title_of(name) == title
 
 
 @pytest.mark.parametrize(
@@ -136,14 +141,28 @@ def test_durations_read_as_people_say_them(ms: int | None, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(0, "0 bytes"), (1, "1 byte"), (1_023, "1,023 bytes"), (1_024, "1.0 KiB"), (5 * 1024**3, "5.0 GiB"), (None, "not known")],
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (1_023, "1,023 bytes"),
+        (1_024, "1.0 KiB"),
+        (5 * 1024**3, "5.0 GiB"),
+        (None, "not known"),
+    ],
 )
 def test_sizes_are_in_binary_units(size: int | None, text: str) -> None:
     assert words.size(size) == text
 
 
 @pytest.mark.parametrize(
-    ("ms", "text"), [(0, "just now"), (4_999, "just now"), (6_000, "6 s ago"), (660_000, "11 min ago"), (90_000_000, "1 d ago")]
+    ("ms", "text"),
+    [
+        (0, "just now"),
+        (4_999, "just now"),
+        (6_000, "6 s ago"),
+        (660_000, "11 min ago"),
+        (90_000_000, "1 d ago"),
+    ],
 )
 def test_ages_are_in_one_unit(ms: int, text: str) -> None:
     assert words.age(ms) == text
@@ -189,12 +208,17 @@ def test_a_download_holds_all_rows_and_runs_nothing_in_a_spreadsheet() -> None:
 
 def luminance(colour: str) -> float:
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("colour", [charts.COMMITTED, charts.PENDING, charts.GOOD, charts.STALL, charts.MISSING, *cards.EDGES.values()])
+@pytest.mark.parametrize(
+    "colour",
+    [charts.COMMITTED, charts.PENDING, charts.GOOD, charts.STALL, charts.MISSING, *cards.EDGES.values()],
+)
 def test_the_palette_stands_out_from_the_ground_of_both_themes(theme: str, colour: str) -> None:
     """3:1 is what WCAG asks of graphics; each also has a word and a shape."""
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text())
@@ -218,7 +242,10 @@ def test_batch_ids_are_never_abbreviated() -> None:
     assert charts.batch_axis(0, 19_994)["tickformat"] == "d"
 
 
-@pytest.mark.parametrize(("values", "kind"), [([1, 2], np.int32), ([-1, 2**31 - 1], np.int32), ([2**31], np.float64), ([], np.int32)])
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [([1, 2], np.int32), ([-1, 2**31 - 1], np.int32), ([2**31], np.float64), ([], np.int32)],
+)
 def test_whole_numbers_travel_in_the_smallest_type_that_keeps_them(values: list[int], kind: type) -> None:
     found = charts.ints(values)
     assert found.dtype == kind and found.tolist() == values

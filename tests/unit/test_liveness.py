@@ -11,7 +11,15 @@ import pytest
 from core.analysis.findings.liveness import second_look
 from core.checkpoint import Checkpoint
 from core.cli import main
-from tests.support.build import commit_text, copy_sample, kafka_checkpoint, kafka_offset, offset_text, remove, write
+from tests.support.build import (
+    commit_text,
+    copy_sample,
+    kafka_checkpoint,
+    kafka_offset,
+    offset_text,
+    remove,
+    write,
+)
 
 
 def aged(root: Path, times_s: dict[str, float]) -> Path:
@@ -25,7 +33,11 @@ def aged(root: Path, times_s: dict[str, float]) -> Path:
 def rhythm(root: Path, every_s: float, silence_s: float, batches: int = 6) -> Path:
     """Batches that were planned and committed regularly, the last of them some time ago."""
     kafka_checkpoint(root, range(batches))
-    ages = {f"{log}/{i}": silence_s + (batches - 1 - i) * every_s for i in range(batches) for log in ("offsets", "commits")}
+    ages = {
+        f"{log}/{i}": silence_s + (batches - 1 - i) * every_s
+        for i in range(batches)
+        for log in ("offsets", "commits")
+    }
     return aged(root, ages)
 
 
@@ -67,7 +79,9 @@ def test_a_silence_far_longer_than_any_before_looks_stopped(tmp_path: Path) -> N
     root = rhythm(tmp_path, every_s=10, silence_s=7200)
     seen = second_look(Checkpoint.open(str(root)), 5, lambda seconds: None)
     assert (seen.writer, seen.certainty) == ("stopped", "inferred")
-    assert "the newest log file is 2 hours old" in seen.sentence and "planned every 10 seconds" in seen.sentence
+    assert (
+        "the newest log file is 2 hours old" in seen.sentence and "planned every 10 seconds" in seen.sentence
+    )
     assert "A query without new data would look the same" in seen.sentence
 
 
@@ -76,8 +90,12 @@ def test_a_silence_far_longer_than_any_before_looks_stopped(tmp_path: Path) -> N
     [(10, 100, 6), (3600, 7200, 6), (1, 30, 6), (10, 86_400, 3)],
     ids=["not long enough", "hourly batches", "less than a minute", "too few batches"],
 )
-def test_a_silence_that_happens_is_unclear(every_s: float, silence_s: float, batches: int, tmp_path: Path) -> None:
-    seen = second_look(Checkpoint.open(str(rhythm(tmp_path, every_s, silence_s, batches))), 5, lambda seconds: None)
+def test_a_silence_that_happens_is_unclear(
+    every_s: float, silence_s: float, batches: int, tmp_path: Path
+) -> None:
+    seen = second_look(
+        Checkpoint.open(str(rhythm(tmp_path, every_s, silence_s, batches))), 5, lambda seconds: None
+    )
     assert seen.writer == "unclear" and "a query may be idle" in seen.sentence
 
 
@@ -92,10 +110,15 @@ def test_a_checkpoint_without_a_batch_is_unclear(tmp_path: Path) -> None:
     assert second_look(Checkpoint.open(str(tmp_path)), 5, lambda seconds: None).writer == "unclear"
 
 
-def test_the_command_line_watches(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_watches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = kafka_checkpoint(tmp_path, range(4))
     monkeypatch.setattr(
-        "time.sleep", lambda seconds: write(root, {"commits/4": commit_text(), "offsets/4": offset_text([kafka_offset(25)])})
+        "time.sleep",
+        lambda seconds: write(
+            root, {"commits/4": commit_text(), "offsets/4": offset_text([kafka_offset(25)])}
+        ),
     )
     main(["check", str(root), "--watch", "2", "--json"])
     seen = json.loads(capsys.readouterr().out)["liveness"]

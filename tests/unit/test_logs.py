@@ -7,8 +7,9 @@ import json
 import pytest
 
 from core.checkpoint.conf import ConfPool, conf_changes
-from core.checkpoint.logs import RAW_LIMIT_BYTES, parse_commit, parse_metadata, parse_offset
-from core.checkpoint.model import CommitEntry, OffsetEntry, Problem
+from core.checkpoint.logs import parse_commit, parse_metadata, parse_offset
+from core.checkpoint.model import CommitEntry, OffsetEntry
+from core.sparklogs.evidence import RAW_LIMIT_BYTES, Problem
 from tests.support.build import CONF_4_3, QUERY_ID, commit_text, offset_text
 
 
@@ -113,7 +114,12 @@ def test_spark_2_1_entry_has_no_conf() -> None:
 
 def test_an_empty_metadata_line_is_legal_in_version_1() -> None:
     entry = offset('v1\n\n{"0":{"value":18,"runTimeMs":1795177509955}}')
-    assert (entry.timestamp_ms, entry.watermark_ms, dict(entry.conf), len(entry.sources)) == (None, None, {}, 1)
+    assert (entry.timestamp_ms, entry.watermark_ms, dict(entry.conf), len(entry.sources)) == (
+        None,
+        None,
+        {},
+        1,
+    )
 
 
 def test_unknown_metadata_fields_are_kept() -> None:
@@ -164,7 +170,9 @@ def test_version_2_names_sources_and_keeps_their_order() -> None:
 
 
 def test_version_2_splits_at_the_first_colon() -> None:
-    assert [(s.key, s.raw) for s in offset(offset_text({"0": '{"t":{"0":5}}'})).sources] == [("0", '{"t":{"0":5}}')]
+    assert [(s.key, s.raw) for s in offset(offset_text({"0": '{"t":{"0":5}}'})).sources] == [
+        ("0", '{"t":{"0":5}}')
+    ]
 
 
 def test_version_2_line_without_a_name_is_a_problem_and_the_others_are_read() -> None:
@@ -302,9 +310,16 @@ def test_cutting_the_conf_out_gives_the_same_as_parsing_the_line(line: str) -> N
 def test_conf_changes_name_the_batch_and_both_values() -> None:
     pool = ConfPool()
     confs = [{"a": "1", "b": "1"}, {"a": "1", "b": "1"}, {"a": "2", "c": "3"}]
-    entries = [parse_offset(offset_text(["1"], conf=c).encode(), i, f"offsets/{i}", pool).entry for i, c in enumerate(confs)]
+    entries = [
+        parse_offset(offset_text(["1"], conf=c).encode(), i, f"offsets/{i}", pool).entry
+        for i, c in enumerate(confs)
+    ]
     changes = conf_changes([entry for entry in entries if entry is not None])
-    assert [(c.batch_id, c.key, c.before, c.after) for c in changes] == [(2, "a", "1", "2"), (2, "b", "1", None), (2, "c", None, "3")]
+    assert [(c.batch_id, c.key, c.before, c.after) for c in changes] == [
+        (2, "a", "1", "2"),
+        (2, "b", "1", None),
+        (2, "c", None, "3"),
+    ]
 
 
 # commits
@@ -341,7 +356,13 @@ def test_pre_release_4_0_commit_is_version_1_with_ids() -> None:
 
 def test_version_3_commit_names_its_sinks() -> None:
     sinks = {
-        "my_sink": {"sinkName": "my_sink", "commitOffset": "-", "providerName": "x.NoopTable$", "apiVersion": "DSv2", "isActive": True}
+        "my_sink": {
+            "sinkName": "my_sink",
+            "commitOffset": "-",
+            "providerName": "x.NoopTable$",
+            "apiVersion": "DSv2",
+            "isActive": True,
+        }
     }
     entry = commit("v3\n" + json.dumps({"nextBatchWatermarkMs": 0, "sinkMetadataMap": sinks}))
     assert (entry.format_version, dict(entry.sink_metadata)) == (3, sinks)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from core.checkpoint.names import LogDirectory, batch_id_of, compact_id_of, name_kind, other_leftovers, read_log_directory
+from core.checkpoint.names import (
+    LogDirectory,
+    batch_id_of,
+    compact_id_of,
+    name_kind,
+    other_leftovers,
+    read_log_directory,
+)
 from core.storage import FileInfo, Listing
 
 
@@ -17,12 +24,17 @@ def log(names: list[str], directories: tuple[str, ...] = ()) -> LogDirectory:
     return read_log_directory(listing(names, directories))
 
 
-@pytest.mark.parametrize(("name", "batch_id"), [("0", 0), ("12", 12), ("007", 7), (str(2**63 - 1), 2**63 - 1)])
+@pytest.mark.parametrize(
+    ("name", "batch_id"), [("0", 0), ("12", 12), ("007", 7), (str(2**63 - 1), 2**63 - 1)]
+)
 def test_a_whole_decimal_number_is_a_batch(name: str, batch_id: int) -> None:
     assert batch_id_of(name) == batch_id
 
 
-@pytest.mark.parametrize("name", ["", "-1", "+1", "1.0", "5.tmp", ".5.crc", "1e3", " 1", "٣", "²", str(2**63), "9" * 5000, "9.compact"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "-1", "+1", "1.0", "5.tmp", ".5.crc", "1e3", " 1", "٣", "²", str(2**63), "9" * 5000, "9.compact"],
+)
 def test_other_names_are_no_batch(name: str) -> None:
     assert batch_id_of(name) is None
 

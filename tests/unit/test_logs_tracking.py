@@ -21,7 +21,9 @@ def test_a_log_without_gaps_is_ordinary_and_nothing_is_missing() -> None:
     assert (found.mode, found.missing_offsets, found.missing_commits) == ("sync", (), ())
 
 
-@pytest.mark.parametrize("ids", [[0, 6, 11, 16, 21, 26], [0, 2, 5, 8], [0, 5, 11], [0, 1, 6, 10], [0, 2, 4, 6, 8, 10]])
+@pytest.mark.parametrize(
+    "ids", [[0, 6, 11, 16, 21, 26], [0, 2, 5, 8], [0, 5, 11], [0, 1, 6, 10], [0, 2, 4, 6, 8, 10]]
+)
 def test_sparse_logs_with_the_same_ids_are_asynchronous_and_nothing_is_missing(ids: list[int]) -> None:
     found = tracked(ids)
     assert (found.mode, found.missing_offsets, found.missing_commits) == ("async", (), ())
@@ -34,7 +36,12 @@ def test_an_asynchronous_log_may_lack_its_last_commits() -> None:
 
 def test_one_batch_lost_from_both_logs_of_a_dense_log_is_missing() -> None:
     found = tracked(set(range(12)) - {5})
-    assert (found.mode, found.certainty, found.missing_offsets, found.missing_commits) == ("sync", "inferred", (5,), (5,))
+    assert (found.mode, found.certainty, found.missing_offsets, found.missing_commits) == (
+        "sync",
+        "inferred",
+        (5,),
+        (5,),
+    )
 
 
 def test_a_lost_offset_file_whose_commit_is_there_is_missing() -> None:
@@ -94,7 +101,9 @@ IDS = st.sets(st.integers(0, 60), max_size=20)
 
 
 @given(IDS, IDS, st.booleans(), st.booleans())
-def test_missing_ids_are_absent_ids_between_first_and_last(offsets: set[int], commits: set[int], has_state: bool, too_old: bool) -> None:
+def test_missing_ids_are_absent_ids_between_first_and_last(
+    offsets: set[int], commits: set[int], has_state: bool, too_old: bool
+) -> None:
     found = track(sorted(offsets), sorted(commits), has_state=has_state, too_old=too_old)
     for ids, missing, count in (
         (offsets, found.missing_offsets, found.missing_offset_count),

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.checkpoint.model import Problem
 from core.checkpoint.operator_metadata import (
     OperatorMetadata,
     StateSchema,
@@ -18,6 +17,7 @@ from core.checkpoint.operator_metadata import (
     parse_schemas,
     uses_one_partition,
 )
+from core.sparklogs.evidence import Problem
 from tests.support.build import SAMPLES
 
 PATH = "state/0/_metadata/metadata"
@@ -25,7 +25,10 @@ V1 = (
     'v1\n{"operatorInfo":{"operatorId":0,"operatorName":"stateStoreSave"},'
     '"stateStoreInfo":[{"storeName":"default","numColsPrefixKey":0,"numPartitions":4}]}'
 )
-PROPERTIES = {"timeMode": "ProcessingTime", "stateVariables": [{"stateName": "cnt", "stateVariableType": "ValueState", "ttlEnabled": True}]}
+PROPERTIES = {
+    "timeMode": "ProcessingTime",
+    "stateVariables": [{"stateName": "cnt", "stateVariableType": "ValueState", "ttlEnabled": True}],
+}
 V2 = "v2\n" + json.dumps(
     {
         "operatorInfo": {"operatorId": 0, "operatorName": "transformWithStateInPandasExec"},
@@ -34,7 +37,10 @@ V2 = "v2\n" + json.dumps(
                 "storeName": "default",
                 "numColsPrefixKey": 0,
                 "numPartitions": 2,
-                "stateSchemaFilePaths": ["file:/a/b/state/0/_stateSchema/default/0_aa", "file:/a/b/state/0/_stateSchema/default/7_bb"],
+                "stateSchemaFilePaths": [
+                    "file:/a/b/state/0/_stateSchema/default/0_aa",
+                    "file:/a/b/state/0/_stateSchema/default/7_bb",
+                ],
             }
         ],
         "operatorPropertiesJson": json.dumps(PROPERTIES),
@@ -86,7 +92,12 @@ def family(name: str, key: str, value: str, user_key: str = "{    }") -> bytes:
 
 
 KEY, VALUE = columns(column("key", "string")), columns(column("count"))
-SCHEMA_V3 = utf("v3") + struct.pack(">i", 2) + family("cnt", KEY, VALUE) + family("mp", KEY, VALUE, user_key=columns(column("a", "string")))
+SCHEMA_V3 = (
+    utf("v3")
+    + struct.pack(">i", 2)
+    + family("cnt", KEY, VALUE)
+    + family("mp", KEY, VALUE, user_key=columns(column("a", "string")))
+)
 SCHEMAS = {"v1": utf("v1") + utf(KEY) + utf(VALUE), "v2": schema_v2(KEY, VALUE), "v3": SCHEMA_V3}
 
 
@@ -121,9 +132,9 @@ def test_version_2_holds_properties_and_schema_files_by_their_names() -> None:
 
 
 def test_a_prerelease_of_4_0_names_one_schema_file() -> None:
-    text = V1.replace('"numPartitions":4', '"numPartitions":4,"stateSchemaFilePath":"file:/x/_stateSchema/default/0_cc"').replace(
-        "v1", "v2", 1
-    )
+    text = V1.replace(
+        '"numPartitions":4', '"numPartitions":4,"stateSchemaFilePath":"file:/x/_stateSchema/default/0_cc"'
+    ).replace("v1", "v2", 1)
     assert metadata(text).stores[0].schema_files == ("0_cc",)
 
 
@@ -154,7 +165,9 @@ def test_a_line_break_at_the_end_and_windows_line_ends_do_no_harm() -> None:
         (b"v1\n\xff\xfe", "unreadable"),
     ],
 )
-def test_damaged_operator_metadata_is_a_problem_and_keeps_its_bytes(text: str | bytes, condition: str) -> None:
+def test_damaged_operator_metadata_is_a_problem_and_keeps_its_bytes(
+    text: str | bytes, condition: str
+) -> None:
     problem = damaged(text)
     assert problem.condition == condition
     assert problem.raw == (text.encode() if isinstance(text, str) else text)
@@ -193,14 +206,25 @@ def test_internal_column_families_are_known_by_their_dollar() -> None:
 
 
 def test_the_watermark_delay_is_found_in_key_and_value_however_deep() -> None:
-    window = {"type": "struct", "fields": [column("start", "timestamp", **{"spark.watermarkDelayMs": 600_000})]}
+    window = {
+        "type": "struct",
+        "fields": [column("start", "timestamp", **{"spark.watermarkDelayMs": 600_000})],
+    }
     assert one(columns(column("window", window)), VALUE).watermark_delay_ms == 600_000
-    assert one(KEY, columns(column("ts", "timestamp", **{"spark.watermarkDelayMs": 10_000}))).watermark_delay_ms == 10_000
+    assert (
+        one(KEY, columns(column("ts", "timestamp", **{"spark.watermarkDelayMs": 10_000}))).watermark_delay_ms
+        == 10_000
+    )
 
 
 def test_modified_utf8_of_java_is_read() -> None:
     name = "\0 \U0001f600"
-    raw = columns(column("NAME")).replace("NAME", "\\u0000 X").encode().replace(b"X", b"\xed\xa0\xbd\xed\xb8\x80")
+    raw = (
+        columns(column("NAME"))
+        .replace("NAME", "\\u0000 X")
+        .encode()
+        .replace(b"X", b"\xed\xa0\xbd\xed\xb8\x80")
+    )
     data = utf("v1") + struct.pack(">H", len(raw)) + raw + utf(VALUE)
     assert schemas(data)[0].key_columns == (name,)
 
@@ -258,10 +282,14 @@ NAMES = {
     "dedupe": one(KEY, columns(column("__dummy__", "void"))),
     "dedupeWithinWatermark": one(KEY, columns(column("expiresAtMicros"))),
     "flatMapGroupsWithState": one(KEY, columns(column("groupState", {"type": "struct", "fields": []}))),
-    "sessionWindowStateStoreSaveExec": one(columns(column("key", "string"), column("sessionStartTime", "timestamp")), VALUE),
+    "sessionWindowStateStoreSaveExec": one(
+        columns(column("key", "string"), column("sessionStartTime", "timestamp")), VALUE
+    ),
     "globalLimit": one(columns(NULL), columns(column("value"))),
     "stateStoreSave": one(KEY, VALUE),
-    "symmetricHashJoin": schemas(utf("v3") + struct.pack(">i", 1) + family("left-keyToNumValues", KEY, VALUE))[0],
+    "symmetricHashJoin": schemas(
+        utf("v3") + struct.pack(">i", 1) + family("left-keyToNumValues", KEY, VALUE)
+    )[0],
     "transformWithStateExec": schemas(SCHEMA_V3)[0],
 }
 
@@ -286,10 +314,16 @@ def test_a_limit_and_an_aggregation_without_keys_use_one_partition() -> None:
 
 
 REAL_METADATA = sorted(
-    [*SAMPLES.glob("*/checkpoint/state/*/_metadata/metadata"), *SAMPLES.glob("*/checkpoint/state/*/_metadata/v2/[0-9]*")]
+    [
+        *SAMPLES.glob("*/checkpoint/state/*/_metadata/metadata"),
+        *SAMPLES.glob("*/checkpoint/state/*/_metadata/v2/[0-9]*"),
+    ]
 )
 REAL_SCHEMAS = sorted(
-    [*SAMPLES.glob("*/checkpoint/state/*/0/**/_metadata/schema"), *SAMPLES.glob("*/checkpoint/state/*/_stateSchema/*/[0-9]*")]
+    [
+        *SAMPLES.glob("*/checkpoint/state/*/0/**/_metadata/schema"),
+        *SAMPLES.glob("*/checkpoint/state/*/_stateSchema/*/[0-9]*"),
+    ]
 )
 
 

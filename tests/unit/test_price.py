@@ -1,4 +1,5 @@
-"""The price of deleting a checkpoint: counted where the logs of the ends tell, and an honest "not counted" where they do not."""
+"""The price of deleting a checkpoint: counted where the logs of the ends tell, and an honest "not counted"
+where they do not."""
 
 from __future__ import annotations
 
@@ -9,119 +10,162 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.ends import Ends
 from core.checkpoint import Checkpoint
-from core.endpoints.delta_log import DeltaLog
-from core.endpoints.file_sink_log import FileSinkLog
-from core.endpoints.model import BrokerAnswer, BrokerPartition, BrokerTopic
-from core.recovery.price import Price, price_of_deleting
+from core.connectors import ConnectorAnswers
+from core.connectors.answers import BrokerAnswer, BrokerPartition, BrokerTopic
+from core.connectors.delta.log import DeltaLog
+from core.connectors.file_sink_log import FileSinkLog
+from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
 from core.recovery.resume import resume_points
 from core.storage import parse_location
 
 IN_TABLE, IN_SNAPSHOT = "delta-batch-already-in-table", "delta-stopped-in-first-snapshot"
 
 
-def delta_ends(place: Path) -> Ends:
-    return Ends(sink=DeltaLog.open(str(place / "sink")), tables={"0": DeltaLog.open(str(place / "source"))})
+def delta_answers(place: Path) -> ConnectorAnswers:
+    return ConnectorAnswers(
+        sink=DeltaLog.open(str(place / "sink")), tables={"0": DeltaLog.open(str(place / "source"))}
+    )
 
 
-def by_start(prices: tuple[Price, ...]) -> dict[str, Price]:
-    return {price.start: price for price in prices}
+def by_start(impacts: tuple[DeletionImpact, ...]) -> dict[str, DeletionImpact]:
+    return {price.start: price for price in impacts}
 
 
 def rows_written(table: Path) -> int:
     """Rows of all batches in a table's log, added up line by line."""
-    commits = [json.loads(line) for file in table.glob("_delta_log/*.json") for line in file.read_text().splitlines()]
-    infos = [c["commitInfo"] for c in commits if c.get("commitInfo", {}).get("operation") == "STREAMING UPDATE"]
+    commits = [
+        json.loads(line) for file in table.glob("_delta_log/*.json") for line in file.read_text().splitlines()
+    ]
+    infos = [
+        c["commitInfo"] for c in commits if c.get("commitInfo", {}).get("operation") == "STREAMING UPDATE"
+    ]
     return sum(int(info["operationMetrics"]["numOutputRows"]) for info in infos)
 
 
 def test_all_three_starts_are_priced_in_rows_when_both_delta_logs_are_there(samples: Path) -> None:
     place = samples / IN_TABLE
-    prices = by_start(price_of_deleting(Checkpoint.open(str(place / "checkpoint")), delta_ends(place)))
-    beginning, exact, kept = prices["from the beginning"], prices["exact position"], prices["old query id kept"]
+    impacts = by_start(impact_of_deleting(Checkpoint.open(str(place / "checkpoint")), delta_answers(place)))
+    beginning, exact, kept = (
+        impacts["from the beginning"],
+        impacts["exact position"],
+        impacts["old query id kept"],
+    )
     assert (beginning.repeats_rows, beginning.loses_rows) == (rows_written(place / "sink"), 0)
     assert (exact.repeats_rows, exact.loses_rows) == (0, 0) and "after batch 5" in exact.sentence
-    assert "240 rows of the source are read again" in beginning.sentence, "two of them are filtered out by the query"
+    assert "240 rows of the source are read again" in beginning.sentence, (
+        "two of them are filtered out by the query"
+    )
     assert kept.loses_rows == (DeltaLog.open(str(place / "source")).rows_now().rows or 0) - 240
-    assert {price.certainty for price in prices.values()} == {"certain"}
+    assert {price.certainty for price in impacts.values()} == {"certain"}
 
 
-def test_a_table_ahead_of_the_checkpoint_repeats_what_it_holds_beyond_the_position(samples: Path, tmp_path: Path) -> None:
+def test_a_table_ahead_of_the_checkpoint_repeats_what_it_holds_beyond_the_position(
+    samples: Path, tmp_path: Path
+) -> None:
     place = tmp_path / "pipeline"
     shutil.copytree(samples / IN_TABLE, place)
     for name in ("offsets/5", "offsets/4", "commits/4", "commits/3"):  # a backup from before batch 4
         (place / "checkpoint" / name).unlink()
     ck = Checkpoint.open(str(place / "checkpoint"))
-    ends = delta_ends(place)
-    price = by_start(price_of_deleting(ck, ends))["exact position"]
-    commits = [json.loads(line) for n in (3, 4, 5) for line in (place / f"sink/_delta_log/{n:020}.json").read_text().splitlines()]
-    written = sum(int(c["commitInfo"]["operationMetrics"]["numOutputRows"]) for c in commits if "commitInfo" in c)
+    connectors = delta_answers(place)
+    price = by_start(impact_of_deleting(ck, connectors))["exact position"]
+    commits = [
+        json.loads(line)
+        for n in (3, 4, 5)
+        for line in (place / f"sink/_delta_log/{n:020}.json").read_text().splitlines()
+    ]
+    written = sum(
+        int(c["commitInfo"]["operationMetrics"]["numOutputRows"]) for c in commits if "commitInfo" in c
+    )
     assert price.repeats_rows == written and "batches 3 to 5" in price.sentence
-    assert "The table already holds batches 3 to 5" in resume_points(ck, ends=ends).note
+    assert "The table already holds batches 3 to 5" in resume_points(ck, connectors=connectors).note
 
 
 def test_a_position_inside_the_first_snapshot_counts_the_files_done(samples: Path) -> None:
     place = samples / IN_SNAPSHOT
-    prices = by_start(price_of_deleting(Checkpoint.open(str(place / "checkpoint")), delta_ends(place)))
-    assert prices["from the beginning"].repeats_rows == rows_written(place / "sink")
+    impacts = by_start(impact_of_deleting(Checkpoint.open(str(place / "checkpoint")), delta_answers(place)))
+    assert impacts["from the beginning"].repeats_rows == rows_written(place / "sink")
 
 
 def test_without_the_ends_no_number_is_said_and_the_sentence_names_what_was_not_given(samples: Path) -> None:
-    prices = by_start(price_of_deleting(Checkpoint.open(str(samples / IN_TABLE / "checkpoint"))))
-    assert prices["from the beginning"].repeats_rows is None and "source 0 was not given" in prices["from the beginning"].sentence
-    assert prices["exact position"].repeats_rows is None and "batch 5 is read again" in prices["exact position"].sentence
-    assert prices["old query id kept"].loses_rows is None
-    assert {price.certainty for price in prices.values()} == {"needs_input"}
+    impacts = by_start(impact_of_deleting(Checkpoint.open(str(samples / IN_TABLE / "checkpoint"))))
+    assert (
+        impacts["from the beginning"].repeats_rows is None
+        and "source 0 was not given" in impacts["from the beginning"].sentence
+    )
+    assert (
+        impacts["exact position"].repeats_rows is None
+        and "batch 5 is read again" in impacts["exact position"].sentence
+    )
+    assert impacts["old query id kept"].loses_rows is None
+    assert {price.certainty for price in impacts.values()} == {"needs_input"}
 
 
 def test_another_table_as_the_source_gives_no_number(samples: Path) -> None:
-    ends = Ends(tables={"0": DeltaLog.open(str(samples / IN_SNAPSHOT / "source"))})
-    prices = by_start(price_of_deleting(Checkpoint.open(str(samples / IN_TABLE / "checkpoint")), ends))
-    assert prices["from the beginning"].repeats_rows is None
+    connectors = ConnectorAnswers(tables={"0": DeltaLog.open(str(samples / IN_SNAPSHOT / "source"))})
+    impacts = by_start(
+        impact_of_deleting(Checkpoint.open(str(samples / IN_TABLE / "checkpoint")), connectors)
+    )
+    assert impacts["from the beginning"].repeats_rows is None
 
 
 def test_a_file_sink_skips_by_number_whatever_the_query_id_is(samples: Path) -> None:
     place = samples / "files-died-mid-batch"
-    prices = price_of_deleting(Checkpoint.open(str(place / "checkpoint")), Ends(sink=FileSinkLog.open(str(place / "sink"))))
-    assert all("batches 0 to 6 are skipped by their number" in price.sentence for price in prices)
-    assert all("new output directory" in price.sentence for price in prices)
-    note = resume_points(Checkpoint.open(str(place / "checkpoint")), ends=Ends(sink=FileSinkLog.open(str(place / "sink")))).note
+    impacts = impact_of_deleting(
+        Checkpoint.open(str(place / "checkpoint")),
+        ConnectorAnswers(sink=FileSinkLog.open(str(place / "sink"))),
+    )
+    assert all("batches 0 to 6 are skipped by their number" in price.sentence for price in impacts)
+    assert all("new output directory" in price.sentence for price in impacts)
+    note = resume_points(
+        Checkpoint.open(str(place / "checkpoint")),
+        connectors=ConnectorAnswers(sink=FileSinkLog.open(str(place / "sink"))),
+    ).note
     assert "this output directory skips batches up to 6: write to a new one" in note
 
 
 def test_a_sink_without_a_log_counts_as_one_that_appends(samples: Path, tmp_path: Path) -> None:
-    ends = Ends(sink=parse_location(str(tmp_path)))
-    prices = by_start(price_of_deleting(Checkpoint.open(str(samples / "files-died-mid-batch" / "checkpoint")), ends))
-    assert "batch 7 is read again" in prices["exact position"].sentence
-    assert prices["old query id kept"].loses_rows is None
+    connectors = ConnectorAnswers(sink=parse_location(str(tmp_path)))
+    impacts = by_start(
+        impact_of_deleting(Checkpoint.open(str(samples / "files-died-mid-batch" / "checkpoint")), connectors)
+    )
+    assert "batch 7 is read again" in impacts["exact position"].sentence
+    assert impacts["old query id kept"].loses_rows is None
 
 
 def test_state_that_is_left_behind_is_part_of_the_price_of_an_exact_start(samples: Path) -> None:
-    prices = by_start(price_of_deleting(Checkpoint.open(str(samples / "windowed-aggregation-hot-partition" / "checkpoint"))))
-    assert "The state is left behind" in prices["exact position"].sentence.replace("the state", "The state")
-    assert prices["exact position"].loses_rows is None
+    impacts = by_start(
+        impact_of_deleting(
+            Checkpoint.open(str(samples / "windowed-aggregation-hot-partition" / "checkpoint"))
+        )
+    )
+    assert "The state is left behind" in impacts["exact position"].sentence.replace("the state", "The state")
+    assert impacts["exact position"].loses_rows is None
 
 
 def test_an_empty_checkpoint_has_no_price(tmp_path: Path, samples: Path) -> None:
     shutil.copytree(samples / IN_TABLE / "checkpoint", tmp_path / "ck")
     for log in ("offsets", "commits"):
         shutil.rmtree(tmp_path / "ck" / log)
-    assert price_of_deleting(Checkpoint.open(str(tmp_path / "ck"))) == ()
+    assert impact_of_deleting(Checkpoint.open(str(tmp_path / "ck"))) == ()
 
 
 # ---------------------------------------------------------------- Kafka
 
 
 def answer(partitions: dict[tuple[str, int], tuple[int, int]], trouble: str | None = None) -> BrokerAnswer:
-    topics = {topic: BrokerTopic(topic, "id", tuple(p for t, p in partitions if t == topic)) for topic in {t for t, _ in partitions}}
+    topics = {
+        topic: BrokerTopic(topic, "id", tuple(p for t, p in partitions if t == topic))
+        for topic in {t for t, _ in partitions}
+    }
     found = {name: BrokerPartition(start, end) for name, (start, end) in partitions.items()}
     return BrokerAnswer("broker:9092", 0, 0.1, 5, "read_uncommitted", topics, found, trouble=trouble)
 
 
-def kafka_prices(samples: Path, broker: BrokerAnswer) -> dict[str, Price]:
+def kafka_prices(samples: Path, broker: BrokerAnswer) -> dict[str, DeletionImpact]:
     ck = Checkpoint.open(str(samples / "kafka-pipeline-died-mid-batch" / "checkpoint"))
-    return by_start(price_of_deleting(ck, Ends(brokers={"0": broker})))
+    return by_start(impact_of_deleting(ck, ConnectorAnswers(brokers={"0": broker})))
 
 
 def positions(samples: Path) -> dict[tuple[str, int], int]:
@@ -134,17 +178,21 @@ def positions(samples: Path) -> dict[tuple[str, int], int]:
 
 def test_kafka_offsets_before_the_position_are_at_most_the_rows_that_repeat(samples: Path) -> None:
     at = positions(samples)
-    price = kafka_prices(samples, answer({name: (3, position + 50) for name, position in at.items()}))["from the beginning"]
+    price = kafka_prices(samples, answer({name: (3, position + 50) for name, position in at.items()}))[
+        "from the beginning"
+    ]
     assert price.repeats_rows == sum(at.values()) - 3 * len(at)
     assert price.is_at_most and "at most" in price.sentence and price.certainty == "inferred"
 
 
 def test_expired_kafka_records_are_lost_by_every_start_and_said_so(samples: Path) -> None:
     at = positions(samples)
-    prices = kafka_prices(samples, answer({name: (position + 2, position + 50) for name, position in at.items()}))
-    assert prices["exact position"].loses_rows == 2 * len(at)
-    assert "Kafka no longer has" in prices["exact position"].sentence
-    assert prices["from the beginning"].repeats_rows == 0
+    impacts = kafka_prices(
+        samples, answer({name: (position + 2, position + 50) for name, position in at.items()})
+    )
+    assert impacts["exact position"].loses_rows == 2 * len(at)
+    assert "Kafka no longer has" in impacts["exact position"].sentence
+    assert impacts["from the beginning"].repeats_rows == 0
 
 
 @pytest.mark.parametrize("state", ["deleted", "made anew"])
@@ -154,7 +202,7 @@ def test_a_topic_that_is_gone_or_made_anew_has_no_exact_start(samples: Path, sta
     found = {name: (0, position if name[0] != topic else position - 1) for name, position in at.items()}
     broker = answer(found)
     if state == "deleted":
-        broker = answer({name: ends for name, ends in found.items() if name[0] != topic})
+        broker = answer({name: connectors for name, connectors in found.items() if name[0] != topic})
         broker = replace(broker, absent=(topic,))
     price = kafka_prices(samples, broker)["exact position"]
     assert "no longer to be had" in price.sentence and topic in price.sentence
@@ -165,5 +213,8 @@ def test_a_topic_that_is_gone_or_made_anew_has_no_exact_start(samples: Path, sta
 def test_a_broker_that_does_not_tell_gives_no_number(samples: Path, gone: bool) -> None:
     at = positions(samples)
     kept = dict(list(at.items())[1:]) if gone else at
-    broker = answer({name: (0, position) for name, position in kept.items()}, None if gone else "No answer from broker:9092 in 3 s.")
+    broker = answer(
+        {name: (0, position) for name, position in kept.items()},
+        None if gone else "No answer from broker:9092 in 3 s.",
+    )
     assert kafka_prices(samples, broker)["from the beginning"].repeats_rows is None

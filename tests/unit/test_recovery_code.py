@@ -1,4 +1,5 @@
-"""The generated code without Spark: it compiles whatever the names are, holds no secret and asks for what it lacks."""
+"""The generated code without Spark: it compiles whatever the names are, holds no secret and asks for what it
+lacks."""
 
 from __future__ import annotations
 
@@ -42,23 +43,45 @@ NAMES = ["boom"]
 
 def answers_of(text: str, **more: str) -> Answers:
     """The same text wherever text is taken."""
-    keys = ["query_file", "sink_path", "sink_format", "sink_servers", "sink_topic", "checkpoint_new", "backup_to", "pipeline_id", "flows"]
+    keys = [
+        "query_file",
+        "sink_path",
+        "sink_format",
+        "sink_servers",
+        "sink_topic",
+        "checkpoint_new",
+        "backup_to",
+        "pipeline_id",
+        "flows",
+    ]
     keys += ["window_end_column", "backfill_keys", "backfill_sequence"]
-    keys += [f"source.0.{what}" for what in ("path", "servers", "topics", "format", "schema", f"option.{text}")]
+    keys += [
+        f"source.0.{what}" for what in ("path", "servers", "topics", "format", "schema", f"option.{text}")
+    ]
     return Answers({**dict.fromkeys(keys, text), **more})
 
 
 def assert_harmless(block: CodeBlock, text: str) -> None:
-    """The code parses, and what a name holds is in it as data only: nothing is called that the templates do not call."""
+    """The code parses, and what a name holds is in it as data only: nothing is called that the templates do
+    not call."""
     if block.language == "python":
         tree = ast.parse(block.text)
         compile(tree, block.file_name, "exec")
-        called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+        called = {
+            node.func.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
         assert not called & set(NAMES)
         comments = [line for line in block.text.splitlines() if line.lstrip().startswith("#")]
         assert not any("boom" in line for line in comments)
     if block.language == "bash":
-        assert subprocess.run(["sh", "-n"], input=block.text.encode("utf-8", "replace"), capture_output=True).returncode == 0
+        assert (
+            subprocess.run(
+                ["sh", "-n"], input=block.text.encode("utf-8", "replace"), capture_output=True
+            ).returncode
+            == 0
+        )
 
 
 # Each script once: every option, source and way of writing the new checkpoint.
@@ -91,7 +114,9 @@ def test_strange_names_are_data_in_every_piece_of_code(text: str, tmp_path: Path
             for block in generate(cks["kafka"], option, answers_of(text, platform="lakeflow")):
                 assert_harmless(block, text)
     except QuotingError:
-        assert "\n" in text or "\0" in text, "only a line break in a table name and NUL in a shell word are refused"
+        assert "\n" in text or "\0" in text, (
+            "only a line break in a table name and NUL in a shell word are refused"
+        )
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -115,7 +140,9 @@ def test_hostile_texts_in_the_checkpoint_itself_are_data(tmp_path: Path) -> None
 
 def test_a_template_that_forgets_a_filter_fails_instead_of_writing_the_value(tmp_path: Path) -> None:
     templates = environment(tmp_path)
-    templates.loader = DictLoader({"a": "x = {{ value }}", "b": "x = {{ value|py }}", "c": "# {{ value|words }}"})
+    templates.loader = DictLoader(
+        {"a": "x = {{ value }}", "b": "x = {{ value|py }}", "c": "# {{ value|words }}"}
+    )
     with pytest.raises(QuotingError, match="without a quoting filter"):
         templates.get_template("a").render(value="1")
     assert templates.get_template("b").render(value="1") == 'x = "1"'
@@ -135,10 +162,17 @@ def test_no_template_writes_a_value_without_a_filter() -> None:
 
 
 def test_secrets_never_get_into_code_only_the_names_of_variables(tmp_path: Path) -> None:
-    given_answers = {"sink": "foreach_append", "source.0.option.kafka.sasl.jaas.config": "ORDERS_JAAS", "source.0.servers": "b:9092"}
+    given_answers = {
+        "sink": "foreach_append",
+        "source.0.option.kafka.sasl.jaas.config": "ORDERS_JAAS",
+        "source.0.servers": "b:9092",
+    }
     text = generate(kafka_checkpoint(tmp_path), "reset", Answers(given_answers))[0].text
     assert 'SOURCE_0_SECRETS = {"kafka.sasl.jaas.config": "ORDERS_JAAS"}' in text
-    assert "SOURCE_0_OPTIONS = {" in text and "ORDERS_JAAS" not in text.split("SOURCE_0_OPTIONS = ")[1].splitlines()[0]
+    assert (
+        "SOURCE_0_OPTIONS = {" in text
+        and "ORDERS_JAAS" not in text.split("SOURCE_0_OPTIONS = ")[1].splitlines()[0]
+    )
 
 
 def test_the_script_holds_the_committed_position_and_never_the_planned_one(tmp_path: Path) -> None:
@@ -148,13 +182,18 @@ def test_the_script_holds_the_committed_position_and_never_the_planned_one(tmp_p
 
 
 @pytest.mark.parametrize("option", OPTION_IDS)
-def test_a_script_names_what_is_missing_and_refuses_without_starting_spark(option: str, tmp_path: Path) -> None:
+def test_a_script_names_what_is_missing_and_refuses_without_starting_spark(
+    option: str, tmp_path: Path
+) -> None:
     blocks = generate(kafka_checkpoint(tmp_path), option, Answers({"sink": "foreach_append"}))  # type: ignore[arg-type]
     script = tmp_path / "script.py"
     script.write_text(blocks[0].text, encoding="utf-8")
     for arguments in ([], ["--execute"]):
         done = subprocess.run(
-            [sys.executable, str(script), *arguments], capture_output=True, text=True, env={"PATH": "", "HOME": str(tmp_path)}
+            [sys.executable, str(script), *arguments],
+            capture_output=True,
+            text=True,
+            env={"PATH": "", "HOME": str(tmp_path)},
         )
         assert done.returncode == 4
         assert "QUERY_FILE" in done.stdout and "SOURCE_0_SERVERS" in done.stdout
@@ -168,7 +207,9 @@ def test_a_filled_script_prints_its_plan_and_says_that_nothing_was_changed(tmp_p
     script.write_text(blocks[0].text, encoding="utf-8")
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[0].startswith("1. Stop the query") and "Nothing was changed" in done.stdout
+    assert (
+        done.stdout.splitlines()[0].startswith("1. Stop the query") and "Nothing was changed" in done.stdout
+    )
 
 
 def test_without_the_sink_the_script_shows_the_position_but_refuses_to_run(tmp_path: Path) -> None:
@@ -182,13 +223,21 @@ def test_impossible_options_give_no_code(tmp_path: Path) -> None:
 
 def test_lakeflow_gets_the_start_position_and_the_right_selection(tmp_path: Path) -> None:
     answers = Answers(
-        {"platform": "lakeflow", "flows": "main.sales.orders,main.sales.items", "pipeline_id": "abc", "source.0.servers": "b:9"}
+        {
+            "platform": "lakeflow",
+            "flows": "main.sales.orders,main.sales.items",
+            "pipeline_id": "abc",
+            "source.0.servers": "b:9",
+        }
     )
     blocks = {block.file_name: block.text for block in generate(kafka_checkpoint(tmp_path), "reset", answers)}
     assert '"startingOffsets": \'{"orders":{"0":30,"1":7}}\'' in blocks["flow.py"]
     assert 'FIELD = "reset_checkpoint_selection"' in blocks["start_update.py"]
     assert 'SELECTION = ["main.sales.orders", "main.sales.items"]' in blocks["start_update.py"]
-    refresh = {block.file_name: block.text for block in generate(kafka_checkpoint(tmp_path / "r"), "full_refresh", answers)}
+    refresh = {
+        block.file_name: block.text
+        for block in generate(kafka_checkpoint(tmp_path / "r"), "full_refresh", answers)
+    }
     assert 'FIELD = "full_refresh_selection"' in refresh["start_update.py"]
     assert "full_refresh_selection" in refresh["start_update.sh"]
 
@@ -241,15 +290,31 @@ def workspace() -> Iterator[str]:
     thread.join()
 
 
-def test_the_update_script_stops_the_running_update_validates_and_then_resets(workspace: str, tmp_path: Path) -> None:
-    answers = Answers({"platform": "lakeflow", "flows": "c.s.f", "pipeline_id": "p1", "token_env": "MY_TOKEN", "source.0.servers": "b:9"})
-    text = next(b.text for b in generate(kafka_checkpoint(tmp_path), "reset", answers) if b.file_name == "start_update.py")
+def test_the_update_script_stops_the_running_update_validates_and_then_resets(
+    workspace: str, tmp_path: Path
+) -> None:
+    answers = Answers(
+        {
+            "platform": "lakeflow",
+            "flows": "c.s.f",
+            "pipeline_id": "p1",
+            "token_env": "MY_TOKEN",
+            "source.0.servers": "b:9",
+        }
+    )
+    text = next(
+        b.text
+        for b in generate(kafka_checkpoint(tmp_path), "reset", answers)
+        if b.file_name == "start_update.py"
+    )
     script = tmp_path / "update.py"
     script.write_text(text, encoding="utf-8")
     environment_of = {**os.environ, "DATABRICKS_HOST": workspace, "MY_TOKEN": "secret-value"}
     dry = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment_of)
     assert dry.returncode == 0 and Workspace.calls == []
-    done = subprocess.run([sys.executable, str(script), "--execute"], capture_output=True, text=True, env=environment_of)
+    done = subprocess.run(
+        [sys.executable, str(script), "--execute"], capture_output=True, text=True, env=environment_of
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     posts = [(path, body) for verb, path, body in Workspace.calls if verb == "POST"]
     assert posts == [
@@ -260,6 +325,9 @@ def test_the_update_script_stops_the_running_update_validates_and_then_resets(wo
     assert "secret-value" not in done.stdout + done.stderr + text
 
     no_token = subprocess.run(
-        [sys.executable, str(script), "--execute"], capture_output=True, text=True, env={**environment_of, "MY_TOKEN": ""}
+        [sys.executable, str(script), "--execute"],
+        capture_output=True,
+        text=True,
+        env={**environment_of, "MY_TOKEN": ""},
     )
     assert no_token.returncode == 4 and "MY_TOKEN is not set" in no_token.stdout

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from core.checkpoint import Checkpoint
+from core.documents.recovery import recover_json, report_of
 from core.recovery.answers import CHOICES, AnswerError, Answers
 from core.recovery.code import generate
+from core.recovery.context import read_recovery_context
 from core.recovery.options import Option, options, options_of
 from core.recovery.plan import plan
 from core.recovery.questions import questions
-from core.recovery.report import recover_json, report_of
-from core.recovery.situation import read_situation
 from core.recovery.words import OPTION_IDS, SINK_BEHAVIOUR, OptionId
 
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{"spark.sql.shuffle.partitions":"2"}}'
@@ -25,12 +25,15 @@ DELTA = '{"sourceVersion":1,"reservoirId":"t","reservoirVersion":%d,"index":-1,"
 QUERY = "b9b3c6f6-6fb0-4ac0-9a43-a6ee8a60ea9b"
 
 
-def make(place: Path, ends: dict[int, list[str]], committed: int, operator: str | None = None, files: int = 0) -> Path:
-    """A checkpoint with these source lines per batch; ``files`` entries in the log of file source 0, one each."""
+def make(
+    place: Path, connectors: dict[int, list[str]], committed: int, operator: str | None = None, files: int = 0
+) -> Path:
+    """A checkpoint with these source lines per batch; ``files`` entries in the log of file source 0, one
+    each."""
     for name in ("offsets", "commits"):
         (place / name).mkdir(parents=True)
     (place / "metadata").write_text(json.dumps({"id": QUERY}), encoding="utf-8")
-    for batch, lines in ends.items():
+    for batch, lines in connectors.items():
         (place / "offsets" / str(batch)).write_text("\n".join(["v1", HEADER, *lines]), encoding="utf-8")
         if batch <= committed:
             (place / "commits" / str(batch)).write_text('v1\n{"nextBatchWatermarkMs":0}', encoding="utf-8")
@@ -48,13 +51,17 @@ def make(place: Path, ends: dict[int, list[str]], committed: int, operator: str 
             "operatorInfo": {"operatorId": 0, "operatorName": operator},
             "stateStoreInfo": [{"storeName": "default", "numColsPrefixKey": 0, "numPartitions": 2}],
         }
-        (place / "state" / "0" / "_metadata" / "metadata").write_text("v1\n" + json.dumps(stored), encoding="utf-8")
+        (place / "state" / "0" / "_metadata" / "metadata").write_text(
+            "v1\n" + json.dumps(stored), encoding="utf-8"
+        )
     return place
 
 
 def file_checkpoint(place: Path, operator: str | None = None) -> Checkpoint:
     """Batches 0 to 3 of one file each; batch 3 is planned and not committed."""
-    return Checkpoint.open(str(make(place / "ck", {i: [json.dumps({"logOffset": i})] for i in range(4)}, 2, operator, files=4)))
+    return Checkpoint.open(
+        str(make(place / "ck", {i: [json.dumps({"logOffset": i})] for i in range(4)}, 2, operator, files=4))
+    )
 
 
 def kafka_checkpoint(place: Path, operator: str | None = None) -> Checkpoint:
@@ -72,7 +79,9 @@ def one(ck: Checkpoint, option: OptionId, **answers: str) -> Option:
 # ---------------------------------------------------------------- answers
 
 
-@pytest.mark.parametrize("values", [{"sink": "hive"}, {"colour": "red"}, {"token_env": "dapi 123"}, {"trigger": "5 seconds"}])
+@pytest.mark.parametrize(
+    "values", [{"sink": "hive"}, {"colour": "red"}, {"token_env": "dapi 123"}, {"trigger": "5 seconds"}]
+)
 def test_an_answer_that_cannot_be_meant_is_refused(values: dict[str, str]) -> None:
     with pytest.raises(AnswerError):
         Answers(values)
@@ -81,12 +90,18 @@ def test_an_answer_that_cannot_be_meant_is_refused(values: dict[str, str]) -> No
 def test_a_secret_option_takes_the_name_of_an_environment_variable_only() -> None:
     with pytest.raises(AnswerError, match="NAME of the environment"):
         Answers({"source.0.option.kafka.sasl.jaas.config": 'password="hunter2";'})
-    assert Answers({"source.0.option.kafka.sasl.jaas.config": "JAAS"}).source_options("0") == {"kafka.sasl.jaas.config": "JAAS"}
+    assert Answers({"source.0.option.kafka.sasl.jaas.config": "JAAS"}).source_options("0") == {
+        "kafka.sasl.jaas.config": "JAAS"
+    }
 
 
 def test_answers_are_read_from_key_value_texts_and_empty_ones_count_as_not_given() -> None:
     answers = Answers.parse(["sink=file", "source.0.schema=a int, b string", "sink_path=a=b", "stateful="])
-    assert (answers.get("sink"), answers.source("0", "schema"), answers.get("sink_path")) == ("file", "a int, b string", "a=b")
+    assert (answers.get("sink"), answers.source("0", "schema"), answers.get("sink_path")) == (
+        "file",
+        "a int, b string",
+        "a=b",
+    )
     assert answers.get("stateful") is None
 
 
@@ -94,7 +109,11 @@ def test_answers_are_read_from_key_value_texts_and_empty_ones_count_as_not_given
 
 
 def test_state_is_asked_about_only_when_there_is_some(tmp_path: Path) -> None:
-    assert [q.id for q in questions(file_checkpoint(tmp_path / "a"), Answers())] == ["sink", "source_complete", "platform"]
+    assert [q.id for q in questions(file_checkpoint(tmp_path / "a"), Answers())] == [
+        "sink",
+        "source_complete",
+        "platform",
+    ]
     asked = questions(file_checkpoint(tmp_path / "b", "dedupe"), Answers())
     assert [q.id for q in asked] == ["sink", "source_complete", "stateful", "platform"]
 
@@ -107,7 +126,11 @@ def test_each_answer_names_exactly_the_options_it_makes_impossible(tmp_path: Pat
             left = {o.id for o in options(ck, Answers({question.id: choice.value})) if o.possible}
             assert {option for option, _ in choice.rules_out} == possible - left
     complete = next(q for q in questions(ck, Answers()) if q.id == "source_complete")
-    assert {c.value: [o for o, _ in c.rules_out] for c in complete.choices} == {"yes": [], "no": ["full_refresh"], "unknown": []}
+    assert {c.value: [o for o, _ in c.rules_out] for c in complete.choices} == {
+        "yes": [],
+        "no": ["full_refresh"],
+        "unknown": [],
+    }
 
 
 def test_a_socket_source_answers_for_itself_that_it_cannot_be_read_again(tmp_path: Path) -> None:
@@ -130,23 +153,31 @@ def test_the_table_has_three_options_with_the_recommended_one_first(tmp_path: Pa
 
 def test_cells_carry_this_checkpoints_numbers(tmp_path: Path) -> None:
     ck = kafka_checkpoint(tmp_path)
-    wanted = "Reads at most 37 offsets again that were committed up to batch 1, and batch 2 (at most 20 offsets)."
+    wanted = (
+        "Reads at most 37 offsets again that were committed up to batch 1, and batch 2 (at most 20 offsets)."
+    )
     assert wanted in one(ck, "full_refresh").cost.facts
     assert "Reads batch 2 again (at most 20 offsets) and nothing else." in one(ck, "reset").cost.facts
     files = file_checkpoint(tmp_path / "files", "stateStoreSave")
     assert "Reads 3 files again" in one(files, "full_refresh").cost.facts
-    state = sum(path.stat().st_size for path in (tmp_path / "files" / "ck" / "state").rglob("*") if path.is_file())
+    state = sum(
+        path.stat().st_size for path in (tmp_path / "files" / "ck" / "state").rglob("*") if path.is_file()
+    )
     assert f"{state} bytes of state is left behind" in one(files, "reset").cost.facts
 
 
 def test_a_delta_sink_is_said_not_to_absorb_repeats_after_a_reset(tmp_path: Path) -> None:
-    ck = Checkpoint.open(str(make(tmp_path / "ck", {i: [json.dumps({"logOffset": i})] for i in range(3)}, 2, files=3)))
+    ck = Checkpoint.open(
+        str(make(tmp_path / "ck", {i: [json.dumps({"logOffset": i})] for i in range(3)}, 2, files=3))
+    )
     for option in ("reset", "full_refresh"):
         assert one(ck, option, sink="delta").duplicates.corrected  # type: ignore[arg-type]
     assert not one(ck, "reset", sink="kafka").duplicates.corrected
 
 
-def test_a_reset_of_a_stateful_query_is_said_to_lose_the_state_unless_the_old_data_is_there(tmp_path: Path) -> None:
+def test_a_reset_of_a_stateful_query_is_said_to_lose_the_state_unless_the_old_data_is_there(
+    tmp_path: Path,
+) -> None:
     ck = file_checkpoint(tmp_path, "dedupe")
     lossy = one(ck, "reset", sink="foreach_append", source_complete="no")
     assert lossy.loss.corrected and "deduplication forgets its keys" in lossy.loss.facts
@@ -191,9 +222,17 @@ def test_a_delta_source_gets_its_offset_twice_so_the_numbers_never_collide(tmp_p
 
 
 def test_every_option_says_for_each_kind_of_sink_what_repeats_and_what_is_lost(tmp_path: Path) -> None:
-    for ck in (file_checkpoint(tmp_path / "a"), kafka_checkpoint(tmp_path / "b"), file_checkpoint(tmp_path / "c", "dedupe")):
+    for ck in (
+        file_checkpoint(tmp_path / "a"),
+        kafka_checkpoint(tmp_path / "b"),
+        file_checkpoint(tmp_path / "c", "dedupe"),
+    ):
         for option in options(ck, Answers()):
-            assert [each.behaviour for each in option.consequences] == ["append", "overwrite", "batch_number_aware"]
+            assert [each.behaviour for each in option.consequences] == [
+                "append",
+                "overwrite",
+                "batch_number_aware",
+            ]
             assert all(each.repeats and each.loses and each.trap for each in option.consequences)
             assert not any(each.is_yours for each in option.consequences)
 
@@ -202,12 +241,19 @@ def test_the_statement_for_the_answered_sink_is_marked(tmp_path: Path) -> None:
     ck = file_checkpoint(tmp_path)
     for sink, behaviour in SINK_BEHAVIOUR.items():
         if sink != "lakeflow_table":
-            assert [each.behaviour for each in one(ck, "reset", sink=sink).consequences if each.is_yours] == [behaviour]
+            assert [each.behaviour for each in one(ck, "reset", sink=sink).consequences if each.is_yours] == [
+                behaviour
+            ]
 
 
-def test_the_pending_batch_comes_again_in_an_append_sink_and_is_carried_over_for_a_file_sink(tmp_path: Path) -> None:
+def test_the_pending_batch_comes_again_in_an_append_sink_and_is_carried_over_for_a_file_sink(
+    tmp_path: Path,
+) -> None:
     found = {each.behaviour: each for each in one(file_checkpoint(tmp_path), "reset").consequences}
-    assert "Batch 3 has no commit (1 file planned)" in found["append"].repeats and "come again" in found["append"].repeats
+    assert (
+        "Batch 3 has no commit (1 file planned)" in found["append"].repeats
+        and "come again" in found["append"].repeats
+    )
     assert found["batch_number_aware"].repeats.startswith("Nothing.")
     assert "silently skipped while the batches have numbers 0 to 3" in found["batch_number_aware"].trap
 
@@ -216,7 +262,11 @@ def test_a_sink_that_overwrites_by_batch_id_is_warned_when_numbers_start_at_0(tm
     ck = kafka_checkpoint(tmp_path)
     overwrite = next(each for each in one(ck, "reset").consequences if each.behaviour == "overwrite")
     assert "loses its old batches" in overwrite.loses
-    files = next(each for each in one(file_checkpoint(tmp_path / "f"), "reset").consequences if each.behaviour == "overwrite")
+    files = next(
+        each
+        for each in one(file_checkpoint(tmp_path / "f"), "reset").consequences
+        if each.behaviour == "overwrite"
+    )
     assert files.loses == "Nothing."
 
 
@@ -227,7 +277,9 @@ def test_before_and_after_start_at_the_committed_offset_not_at_the_planned_one(t
     ck = kafka_checkpoint(tmp_path)
     made = plan(ck, "reset", Answers({"sink": "foreach_append"}))
     assert made.before_after[0].before["position"] == KAFKA % 30
-    assert json.loads(dict(made.before_after[0].after["options"])["startingOffsets"]) == json.loads(KAFKA % 30)  # type: ignore[call-overload]
+    assert json.loads(dict(made.before_after[0].after["options"])["startingOffsets"]) == json.loads(
+        KAFKA % 30
+    )  # type: ignore[call-overload]
     assert made.before_after[0].after["reads_again"] == "batch 2, which is not committed (at most 20 offsets)"
     assert made.steps[0].title.startswith("Stop the query")
 
@@ -237,7 +289,18 @@ def test_the_report_has_the_fields_of_the_contract(tmp_path: Path) -> None:
     assert {"schema_version", "questions", "options", "plan", "code"} <= set(document)
     listed = json.loads(json.dumps(document))
     assert all({"id", "text", "choices"} <= set(q) for q in listed["questions"])
-    wanted = {"id", "title", "possible", "why", "complexity", "cost", "loses", "repeats", "needs_full_source", "recommended"}
+    wanted = {
+        "id",
+        "title",
+        "possible",
+        "why",
+        "complexity",
+        "cost",
+        "loses",
+        "repeats",
+        "needs_full_source",
+        "recommended",
+    }
     assert all(wanted <= set(o) and o["complexity"] in ("low", "medium", "high") for o in listed["options"])
     assert {"option", "steps", "before_after"} <= set(listed["plan"])
     assert {"platform", "language", "title", "text"} <= set(listed["code"][0])
@@ -253,9 +316,11 @@ def test_every_sample_answers_for_every_option_sink_and_kind_of_state(samples: P
     found = checkpoints(samples)
     assert len(found) >= 12
     for place in found:
-        situation = read_situation(Checkpoint.open(str(place)), Answers())
+        situation = read_recovery_context(Checkpoint.open(str(place)), Answers())
         for sink, stateful in product(CHOICES["sink"], ("unchanged", "removed")):
-            answered = replace(situation, answers=Answers({"sink": sink, "stateful": stateful, "source_complete": "yes"}))
+            answered = replace(
+                situation, answers=Answers({"sink": sink, "stateful": stateful, "source_complete": "yes"})
+            )
             assert sum(option.recommended for option in options_of(answered)) == 1
             for option in OPTION_IDS:
                 document = report_of(answered, option)

@@ -16,22 +16,32 @@ from core.storage import FileInfo
 
 HDFS = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-JOIN_STORES = ("left-keyToNumValues", "left-keyWithIndexToValue", "right-keyToNumValues", "right-keyWithIndexToValue")
+JOIN_STORES = (
+    "left-keyToNumValues",
+    "left-keyWithIndexToValue",
+    "right-keyToNumValues",
+    "right-keyWithIndexToValue",
+)
 
 
 def uid(partition: int, version: int, attempt: int = 0, store: int = 0) -> str:
     return f"{store:08x}-{attempt:04x}-4000-8000-{partition:04x}{version:08x}"
 
 
-def files(names: Iterable[str], partitions: Iterable[int] = (0, 1), operator: int = 0, stores: Iterable[str] = ("",)) -> dict[str, int]:
-    """The same names in every partition (of every store); "{id}" becomes an id of the partition and version. Each file has 100 bytes."""
+def files(
+    names: Iterable[str], partitions: Iterable[int] = (0, 1), operator: int = 0, stores: Iterable[str] = ("",)
+) -> dict[str, int]:
+    """The same names in every partition (of every store); "{id}" becomes an id of the partition and version.
+    Each file has 100 bytes."""
     found = {}
     for partition in partitions:
         for index, store in enumerate(stores):
             for name in names:
                 version = int(name.split(".")[0].split("_")[0])
                 below = f"{store}/" if store else ""
-                full = name.replace("{id}", uid(partition, version, store=index)).replace("{other}", uid(partition, version, 9, index))
+                full = name.replace("{id}", uid(partition, version, store=index)).replace(
+                    "{other}", uid(partition, version, 9, index)
+                )
                 found[f"state/{operator}/{partition}/{below}{full}"] = 100
     return found
 
@@ -42,12 +52,19 @@ def written(path: str) -> int:
 
 
 def operator_of(listing: Mapping[str, int], **context: object) -> OperatorState:
-    """The one operator in the inventory of a listing {path: bytes}; two partitions and HDFS unless said otherwise.
+    """The one operator in the inventory of a listing {path: bytes}; two partitions and HDFS unless said
+    otherwise.
 
-    Files are written in the order of their versions, a checksum with its file; ``times`` names other times by path.
+    Files are written in the order of their versions, a checksum with its file; ``times`` names other times by
+    path.
     """
     times = context.pop("times", {})
-    said: dict[str, object] = {"provider_class": HDFS, "shuffle_partitions": 2, "last_committed_batch": 4, "newest_planned_batch": 4}
+    said: dict[str, object] = {
+        "provider_class": HDFS,
+        "shuffle_partitions": 2,
+        "last_committed_batch": 4,
+        "newest_planned_batch": 4,
+    }
     said |= context
     infos = [FileInfo(path, size, times.get(path, written(path))) for path, size in listing.items()]  # type: ignore[attr-defined]
     (operator,) = inventory(infos, StateContext(**said), 0).operators  # type: ignore[arg-type]
@@ -57,7 +74,14 @@ def operator_of(listing: Mapping[str, int], **context: object) -> OperatorState:
 def ids(batches: Iterable[int], partitions: int = 2, stores: int = 1, operator: str = "0") -> CommittedIds:
     """Commits whose ids are those of :func:`files`."""
     return CommittedIds(
-        {b: {operator: tuple(tuple(uid(p, b + 1, store=s) for s in range(stores)) for p in range(partitions))} for b in batches}
+        {
+            b: {
+                operator: tuple(
+                    tuple(uid(p, b + 1, store=s) for s in range(stores)) for p in range(partitions)
+                )
+            }
+            for b in batches
+        }
     )
 
 
@@ -117,7 +141,10 @@ def test_purged_deltas_before_a_snapshot_are_fine() -> None:
 def test_a_missing_snapshot_in_a_purged_log_asks_for_the_first_delta() -> None:
     operator = operator_of(files(["3.delta", "4.delta", "5.delta"]))
     assert operator.restorable.newest_common_version is None
-    assert operator.restorable.broken_partitions == (("0/0/default", "state/0/0/1.delta"), ("0/1/default", "state/0/1/1.delta"))
+    assert operator.restorable.broken_partitions == (
+        ("0/0/default", "state/0/0/1.delta"),
+        ("0/1/default", "state/0/1/1.delta"),
+    )
 
 
 def test_an_empty_delta_is_as_bad_as_a_missing_one() -> None:
@@ -135,7 +162,9 @@ def test_an_empty_snapshot_is_passed_over_when_the_deltas_are_there() -> None:
 
 
 def test_a_missing_partition_is_broken_and_nothing_can_be_rebuilt() -> None:
-    operator = operator_of(files(DELTAS, partitions=[0]) | files(DELTAS, partitions=[2]), shuffle_partitions=3)
+    operator = operator_of(
+        files(DELTAS, partitions=[0]) | files(DELTAS, partitions=[2]), shuffle_partitions=3
+    )
     assert operator.restorable.broken_partitions == (("0/1/default", "state/0/1/"),)
     assert operator.restorable.newest_common_version is None
     assert restorable_versions(operator) == ()
@@ -162,7 +191,9 @@ def test_each_operator_is_judged_by_itself() -> None:
     listing = files(DELTAS) | files(DELTAS, operator=1)
     del listing["state/1/0/2.delta"]
     infos = [FileInfo(path, size, 1_000) for path, size in listing.items()]
-    context = StateContext(provider_class=HDFS, shuffle_partitions=2, last_committed_batch=4, newest_planned_batch=4)
+    context = StateContext(
+        provider_class=HDFS, shuffle_partitions=2, last_committed_batch=4, newest_planned_batch=4
+    )
     first, second = inventory(infos, context, 0).operators
     assert first.restorable.broken_partitions == ()
     assert second.restorable.broken_partitions == (("1/0/default", "state/1/0/2.delta"),)
@@ -176,14 +207,18 @@ def test_state_of_the_pending_batch_is_no_trouble() -> None:
 
 
 def test_versions_of_an_abandoned_time_line_do_not_count_as_restorable() -> None:
-    operator = operator_of(files([*DELTAS, "6.delta", "7.delta"]), last_committed_batch=2, newest_planned_batch=2)
+    operator = operator_of(
+        files([*DELTAS, "6.delta", "7.delta"]), last_committed_batch=2, newest_planned_batch=2
+    )
     assert operator.restorable.needed_version == 3
     assert operator.restorable.newest_common_version == 3
     assert restorable_versions(operator) == (1, 2, 3, 4, 5, 6, 7)
 
 
 def test_without_a_commit_no_version_is_needed() -> None:
-    operator = operator_of(files(["1.delta"], partitions=[0]), last_committed_batch=None, newest_planned_batch=0)
+    operator = operator_of(
+        files(["1.delta"], partitions=[0]), last_committed_batch=None, newest_planned_batch=0
+    )
     assert operator.restorable.needed_version is None
     assert operator.restorable.broken_partitions == ()
 
@@ -214,7 +249,9 @@ def test_an_empty_zip_is_as_bad_as_a_missing_one() -> None:
 
 
 def test_ssts_without_a_zip_rebuild_nothing() -> None:
-    listing = files(ZIPS, partitions=[0]) | {"state/0/1/SSTs/000008-713bb905-9ba4-4cdd-8eb0-9dbbdf60e075.sst": 900}
+    listing = files(ZIPS, partitions=[0]) | {
+        "state/0/1/SSTs/000008-713bb905-9ba4-4cdd-8eb0-9dbbdf60e075.sst": 900
+    }
     operator = operator_of(listing, provider_class=ROCKSDB)
     assert operator.restorable.broken_partitions == (("0/1/default", "state/0/1/5.zip"),)
 
@@ -262,7 +299,9 @@ def test_after_changelogs_were_switched_off_the_missing_file_is_the_zip() -> Non
 
 
 def test_committed_ids_name_the_files_of_format_2() -> None:
-    operator = operator_of(files([*CHANGELOGS_2, "3_{id}.zip"]), provider_class=ROCKSDB, committed=ids(range(5)))
+    operator = operator_of(
+        files([*CHANGELOGS_2, "3_{id}.zip"]), provider_class=ROCKSDB, committed=ids(range(5))
+    )
     assert operator.format_version == 2
     assert operator.restorable.broken_partitions == ()
     assert operator.restorable.newest_common_version == 5
@@ -303,7 +342,9 @@ def test_a_commit_rewritten_without_ids_makes_its_version_unreadable() -> None:
 
 def test_an_attempt_that_was_not_committed_is_not_restorable_in_format_2() -> None:
     names = [*CHANGELOGS_2, "3_{id}.zip", "6_{id}.changelog"]
-    operator = operator_of(files(names), provider_class=ROCKSDB, committed=ids(range(5)), newest_planned_batch=5)
+    operator = operator_of(
+        files(names), provider_class=ROCKSDB, committed=ids(range(5)), newest_planned_batch=5
+    )
     assert operator.restorable.newest_common_version == 5
 
 
@@ -323,9 +364,15 @@ def test_versions_whose_commit_is_purged_count_under_any_id_and_are_inferred() -
 def test_the_ids_of_a_join_belong_to_its_stores_in_the_order_of_names() -> None:
     listing = files(["5_{id}.zip"], stores=JOIN_STORES)
     committed = ids(range(5), stores=4)
-    assert operator_of(listing, provider_class=ROCKSDB, committed=committed).restorable.broken_partitions == ()
-    swapped = CommittedIds({4: {"0": tuple(tuple(reversed(stores)) for stores in committed.by_batch[4]["0"])}})
-    assert len(operator_of(listing, provider_class=ROCKSDB, committed=swapped).restorable.broken_partitions) == 8
+    assert (
+        operator_of(listing, provider_class=ROCKSDB, committed=committed).restorable.broken_partitions == ()
+    )
+    swapped = CommittedIds(
+        {4: {"0": tuple(tuple(reversed(stores)) for stores in committed.by_batch[4]["0"])}}
+    )
+    assert (
+        len(operator_of(listing, provider_class=ROCKSDB, committed=swapped).restorable.broken_partitions) == 8
+    )
 
 
 def without_its_zip() -> dict[str, int]:
@@ -347,7 +394,12 @@ def test_in_format_2_a_changelog_written_before_the_upload_of_the_deleted_zip_do
     operator = operator_of(without_its_zip(), provider_class=ROCKSDB, committed=ids(range(5)), times=times)
     assert operator.restorable.newest_common_version == 4
     earlier = operator_of(
-        without_its_zip(), provider_class=ROCKSDB, committed=ids(range(5)), times=times, last_committed_batch=3, newest_planned_batch=3
+        without_its_zip(),
+        provider_class=ROCKSDB,
+        committed=ids(range(5)),
+        times=times,
+        last_committed_batch=3,
+        newest_planned_batch=3,
     )
     assert earlier.restorable.broken_partitions == ()
     assert earlier.restorable.certainty == "inferred"
@@ -379,16 +431,24 @@ def test_in_format_2_a_deleted_zip_of_an_attempt_that_was_not_committed_does_not
 
 
 def test_a_store_missing_in_one_partition_of_a_join_is_broken() -> None:
-    listing = {path: size for path, size in files(DELTAS, stores=JOIN_STORES).items() if "/1/right-keyToNumValues/" not in path}
+    listing = {
+        path: size
+        for path, size in files(DELTAS, stores=JOIN_STORES).items()
+        if "/1/right-keyToNumValues/" not in path
+    }
     operator = operator_of(listing)
-    assert operator.restorable.broken_partitions == (("0/1/right-keyToNumValues", "state/0/1/right-keyToNumValues/"),)
+    assert operator.restorable.broken_partitions == (
+        ("0/1/right-keyToNumValues", "state/0/1/right-keyToNumValues/"),
+    )
 
 
 def test_a_missing_delta_of_a_join_is_named_with_its_store() -> None:
     listing = files(DELTAS, stores=JOIN_STORES)
     del listing["state/0/0/left-keyWithIndexToValue/5.delta"]
     operator = operator_of(listing)
-    assert operator.restorable.broken_partitions == (("0/0/left-keyWithIndexToValue", "state/0/0/left-keyWithIndexToValue/5.delta"),)
+    assert operator.restorable.broken_partitions == (
+        ("0/0/left-keyWithIndexToValue", "state/0/0/left-keyWithIndexToValue/5.delta"),
+    )
     assert operator.restorable.newest_common_version == 4
 
 
@@ -407,13 +467,17 @@ def test_rebuildable_versions_are_those_that_spark_can_load(
     full_kind: str, change_kind: str, full: frozenset[int], changes: frozenset[int]
 ) -> None:
     found = [StateFile(f"{v}.{full_kind}", 0, 0, "default", full_kind, v, None, 10, None) for v in full]  # type: ignore[arg-type]
-    found += [StateFile(f"{v}.{change_kind}", 0, 0, "default", change_kind, v, None, 10, None) for v in changes]  # type: ignore[arg-type]
+    found += [
+        StateFile(f"{v}.{change_kind}", 0, 0, "default", change_kind, v, None, 10, None) for v in changes
+    ]  # type: ignore[arg-type]
     partition = PartitionState(0, "default", tuple(found), 0, None, {})
     known = full | changes
     assert rebuildable(partition) == tuple(v for v in sorted(known) if can_load(v, full, changes))
 
 
-@given(full=st.frozensets(st.integers(1, 8)), changes=st.frozensets(st.integers(1, 8)), version=st.integers(1, 8))
+@given(
+    full=st.frozensets(st.integers(1, 8)), changes=st.frozensets(st.integers(1, 8)), version=st.integers(1, 8)
+)
 def test_a_version_has_a_missing_file_exactly_when_it_cannot_be_rebuilt(
     full: frozenset[int], changes: frozenset[int], version: int
 ) -> None:

@@ -1,4 +1,5 @@
-"""The start positions after a batch: which batch counts, what is refused, the JSON of the command line, the code to paste."""
+"""The start positions after a batch: which batch counts, what is refused, the JSON of the command line, the
+code to paste."""
 
 from __future__ import annotations
 
@@ -24,9 +25,12 @@ Make = Callable[..., Path]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Writes a checkpoint as Spark does: ``offsets`` maps batch ids to offset lines, ``files`` more paths to bytes."""
+    """Writes a checkpoint as Spark does: ``offsets`` maps batch ids to offset lines, ``files`` more paths to
+    bytes."""
 
-    def write(offsets: dict[int, list[str]], commits: list[int], files: dict[str, bytes] | None = None) -> Path:
+    def write(
+        offsets: dict[int, list[str]], commits: list[int], files: dict[str, bytes] | None = None
+    ) -> Path:
         root = tmp_path / "ck"
         every = {"metadata": b'{"id":"dddc5e7f-1e71-454c-8362-de184444fb5a"}', **(files or {})}
         every |= {f"offsets/{i}": "\n".join(["v1", HEADER, *lines]).encode() for i, lines in offsets.items()}
@@ -44,7 +48,10 @@ def kafka(*positions: int) -> str:
 
 
 def options(root: Path, batch_id: int | None = None) -> list[dict[str, str] | None]:
-    return [None if s.point.options is None else dict(s.point.options) for s in resume_points(Checkpoint.open(str(root)), batch_id).sources]
+    return [
+        None if s.point.options is None else dict(s.point.options)
+        for s in resume_points(Checkpoint.open(str(root)), batch_id).sources
+    ]
 
 
 # Which batch
@@ -80,7 +87,10 @@ def test_a_batch_that_is_not_committed_is_answered_with_a_warning(make: Make) ->
 
 def test_a_batch_removed_by_retention_is_refused_with_the_range(make: Make) -> None:
     root = make({101: [kafka(1)], 102: [kafka(2)]}, [101, 102])
-    with pytest.raises(ResumeError, match=r"offsets/7 is not there \(Spark removes old entries\); choose a batch from 101 to 102\."):
+    with pytest.raises(
+        ResumeError,
+        match=r"offsets/7 is not there \(Spark removes old entries\); choose a batch from 101 to 102\.",
+    ):
         resume_points(Checkpoint.open(str(root)), 7)
 
 
@@ -103,7 +113,9 @@ def test_an_unreadable_offset_of_the_last_committed_batch_is_refused_with_a_way_
 
 def test_a_committed_batch_without_its_offset_is_refused_with_a_way_out(make: Make) -> None:
     root = make({3: [kafka(30)]}, [3, 4])
-    with pytest.raises(ResumeError, match=r"Batch 4 is the last committed one, but offsets/4 is not there.*batch 3"):
+    with pytest.raises(
+        ResumeError, match=r"Batch 4 is the last committed one, but offsets/4 is not there.*batch 3"
+    ):
         resume_points(Checkpoint.open(str(root)))
 
 
@@ -129,7 +141,14 @@ def test_with_nothing_committed_kafka_starts_at_its_initial_offset(make: Make) -
 
 
 def test_with_nothing_committed_and_no_initial_offset_the_query_decides(make: Make) -> None:
-    root = make({0: ['{"sourceVersion":1,"reservoirId":"x","reservoirVersion":2,"index":-1,"isStartingVersion":false}']}, [])
+    root = make(
+        {
+            0: [
+                '{"sourceVersion":1,"reservoirId":"x","reservoirVersion":2,"index":-1,"isStartingVersion":false}'
+            ]
+        },
+        [],
+    )
     source = resume_points(Checkpoint.open(str(root))).sources[0]
     assert source.point.options is None
     assert source.point.certainty == "needs_input"
@@ -207,7 +226,9 @@ def test_the_json_has_the_fields_of_the_command_line_contract(make: Make) -> Non
 
 
 def test_a_source_without_a_start_option_has_null_options_and_a_reason(make: Make) -> None:
-    (source,) = resume_json(resume_points(Checkpoint.open(str(make({4: ['{"logOffset":4}']}, [4])))))["sources"]  # type: ignore[misc]
+    (source,) = resume_json(resume_points(Checkpoint.open(str(make({4: ['{"logOffset":4}']}, [4])))))[
+        "sources"
+    ]  # type: ignore[misc]
     assert source["exact"] is False
     assert source["options"] is None
     assert source["seed"] == "file_source_log"
@@ -271,7 +292,9 @@ def corpus(tmp_path: Path, entry: str) -> Checkpoint:
             continue
         path = tmp_path / entry / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(base64.b64decode(content["base64"]) if "base64" in content else content.get("text", "").encode())
+        path.write_bytes(
+            base64.b64decode(content["base64"]) if "base64" in content else content.get("text", "").encode()
+        )
     return Checkpoint.open(str(tmp_path / entry))
 
 
@@ -305,7 +328,9 @@ def corpus(tmp_path: Path, entry: str) -> Checkpoint:
         ("spark-2.1.0-aggregation", None, {"0": None}),
     ],
 )
-def test_real_checkpoints_are_answered(tmp_path: Path, entry: str, batch: int | None, expected: dict[str, dict[str, str] | None]) -> None:
+def test_real_checkpoints_are_answered(
+    tmp_path: Path, entry: str, batch: int | None, expected: dict[str, dict[str, str] | None]
+) -> None:
     answer = resume_json(resume_points(corpus(tmp_path, entry)))
     assert answer["batch"] == batch
     assert {source["key"]: source["options"] for source in answer["sources"]} == expected  # type: ignore[attr-defined]

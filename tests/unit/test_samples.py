@@ -41,11 +41,15 @@ def source_lines(name: str, batch: int) -> list[str]:
 
 
 def files(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir() if path.is_file() and not path.name.startswith("."))
+    return sorted(
+        path.name for path in directory.iterdir() if path.is_file() and not path.name.startswith(".")
+    )
 
 
 def delta_actions(log: Path, version: int) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (log / f"{version:020}.json").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line) for line in (log / f"{version:020}.json").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 # ---------------------------------------------------------------------------------------------- all of them
@@ -67,7 +71,9 @@ def test_each_has_a_story_and_a_checkpoint_with_an_id(name: str) -> None:
     assert "What the engineer knows" in story
     assert "What a good tool says" in story
     assert 5 <= len(story.splitlines()) <= 20
-    assert re.fullmatch(r'\{"id":"[0-9a-f-]{36}"\}', (checkpoint(name) / "metadata").read_text(encoding="utf-8"))
+    assert re.fullmatch(
+        r'\{"id":"[0-9a-f-]{36}"\}', (checkpoint(name) / "metadata").read_text(encoding="utf-8")
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -90,7 +96,9 @@ def contents(path: Path) -> list[bytes]:
 @pytest.mark.parametrize("name", NAMES)
 def test_no_path_of_anybodys_machine_and_no_secret(name: str) -> None:
     private = re.compile(
-        rb"/(?:home|root|Users|work|tmp|var)/|[A-Z]:\\\\|AKIA[0-9A-Z]{16}|password|secret|BEGIN [A-Z ]*PRIVATE", re.IGNORECASE
+        rb"/(?:home|root|Users|work|tmp|var)/|[A-Z]:\\\\|AKIA[0-9A-Z]{16}|password|secret|BEGIN [A-Z"
+        rb" ]*PRIVATE",
+        re.IGNORECASE,
     )
     located = re.compile(rb"file:/+([^\"\s]*)")
     for path in (ROOT / name).rglob("*"):
@@ -128,7 +136,12 @@ def test_restoring_times_gives_a_fresh_clone_the_times_of_the_run(tmp_path: Path
 
 # ---------------------------------------------------------------------------------------------- how they end
 
-DIED = {"files-died-mid-batch", "kafka-pipeline-died-mid-batch", "delta-batch-already-in-table", "dropduplicates-removed"}
+DIED = {
+    "files-died-mid-batch",
+    "kafka-pipeline-died-mid-batch",
+    "delta-batch-already-in-table",
+    "dropduplicates-removed",
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -196,7 +209,12 @@ def test_the_delta_snapshot_is_half_read_and_the_source_has_moved_on() -> None:
     [line] = source_lines(name, ids(name, "commits")[-1])
     offset = json.loads(line)
     log = ROOT / name / "source" / "_delta_log"
-    adds = [action for version in range(offset["reservoirVersion"] + 1) for action in delta_actions(log, version) if "add" in action]
+    adds = [
+        action
+        for version in range(offset["reservoirVersion"] + 1)
+        for action in delta_actions(log, version)
+        if "add" in action
+    ]
     assert offset["isStartingVersion"] is True
     assert 0 <= offset["index"] < len(adds) - 1
     [table] = [action["metaData"]["id"] for action in delta_actions(log, 0) if "metaData" in action]
@@ -227,7 +245,9 @@ def test_one_partition_of_the_windowed_aggregation_holds_ten_times_the_median() 
     newest = max(int(found.split(".")[0]) for found in files(state / "0") if found.endswith(".changelog"))
     partitions = [path for path in state.iterdir() if path.name.isdigit()]
     total = {
-        path.name: sum(each.stat().st_size for each in path.rglob("*") if each.suffix != ".crc") for path in partitions if path.is_dir()
+        path.name: sum(each.stat().st_size for each in path.rglob("*") if each.suffix != ".crc")
+        for path in partitions
+        if path.is_dir()
     }
     changes = {path.name: (path / f"{newest}.changelog").stat().st_size for path in partitions}
     for sizes in (total, changes):
@@ -275,7 +295,9 @@ def test_named_sources_have_offset_log_version_2() -> None:
 
 
 def test_transform_with_state_has_a_timer_among_its_variables() -> None:
-    text = (checkpoint("transform-with-state-timers") / "state" / "0" / "_metadata" / "v2" / "0").read_text(encoding="utf-8")
+    text = (checkpoint("transform-with-state-timers") / "state" / "0" / "_metadata" / "v2" / "0").read_text(
+        encoding="utf-8"
+    )
     properties = json.loads(json.loads(text.splitlines()[1])["operatorPropertiesJson"])
     assert {each["stateName"]: each["stateVariableType"] for each in properties["stateVariables"]} == {
         "amounts": "ListState",
@@ -310,7 +332,9 @@ def test_state_and_source_log_are_ahead_of_the_rewound_logs() -> None:
     assert last == ids(name, "offsets")[-1] == 5
     versions = [int(found.split(".")[0]) for found in files(checkpoint(name) / "state" / "0" / "0")]
     assert max(versions) > last + 1
-    snapshots = [int(path.name.split(".")[0]) for path in (checkpoint(name) / "state").rglob("[0-9]*.snapshot")]
+    snapshots = [
+        int(path.name.split(".")[0]) for path in (checkpoint(name) / "state").rglob("[0-9]*.snapshot")
+    ]
     assert max(snapshots) > last + 1
     entries = [int(found.split(".")[0]) for found in files(checkpoint(name) / "sources" / "0")]
     assert max(entries) > last

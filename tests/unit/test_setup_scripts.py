@@ -36,7 +36,9 @@ def test_every_jar_has_a_version_and_a_sha_256() -> None:
 
 
 def test_delta_is_built_for_the_spark_of_the_second_environment() -> None:
-    spark = re.search(r"pyspark==(\d+\.\d+)", (PROJECT / "scripts" / "requirements-delta.txt").read_text(encoding="utf-8"))
+    spark = re.search(
+        r"pyspark==(\d+\.\d+)", (PROJECT / "scripts" / "requirements-delta.txt").read_text(encoding="utf-8")
+    )
     assert spark is not None
     assert any(jar.artifact == f"delta-spark_{spark[1]}_2.13" for jar in parts.read_list()["delta"])
 
@@ -104,13 +106,17 @@ def test_the_older_spark_of_the_tests_is_the_one_that_is_set_up() -> None:
 def test_a_spark_that_the_oracle_does_not_know_is_refused(release: str) -> None:
     done = script("sh", "scripts/test", "--spark", release)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"{release} is not a Spark release that the oracle knows: name one from 3.3 to 4.3 in full")
+    assert done.stderr.startswith(
+        f"{release} is not a Spark release that the oracle knows: name one from 3.3 to 4.3 in full"
+    )
 
 
 def test_what_is_left_out_is_skipped_with_that_reason(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/spark/test_engines.py"]
     environment = {"PATH": "", "CHECKPOINT_EXPLORER_WITHOUT": "spark,kafka,delta"}
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=300, check=False, env=environment)
+    done = subprocess.run(
+        command, cwd=PROJECT, capture_output=True, text=True, timeout=300, check=False, env=environment
+    )
     assert done.returncode == 0, done.stdout
     assert "left out by --without kafka" in done.stdout
     assert "left out by --without delta" in done.stdout

@@ -8,15 +8,27 @@ from pathlib import Path
 import pytest
 
 from core.checkpoint import Checkpoint
-from core.checkpoint.model import Evidence, OffsetEntry, SourceOffset
+from core.checkpoint.model import OffsetEntry, SourceOffset
 from core.checkpoint.source import directories_of
 from core.checkpoint.source_log import file_log_chain, parse_file_log, parse_initial
+from core.sparklogs.evidence import Evidence
 from core.storage import FileInfo
-from tests.support.build import CORPUS, QUERY_ID, commit_text, corpus_entry, kafka_offset, offset_text, remove, write
+from tests.support.build import (
+    CORPUS,
+    QUERY_ID,
+    commit_text,
+    corpus_entry,
+    kafka_offset,
+    offset_text,
+    remove,
+    write,
+)
 
 
 def entry_line(name: str, log_id: int) -> str:
-    return json.dumps({"path": f"file:///in/{name}", "timestamp": 1000 + log_id, "batchId": log_id}, separators=(",", ":"))
+    return json.dumps(
+        {"path": f"file:///in/{name}", "timestamp": 1000 + log_id, "batchId": log_id}, separators=(",", ":")
+    )
 
 
 def names(*found: str) -> dict[str, FileInfo]:
@@ -56,21 +68,33 @@ def test_a_stray_huge_id_does_not_make_a_huge_list() -> None:
 
 
 def test_entries_keep_path_time_and_log_id() -> None:
-    entries, problems = parse_file_log(f"v1\n{entry_line('a', 0)}\n{entry_line('b', 1)}\n".encode(), 1, "sources/0/1.compact")
-    assert [(e.path, e.timestamp_ms, e.log_id) for e in entries] == [("file:///in/a", 1000, 0), ("file:///in/b", 1001, 1)]
+    entries, problems = parse_file_log(
+        f"v1\n{entry_line('a', 0)}\n{entry_line('b', 1)}\n".encode(), 1, "sources/0/1.compact"
+    )
+    assert [(e.path, e.timestamp_ms, e.log_id) for e in entries] == [
+        ("file:///in/a", 1000, 0),
+        ("file:///in/b", 1001, 1),
+    ]
     assert problems == []
 
 
 def test_a_broken_line_is_a_problem_and_the_others_are_kept() -> None:
     entries, problems = parse_file_log(
-        f'v1\n{entry_line("a", 0)}\n{{"path":\n[]\n{{"path":1}}\n{entry_line("b", 1)}'.encode(), 1, "sources/0/1"
+        f'v1\n{entry_line("a", 0)}\n{{"path":\n[]\n{{"path":1}}\n{entry_line("b", 1)}'.encode(),
+        1,
+        "sources/0/1",
     )
     assert [e.log_id for e in entries] == [0, 1]
-    assert [(p.condition, p.evidence.line) for p in problems] == [("truncated", 3), ("bad_json", 4), ("bad_json", 5)]
+    assert [(p.condition, p.evidence.line) for p in problems] == [
+        ("truncated", 3),
+        ("bad_json", 4),
+        ("bad_json", 5),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("data", "condition"), [(b"", "empty"), (b"v2\n{}", "unknown_version"), (b"{}", "no_version"), (b"\xff\xff", "bad_json")]
+    ("data", "condition"),
+    [(b"", "empty"), (b"v2\n{}", "unknown_version"), (b"{}", "no_version"), (b"\xff\xff", "bad_json")],
 )
 def test_a_damaged_source_log_file_is_a_problem(data: bytes, condition: str) -> None:
     entries, problems = parse_file_log(data, 0, "sources/0/0")
@@ -134,7 +158,10 @@ def entries_of(*batches: list[str], version: int = 1, keys: list[str] | None = N
     found = []
     for batch_id, lines in enumerate(batches):
         path = f"offsets/{batch_id}"
-        sources = tuple(SourceOffset(keys[i] if keys else str(i), text, Evidence(path, i + 3)) for i, text in enumerate(lines))
+        sources = tuple(
+            SourceOffset(keys[i] if keys else str(i), text, Evidence(path, i + 3))
+            for i, text in enumerate(lines)
+        )
         found.append(OffsetEntry(batch_id, version, 0, 0, {}, sources, Evidence(path), ""))
     return found
 
@@ -149,7 +176,10 @@ def test_a_source_that_keeps_nothing_has_no_directory() -> None:
 
 
 def test_a_self_join_has_two_lines_and_one_directory() -> None:
-    assert directories_of(entries_of(["1", "1"], ["4", "4"]), ("0",), {}) == {"0": "sources/0", "1": "sources/0"}
+    assert directories_of(entries_of(["1", "1"], ["4", "4"]), ("0",), {}) == {
+        "0": "sources/0",
+        "1": "sources/0",
+    }
 
 
 def test_behind_a_self_join_directories_are_counted_by_distinct_source() -> None:
@@ -230,7 +260,14 @@ def test_a_file_source_log_with_a_broken_line_is_incomplete_and_counted(tmp_path
 def test_icebergs_initial_offset_lies_one_directory_deeper(tmp_path: Path) -> None:
     start = '{"version":1,"snapshot_id":11,"position":0,"scan_all_files":false}'
     end = '{"version":1,"snapshot_id":12,"position":1,"scan_all_files":false}'
-    ck = Checkpoint.open(str(write(tmp_path, {"offsets/0": offset_text([end]), "commits/0": commit_text(), "sources/0/offsets/0": start})))
+    ck = Checkpoint.open(
+        str(
+            write(
+                tmp_path,
+                {"offsets/0": offset_text([end]), "commits/0": commit_text(), "sources/0/offsets/0": start},
+            )
+        )
+    )
     assert ck.sources[0].context.initial == start
     assert ck.source_texts(0, "0") == (start, end)
 
@@ -238,13 +275,23 @@ def test_icebergs_initial_offset_lies_one_directory_deeper(tmp_path: Path) -> No
 def test_mongodb_keeps_its_first_offset_in_a_file_called_like_the_directory(tmp_path: Path) -> None:
     start = '{"version": 1, "offset": {"$timestamp": {"t": 10, "i": 0}}}'
     end = '{"version": 1, "offset": {"$timestamp": {"t": 20, "i": 0}}}'
-    ck = Checkpoint.open(str(write(tmp_path, {"offsets/0": offset_text([end]), "commits/0": commit_text(), "sources/0": start})))
-    assert (ck.sources[0].kind.name, ck.sources[0].directory, ck.sources[0].context.initial) == ("mongodb", "sources/0", start)
+    ck = Checkpoint.open(
+        str(
+            write(tmp_path, {"offsets/0": offset_text([end]), "commits/0": commit_text(), "sources/0": start})
+        )
+    )
+    assert (ck.sources[0].kind.name, ck.sources[0].directory, ck.sources[0].context.initial) == (
+        "mongodb",
+        "sources/0",
+        start,
+    )
     assert ck.leftovers == ()
 
 
 def test_a_bare_number_beside_a_start_time_is_the_rate_source(tmp_path: Path) -> None:
-    ck = Checkpoint.open(str(write(tmp_path, {"offsets/0": offset_text(["14"]), "sources/0/0": "v1\n1795177501878"})))
+    ck = Checkpoint.open(
+        str(write(tmp_path, {"offsets/0": offset_text(["14"]), "sources/0/0": "v1\n1795177501878"}))
+    )
     assert ck.sources[0].kind.name == "rate"
 
 
@@ -257,6 +304,8 @@ def test_a_bare_number_beside_a_file_log_is_the_file_source_of_spark_2(tmp_path:
 
 
 def test_a_missing_initial_offset_leaves_the_start_of_batch_0_unknown(tmp_path: Path) -> None:
-    ck = Checkpoint.open(str(write(tmp_path, {"offsets/0": offset_text([kafka_offset(5)]), "commits/0": commit_text()})))
+    ck = Checkpoint.open(
+        str(write(tmp_path, {"offsets/0": offset_text([kafka_offset(5)]), "commits/0": commit_text()}))
+    )
     assert ck.source_texts(0, "0") == (None, kafka_offset(5))
     assert ck.advance(0, "0").amount is None  # type: ignore[union-attr]

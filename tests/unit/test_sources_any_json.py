@@ -19,9 +19,24 @@ FIELDS = """
     $timestamp t i _data id state offsets groupName value runTimeMs activeSourceName allSourceNames completedSourceNames
 """
 NAMES = st.sampled_from(FIELDS.split())
-TEXTS = NAMES | st.text(max_size=12) | st.sampled_from(["spark.cosmos.changeFeed.offset.v1", "eyJWIjoxfQ==", "1543674099961-0", "00", "é"])
-LEAVES = st.none() | st.booleans() | st.integers() | st.integers(-3, 130) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
-VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES | TEXTS, inner, max_size=5), max_leaves=25)
+TEXTS = (
+    NAMES
+    | st.text(max_size=12)
+    | st.sampled_from(["spark.cosmos.changeFeed.offset.v1", "eyJWIjoxfQ==", "1543674099961-0", "00", "é"])
+)
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(-3, 130)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES | TEXTS, inner, max_size=5),
+    max_leaves=25,
+)
 CONTEXTS = st.builds(SourceContext, key=st.just("0"), initial=st.none() | TEXTS | VALUES.map(json.dumps))
 INT64 = range(-(2**63), 2**63)
 
@@ -47,7 +62,9 @@ def test_no_kind_raises_on_any_json(start: Any, end: Any, context: SourceContext
 
 @settings(max_examples=400, deadline=None)
 @given(value=VALUES, spaced=st.booleans(), context=st.none() | CONTEXTS)
-def test_any_json_ends_as_a_kind_that_recognises_it(value: Any, spaced: bool, context: SourceContext | None) -> None:
+def test_any_json_ends_as_a_kind_that_recognises_it(
+    value: Any, spaced: bool, context: SourceContext | None
+) -> None:
     text = json.dumps(value) if spaced else json.dumps(value, separators=(",", ":"))
     kind = kind_of([text, None], context)
     assert kind in KINDS

@@ -11,7 +11,9 @@ from core.checkpoint.sources.registry import kind_of, parse
 NOTHING = SourceContext("0")
 
 
-def offset(version: int, index: int, starting: bool = False, *, source_version: int = 1, table: str = "3bff") -> dict[str, object]:
+def offset(
+    version: int, index: int, starting: bool = False, *, source_version: int = 1, table: str = "3bff"
+) -> dict[str, object]:
     return {
         "sourceVersion": source_version,
         "reservoirId": table,
@@ -22,8 +24,18 @@ def offset(version: int, index: int, starting: bool = False, *, source_version: 
 
 
 def test_the_lines_of_the_format_reference_are_delta_and_delta_sharing() -> None:
-    assert kind_of(['{"sourceVersion":1,"reservoirId":"3bff","reservoirVersion":1,"index":8,"isStartingVersion":false}']) is DELTA
-    assert kind_of(['{"sourceVersion":1,"tableId":"x","tableVersion":3,"index":10,"isStartingVersion":false}']) is DELTA_SHARING
+    assert (
+        kind_of(
+            [
+                '{"sourceVersion":1,"reservoirId":"3bff","reservoirVersion":1,"index":8,"isStartingVersion":false}'
+            ]
+        )
+        is DELTA
+    )
+    assert (
+        kind_of(['{"sourceVersion":1,"tableId":"x","tableVersion":3,"index":10,"isStartingVersion":false}'])
+        is DELTA_SHARING
+    )
 
 
 def test_a_missing_starting_flag_counts_as_false() -> None:
@@ -81,7 +93,12 @@ def test_at_a_schema_change_the_version_exists_and_is_the_start(index: int) -> N
         (offset(4, -1), offset(5, 0), 1, "And 1 file of version 5."),
         (offset(2, 0, True), offset(2, 2, True), 0, "2 files of the first snapshot (version 2)."),
         (offset(2, 4, True), offset(3, -1), 1, "The first snapshot (version 2) was finished."),
-        (offset(2, 4, True), offset(5, 1), 3, "The first snapshot (version 2) was finished, and 2 files of version 5 read."),
+        (
+            offset(2, 4, True),
+            offset(5, 1),
+            3,
+            "The first snapshot (version 2) was finished, and 2 files of version 5 read.",
+        ),
         (offset(2, -1), offset(2, -20), 0, "At a schema change in version 2."),
         (offset(2, -20), offset(2, -19), 0, "At a schema change in version 2."),
         (offset(2, -19), offset(3, -1), 1, ""),

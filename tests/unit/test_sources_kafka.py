@@ -19,7 +19,13 @@ def test_the_line_of_the_format_reference_is_kafka() -> None:
 
 
 def test_partitions_are_named_topic_and_number_and_sorted_as_numbers() -> None:
-    assert KAFKA.partitions(parse(TWO_TOPICS)) == ("orders-0", "orders-2", "orders-10", "refunds-0", "refunds-1")
+    assert KAFKA.partitions(parse(TWO_TOPICS)) == (
+        "orders-0",
+        "orders-2",
+        "orders-10",
+        "refunds-0",
+        "refunds-1",
+    )
     assert KAFKA.positions(parse(TWO_TOPICS))["orders-10"] == 7
 
 
@@ -119,11 +125,16 @@ def test_event_hubs_is_found_by_name_and_gives_inclusive_sequence_numbers() -> N
     assert point.certainty == "inferred"
     assert point.options is not None
     positions = json.loads(point.options["eventhubs.startingPositions"])
-    assert {(json.loads(k)["ehName"], json.loads(k)["partitionId"]): v["seqNo"] for k, v in positions.items()} == {
+    assert {
+        (json.loads(k)["ehName"], json.loads(k)["partitionId"]): v["seqNo"] for k, v in positions.items()
+    } == {
         ("ehName1", 0): 456,
         ("ehName1", 1): 789,
     }
-    assert all(v == {"offset": None, "seqNo": v["seqNo"], "enqueuedTime": None, "isInclusive": True} for v in positions.values())
+    assert all(
+        v == {"offset": None, "seqNo": v["seqNo"], "enqueuedTime": None, "isInclusive": True}
+        for v in positions.values()
+    )
 
 
 def test_one_spaced_text_is_a_hand_written_kafka_offset_and_several_are_a_python_source() -> None:
@@ -131,4 +142,9 @@ def test_one_spaced_text_is_a_hand_written_kafka_offset_and_several_are_a_python
     assert kind_of(['{"orders": {"0": 5}}', '{"orders": {"0": 5}}']) is KAFKA
     assert kind_of(['{"orders": {"0": 6}}', '{"orders": {"0": 5}}']).name == "python"
     assert kind_of(['{"orders": {"0": 6}}', '{"orders":{"0":5}}']) is KAFKA
-    assert kind_of(['{"orders": {"0": 6}}', '{"orders": {"0": 5}}'], SourceContext("0", initial='{"orders":{"0":0}}')) is KAFKA
+    assert (
+        kind_of(
+            ['{"orders": {"0": 6}}', '{"orders": {"0": 5}}'], SourceContext("0", initial='{"orders":{"0":0}}')
+        )
+        is KAFKA
+    )

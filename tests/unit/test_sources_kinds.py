@@ -1,4 +1,5 @@
-"""Every other kind of source: the example line of the format reference, its partitions, its advance and its start position."""
+"""Every other kind of source: the example line of the format reference, its partitions, its advance and its
+start position."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ SEQUENCE = "49590338271490256608559692538361571095921575989136588898"
 QUBOLE = f'{{"iteratorType":"AFTER_SEQUENCE_NUMBER","iteratorPosition":"{SEQUENCE}"}}'
 AWSLABS = QUBOLE[:-1] + ',"subSequenceNumber":"-1","isLast":"true"}'
 
-# One line per row of the table in the format reference (Kafka and Delta have their own tests), with the partitions a user sees.
+# One line per row of the table in the format reference (Kafka and Delta have their own tests), with the
+# partitions a user sees.
 LINES = [
     ('{"logOffset":5}', "file", {"log id": 5}),
     ('{"offset":10,"timestamp":2000}', "rate_micro_batch", {"row": 10}),
@@ -38,12 +40,20 @@ LINES = [
         "auto_loader",
         {"sequence number": 5},
     ),
-    ('{"version":1,"snapshot_id":6394,"position":4,"scan_all_files":false}', "iceberg", {"files in snapshot": 4}),
+    (
+        '{"version":1,"snapshot_id":6394,"position":4,"scan_all_files":false}',
+        "iceberg",
+        {"files in snapshot": 4},
+    ),
     ('{"snapshotId":3,"index":1,"scanSnapshot":false}', "paimon", {"snapshot": 3}),
     ('{"snapshotId":3,"index":1,"scanSnapshot":false,"totalSplits":2}', "paimon", {"snapshot": 3}),
     ('{"commitTime":"20240102030405678"}', "hudi", {"instant": 20240102030405678}),
     (f'{{"metadata":{{"batchId":"3","streamName":"s"}},"shardId-000000000000":{QUBOLE}}}', "kinesis", {}),
-    (f'{{"metadata":{{"batchId":"3","streamName":"s"}},"shardId-000000000000":{AWSLABS}}}', "kinesis_awslabs", {}),
+    (
+        f'{{"metadata":{{"batchId":"3","streamName":"s"}},"shardId-000000000000":{AWSLABS}}}',
+        "kinesis_awslabs",
+        {},
+    ),
     (
         f'[{{"shard":{{"stream":"s","shardId":"shardId-000000000000"}},"firstSeqNum":{SEQUENCE},"lastSeqNum":{SEQUENCE},'
         '"closed":false,"msBehindLatest":"231","lastRecordSeqNum":null}]',
@@ -61,8 +71,16 @@ LINES = [
     ('{"version": 1, "offset": {"_data": "8263"}}', "mongodb", {}),
     ('{"_data":"8263"}', "mongodb", {}),
     ('{"id":"spark.cosmos.changeFeed.offset.v1","state":"eyJWIjoxfQ=="}', "cosmos", {}),
-    ('{"id":"azure_cosmos_spark.com.azure.cosmos.spark.changeFeed.offset.v1","state":"eyJWIjoxfQ=="}', "cosmos", {}),
-    ('{"offsets":{"my-stream":{"groupName":"redis-source","offset":"1543674099961-0"}}}', "redis", {"my-stream": 1543674099961}),
+    (
+        '{"id":"azure_cosmos_spark.com.azure.cosmos.spark.changeFeed.offset.v1","state":"eyJWIjoxfQ=="}',
+        "cosmos",
+        {},
+    ),
+    (
+        '{"offsets":{"my-stream":{"groupName":"redis-source","offset":"1543674099961-0"}}}',
+        "redis",
+        {"my-stream": 1543674099961},
+    ),
     (
         '{"0":{"value":18,"runTimeMs":1795177509955},"1":{"value":19,"runTimeMs":1795177509955}}',
         "rate_continuous",
@@ -86,8 +104,12 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "name", "positions"), LINES, ids=[f"{name}-{i}" for i, (_, name, _) in enumerate(LINES)])
-def test_the_line_is_recognised_and_its_partitions_are_named(text: str, name: str, positions: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    ("text", "name", "positions"), LINES, ids=[f"{name}-{i}" for i, (_, name, _) in enumerate(LINES)]
+)
+def test_the_line_is_recognised_and_its_partitions_are_named(
+    text: str, name: str, positions: dict[str, int]
+) -> None:
     kind = kind_of([text])
     assert kind.name == name
     assert dict(kind.positions(parse(text))) == positions
@@ -134,7 +156,10 @@ def test_a_bare_number_is_a_rate_source_only_with_its_start_time_beside_it() -> 
 def test_a_bare_number_beside_a_file_source_log_is_an_old_file_source() -> None:
     log = (FileLogEntry("file:///a", 1, 0),)
     assert kind_of(["345"], SourceContext("0", file_log=log)) is FILES
-    assert kind_of(["345"], SourceContext("0", initial='{"path":"file:///a","timestamp":1,"batchId":0}')) is FILES
+    assert (
+        kind_of(["345"], SourceContext("0", initial='{"path":"file:///a","timestamp":1,"batchId":0}'))
+        is FILES
+    )
     assert FILES.positions(345) == {"log id": 345}
 
 
@@ -149,7 +174,9 @@ def test_spaces_of_json_dumps_tell_a_python_source_from_spark_own_forms() -> Non
 
 
 def _log(*counts: int) -> tuple[FileLogEntry, ...]:
-    return tuple(FileLogEntry(f"file:///in/{i}-{n}", 1, i) for i, count in enumerate(counts) for n in range(count))
+    return tuple(
+        FileLogEntry(f"file:///in/{i}-{n}", 1, i) for i, count in enumerate(counts) for n in range(count)
+    )
 
 
 def test_files_are_counted_from_a_complete_source_log() -> None:
@@ -185,7 +212,12 @@ def test_a_file_source_that_read_nothing_needs_no_start_option() -> None:
 
 
 def test_auto_loader_needs_a_time_from_its_own_file_list() -> None:
-    assert AUTO_LOADER.advance({"seqNum": 5, "sourceVersion": 3}, {"seqNum": 9, "sourceVersion": 3}, NOTHING).amount == 4
+    assert (
+        AUTO_LOADER.advance(
+            {"seqNum": 5, "sourceVersion": 3}, {"seqNum": 9, "sourceVersion": 3}, NOTHING
+        ).amount
+        == 4
+    )
     point = AUTO_LOADER.resume({"seqNum": 5, "sourceVersion": 3}, NOTHING)
     assert point.options is None
     assert point.certainty == "needs_input"
@@ -197,7 +229,8 @@ def test_auto_loader_needs_a_time_from_its_own_file_list() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "unit", "bound"), [(RATE, "seconds", "estimate"), (SOCKET, "lines", "exact"), (MEMORY, "blocks", "estimate")]
+    ("kind", "unit", "bound"),
+    [(RATE, "seconds", "estimate"), (SOCKET, "lines", "exact"), (MEMORY, "blocks", "estimate")],
 )
 def test_a_number_moves_in_the_unit_of_its_source(kind: Any, unit: str, bound: str) -> None:
     advance = kind.advance(4, 14, NOTHING)
@@ -233,7 +266,9 @@ def test_a_number_that_goes_down_has_no_amount_and_a_note() -> None:
 
 
 def test_rate_micro_batch_counts_rows_and_can_be_transplanted() -> None:
-    advance = RATE_MICRO_BATCH.advance({"offset": 10, "timestamp": 2000}, {"offset": 30, "timestamp": 4000}, NOTHING)
+    advance = RATE_MICRO_BATCH.advance(
+        {"offset": 10, "timestamp": 2000}, {"offset": 30, "timestamp": 4000}, NOTHING
+    )
     assert (advance.amount, advance.unit, advance.bound) == (20, "rows", "exact")
     point = RATE_MICRO_BATCH.resume({"offset": 10, "timestamp": 2000}, NOTHING)
     assert point.options is None
@@ -251,7 +286,10 @@ def test_continuous_rate_divides_the_values_by_the_partitions() -> None:
 
 
 def test_iceberg_counts_files_inside_one_snapshot_only() -> None:
-    one, two = '{"version":1,"snapshot_id":7,"position":1,"scan_all_files":false}', '{"snapshot_id":7,"position":4,"scan_all_files":false}'
+    one, two = (
+        '{"version":1,"snapshot_id":7,"position":1,"scan_all_files":false}',
+        '{"snapshot_id":7,"position":4,"scan_all_files":false}',
+    )
     assert ICEBERG.advance(parse(one), parse(two), NOTHING).amount == 3
     other = '{"version":1,"snapshot_id":3511854070499474754,"position":0,"scan_all_files":false}'
     advance = ICEBERG.advance(parse(one), parse(other), NOTHING)
@@ -260,14 +298,20 @@ def test_iceberg_counts_files_inside_one_snapshot_only() -> None:
 
 
 def test_iceberg_has_no_exact_option_without_the_commit_times() -> None:
-    taken = ICEBERG.resume(parse('{"version":1,"snapshot_id":96825684900093069,"position":1,"scan_all_files":false}'), NOTHING)
+    taken = ICEBERG.resume(
+        parse('{"version":1,"snapshot_id":96825684900093069,"position":1,"scan_all_files":false}'), NOTHING
+    )
     assert taken.options is None
     assert "stream-from-timestamp" in taken.note
     assert "+ 1 ms" in taken.note
-    untouched = ICEBERG.resume(parse('{"version":1,"snapshot_id":7,"position":0,"scan_all_files":false}'), NOTHING)
+    untouched = ICEBERG.resume(
+        parse('{"version":1,"snapshot_id":7,"position":0,"scan_all_files":false}'), NOTHING
+    )
     assert "+ 1 ms" not in untouched.note
     assert "commit time of snapshot 7" in untouched.note
-    empty = ICEBERG.resume(parse('{"version":1,"snapshot_id":-1,"position":-1,"scan_all_files":false}'), NOTHING)
+    empty = ICEBERG.resume(
+        parse('{"version":1,"snapshot_id":-1,"position":-1,"scan_all_files":false}'), NOTHING
+    )
     assert "Nothing was read" in empty.note
 
 
@@ -300,7 +344,9 @@ def test_kinesis_sequence_numbers_keep_all_their_digits() -> None:
 
 def test_kinesis_tells_how_many_shards_moved_and_counts_nothing() -> None:
     def at(*numbers: str) -> dict[str, object]:
-        shards: dict[str, object] = {f"shardId-{i}": {"iteratorType": "T", "iteratorPosition": n} for i, n in enumerate(numbers)}
+        shards: dict[str, object] = {
+            f"shardId-{i}": {"iteratorType": "T", "iteratorPosition": n} for i, n in enumerate(numbers)
+        }
         return {"metadata": {"batchId": "3", "streamName": "s"}, **shards}
 
     advance = KINESIS.advance(at("1", "2"), at("1", "3"), NOTHING)
@@ -318,7 +364,10 @@ def test_kinesis_has_no_start_per_shard(kind: Any) -> None:
 
 
 def test_pubsub_counts_fetches_and_has_no_position() -> None:
-    assert PUBSUB.advance({"seqNum": 4, "fetchEpoch": 2}, {"seqNum": 9, "fetchEpoch": 2}, NOTHING).unit == "fetches"
+    assert (
+        PUBSUB.advance({"seqNum": 4, "fetchEpoch": 2}, {"seqNum": 9, "fetchEpoch": 2}, NOTHING).unit
+        == "fetches"
+    )
     assert "no position" in PUBSUB.resume({"seqNum": 9, "fetchEpoch": 2}, NOTHING).note
 
 
@@ -333,7 +382,10 @@ def test_pulsar_entries_are_counted_inside_one_ledger() -> None:
     def at(ledger: int, entry: int) -> dict[str, list[int]]:
         return {"persistent://p/d/t": [8, ledger, 16, entry, 24, 1, 32, 1]}
 
-    same, other = PULSAR.advance(at(11, 90), at(11, 101), NOTHING), PULSAR.advance(at(11, 90), at(12, 3), NOTHING)
+    same, other = (
+        PULSAR.advance(at(11, 90), at(11, 101), NOTHING),
+        PULSAR.advance(at(11, 90), at(12, 3), NOTHING),
+    )
     assert (same.amount, same.unit) == (11, "entries")
     assert other.amount is None
     assert "ledger" in other.note
@@ -359,7 +411,9 @@ def test_redis_streams_start_from_the_same_json() -> None:
     later = parse('{"offsets":{"my-stream":{"groupName":"redis-source","offset":"1543674100000-3"}}}')
     assert REDIS.advance(offset, later, NOTHING).amount == 39
     point = REDIS.resume(offset, NOTHING)
-    assert point.options == {"stream.offsets": '{"offsets":{"my-stream":{"groupName":"redis-source","offset":"1543674099961-0"}}}'}
+    assert point.options == {
+        "stream.offsets": '{"offsets":{"my-stream":{"groupName":"redis-source","offset":"1543674099961-0"}}}'
+    }
     assert point.certainty == "inferred"
 
 
@@ -369,7 +423,9 @@ def test_redis_streams_start_from_the_same_json() -> None:
 def test_mongodb_starts_at_a_cluster_time_and_not_at_a_token() -> None:
     point = MONGODB.resume(parse('{"version": 1, "offset": {"$timestamp": {"t": 5000, "i": 0}}}'), NOTHING)
     assert point.options is not None
-    assert json.loads(point.options["change.stream.startup.mode.timestamp.start.at.operation.time"]) == {"$timestamp": {"t": 5000, "i": 0}}
+    assert json.loads(point.options["change.stream.startup.mode.timestamp.start.at.operation.time"]) == {
+        "$timestamp": {"t": 5000, "i": 0}
+    }
     assert point.options["change.stream.startup.mode"] == "timestamp"
     assert MONGODB.resume(parse('{"_data":"8263"}'), NOTHING).options is None
 
@@ -443,7 +499,10 @@ def test_an_unknown_source_is_shown_and_refused() -> None:
 )
 def test_every_offset_line_of_a_real_checkpoint_is_recognised(entry: str, name: str) -> None:
     files = json.loads((CORPUS / f"{entry}.json").read_text())["files"]
-    entries = sorted((key for key in files if key.startswith("offsets/") and key[8:].isdecimal()), key=lambda key: int(key[8:]))
+    entries = sorted(
+        (key for key in files if key.startswith("offsets/") and key[8:].isdecimal()),
+        key=lambda key: int(key[8:]),
+    )
     kind = kind_named(name)
     assert kind is not None
     before: dict[int, object] = {}

@@ -1,4 +1,5 @@
-"""The inventory of ``state/``: from listings made by hand, from real samples, from the corpus, and from a large generated checkpoint."""
+"""The inventory of ``state/``: from listings made by hand, from real samples, from the corpus, and from a
+large generated checkpoint."""
 
 from __future__ import annotations
 
@@ -13,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from core.checkpoint import Checkpoint
-from core.checkpoint.model import OperatorState, Problem, StateInventory
+from core.checkpoint.model import OperatorState, StateInventory
 from core.checkpoint.operator_metadata import StateSchema, parse_operator_metadata
 from core.checkpoint.restore_chain import CommittedIds
 from core.checkpoint.state import StateContext, inventory, read_schemas
+from core.sparklogs.evidence import Problem
 from core.storage import Door, FileInfo
 from tests.support.build import (
     BENCH,
@@ -43,9 +45,15 @@ METADATA = (
 
 
 def taken(listing: Mapping[str, int] | Iterable[str], **context: object) -> StateInventory:
-    """The inventory of {path: bytes}, or of paths with 100 bytes each; two committed batches unless said otherwise."""
+    """The inventory of {path: bytes}, or of paths with 100 bytes each; two committed batches unless said
+    otherwise."""
     sizes = listing if isinstance(listing, Mapping) else dict.fromkeys(listing, 100)
-    said: dict[str, object] = {"provider_class": HDFS, "shuffle_partitions": 2, "last_committed_batch": 1, "newest_planned_batch": 1}
+    said: dict[str, object] = {
+        "provider_class": HDFS,
+        "shuffle_partitions": 2,
+        "last_committed_batch": 1,
+        "newest_planned_batch": 1,
+    }
     said |= context
     return inventory([FileInfo(path, size, 1_000) for path, size in sizes.items()], StateContext(**said), 5)  # type: ignore[arg-type]
 
@@ -70,7 +78,11 @@ def schema_file(key: list[tuple[str, str]], value: list[tuple[str, str]]) -> byt
 
 def checkpoint(root: Path, state: Mapping[str, str | bytes], batches: int = 2, **conf: str) -> Checkpoint:
     """A checkpoint on disk with two committed batches and these files below ``state/``."""
-    pinned = {**CONF_4_3, "spark.sql.shuffle.partitions": "2", **{f"spark.sql.{key.replace('_', '.')}": v for key, v in conf.items()}}
+    pinned = {
+        **CONF_4_3,
+        "spark.sql.shuffle.partitions": "2",
+        **{f"spark.sql.{key.replace('_', '.')}": v for key, v in conf.items()},
+    }
     files: dict[str, str | bytes] = {"metadata": '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f"}'}
     for batch in range(batches):
         files[f"offsets/{batch}"] = offset_text(['{"logOffset":0}'], conf=pinned)
@@ -83,7 +95,14 @@ def checkpoint(root: Path, state: Mapping[str, str | bytes], batches: int = 2, *
 
 
 def test_files_bytes_and_versions_are_counted_per_partition_and_store() -> None:
-    operator = one({"state/0/0/1.delta": 10, "state/0/0/2.delta": 20, "state/0/0/2.snapshot": 300, "state/0/1/1.delta": 40})
+    operator = one(
+        {
+            "state/0/0/1.delta": 10,
+            "state/0/0/2.delta": 20,
+            "state/0/0/2.snapshot": 300,
+            "state/0/1/1.delta": 40,
+        }
+    )
     first, second = operator.partitions
     assert (first.partition_id, first.store, first.size_bytes, first.newest_version) == (0, "default", 330, 2)
     assert first.bytes_by_version == {1: 10, 2: 320}
@@ -105,7 +124,8 @@ def test_operators_and_partitions_are_in_the_order_of_numbers() -> None:
 
 def test_ssts_and_rocksdb_logs_count_as_data_without_a_version() -> None:
     operator = one(
-        {"state/0/0/1.zip": 5, f"state/0/0/SSTs/000008-{ID}.sst": 70, f"state/0/0/logs/000004-{ID}.log": 6}, provider_class=ROCKSDB
+        {"state/0/0/1.zip": 5, f"state/0/0/SSTs/000008-{ID}.sst": 70, f"state/0/0/logs/000004-{ID}.log": 6},
+        provider_class=ROCKSDB,
     )
     (partition,) = operator.partitions
     assert partition.size_bytes == 81
@@ -114,7 +134,14 @@ def test_ssts_and_rocksdb_logs_count_as_data_without_a_version() -> None:
 
 
 def test_schemas_metadata_and_checksums_are_files_but_no_data_of_a_partition() -> None:
-    operator = one({"state/0/0/1.delta": 10, "state/0/0/1.delta.crc": 3, "state/0/0/_metadata/schema": 50, "state/0/_metadata/metadata": 7})
+    operator = one(
+        {
+            "state/0/0/1.delta": 10,
+            "state/0/0/1.delta.crc": 3,
+            "state/0/0/_metadata/schema": 50,
+            "state/0/_metadata/metadata": 7,
+        }
+    )
     assert operator.partitions[0].size_bytes == 10
     assert (operator.size_bytes, operator.file_count) == (70, 4)
     assert [file.path for file in operator.own_files] == ["state/0/_metadata/metadata"]
@@ -152,7 +179,13 @@ def test_a_checksum_whose_file_is_gone_is_a_temporary_leftover() -> None:
 
 
 def test_names_spark_does_not_write_are_foreign_and_keep_their_size() -> None:
-    paths = ["state/0/0/README", "state/0/notes.txt", "state/0/x/1.delta", "state/backup/0/1.delta", "state/todo"]
+    paths = [
+        "state/0/0/README",
+        "state/0/notes.txt",
+        "state/0/x/1.delta",
+        "state/backup/0/1.delta",
+        "state/todo",
+    ]
     state = taken({**dict.fromkeys(plain(), 100), **dict.fromkeys(paths, 7)})
     assert sorted(leftovers(state)) == sorted((path, "foreign") for path in paths)
     assert {item.size_bytes for item in state.leftovers} == {7}
@@ -178,16 +211,29 @@ def test_a_commit_without_its_offset_file_keeps_its_state_from_being_orphaned() 
 
 
 def test_state_written_after_the_logs_were_listed_is_no_orphan() -> None:
-    files = [FileInfo("state/0/0/1.delta", 10, 1_000), FileInfo("state/0/0/9.delta", 10, 3_000), FileInfo("state/0/0/8.delta", 10, 2_000)]
+    files = [
+        FileInfo("state/0/0/1.delta", 10, 1_000),
+        FileInfo("state/0/0/9.delta", 10, 3_000),
+        FileInfo("state/0/0/8.delta", 10, 2_000),
+    ]
     context = StateContext(last_committed_batch=0, newest_planned_batch=0, logs_read_at_ms=2_000)
     assert leftovers(inventory(files, context, 4_000)) == [("state/0/0/8.delta", "orphan_state")]
 
 
 def test_attempts_that_were_not_committed_are_orphans_in_format_2() -> None:
-    names = [f"state/0/0/1_{ID}.zip", f"state/0/0/2_{ID}.zip", f"state/0/0/2_{OTHER}.zip", f"state/0/0/3_{OTHER}.zip"]
+    names = [
+        f"state/0/0/1_{ID}.zip",
+        f"state/0/0/2_{ID}.zip",
+        f"state/0/0/2_{OTHER}.zip",
+        f"state/0/0/3_{OTHER}.zip",
+    ]
     committed = CommittedIds({0: {"0": ((ID,),)}, 1: {"0": ((ID,),)}})
-    state = taken(names, provider_class=ROCKSDB, shuffle_partitions=1, committed=committed, newest_planned_batch=2)
-    assert leftovers(state) == [(f"state/0/0/2_{OTHER}.zip", "orphan_state")]  # 3 belongs to the pending batch
+    state = taken(
+        names, provider_class=ROCKSDB, shuffle_partitions=1, committed=committed, newest_planned_batch=2
+    )
+    assert leftovers(state) == [
+        (f"state/0/0/2_{OTHER}.zip", "orphan_state")
+    ]  # 3 belongs to the pending batch
 
 
 def test_ids_whose_commit_was_not_read_are_not_called_orphans() -> None:
@@ -197,7 +243,14 @@ def test_ids_whose_commit_was_not_read_are_not_called_orphans() -> None:
 
 
 def test_partitions_past_the_expected_number_are_one_leftover_each() -> None:
-    state = taken({**dict.fromkeys(plain(), 100), "state/0/2/1.delta": 5, "state/0/2/9.delta": 6, "state/0/3/1.delta": 7})
+    state = taken(
+        {
+            **dict.fromkeys(plain(), 100),
+            "state/0/2/1.delta": 5,
+            "state/0/2/9.delta": 6,
+            "state/0/3/1.delta": 7,
+        }
+    )
     assert [(item.path, item.kind, item.size_bytes) for item in state.leftovers] == [
         ("state/0/2", "orphan_state", 11),
         ("state/0/3", "orphan_state", 7),
@@ -249,14 +302,26 @@ def test_files_of_another_provider_than_the_conf_says_are_a_problem() -> None:
 def test_ids_in_names_or_in_a_commit_mean_format_2() -> None:
     assert one(plain()).format_version == 1
     assert one([f"state/0/0/1_{ID}.zip"], provider_class=ROCKSDB, shuffle_partitions=1).format_version == 2
-    assert one(plain(kind="zip"), provider_class=ROCKSDB, committed=CommittedIds({1: {"0": ((ID,), (ID,))}})).format_version == 2
+    assert (
+        one(
+            plain(kind="zip"), provider_class=ROCKSDB, committed=CommittedIds({1: {"0": ((ID,), (ID,))}})
+        ).format_version
+        == 2
+    )
 
 
 # Names, schemas and the number of partitions (read from disk)
 
 
 def test_the_name_comes_from_the_metadata(tmp_path: Path) -> None:
-    ck = checkpoint(tmp_path, {"0/_metadata/metadata": METADATA.replace("NAME", "dedupe"), "0/0/1.delta": b"x", "0/1/1.delta": b"x"})
+    ck = checkpoint(
+        tmp_path,
+        {
+            "0/_metadata/metadata": METADATA.replace("NAME", "dedupe"),
+            "0/0/1.delta": b"x",
+            "0/1/1.delta": b"x",
+        },
+    )
     (operator,) = ck.state().operators
     assert (operator.name, operator.name_certainty) == ("dedupe", "certain")
     assert operator.metadata_raw == METADATA.replace("NAME", "dedupe")
@@ -284,7 +349,15 @@ def test_without_metadata_and_schema_the_name_is_not_known() -> None:
 @pytest.mark.parametrize("content", ["", "v1\n{", "v7\n{}"])
 def test_damaged_metadata_is_a_problem_and_the_schema_tells_the_name(tmp_path: Path, content: str) -> None:
     schema = schema_file([("user", "string")], [("count", "long")])
-    ck = checkpoint(tmp_path, {"0/_metadata/metadata": content, "0/0/_metadata/schema": schema, "0/0/1.delta": b"x", "0/1/1.delta": b"x"})
+    ck = checkpoint(
+        tmp_path,
+        {
+            "0/_metadata/metadata": content,
+            "0/0/_metadata/schema": schema,
+            "0/0/1.delta": b"x",
+            "0/1/1.delta": b"x",
+        },
+    )
     (operator,) = ck.state().operators
     assert (operator.name, operator.name_certainty) == ("stateStoreSave", "inferred")
     (problem,) = operator.problems
@@ -293,14 +366,20 @@ def test_damaged_metadata_is_a_problem_and_the_schema_tells_the_name(tmp_path: P
 
 def test_metadata_of_another_operator_is_a_problem(tmp_path: Path) -> None:
     content = METADATA.replace('"operatorId":0', '"operatorId":1')
-    (operator,) = checkpoint(tmp_path, {"0/_metadata/metadata": content, "0/0/1.delta": b"x", "0/1/1.delta": b"x"}).state().operators
+    (operator,) = (
+        checkpoint(tmp_path, {"0/_metadata/metadata": content, "0/0/1.delta": b"x", "0/1/1.delta": b"x"})
+        .state()
+        .operators
+    )
     (problem,) = operator.problems
     assert (problem.condition, problem.evidence.path) == ("mismatch", "state/0/_metadata/metadata")
 
 
 def test_version_2_metadata_of_the_newest_batch_counts(tmp_path: Path) -> None:
     old, new = (METADATA.replace("v1", "v2", 1).replace("NAME", name) for name in ("old", "new"))
-    ck = checkpoint(tmp_path, {"0/_metadata/v2/9": old, "0/_metadata/v2/10": new, "0/0/1.zip": b"x", "0/1/1.zip": b"x"})
+    ck = checkpoint(
+        tmp_path, {"0/_metadata/v2/9": old, "0/_metadata/v2/10": new, "0/0/1.zip": b"x", "0/1/1.zip": b"x"}
+    )
     assert ck.state().operators[0].name == "new"
 
 
@@ -317,10 +396,16 @@ def test_only_partition_0_is_right_for_a_limit_and_an_aggregation_without_keys(
     tmp_path: Path, name: str, key: list[tuple[str, str]], expected: int
 ) -> None:
     files: dict[str, str | bytes] = {"0/_metadata/metadata": METADATA.replace("NAME", name)}
-    files |= {"0/0/_metadata/schema": schema_file(key, [("value", "long")]), "0/0/1.delta": b"x", "0/0/2.delta": b"x"}
+    files |= {
+        "0/0/_metadata/schema": schema_file(key, [("value", "long")]),
+        "0/0/1.delta": b"x",
+        "0/0/2.delta": b"x",
+    }
     (operator,) = checkpoint(tmp_path, files).state().operators
     assert operator.expected_partitions == expected
-    assert operator.restorable.broken_partitions == (() if expected == 1 else (("0/1/default", "state/0/1/"),))
+    assert operator.restorable.broken_partitions == (
+        () if expected == 1 else (("0/1/default", "state/0/1/"),)
+    )
 
 
 def test_only_partition_0_without_a_schema_raises_no_alarm() -> None:
@@ -375,7 +460,9 @@ def by_hand(root: Path) -> dict[tuple[int, int, str], dict[str, int]]:
         if not path.is_file() or path.name.startswith(".") or not parts[2].isdigit():
             continue
         inner = [part for part in parts[3:-1] if part not in ("SSTs", "logs", "_metadata")]
-        found[int(parts[1]), int(parts[2]), inner[0] if inner else "default"]["/".join(parts)] = path.stat().st_size
+        found[int(parts[1]), int(parts[2]), inner[0] if inner else "default"]["/".join(parts)] = (
+            path.stat().st_size
+        )
     return found
 
 
@@ -400,7 +487,11 @@ def test_the_operators_of_a_sample_are_those_of_its_metadata(name: str) -> None:
     root = SAMPLES / name / "checkpoint"
     for operator in Checkpoint.open(str(root)).state().operators:
         directory = root / "state" / str(operator.operator_id) / "_metadata"
-        (file,) = [path for path in [*directory.glob("metadata"), *directory.glob("v2/[0-9]*")] if not path.name.endswith(".crc")]
+        (file,) = [
+            path
+            for path in [*directory.glob("metadata"), *directory.glob("v2/[0-9]*")]
+            if not path.name.endswith(".crc")
+        ]
         parsed = parse_operator_metadata(file.read_bytes(), "metadata")
         assert not isinstance(parsed, Problem)
         assert (operator.name, operator.name_certainty) == (parsed.name, "certain")
@@ -427,7 +518,9 @@ def test_a_sample_can_rebuild_what_it_needs_unless_its_story_is_a_missing_file(n
 def test_state_beyond_a_hand_made_rewind_is_orphaned() -> None:
     ck = Checkpoint.open(str(SAMPLES / "hand-made-rewind" / "checkpoint"))
     state = ck.state()
-    versions = {int(Path(item.path).name.split(".")[0]) for item in state.leftovers if item.kind == "orphan_state"}
+    versions = {
+        int(Path(item.path).name.split(".")[0]) for item in state.leftovers if item.kind == "orphan_state"
+    }
     assert versions
     assert min(versions) == ck.offset_ids[-1] + 2
 
@@ -475,15 +568,23 @@ EXPECTED = {  # operator id -> name, provider, stores, format version
 @pytest.mark.parametrize("name", corpus_names())
 def test_every_state_file_of_the_corpus_is_recognised(name: str) -> None:
     listing = corpus_state(name)
-    state = inventory([FileInfo(path, size, 1) for path, size in listing.items()], StateContext(newest_planned_batch=10**6), 0)
+    state = inventory(
+        [FileInfo(path, size, 1) for path, size in listing.items()],
+        StateContext(newest_planned_batch=10**6),
+        0,
+    )
     assert [item for item in state.leftovers if item.kind == "foreign"] == []
     temporary = {item.path for item in state.leftovers if item.kind == "temporary"}
-    plain_files = [path for path in listing if not path.rpartition("/")[2].startswith(".") and path not in temporary]
+    plain_files = [
+        path for path in listing if not path.rpartition("/")[2].startswith(".") and path not in temporary
+    ]
     assert state.file_count == len(plain_files)
     assert state.size_bytes == sum(listing[path] for path in plain_files)
     if name in EXPECTED:
         (operator,) = state.operators
-        assert (operator.name, operator.provider, len(operator.stores), operator.format_version) == EXPECTED[name]
+        assert (operator.name, operator.provider, len(operator.stores), operator.format_version) == EXPECTED[
+            name
+        ]
     else:
         assert state.operators == ()
 
@@ -492,7 +593,13 @@ def test_every_state_file_of_the_corpus_is_recognised(name: str) -> None:
 def test_operator_metadata_of_the_corpus_is_read(name: str) -> None:
     for path, file in corpus_entry(name)["files"].items():
         parts = path.split("/")
-        if parts[0] == "state" and "_metadata" in parts and not parts[-1].startswith(".") and "text" in file and file["text"]:
+        if (
+            parts[0] == "state"
+            and "_metadata" in parts
+            and not parts[-1].startswith(".")
+            and "text" in file
+            and file["text"]
+        ):
             assert not isinstance(parse_operator_metadata(file["text"].encode(), path), Problem), path
 
 
@@ -502,7 +609,17 @@ def test_operator_metadata_of_the_corpus_is_read(name: str) -> None:
 @pytest.mark.skipif(not BENCH.is_dir(), reason="the generator of large checkpoints is not there")
 def test_a_large_state_is_complete_and_restorable(tmp_path: Path) -> None:
     listing = tmp_path / "large.tsv"
-    command = [sys.executable, str(BENCH / "make_big.py"), "-", "--stores", "4", "--partitions", "100", "--listing", str(listing)]
+    command = [
+        sys.executable,
+        str(BENCH / "make_big.py"),
+        "-",
+        "--stores",
+        "4",
+        "--partitions",
+        "100",
+        "--listing",
+        str(listing),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     rows = (line.split("\t") for line in listing.read_text().splitlines())
     sizes = {path: int(size) for path, size in rows if path.startswith("state/")}

@@ -1,4 +1,5 @@
-"""What is inside state files: unpacking, records, zips, checksums. On files that Spark wrote, and on the same files damaged."""
+"""What is inside state files: unpacking, records, zips, checksums. On files that Spark wrote, and on the same
+files damaged."""
 
 from __future__ import annotations
 
@@ -15,12 +16,20 @@ import pytest
 from core.checkpoint.state_content import checksums
 from core.checkpoint.state_content.framing import NotUnpacked, Unpacked, codec_of, unpack
 from core.checkpoint.state_content.records import Record, parse_changelog, parse_delta, parse_snapshot
-from core.checkpoint.state_content.rocksdb_zip import BrokenZip, ZipContent, parse_zip_metadata, read_zip, tail_trouble
+from core.checkpoint.state_content.rocksdb_zip import (
+    BrokenZip,
+    ZipContent,
+    parse_zip_metadata,
+    read_zip,
+    tail_trouble,
+)
 from core.checkpoint.state_content.xxhash32 import xxhash32
 from tests.support.build import SAMPLES, corpus_names, unpack_corpus
 from tests.support.state_files import BLOCK_BYTES, encode, pack_lz4, pack_snappy, records_of
 
-RECORDS: list[Record] = [("put", b"key-%05d" % i, b"value-%d" % i) for i in range(3000)] + [("delete", b"key-00007", None)]
+RECORDS: list[Record] = [("put", b"key-%05d" % i, b"value-%d" % i) for i in range(3000)] + [
+    ("delete", b"key-00007", None)
+]
 
 
 @lru_cache
@@ -58,7 +67,10 @@ def test_all_versions_of_changelogs_are_in_the_samples() -> None:
     versions = {records_of(path).format_version: path for path in state_files("changelog")}
     assert {1, 2, 3} <= versions.keys()
     kinds = {
-        kind for path in state_files("changelog") if (records := records_of(path)).format_version == 2 for kind, _, _ in records.records
+        kind
+        for path in state_files("changelog")
+        if (records := records_of(path)).format_version == 2
+        for kind, _, _ in records.records
     }
     assert kinds == {"put", "delete", "merge"}
 
@@ -70,7 +82,9 @@ def test_a_changelog_of_format_2_names_the_versions_it_is_built_from() -> None:
     lineage = records_of(path).lineage
     assert [item.version for item in lineage] == [1, 2]
     for item in lineage:
-        ids = json.loads((commits / str(item.version - 1)).read_text(encoding="utf-8").splitlines()[1])["stateUniqueIds"]["0"][0]
+        ids = json.loads((commits / str(item.version - 1)).read_text(encoding="utf-8").splitlines()[1])[
+            "stateUniqueIds"
+        ]["0"][0]
         assert ids == [item.unique_id]
 
 
@@ -120,9 +134,15 @@ def test_a_file_that_begins_as_nothing_known_is_in_trouble(codec: str) -> None:
         assert found.content == b"" and found.trouble
 
 
-def test_a_file_that_unpacks_to_more_than_the_memory_should_hold_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_unpacks_to_more_than_the_memory_should_hold_is_not_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("core.checkpoint.state_content.framing.LARGEST_CONTENT", 100_000)
-    for data in (pack_lz4(bytes(200_000)), bytes(cramjam.zstd.compress(bytes(200_000))), pack_snappy(bytes(200_000))):
+    for data in (
+        pack_lz4(bytes(200_000)),
+        bytes(cramjam.zstd.compress(bytes(200_000))),
+        pack_snappy(bytes(200_000)),
+    ):
         assert isinstance(unpack({"x": data}, None)["x"], NotUnpacked)
 
 
@@ -202,9 +222,20 @@ def typed(kind: int, key: bytes, value: bytes | None) -> bytes:
 
 
 def test_a_changelog_with_column_families_knows_every_type_of_record() -> None:
-    body = typed(1, b"k", b"v") + typed(0x11, b"k", b"w") + typed(0x10, b"k", None) + typed(0x20, b"a", b"c") + b"\x00"
+    body = (
+        typed(1, b"k", b"v")
+        + typed(0x11, b"k", b"w")
+        + typed(0x10, b"k", None)
+        + typed(0x20, b"a", b"c")
+        + b"\x00"
+    )
     records = parse_changelog(Unpacked(utf("v2") + body))
-    assert records.records == [("put", b"k", b"v"), ("merge", b"k", b"w"), ("delete", b"k", None), ("delete_range", b"a", b"c")]
+    assert records.records == [
+        ("put", b"k", b"v"),
+        ("merge", b"k", b"w"),
+        ("delete", b"k", None),
+        ("delete_range", b"a", b"c"),
+    ]
     assert records.has_column_families and records.trouble is None
     lineage = '[{"version":3,"checkpointUniqueId":"abc"}]'
     with_ids = parse_changelog(Unpacked(utf("v4") + utf(lineage) + body))
@@ -272,7 +303,9 @@ def test_a_flipped_bit_in_a_zip_is_seen_or_changes_nothing() -> None:
         damaged = bytearray(data)
         damaged[at] ^= 0x04
         found = read_zip(bytes(damaged))
-        assert isinstance(found, BrokenZip) or found == whole or at < 64  # names and times in the first header are not covered
+        assert (
+            isinstance(found, BrokenZip) or found == whole or at < 64
+        )  # names and times in the first header are not covered
 
 
 def zip_of(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -298,7 +331,16 @@ def test_a_zip_without_metadata_or_with_an_unknown_packing_is_broken() -> None:
 
 
 @pytest.mark.parametrize(
-    "metadata", [b"", b"v2\n{}", b"v1\n{", b"v1\n[]", b'v1\n{"sstFiles":3}', b'v1\n{"sstFiles":[{"localFileName":"x"}]}', b"\xff\xfe"]
+    "metadata",
+    [
+        b"",
+        b"v2\n{}",
+        b"v1\n{",
+        b"v1\n[]",
+        b'v1\n{"sstFiles":3}',
+        b'v1\n{"sstFiles":[{"localFileName":"x"}]}',
+        b"\xff\xfe",
+    ],
 )
 def test_metadata_of_a_zip_that_is_not_what_it_should_be_is_broken(metadata: bytes) -> None:
     assert isinstance(parse_zip_metadata(metadata), BrokenZip)
@@ -348,8 +390,12 @@ def test_a_hidden_checksum_covers_every_block(size: int) -> None:
         assert isinstance(verdict, checksums.Mismatch) and f"bytes {at // 512 * 512:,} to" in verdict.reason
 
 
-@pytest.mark.parametrize("checksum", [b"", b"crc\0", b"hello world", b"crc\0\0\0\0\0", b"crc\0\xff\xff\xff\xff"])
-def test_a_hidden_checksum_without_its_header_is_no_mismatch_because_hadoop_ignores_it(checksum: bytes) -> None:
+@pytest.mark.parametrize(
+    "checksum", [b"", b"crc\0", b"hello world", b"crc\0\0\0\0\0", b"crc\0\xff\xff\xff\xff"]
+)
+def test_a_hidden_checksum_without_its_header_is_no_mismatch_because_hadoop_ignores_it(
+    checksum: bytes,
+) -> None:
     assert isinstance(checksums.verify_hidden(b"data", checksum), checksums.Unusable)
 
 

@@ -1,4 +1,5 @@
-"""Rows of the state: counted by following their changes, and looked for in the partition that their key belongs to."""
+"""Rows of the state: counted by following their changes, and looked for in the partition that their key
+belongs to."""
 
 from __future__ import annotations
 
@@ -125,7 +126,12 @@ def test_rows_of_sparks_own_column_families_do_not_count() -> None:
 
 
 def schema(*types: object) -> dict[str, object]:
-    return {"type": "struct", "fields": [{"name": f"c{i}", "type": kind, "nullable": True, "metadata": {}} for i, kind in enumerate(types)]}
+    return {
+        "type": "struct",
+        "fields": [
+            {"name": f"c{i}", "type": kind, "nullable": True, "metadata": {}} for i, kind in enumerate(types)
+        ],
+    }
 
 
 def operators(name: str) -> tuple[Checkpoint, tuple[OperatorState, ...]]:
@@ -145,7 +151,9 @@ def test_every_row_of_the_samples_lies_where_the_hash_of_its_key_says(name: str)
             for file in partition.files:
                 if file.kind in ("delta", "snapshot", "changelog"):
                     records = records_of(SAMPLES / name / "checkpoint" / file.path)
-                    seen = place.look(partition.partition_id, [key for kind, key, _ in records.records if kind == "put"])
+                    seen = place.look(
+                        partition.partition_id, [key for kind, key, _ in records.records if kind == "put"]
+                    )
                     assert seen is not None and seen.rows == 0, file.path
                     looked_at += seen.looked_at
     assert looked_at > 50
@@ -153,7 +161,9 @@ def test_every_row_of_the_samples_lies_where_the_hash_of_its_key_says(name: str)
 
 def test_rows_of_another_partition_are_told_by_the_partition_they_belong_to() -> None:
     ck, found = operators("dropduplicates-removed")
-    place = placement(found[0], "default", next(s for s in read_schemas(ck, 0) if isinstance(s, StateSchema)), ck.conf)
+    place = placement(
+        found[0], "default", next(s for s in read_schemas(ck, 0) if isinstance(s, StateSchema)), ck.conf
+    )
     assert isinstance(place, Placement)
     rows = records_of(newest(SAMPLES / "dropduplicates-removed/checkpoint/state/0/1", "snapshot")).records
     seen = place.look(0, [key for _, key, _ in rows])
@@ -168,14 +178,29 @@ def test_bytes_that_are_no_row_of_the_schema_are_not_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["double", "float", "decimal(10,2)", "string collate UTF8_LCASE", "interval month", "variant", {"type": "array"}, 7]
+    "kind",
+    [
+        "double",
+        "float",
+        "decimal(10,2)",
+        "string collate UTF8_LCASE",
+        "interval month",
+        "variant",
+        {"type": "array"},
+        7,
+    ],
 )
 def test_a_type_whose_hash_is_not_computed_is_refused(kind: object) -> None:
     assert hashable_columns(schema("long", kind)) is None
 
 
 def test_a_collated_text_is_refused() -> None:
-    field = {"name": "c", "type": "string", "nullable": True, "metadata": {"__COLLATIONS": {"c": "icu.UNICODE_CI"}}}
+    field = {
+        "name": "c",
+        "type": "string",
+        "nullable": True,
+        "metadata": {"__COLLATIONS": {"c": "icu.UNICODE_CI"}},
+    }
     assert hashable_columns({"type": "struct", "fields": [field]}) is None
 
 
@@ -213,7 +238,13 @@ def test_a_zip_of_the_version_tells_the_number_without_a_replay() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["kafka-topic-gained-partitions", "windowed-aggregation-hot-partition", "state-format-2", "transform-with-state-timers"]
+    "name",
+    [
+        "kafka-topic-gained-partitions",
+        "windowed-aggregation-hot-partition",
+        "state-format-2",
+        "transform-with-state-timers",
+    ],
 )
 def test_replaying_all_changelogs_gives_the_number_that_each_zip_records(name: str, tmp_path: Path) -> None:
     root = copy_sample(name, tmp_path)
@@ -234,7 +265,11 @@ def test_a_zip_and_the_changelogs_after_it_give_bounds(tmp_path: Path) -> None:
         path.unlink()
     for before, after in zip(whole, counted(root)["default"], strict=True):
         assert before.count.keys is not None
-        assert after.count.how in ("bounds", "replayed") and after.count.at_least is not None and after.count.at_most is not None
+        assert (
+            after.count.how in ("bounds", "replayed")
+            and after.count.at_least is not None
+            and after.count.at_most is not None
+        )
         assert after.count.at_least <= before.count.keys <= after.count.at_most
 
 
@@ -244,7 +279,12 @@ def test_a_missing_or_damaged_file_makes_one_partition_unknown(tmp_path: Path) -
     root = copy_sample("missing-delta-file", tmp_path)
     cut(root / "state/0/0/5.delta", 40)
     shutil.rmtree(root / "state/0/3")
-    assert [partition.count.how for partition in counted(root)["default"]] == ["unknown", "replayed", "unknown", "unknown"]
+    assert [partition.count.how for partition in counted(root)["default"]] == [
+        "unknown",
+        "replayed",
+        "unknown",
+        "unknown",
+    ]
 
 
 def test_the_verb_state_answers_as_the_contract_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -285,7 +325,9 @@ def test_files_are_read_in_waves_of_bounded_size(tmp_path: Path) -> None:
     waves = [[key for key, _ in wave] for wave in read_in_waves(ck.door, wanted)]
     assert [key for wave in waves for key in wave] == list(range(len(sizes)))
     for wave in waves:
-        assert len(wave) <= FILES_PER_WAVE and (len(wave) == 1 or sum(sizes[key] for key in wave) <= BYTES_PER_WAVE)
+        assert len(wave) <= FILES_PER_WAVE and (
+            len(wave) == 1 or sum(sizes[key] for key in wave) <= BYTES_PER_WAVE
+        )
 
 
 def test_of_several_files_with_one_version_the_commit_names_the_right_one(tmp_path: Path) -> None:
@@ -294,7 +336,9 @@ def test_of_several_files_with_one_version_the_commit_names_the_right_one(tmp_pa
     other = original.with_name("3_00000000-0000-0000-0000-000000000000.changelog")
     shutil.copy(original, other)
     ck = Checkpoint.open(str(root))
-    paths = {file.path for store in stores(ck.state().operators, 8, committed_ids(ck)) for file in store.files}
+    paths = {
+        file.path for store in stores(ck.state().operators, 8, committed_ids(ck)) for file in store.files
+    }
     assert f"state/0/0/{original.name}" in paths and f"state/0/0/{other.name}" not in paths
     (root / "commits/2").unlink()
     ck = Checkpoint.open(str(root))

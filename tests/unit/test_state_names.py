@@ -140,11 +140,15 @@ def test_any_version_is_read_back_from_its_name(version: int, kind: str) -> None
 
 
 @given(version=st.integers(0, 2**63 - 1), unique_id=st.uuids(), kind=st.sampled_from(["zip", "changelog"]))
-def test_any_version_with_an_id_is_read_back_from_its_name(version: int, unique_id: uuid.UUID, kind: str) -> None:
+def test_any_version_with_an_id_is_read_back_from_its_name(
+    version: int, unique_id: uuid.UUID, kind: str
+) -> None:
     assert name_of("versions", f"{version}_{unique_id}.{kind}") == (kind, version, str(unique_id))
 
 
-@given(st.text(alphabet=st.sampled_from("0123456789.-_abcdefdeltazipsnapshotchangelogcrctmp/ \0é٣"), max_size=60))
+@given(
+    st.text(alphabet=st.sampled_from("0123456789.-_abcdefdeltazipsnapshotchangelogcrctmp/ \0é٣"), max_size=60)
+)
 def test_a_name_taken_for_a_version_is_exactly_that_name(text: str) -> None:
     name = name_of("versions", text)
     if name.version is not None and name.kind != "checksum":

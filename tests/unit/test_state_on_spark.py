@@ -24,7 +24,11 @@ def test_operators_and_stores_are_those_of_sparks_state_metadata(spark: SparkSes
     rows = spark.read.format("state-metadata").load(str(root)).collect()
     wanted = {(row.operatorId, row.operatorName, row.stateStoreName) for row in rows}
     state = Checkpoint.open(str(root)).state()
-    assert {(operator.operator_id, operator.name, store) for operator in state.operators for store in operator.stores} == wanted
+    assert {
+        (operator.operator_id, operator.name, store)
+        for operator in state.operators
+        for store in operator.stores
+    } == wanted
 
 
 def loadable(spark: SparkSession, root: Path, batch_id: int) -> bool:
@@ -39,17 +43,30 @@ def loadable(spark: SparkSession, root: Path, batch_id: int) -> bool:
 
 
 def delete_one_change(root: Path) -> None:
-    """Deletes a delta or changelog of partition 0, from the middle of those whose version has no snapshot and no zip."""
-    files = [file for file in Checkpoint.open(str(root)).state().operators[0].partitions[0].files if file.version is not None]
+    """Deletes a delta or changelog of partition 0, from the middle of those whose version has no snapshot and
+    no zip."""
+    files = [
+        file
+        for file in Checkpoint.open(str(root)).state().operators[0].partitions[0].files
+        if file.version is not None
+    ]
     full = {file.version for file in files if file.kind in ("snapshot", "zip")}
-    changes = sorted((file for file in files if file.kind in ("delta", "changelog") and file.version not in full), key=lambda f: f.version)
+    changes = sorted(
+        (file for file in files if file.kind in ("delta", "changelog") and file.version not in full),
+        key=lambda f: f.version,
+    )
     path = root / changes[len(changes) // 2].path
     path.unlink()
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("name", ["missing-delta-file", "purged-to-newest-10", "state-format-2", "windowed-aggregation-hot-partition"])
-def test_spark_loads_exactly_the_versions_that_are_called_restorable(spark: SparkSession, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["missing-delta-file", "purged-to-newest-10", "state-format-2", "windowed-aggregation-hot-partition"],
+)
+def test_spark_loads_exactly_the_versions_that_are_called_restorable(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
     root = copy_sample(name, tmp_path)
     delete_one_change(root)
     ck = Checkpoint.open(str(root))

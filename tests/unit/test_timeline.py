@@ -17,7 +17,8 @@ START_MS = 1_795_176_000_000  # of the batches that tests/support/build.py write
 
 
 def times_of_batches(root: Path, took_ms: int = 2_000, delay_ms: int = 50) -> Path:
-    """File times as a running query leaves them: the offset file at the start of each batch, the commit file ``took_ms`` later."""
+    """File times as a running query leaves them: the offset file at the start of each batch, the commit file
+    ``took_ms`` later."""
     for log, after in (("offsets", delay_ms), ("commits", delay_ms + took_ms)):
         for path in (root / log).iterdir():
             ms = START_MS + int(path.name) * 10_000 + after
@@ -170,7 +171,13 @@ def test_a_commit_file_older_than_its_offset_file_gives_no_duration(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("last", "size", "expected"),
-    [(None, 3, [7, 8, 9]), (4, 3, [2, 3, 4]), (0, 3, [0, 1, 2]), (99, 4, [6, 7, 8, 9]), (5, 50, list(range(10)))],
+    [
+        (None, 3, [7, 8, 9]),
+        (4, 3, [2, 3, 4]),
+        (0, 3, [0, 1, 2]),
+        (99, 4, [6, 7, 8, 9]),
+        (5, 50, list(range(10))),
+    ],
 )
 def test_a_window_ends_where_it_was_asked_to_and_is_always_full(
     tmp_path: Path, last: int | None, size: int, expected: Sequence[int]
@@ -179,8 +186,12 @@ def test_a_window_ends_where_it_was_asked_to_and_is_always_full(
     assert timeline.batch_ids[timeline.window(last, size)].tolist() == expected
 
 
-@pytest.mark.parametrize(("batch", "expected"), [(0, (None, 1)), (1, (0, 2)), (4, (2, 6)), (7, (6, None)), (99, (7, None))])
-def test_the_neighbours_of_a_batch_are_the_logged_ones(tmp_path: Path, batch: int, expected: tuple[int | None, int | None]) -> None:
+@pytest.mark.parametrize(
+    ("batch", "expected"), [(0, (None, 1)), (1, (0, 2)), (4, (2, 6)), (7, (6, None)), (99, (7, None))]
+)
+def test_the_neighbours_of_a_batch_are_the_logged_ones(
+    tmp_path: Path, batch: int, expected: tuple[int | None, int | None]
+) -> None:
     assert timeline_of(kafka_checkpoint(tmp_path, [0, 1, 2, 6, 7])).neighbours(batch) == expected
 
 
@@ -209,7 +220,10 @@ def test_columns_cannot_be_changed(tmp_path: Path) -> None:
 def test_moves_tell_before_after_and_difference_of_each_partition(tmp_path: Path) -> None:
     root = kafka_checkpoint(tmp_path, range(3))
     found = moves(Checkpoint.open(str(root)), 2, "0")
-    assert [(m.partition, m.before, m.after, m.difference) for m in found] == [("orders-0", 10, 15, 5), ("orders-1", 10, 15, 5)]
+    assert [(m.partition, m.before, m.after, m.difference) for m in found] == [
+        ("orders-0", 10, 15, 5),
+        ("orders-1", 10, 15, 5),
+    ]
 
 
 def test_moves_of_a_new_partition_do_not_invent_a_start(tmp_path: Path) -> None:

@@ -25,9 +25,11 @@ def checkpoint(
     with_next: bool = True,
     conf: dict[str, str] | None = None,
 ) -> Checkpoint:
-    """Batch N ran with ``watermarks[N]`` one minute after batch N - 1; its commit carries ``watermarks[N + 1]`` (the last one stays).
+    """Batch N ran with ``watermarks[N]`` one minute after batch N - 1; its commit carries ``watermarks[N +
+    1]`` (the last one stays).
 
-    ``positions``: for each source where it stood after each batch; default one source that moves in every batch.
+    ``positions``: for each source where it stood after each batch; default one source that moves in every
+    batch.
     """
     sources = positions if positions is not None else [[10 * (n + 1) for n in range(len(watermarks))]]
     files: dict[str, str | bytes] = {"metadata": f'{{"id":"{QUERY_ID}"}}'}
@@ -35,7 +37,9 @@ def checkpoint(
         files[f"sources/{key}/0"] = b"\0v1\n" + kafka_offset(0, topic=f"topic{key}").encode()
     for n, value in enumerate(watermarks):
         lines = [kafka_offset(stand[n], topic=f"topic{key}") for key, stand in enumerate(sources)]
-        files[f"offsets/{n}"] = offset_text(lines, watermark_ms=value, timestamp_ms=CLOCK_MS + n * MINUTE, conf=conf)
+        files[f"offsets/{n}"] = offset_text(
+            lines, watermark_ms=value, timestamp_ms=CLOCK_MS + n * MINUTE, conf=conf
+        )
     for n in range(len(watermarks)) if commits is None else commits:
         following = watermarks[min(n + 1, len(watermarks) - 1)]
         files[f"commits/{n}"] = commit_text(following) if with_next else "v1\n{}"
@@ -125,7 +129,11 @@ def test_before_spark_2_4_the_next_watermark_comes_from_the_next_entry(tmp_path:
 def test_a_watermark_ahead_of_the_clock_is_flagged_as_inferred(tmp_path: Path) -> None:
     found = history(checkpoint(tmp_path, [*behind(10, 9), CLOCK_MS + 86_400_000, CLOCK_MS + 86_400_000]))
     assert found.jump is not None
-    assert (found.jump.batch_id, found.jump.certainty, str(found.jump.evidence)) == (1, "inferred", "commits/1")
+    assert (found.jump.batch_id, found.jump.certainty, str(found.jump.evidence)) == (
+        1,
+        "inferred",
+        "commits/1",
+    )
     assert found.jump.ahead_ms == 86_400_000 - MINUTE
 
 
@@ -147,7 +155,11 @@ def test_the_rule_names_the_policy_of_the_log(tmp_path: Path, policy: str, word:
 
 def test_without_a_policy_in_the_log_the_rule_says_that_min_applies(tmp_path: Path) -> None:
     moving = [10, 20, 30]
-    found = history(checkpoint(tmp_path, behind(10, 9, 8), positions=[moving, moving], conf={"spark.sql.shuffle.partitions": "2"}))
+    found = history(
+        checkpoint(
+            tmp_path, behind(10, 9, 8), positions=[moving, moving], conf={"spark.sql.shuffle.partitions": "2"}
+        )
+    )
     assert found.policy is None and "so min" in found.rule
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from core.checkpoint.model import CommitEntry, Evidence, OffsetEntry, WrittenBy
+from core.checkpoint.model import CommitEntry, OffsetEntry, WrittenBy
 from core.checkpoint.written_by import version_key, written_by
+from core.sparklogs.evidence import Evidence
 from tests.support.build import CONF_4_3
 
-NEW_IN_4_3 = {"spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled", "spark.sql.dropDuplicates.deterministicKeyOrder.enabled"}
+NEW_IN_4_3 = {
+    "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled",
+    "spark.sql.dropDuplicates.deterministicKeyOrder.enabled",
+}
 NEW_IN_4_2 = {
     "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion",
     "spark.sql.streaming.stateStore.rowChecksum.enabled",
@@ -24,7 +28,9 @@ def without(*groups: set[str]) -> dict[str, str]:
     return {key: value for key, value in CONF_4_3.items() if key not in gone}
 
 
-def offset(conf: dict[str, str], batch_id: int = 5, version: int = 1, timestamp_ms: int | None = 1) -> OffsetEntry:
+def offset(
+    conf: dict[str, str], batch_id: int = 5, version: int = 1, timestamp_ms: int | None = 1
+) -> OffsetEntry:
     return OffsetEntry(batch_id, version, timestamp_ms, 0, conf, (), Evidence(f"offsets/{batch_id}"), "")
 
 
@@ -47,7 +53,9 @@ def span(conf: dict[str, str]) -> tuple[str | None, str | None]:
         (without(NEW_IN_4_3, NEW_IN_4_2, NEW_IN_4_0, NEW_IN_3_5), 9, ("3.3", "3.4")),
     ],
 )
-def test_the_number_of_pinned_settings_tells_the_version(conf: dict[str, str], size: int, expected: tuple[str, str | None]) -> None:
+def test_the_number_of_pinned_settings_tells_the_version(
+    conf: dict[str, str], size: int, expected: tuple[str, str | None]
+) -> None:
     assert len(conf) == size
     assert span(conf) == expected
 
@@ -89,7 +97,9 @@ def test_settings_nobody_knows_may_be_of_a_newer_spark() -> None:
 
 def test_databricks_store_provider_gives_no_upper_bound() -> None:
     conf = without(NEW_IN_4_3, NEW_IN_4_2, NEW_IN_4_0)
-    conf["spark.sql.streaming.stateStore.providerClass"] = "com.databricks.sql.streaming.state.RocksDBStateStoreProvider"
+    conf["spark.sql.streaming.stateStore.providerClass"] = (
+        "com.databricks.sql.streaming.state.RocksDBStateStoreProvider"
+    )
     found = written_by([offset(conf)], [])
     assert (found.at_least, found.at_most) == ("3.5", None)
     assert "Databricks" in found.why

@@ -1,8 +1,8 @@
 """Spark's own catalogue of error conditions, read from the jar of the installed PySpark. No JVM is started.
 
-``error/error-conditions.json`` in ``spark-common-utils_*.jar`` names every condition with its message, its sub-conditions and its
-SQLSTATE. A condition belongs to streaming when its name, or for the many older ones without a telling name its message, has one of the
-words below.
+``error/error-conditions.json`` in ``spark-common-utils_*.jar`` names every condition with its message, its
+sub-conditions and its SQLSTATE. A condition belongs to streaming when its name, or for the many older ones
+without a telling name its message, has one of the words below.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ WORDS_IN_MESSAGE = (
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition or sub-condition. ``message`` is the text of the whole (a sub-condition's follows its parent's) with ``<holes>``."""
+    """One condition or sub-condition. ``message`` is the text of the whole (a sub-condition's follows its
+    parent's) with ``<holes>``."""
 
     id: str
     message: str
@@ -75,12 +76,14 @@ class Condition:
 
     @cached_property
     def own_template(self) -> Template:
-        """A sub-condition's own part, which is how Spark worded it before the condition existed; a full stop at the end may be missing."""
+        """A sub-condition's own part, which is how Spark worded it before the condition existed; a full stop
+        at the end may be missing."""
         return parse_template(self.own_message.rstrip(". "))
 
     @cached_property
     def beginning(self) -> str:
-        """The first words of its own message, as many as mean something by themselves; the whole message when that is short."""
+        """The first words of its own message, as many as mean something by themselves; the whole message when
+        that is short."""
         template, text, letters = self.own_template, "", 0
         for i, literal in enumerate(template.literals):
             text += literal
@@ -94,12 +97,15 @@ class Condition:
     def belongs(self) -> bool:
         """Whether it is about streaming, state or checkpoints."""
         text = self.own_message.lower()
-        return any(word in self.id for word in WORDS_IN_NAME) or any(word in text for word in WORDS_IN_MESSAGE)
+        return any(word in self.id for word in WORDS_IN_NAME) or any(
+            word in text for word in WORDS_IN_MESSAGE
+        )
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Every condition by its id. ``spark``: the version of the jar; None when there is no jar, and then there is no condition either."""
+    """Every condition by its id. ``spark``: the version of the jar; None when there is no jar, and then there
+    is no condition either."""
 
     conditions: Mapping[str, Condition]
     spark: str | None
@@ -111,7 +117,8 @@ class Catalogue:
 
     @cached_property
     def sentences(self) -> Mapping[str, str]:
-        """Sentences without a hole that only one condition has, if it is one of streaming -> its id: enough when only a part was pasted."""
+        """Sentences without a hole that only one condition has, if it is one of streaming -> its id: enough
+        when only a part was pasted."""
         found: dict[str, set[str]] = {}
         for condition in self.conditions.values():
             for sentence in condition.own_message.split(". "):
@@ -122,7 +129,8 @@ class Catalogue:
 
     @cached_property
     def beginnings(self) -> Mapping[str, str]:
-        """How a streaming condition's message begins -> its id, where no other condition begins so: a message may be pasted cut."""
+        """How a streaming condition's message begins -> its id, where no other condition begins so: a message
+        may be pasted cut."""
         messages = sorted((condition.own_message, condition.id) for condition in self.conditions.values())
         found = {}
         for condition in self.of_streaming:
@@ -156,7 +164,8 @@ def _text(lines: Iterable[str]) -> str:
 
 
 def find_jar() -> Path | None:
-    """The jar of the installed PySpark that holds the catalogue, None when PySpark is not installed. PySpark itself is not imported."""
+    """The jar of the installed PySpark that holds the catalogue, None when PySpark is not installed. PySpark
+    itself is not imported."""
     spec = find_spec("pyspark")
     for place in (spec.submodule_search_locations if spec is not None else None) or ():
         for jar in sorted(Path(place, "jars").glob("spark-common-utils*.jar")):
@@ -168,8 +177,8 @@ def find_jar() -> Path | None:
 
 @lru_cache(maxsize=1)
 def spark_catalogue() -> Catalogue:
-    """The catalogue of the installed PySpark, read once. Empty when PySpark is not installed: recognition then uses this tool's own
-    table."""
+    """The catalogue of the installed PySpark, read once. Empty when PySpark is not installed: recognition
+    then uses this tool's own table."""
     jar = find_jar()
     if jar is None:
         return Catalogue(MappingProxyType({}), None)

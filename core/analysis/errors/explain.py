@@ -1,19 +1,31 @@
-"""``explain``: from a pasted error to what it means for the open checkpoint, the likely reasons and what to do."""
+"""``explain``: from a pasted error to what it means for the open checkpoint, the likely reasons and what to
+do."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from core.analysis.errors.look_up import look_up
-from core.analysis.errors.looking import Looking
+from core.analysis.errors.error_location import Place, find_place
+from core.analysis.errors.lookup import look_up
+from core.analysis.errors.lookup_context import Looking
 from core.analysis.errors.meanings import HANDLED, action_of, meaning_of
-from core.analysis.errors.model import EXACT, GENERAL, NO_PARAMETERS, OUTERMOST, WRAPPER, Explanation, Meaning, Recognised, Shown, Statement
-from core.analysis.errors.pasted import Pasted, read_pasted
+from core.analysis.errors.model import (
+    EXACT,
+    GENERAL,
+    NO_PARAMETERS,
+    OUTERMOST,
+    WRAPPER,
+    Explanation,
+    Meaning,
+    Recognised,
+    Shown,
+    Statement,
+)
+from core.analysis.errors.pasted_text import Pasted, read_pasted
 from core.analysis.errors.recognise import recognise, unknown_cause
-from core.analysis.errors.where import Place, find_place
 from core.analysis.findings.catalogue import CATALOGUE as FINDINGS
 from core.checkpoint import Checkpoint
-from core.checkpoint.model import Certainty, Evidence
+from core.sparklogs.evidence import Certainty, Evidence
 
 NOTHING = "No error of Spark, of its streaming connectors or of their storage was recognised in this text."
 _PASTE_MORE = "Paste the whole error with its stack trace, from the first line to the last 'Caused by'."
@@ -22,9 +34,10 @@ _PASTE_MORE = "Paste the whole error with its stack trace, from the first line t
 def explain(text: str, ck: Checkpoint | None = None) -> Explanation:
     """What an error message or a stack trace means; with a checkpoint, what it means there.
 
-    The text may be one line, a Python traceback, a Java stack trace or a piece of a log; of a very long one the middle is left out
-    (``is_cut``). Reads what the error is about: log files, at most one listing of ``state/`` and of each named directory, the logs of
-    file sources. Never raises for any text; what cannot be listed in the checkpoint is named in ``not_checked``.
+    The text may be one line, a Python traceback, a Java stack trace or a piece of a log; of a very long one
+    the middle is left out (``is_cut``). Reads what the error is about: log files, at most one listing of
+    ``state/`` and of each named directory, the logs of file sources. Never raises for any text; what cannot
+    be listed in the checkpoint is named in ``not_checked``.
     """
     pasted = read_pasted(text)
     found = recognise(pasted)
@@ -79,10 +92,13 @@ def _in_checkpoint(
 
 
 def _made_precise(meaning: Meaning, look: Looking) -> Meaning:
-    """The words of an error can stand for several faults; when the files show which, what to do is that of this one."""
+    """The words of an error can stand for several faults; when the files show which, what to do is that of
+    this one."""
     if look.finding is None or look.finding == meaning.finding or look.finding not in FINDINGS:
         return meaning
-    options = next((other.options for other in HANDLED.values() if other.finding == look.finding), meaning.options)
+    options = next(
+        (other.options for other in HANDLED.values() if other.finding == look.finding), meaning.options
+    )
     return replace(meaning, finding=look.finding, action=FINDINGS[look.finding].action, options=options)
 
 
@@ -104,22 +120,32 @@ def _not_recognised(text: Pasted, cause: Recognised | None) -> Explanation:
     )
 
 
-def _sentence(main: Recognised, meaning: Meaning, here: tuple[Statement, ...], cause: Recognised | None) -> str:
+def _sentence(
+    main: Recognised, meaning: Meaning, here: tuple[Statement, ...], cause: Recognised | None
+) -> str:
     if main.weight <= WRAPPER and cause is not None:
         first = f"{meaning.means.split('; ')[0].rstrip('.')}. It was {cause.message}"
     elif main.name not in HANDLED:  # Spark's own words say more than what is common to a group
         first = main.message
     else:
         first = meaning.means.split(". ")[0]
-    proof = next((s.sentence for s in here if s.shows_fault), None) or next((s.sentence for s in here if s.shows_fault is False), "")
+    proof = next((s.sentence for s in here if s.shows_fault), None) or next(
+        (s.sentence for s in here if s.shows_fault is False), ""
+    )
     return f"{first.rstrip('.')}. {proof}".strip()
 
 
-def _reasons(main: Recognised, meaning: Meaning, others: tuple[Recognised, ...], cause: Recognised | None) -> tuple[str, ...]:
+def _reasons(
+    main: Recognised, meaning: Meaning, others: tuple[Recognised, ...], cause: Recognised | None
+) -> tuple[str, ...]:
     """The likely reasons, first what the innermost cause in the text tells."""
     if main.weight <= GENERAL and cause is not None:
         return (f"The text tells: {cause.message}", *meaning.reasons)
-    deeper = [other for other in others if main.weight <= GENERAL and other.depth > main.depth and WRAPPER < other.weight <= main.weight]
+    deeper = [
+        other
+        for other in others
+        if main.weight <= GENERAL and other.depth > main.depth and WRAPPER < other.weight <= main.weight
+    ]
     return (*(f"The cause in the text tells: {other.message}" for other in deeper[:1]), *meaning.reasons)
 
 
@@ -130,7 +156,8 @@ def _shown(here: tuple[Statement, ...]) -> Shown:
 
 
 def _certainty(main: Recognised) -> Certainty:
-    """How sure it is that this is the error: a name in brackets is certain, words that many errors share are not."""
+    """How sure it is that this is the error: a name in brackets is certain, words that many errors share are
+    not."""
     if main.weight == OUTERMOST:
         return "needs_input"
     return "certain" if main.tagged or main.weight >= EXACT else "inferred"

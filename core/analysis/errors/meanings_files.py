@@ -11,9 +11,14 @@ _RESTART: tuple[RecoveryOption, ...] = ("restart",)
 
 FILES: Mapping[str, Meaning] = {
     "INPUT_PATH_MOVED": Meaning(
-        "The file source's path is another one than that of the files in its log, which knows them by full path.",
-        ("The input directory was moved, or the path in the query was changed.", "Two file sources were swapped in the query."),
-        "Read from the old path, or from a wider one that contains it; else begin a new checkpoint with a seeded source log.",
+        "The file source's path is another one than that of the files in its log, which knows them by full"
+        " path.",
+        (
+            "The input directory was moved, or the path in the query was changed.",
+            "Two file sources were swapped in the query.",
+        ),
+        "Read from the old path, or from a wider one that contains it; else begin a new checkpoint with a"
+        " seeded source log.",
         ("change_query", "reset"),
         look=("source_files", "pending"),
         unseen="The path that the query reads today is in its code.",
@@ -30,38 +35,52 @@ FILES: Mapping[str, Meaning] = {
         "An input file of the batch is gone. The batch stays pending, so every start meets it again.",
         (
             "The file was deleted or moved after the batch was planned.",
-            "The source is a Delta table, and VACUUM removed files that the query, being behind, still needed.",
+            (
+                "The source is a Delta table, and VACUUM removed files that the query, being behind, still"
+                " needed."
+            ),
         ),
-        "Put the file back. With spark.sql.files.ignoreMissingFiles=true the batch is committed without its rows, without a word; of a"
-        " Delta table take them by a batch read afterwards, if newer files (OPTIMIZE, MERGE) still hold them.",
+        "Put the file back. With spark.sql.files.ignoreMissingFiles=true the batch is committed without its"
+        " rows, without a word; of a Delta table take them by a batch read afterwards, if newer files"
+        " (OPTIMIZE, MERGE) still hold them.",
         ("restore", "restart", "backup_and_backfill"),
         look=("pending", "source_files", "delta"),
         unseen="The input files are not part of the checkpoint.",
     ),
     "FAILED_READ_FILE": Meaning(
         "An input file could not be read. The batch stays pending, so every start meets it again.",
-        ("The file was deleted, replaced or cut after the batch was planned.", "Its contents are not of the expected format."),
-        "Put the file back. To go on without it, set spark.sql.files.ignoreMissingFiles or ignoreCorruptFiles for one batch: its rows are"
-        " lost then.",
+        (
+            "The file was deleted, replaced or cut after the batch was planned.",
+            "Its contents are not of the expected format.",
+        ),
+        "Put the file back. To go on without it, set spark.sql.files.ignoreMissingFiles or ignoreCorruptFiles"
+        " for one batch: its rows are lost then.",
         ("restart",),
         look=("pending", "source_files"),
         unseen="The input files are not part of the checkpoint.",
     ),
     "SINK_LOG_ENTRY_MISSING": Meaning(
-        "The log of the file sink (_spark_metadata in the output directory) lacks an entry, so Spark cannot read the output any more.",
+        "The log of the file sink (_spark_metadata in the output directory) lacks an entry, so Spark cannot"
+        " read the output any more.",
         (
             "The output directory was changed, emptied or restored, and the checkpoint was kept.",
             "A query that wrote elsewhere before was given this file sink.",
         ),
-        "Read the files by an explicit list of paths. For the query: put _spark_metadata back, or use a new output directory with a new"
-        " checkpoint.",
+        "Read the files by an explicit list of paths. For the query: put _spark_metadata back, or use a new"
+        " output directory with a new checkpoint.",
         ("restore", "full_refresh"),
         look=("pending",),
         unseen="The output directory is not part of the checkpoint.",
     ),
     "BATCH_METADATA_NOT_FOUND": Meaning(
-        "The log of the file sink (_spark_metadata in the output directory) lacks an entry, and its entries are to be compacted.",
-        ("Output and checkpoint do not belong together: the output directory was changed, emptied or restored.",),
+        "The log of the file sink (_spark_metadata in the output directory) lacks an entry, and its entries"
+        " are to be compacted.",
+        (
+            (
+                "Output and checkpoint do not belong together: the output directory was changed, emptied or"
+                " restored."
+            ),
+        ),
         "Put _spark_metadata back, or use a new output directory with a new checkpoint.",
         ("restore", "full_refresh"),
         look=("pending",),
@@ -87,7 +106,8 @@ FILES: Mapping[str, Meaning] = {
     "STORAGE_ACCESS_DENIED": Meaning(
         "The store refused access.",
         ("A role or a right was changed.", "The session's credentials are those of another user."),
-        "Give the query the right to list, read, write and delete in the checkpoint (and in what it reads and writes), then start again.",
+        "Give the query the right to list, read, write and delete in the checkpoint (and in what it reads and"
+        " writes), then start again.",
         _RESTART,
         look=("pending",),
         unseen=_STORE,
@@ -110,7 +130,8 @@ FILES: Mapping[str, Meaning] = {
     "STORAGE_SLOW_DOWN": Meaning(
         "The store asked for fewer requests.",
         ("Many small files: each batch writes one per state partition.",),
-        "Start again; with RocksDB, fewer shuffle partitions (new checkpoint) or longer batches there are fewer requests.",
+        "Start again; with RocksDB, fewer shuffle partitions (new checkpoint) or longer batches there are"
+        " fewer requests.",
         _RESTART,
         look=("pending", "size"),
         unseen=_STORE,

@@ -1,4 +1,5 @@
-"""What the errors about the checkpoint's own files mean: metadata, offset log, commit log, source logs, and who uses the directory."""
+"""What the errors about the checkpoint's own files mean: metadata, offset log, commit log, source logs, and
+who uses the directory."""
 
 from __future__ import annotations
 
@@ -8,18 +9,21 @@ from core.analysis.errors.model import GENERAL, OUTERMOST, VAGUE, Meaning
 
 _LOST = "The file was deleted, not copied, or not restored with the rest."
 _CUT = "The disk was full, or the machine died, while the file was written."
-_TWO = "A second query uses this checkpoint: another job, a notebook, or a restart before the old driver was gone."
+_TWO = (
+    "A second query uses this checkpoint: another job, a notebook, or a restart before the old driver was"
+    " gone."
+)
 _BACK = "Offsets and commits were set back or restored, and what belongs to them was not."
 _STOP = "Stop every query on this checkpoint and back it up first. "
 _NOT_PENDING = (
-    "While the newest batch has no commit, a copy of the newest offset file under the missing name would make that batch empty and lose its"
-    " rows: without a backup begin a new checkpoint at a known position."
+    "While the newest batch has no commit, a copy of the newest offset file under the missing name would make"
+    " that batch empty and lose its rows: without a backup begin a new checkpoint at a known position."
 )
 
 LOGS: Mapping[str, Meaning] = {
     "STREAM_FAILED": Meaning(
-        "The query ended with an error; this only wraps it. The cause stands behind 'terminated with exception' or in the last 'Caused"
-        " by'.",
+        "The query ended with an error; this only wraps it. The cause stands behind 'terminated with"
+        " exception' or in the last 'Caused by'.",
         ("The cause is not in the pasted text, or has no words of its own.",),
         "Paste the whole stack trace from the driver log, down to the last 'Caused by'.",
         weight=OUTERMOST,
@@ -34,7 +38,8 @@ LOGS: Mapping[str, Meaning] = {
         look=("forecast", "pending"),
     ),
     "INTERNAL_ERROR": Meaning(
-        "Spark met something that it takes for a bug of its own. In a streaming query of Spark 3.3 it wraps every failed assertion.",
+        "Spark met something that it takes for a bug of its own. In a streaming query of Spark 3.3 it wraps"
+        " every failed assertion.",
         ("A check of the restart failed: see the cause in the trace.", "A bug in Spark or in a connector."),
         "Paste the whole stack trace, down to the last 'Caused by'.",
         weight=VAGUE,
@@ -56,9 +61,8 @@ LOGS: Mapping[str, Meaning] = {
     ),
     # metadata
     "STREAMING_CHECKPOINT_MISSING_METADATA_FILE": Meaning(
-        "The file metadata with the query's id is gone while offsets or commits are there. Spark 4.2 and newer refuse to start; older"
-        " ones took a"
-        " new id without a word.",
+        "The file metadata with the query's id is gone while offsets or commits are there. Spark 4.2 and"
+        " newer refuse to start; older ones took a new id without a word.",
         (_LOST, "A copy tool left out the files in the root of the checkpoint."),
         options=("repair", "restore"),
         finding="METADATA_MISSING",
@@ -91,7 +95,8 @@ LOGS: Mapping[str, Meaning] = {
     ),
     # offset log and commit log
     "LOG_FILE_INCOMPLETE": Meaning(
-        "A log file has no bytes. Spark reads the newest offset file, the one before it and the newest commit, so it is one of these.",
+        "A log file has no bytes. Spark reads the newest offset file, the one before it and the newest"
+        " commit, so it is one of these.",
         (_CUT, "A copy of the checkpoint was interrupted."),
         options=("repair", "restore"),
         finding="LOG_FILE_UNREADABLE",
@@ -99,9 +104,8 @@ LOGS: Mapping[str, Meaning] = {
         look=("logs", "forecast"),
     ),
     "LOG_FILE_NOT_JSON": Meaning(
-        "Something that should be JSON is cut or broken. At a start it is a log file of the checkpoint or the offset of one source;"
-        " Spark does not"
-        " say which.",
+        "Something that should be JSON is cut or broken. At a start it is a log file of the checkpoint or the"
+        " offset of one source; Spark does not say which.",
         (_CUT, "Somebody edited the file.", "The JSON is one of the query's own data."),
         options=("repair", "restore"),
         finding="LOG_FILE_UNREADABLE",
@@ -110,7 +114,8 @@ LOGS: Mapping[str, Meaning] = {
         look=("metadata", "logs", "forecast"),
     ),
     "LOG_FILE_ONLY_VERSION": Meaning(
-        "An offset file ends after its version line: the line with the settings and those of the sources are missing.",
+        "An offset file ends after its version line: the line with the settings and those of the sources are"
+        " missing.",
         (_CUT,),
         options=("repair", "restore"),
         finding="LOG_FILE_UNREADABLE",
@@ -119,15 +124,20 @@ LOGS: Mapping[str, Meaning] = {
         look=("logs", "forecast"),
     ),
     "LOG_FILE_NO_METADATA": Meaning(
-        "The second line of an offset file, with the watermark and the pinned settings, is empty. Only continuous processing writes it so.",
-        ("Somebody edited the file.", "A checkpoint of continuous processing is used for a query in micro-batches."),
+        "The second line of an offset file, with the watermark and the pinned settings, is empty. Only"
+        " continuous processing writes it so.",
+        (
+            "Somebody edited the file.",
+            "A checkpoint of continuous processing is used for a query in micro-batches.",
+        ),
         options=("repair", "restore"),
         finding="LOG_FILE_UNREADABLE",
         in_files=True,
         look=("logs", "forecast"),
     ),
     "MALFORMED_LOG_FILE": Meaning(
-        "A log file does not begin with a version (v1, v2 ...), so it is not a log file of Spark's, or not any more.",
+        "A log file does not begin with a version (v1, v2 ...), so it is not a log file of Spark's, or not"
+        " any more.",
         ("Somebody edited the file.", "Another file was copied over it."),
         options=("repair", "restore"),
         finding="LOG_FILE_UNREADABLE",
@@ -138,7 +148,10 @@ LOGS: Mapping[str, Meaning] = {
         "A log file has a version that this Spark does not read.",
         (
             "A newer Spark ran this query.",
-            "The session asks for another state checkpoint format than the checkpoint has (Spark 4.0 to 4.2).",
+            (
+                "The session asks for another state checkpoint format than the checkpoint has (Spark 4.0 to"
+                " 4.2)."
+            ),
         ),
         options=("none",),
         finding="LOG_VERSION_UNKNOWN",
@@ -146,11 +159,13 @@ LOGS: Mapping[str, Meaning] = {
         look=("logs", "version"),
     ),
     "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION": Meaning(
-        "A log file has a higher version than this Spark reads. A start that fails so writes nothing: the checkpoint stays usable for"
-        " the other"
-        " version.",
+        "A log file has a higher version than this Spark reads. A start that fails so writes nothing: the"
+        " checkpoint stays usable for the other version.",
         (
-            "A newer Spark ran this query: named sources and offset log version 2 need 4.2, state checkpoint format 2 needs 4.0.",
+            (
+                "A newer Spark ran this query: named sources and offset log version 2 need 4.2, state"
+                " checkpoint format 2 needs 4.0."
+            ),
             "The file is damaged and its first line is something else by chance.",
         ),
         options=("none",),
@@ -159,25 +174,25 @@ LOGS: Mapping[str, Meaning] = {
         look=("logs", "version"),
     ),
     "INVALID_LOG_VERSION.EXACT_MATCH_VERSION": Meaning(
-        "Spark 4.0 and 4.1 read exactly the version of the commit log that belongs to the session's state checkpoint format: v1 for"
-        " format 1, v2 for"
-        " format 2. This checkpoint has the other one.",
+        "Spark 4.0 and 4.1 read exactly the version of the commit log that belongs to the session's state"
+        " checkpoint format: v1 for format 1, v2 for format 2. This checkpoint has the other one.",
         (
-            "spark.sql.streaming.stateStore.checkpointFormatVersion is not the one the checkpoint was made with; it is not remembered,"
-            " so it must be"
-            " set at every start.",
+            (
+                "spark.sql.streaming.stateStore.checkpointFormatVersion is not the one the checkpoint was"
+                " made with; it is not remembered, so it must be set at every start."
+            ),
             "Spark was changed to 4.0 or 4.1 and the setting was forgotten.",
         ),
-        "Set spark.sql.streaming.stateStore.checkpointFormatVersion to 2 when the commits are v2, leave it out (1) when they are v1,"
-        " and start again."
-        " The failed start wrote nothing.",
+        "Set spark.sql.streaming.stateStore.checkpointFormatVersion to 2 when the commits are v2, leave it"
+        " out (1) when they are v1, and start again. The failed start wrote nothing.",
         ("restart",),
         "LOG_VERSION_UNKNOWN",
         in_files=True,
         look=("logs", "version"),
     ),
     "PREVIOUS_BATCH_NOT_FOUND": Meaning(
-        "The newest batch has no commit and must run again, but the offset file before it, where it begins, is missing.",
+        "The newest batch has no commit and must run again, but the offset file before it, where it begins,"
+        " is missing.",
         (
             _LOST,
             "Log files were deleted by age, by a rule of the bucket for example.",
@@ -190,29 +205,39 @@ LOGS: Mapping[str, Meaning] = {
         look=("logs", "forecast"),
     ),
     "BATCH_DOES_NOT_EXIST": Meaning(
-        "An entry of a log is missing: the offset file before the newest one, or the last entry of a file source's log. The words are"
-        " the same"
-        " for both.",
-        (_LOST, "The query ran with asynchronous progress tracking and is now started without it.", "Log files were deleted by age."),
+        "An entry of a log is missing: the offset file before the newest one, or the last entry of a file"
+        " source's log. The words are the same for both.",
+        (
+            _LOST,
+            "The query ran with asynchronous progress tracking and is now started without it.",
+            "Log files were deleted by age.",
+        ),
         _STOP
-        + "See which of the two is missing. An entry of a file source's log: write it anew from the listing of the input directory (path,"
-        " time and log id of its files). An offset file: when the newest batch is committed, copy the newest offset file to the missing"
-        " name; that is exact. " + _NOT_PENDING,
+        + "See which of the two is missing. An entry of a file source's log: write it anew from the listing"
+        " of the input directory (path, time and log id of its files). An offset file: when the newest"
+        " batch is committed, copy the newest offset file to the missing name; that is exact. "
+        + _NOT_PENDING,
         ("repair", "restore"),
         "OFFSET_GAP",
         in_files=True,
         look=("logs", "source_logs", "forecast"),
     ),
     "BATCHES_DO_NOT_EXIST": Meaning(
-        "A file source's log ends before the position in the offset file: which files the batch reads is not known any more.",
-        (_LOST, "The source's log was restored from an older backup than the offsets.", "Somebody edited the offset file."),
+        "A file source's log ends before the position in the offset file: which files the batch reads is not"
+        " known any more.",
+        (
+            _LOST,
+            "The source's log was restored from an older backup than the offsets.",
+            "Somebody edited the offset file.",
+        ),
         options=("repair", "restore", "reset"),
         finding="SOURCE_LOG_END_MISSING",
         in_files=True,
         look=("source_logs", "forecast"),
     ),
     "SOURCE_LOG_ENTRY_MISSING": Meaning(
-        "An entry in the middle of a file source's log is missing. Spark reads the log from the last compact file on at every start.",
+        "An entry in the middle of a file source's log is missing. Spark reads the log from the last compact"
+        " file on at every start.",
         (_LOST, "Files were deleted by age.", "A copy of the checkpoint was made while the query ran."),
         options=("repair", "restore"),
         finding="SOURCE_LOG_GAP",
@@ -220,34 +245,43 @@ LOGS: Mapping[str, Meaning] = {
         look=("source_logs", "forecast"),
     ),
     "CONCURRENT_STREAM_LOG_UPDATE": Meaning(
-        "The batch is in the log already when Spark wants to write it. The sink may have got its rows once more before that.",
+        "The batch is in the log already when Spark wants to write it. The sink may have got its rows once"
+        " more before that.",
         (_TWO, "A commit is ahead of the newest offset: " + _BACK[0].lower() + _BACK[1:]),
         _STOP
-        + "If a commit is ahead of the newest offset, restore the offset file or delete the commits that are ahead, with their .crc. If"
-        " not, find the second query. Look for repeated rows of this batch in the sink.",
+        + "If a commit is ahead of the newest offset, restore the offset file or delete the commits that are"
+        " ahead, with their .crc. If not, find the second query. Look for repeated rows of this batch in"
+        " the sink.",
         ("repair", "restore"),
         "COMMIT_AHEAD",
         in_files=True,
         look=("logs", "batch", "forecast"),
     ),
     "MULTIPLE_QUERIES_USE_CHECKPOINT": Meaning(
-        "Spark could not give a log file its final name because the name is taken. The file is often there afterwards, so the next start"
-        " may work.",
+        "Spark could not give a log file its final name because the name is taken. The file is often there"
+        " afterwards, so the next start may work.",
         (
-            "A .N.crc file outlived its log file: somebody deleted offsets/N or commits/N without the hidden file beside it (local and"
-            " HDFS-like"
-            " file systems).",
+            (
+                "A .N.crc file outlived its log file: somebody deleted offsets/N or commits/N without the"
+                " hidden file beside it (local and HDFS-like file systems)."
+            ),
             _TWO,
         ),
-        _STOP + "Delete the hidden .crc files that have no log file beside them; if there is none, find the second query.",
+        _STOP
+        + "Delete the hidden .crc files that have no log file beside them; if there is none, find the second"
+        " query.",
         ("repair",),
         "STALE_CHECKSUM_FILE",
         in_files=False,
         look=("checksums", "forecast"),
     ),
     "QUERY_ALREADY_ACTIVE": Meaning(
-        "A query with this id runs already in the same application, and spark.sql.streaming.stopActiveRunOnRestart is false.",
-        ("The same checkpoint is started twice.", "A copy of the checkpoint with the same metadata is started beside the original."),
+        "A query with this id runs already in the same application, and"
+        " spark.sql.streaming.stopActiveRunOnRestart is false.",
+        (
+            "The same checkpoint is started twice.",
+            "A copy of the checkpoint with the same metadata is started beside the original.",
+        ),
         "Stop the other query, or give the copy an id of its own in metadata.",
         ("none",),
         look=("metadata",),
@@ -262,11 +296,13 @@ LOGS: Mapping[str, Meaning] = {
         unseen="Which queries run is not in the files.",
     ),
     "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY": Meaning(
-        "The query would begin with batch 0, and the directory holds files of an earlier life. Spark 4.1 and newer refuse; older ones"
-        " started from"
-        " scratch without a word.",
+        "The query would begin with batch 0, and the directory holds files of an earlier life. Spark 4.1 and"
+        " newer refuse; older ones started from scratch without a word.",
         (
-            "offsets/ and commits/ were deleted and state/ was left: a checkpoint is deleted as a whole or not at all.",
+            (
+                "offsets/ and commits/ were deleted and state/ was left: a checkpoint is deleted as a whole"
+                " or not at all."
+            ),
             "The first batch never got its offset file, and something else was written before.",
             "The offsets were lost or not copied.",
         ),
@@ -276,7 +312,8 @@ LOGS: Mapping[str, Meaning] = {
         look=("logs", "state", "forecast"),
     ),
     "STREAMING_CHECKPOINT_LOG_WRITE_FAILURE": Meaning(
-        "A log entry could not be written. What was written before it is complete: the next start goes on from there.",
+        "A log entry could not be written. What was written before it is complete: the next start goes on"
+        " from there.",
         ("The store refused or was not reachable.", "The disk is full or the directory may not be written."),
         "Make the location writable and start again. A batch whose commit could not be written runs again.",
         ("restart",),
@@ -284,7 +321,8 @@ LOGS: Mapping[str, Meaning] = {
         unseen="Why the store refused is in the cause of the trace, not in the files.",
     ),
     "STREAMING_CHECKPOINT_LOG_WRITE_FAILURE.OFFSET_LOG": Meaning(
-        "The plan of a batch could not be written to the offset log, so the batch never began and the sink has nothing of it.",
+        "The plan of a batch could not be written to the offset log, so the batch never began and the sink"
+        " has nothing of it.",
         ("The store refused or was not reachable.", "The disk is full or the directory may not be written."),
         "Make the location writable and start again: the batch is planned anew.",
         ("restart",),
@@ -292,7 +330,8 @@ LOGS: Mapping[str, Meaning] = {
         unseen="Why the store refused is in the cause of the trace, not in the files.",
     ),
     "STREAMING_CHECKPOINT_LOG_WRITE_FAILURE.COMMIT_LOG": Meaning(
-        "The batch was done and its commit could not be written. The sink has its rows, and the next start runs the batch again.",
+        "The batch was done and its commit could not be written. The sink has its rows, and the next start"
+        " runs the batch again.",
         ("The store refused or was not reachable.", "The disk is full or the directory may not be written."),
         "Make the location writable and start again. A sink that appends gets the rows of this batch twice.",
         ("restart",),
@@ -300,7 +339,8 @@ LOGS: Mapping[str, Meaning] = {
         unseen="Why the store refused is in the cause of the trace, not in the files.",
     ),
     "STREAMING_ASYNC_OPERATION_FAILED": Meaning(
-        "Something that Spark does beside the batches failed: with asynchronous progress tracking the writing of the logs.",
+        "Something that Spark does beside the batches failed: with asynchronous progress tracking the writing"
+        " of the logs.",
         ("The store refused or was not reachable.",),
         "See the cause in the trace. Batches after the last logged one are made again at the next start.",
         ("restart",),
@@ -310,7 +350,13 @@ LOGS: Mapping[str, Meaning] = {
     ),
     "FILE_DOES_NOT_EXIST": Meaning(
         "A file that was looked for is not there.",
-        (_LOST, "The name in the log has leading zeros (007): Spark counts it as 7 and then looks for a file called 7."),
+        (
+            _LOST,
+            (
+                "The name in the log has leading zeros (007): Spark counts it as 7 and then looks for a file"
+                " called 7."
+            ),
+        ),
         "Restore the file that is named; if it is an input file, its rows cannot be read any more.",
         ("restore", "repair"),
         weight=GENERAL,
@@ -319,8 +365,12 @@ LOGS: Mapping[str, Meaning] = {
     ),
     # sources as a whole
     "SOURCE_COUNT_DIFFERS": Meaning(
-        "The query has another number of streaming sources than its offset log. Without names Spark knows sources only by their order.",
-        ("A source was added to or removed from the query.", "The same frame is now used once instead of twice, or a union was added."),
+        "The query has another number of streaming sources than its offset log. Without names Spark knows"
+        " sources only by their order.",
+        (
+            "A source was added to or removed from the query.",
+            "The same frame is now used once instead of twice, or a union was added.",
+        ),
         options=("change_query", "reset"),
         finding="SOURCE_COUNT",
         look=("sources",),
@@ -329,24 +379,27 @@ LOGS: Mapping[str, Meaning] = {
     "STREAMING_QUERY_EVOLUTION_ERROR.CANNOT_ENABLE_ON_EXISTING_CHECKPOINT": Meaning(
         "Named sources need offset log version 2, and this checkpoint was begun without names.",
         (
-            "spark.sql.streaming.queryEvolution.enableSourceEvolution was switched on for an existing checkpoint.",
+            (
+                "spark.sql.streaming.queryEvolution.enableSourceEvolution was switched on for an existing"
+                " checkpoint."
+            ),
             "Spark 4.2 ran the query with names: it keeps offset log version 1, which 4.3 refuses.",
         ),
-        "Switch spark.sql.streaming.queryEvolution.enableSourceEvolution off for this query, or begin a new checkpoint with a start"
-        " position for each"
-        " source. The failed start wrote nothing.",
+        "Switch spark.sql.streaming.queryEvolution.enableSourceEvolution off for this query, or begin a new"
+        " checkpoint with a start position for each source. The failed start wrote nothing.",
         ("change_query", "reset"),
         look=("version", "sources"),
     ),
     "SOURCE_OF_ANOTHER_KIND": Meaning(
-        "A source was handed the offset of another kind of source: what stands in the checkpoint at its place is not its own.",
+        "A source was handed the offset of another kind of source: what stands in the checkpoint at its place"
+        " is not its own.",
         (
             "The type of a source was changed (files instead of rate, Kafka instead of files).",
             "Two sources were swapped.",
             "A source was added in front.",
         ),
-        "Put the sources back into the order and the kinds that the checkpoint has, or begin a new checkpoint with a start position for"
-        " each.",
+        "Put the sources back into the order and the kinds that the checkpoint has, or begin a new checkpoint"
+        " with a start position for each.",
         ("change_query", "reset"),
         look=("sources",),
         unseen="Which sources the query has today is in its code.",
@@ -374,24 +427,26 @@ LOGS: Mapping[str, Meaning] = {
         unseen="Settings and libraries of the cluster are not in the files.",
     ),
     "CHECKPOINT_PATH_ESCAPED": Meaning(
-        "There are two checkpoint directories for this query: one with %20 and the like in its name, as Spark before 3.0 wrote it, and"
-        " the right one.",
+        "There are two checkpoint directories for this query: one with %20 and the like in its name, as Spark"
+        " before 3.0 wrote it, and the right one.",
         ("The query was begun with Spark 2.x on a path with blanks or special characters.",),
         "Move the contents of the escaped directory to the right one, delete the escaped one, start again.",
         ("repair",),
     ),
     "SINK_LOG_PATH_ESCAPED": Meaning(
-        "There are two _spark_metadata directories for the output: one with %20 and the like in its name, as Spark before 3.0 wrote it,"
-        " and the right one.",
+        "There are two _spark_metadata directories for the output: one with %20 and the like in its name, as"
+        " Spark before 3.0 wrote it, and the right one.",
         ("The query was begun with Spark 2.x on a path with blanks or special characters.",),
         "Move the contents of the escaped directory to the right one, delete the escaped one, start again.",
         ("repair",),
         unseen="The output directory is not part of the checkpoint.",
     ),
     "NO_RECOVERY_FROM_CHECKPOINT": Meaning(
-        "A query of this kind (the memory sink, or a console in some output modes) cannot go on from a checkpoint.",
+        "A query of this kind (the memory sink, or a console in some output modes) cannot go on from a"
+        " checkpoint.",
         ("The checkpoint was made by another query or sink.",),
-        "Give the query a new, empty checkpointLocation or none; do not delete the old one before you know whose it is.",
+        "Give the query a new, empty checkpointLocation or none; do not delete the old one before you know"
+        " whose it is.",
         ("change_query",),
         look=("metadata",),
         unseen="Which sink the query has is in its code.",

@@ -1,4 +1,5 @@
-"""What the errors about state mean: files below ``state/``, their schemas, the operators, repartition, reading state as a table."""
+"""What the errors about state mean: files below ``state/``, their schemas, the operators, repartition,
+reading state as a table."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ _NOT_CLASS = "What the executors did is in their logs, not in the files."
 
 
 def _missing(what: str, *reasons: str) -> Meaning:
-    return Meaning(what, (_LOST, *reasons), _REWIND, _BACK, "STATE_NOT_RESTORABLE", in_files=True, look=_FILES)
+    return Meaning(
+        what, (_LOST, *reasons), _REWIND, _BACK, "STATE_NOT_RESTORABLE", in_files=True, look=_FILES
+    )
 
 
 def _damaged(what: str, *reasons: str, weight: int = GENERAL + 1) -> Meaning:
@@ -30,14 +33,18 @@ def _schema(what: str) -> Meaning:
         what,
         (
             "The aggregates, the keys or the columns of the stateful part were changed in the query.",
-            "Spark was upgraded or downgraded: dropDuplicates of five or more columns orders its key differently in 3.x, 4.0 to 4.2 and"
-            " 4.3.",
-            "A failed start by another Spark left its offset file, whose settings lack what this Spark needs: delete that uncommitted"
-            " file and its .crc.",
+            (
+                "Spark was upgraded or downgraded: dropDuplicates of five or more columns orders its key"
+                " differently in 3.x, 4.0 to 4.2 and 4.3."
+            ),
+            (
+                "A failed start by another Spark left its offset file, whose settings lack what this Spark"
+                " needs: delete that uncommitted file and its .crc."
+            ),
         ),
-        "Undo the change and start again: the failed start left a plan, which stays valid. If the change is meant, carry the state over"
-        " or begin a"
-        " new checkpoint. spark.sql.streaming.stateStore.stateSchemaCheck=false is no way round: the tasks fail later.",
+        "Undo the change and start again: the failed start left a plan, which stays valid. If the change is"
+        " meant, carry the state over or begin a new checkpoint."
+        " spark.sql.streaming.stateStore.stateSchemaCheck=false is no way round: the tasks fail later.",
         _NEW,
         look=("operators", "pending", "version"),
         unseen="The keys and values that the query has today are in its code.",
@@ -48,11 +55,15 @@ def _row_format(what: str) -> Meaning:
     return Meaning(
         what,
         (
-            "The stateful part of the query was changed, and the schema file that would have told is missing.",
+            (
+                "The stateful part of the query was changed, and the schema file that would have told is"
+                " missing."
+            ),
             "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
             "A state file is damaged, or is one of another partition.",
         ),
-        "Undo the change of the query, or start with the Spark that wrote the state. If neither is so, restore state/ from a backup.",
+        "Undo the change of the query, or start with the Spark that wrote the state. If neither is so,"
+        " restore state/ from a backup.",
         ("change_query", "restore", "reset"),
         look=("operators", "state", "version"),
         unseen="The rows inside the state files are not decoded here.",
@@ -64,7 +75,14 @@ def _repartition(what: str, action: str, options: tuple[RecoveryOption, ...] = (
 
 
 def _reader(what: str, reason: str, action: str) -> Meaning:
-    return Meaning(what, (reason, "The path is not the root of the checkpoint."), action, ("none",), in_files=True, look=("logs", "state"))
+    return Meaning(
+        what,
+        (reason, "The path is not the root of the checkpoint."),
+        action,
+        ("none",),
+        in_files=True,
+        look=("logs", "state"),
+    )
 
 
 STATE: Mapping[str, Meaning] = {
@@ -80,9 +98,8 @@ STATE: Mapping[str, Meaning] = {
         look=_FILES,
     ),
     "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED": Meaning(
-        "The state of a partition could not be loaded; the reason stands in the cause ('Caused by'), not in this message. A file that"
-        " is cut, empty"
-        " or damaged looks like this.",
+        "The state of a partition could not be loaded; the reason stands in the cause ('Caused by'), not in"
+        " this message. A file that is cut, empty or damaged looks like this.",
         (_CUT, _FLIPPED, "The store (S3, HDFS) gave an error while the file was read."),
         "See the last 'Caused by'. " + _REWIND,
         _BACK,
@@ -92,33 +109,42 @@ STATE: Mapping[str, Meaning] = {
         look=_FILES,
     ),
     "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS": _missing(
-        "A file of changes (.delta) that the state needs is not there. The HDFS-backed store needs the newest snapshot and every delta"
-        " after it.",
-        "The partition is new: the number of state partitions in the newest offset file was raised, or a stateful operator was added.",
-        "A sink that skips batch ids skipped the batch that should have written it (a checkpoint older than its Delta table).",
+        "A file of changes (.delta) that the state needs is not there. The HDFS-backed store needs the newest"
+        " snapshot and every delta after it.",
+        "The partition is new: the number of state partitions in the newest offset file was raised, or a"
+        " stateful operator was added.",
+        "A sink that skips batch ids skipped the batch that should have written it (a checkpoint older than"
+        " its Delta table).",
     ),
     "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE": _missing(
         "A RocksDB state file is not there. Spark names a .changelog even when the .zip is what is missing.",
-        "State checkpoint format 2: the newest commit names files of another version, because commits in between are missing or one was"
-        " rewritten.",
+        "State checkpoint format 2: the newest commit names files of another version, because commits in"
+        " between are missing or one was rewritten.",
         "A stateful operator was added or changed.",
     ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE": _missing("A snapshot that the state is to be rebuilt from is not there."),
+    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE": _missing(
+        "A snapshot that the state is to be rebuilt from is not there."
+    ),
     "CANNOT_LOAD_STATE_STORE.CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT": _missing(
-        "State checkpoint format 2: no full file (.zip) of the line of versions that the commit names is there."
+        "State checkpoint format 2: no full file (.zip) of the line of versions that the commit names is"
+        " there."
     ),
     "CANNOT_LOAD_STATE_STORE.INVALID_CHECKPOINT_LINEAGE": _damaged(
-        "State checkpoint format 2: the line of versions inside a changelog does not lead to the version that is needed.",
+        "State checkpoint format 2: the line of versions inside a changelog does not lead to the version that"
+        " is needed.",
         "Files of two time lines are mixed: a restore, or two queries on one checkpoint.",
         _FLIPPED,
     ),
     "CANNOT_LOAD_STATE_STORE.AUTO_SNAPSHOT_REPAIR_FAILED": _damaged(
-        "The newest snapshot is damaged, and the older ones that Spark 4.2 and newer fall back to could not be used either.",
+        "The newest snapshot is damaged, and the older ones that Spark 4.2 and newer fall back to could not"
+        " be used either.",
         "All full files of the partition are damaged or gone.",
         "The changes between an older snapshot and the version that is needed are not complete.",
     ),
     "CANNOT_LOAD_STATE_STORE.CANNOT_READ_CHECKPOINT": _damaged(
-        "The description inside a RocksDB snapshot (.zip) is not what Spark expects.", _FLIPPED, "A newer Spark wrote it."
+        "The description inside a RocksDB snapshot (.zip) is not what Spark expects.",
+        _FLIPPED,
+        "A newer Spark wrote it.",
     ),
     "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_KEY_SIZE": _damaged(
         "A .delta file holds nonsense where the length of a key should be.", _FLIPPED
@@ -130,7 +156,9 @@ STATE: Mapping[str, Meaning] = {
         "A .snapshot file holds nonsense where the length of a value should be.", _FLIPPED
     ),
     "CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE": _damaged(
-        "An SST file of a RocksDB snapshot has not the size that was recorded when it was written.", _CUT, "Another file has its name."
+        "An SST file of a RocksDB snapshot has not the size that was recorded when it was written.",
+        _CUT,
+        "Another file has its name.",
     ),
     "CANNOT_LOAD_STATE_STORE.UNEXPECTED_VERSION": Meaning(
         "A negative state version was asked for.",
@@ -160,32 +188,46 @@ STATE: Mapping[str, Meaning] = {
     "CANNOT_LOAD_STATE_STORE.VALUE_ROW_FORMAT_VALIDATION_FAILURE": _row_format(
         "A value in the state does not have the form that the query expects."
     ),
-    "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE": _row_format("A key in the state does not have the form that the query expects."),
-    "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE": _row_format("A value in the state does not have the form that the query expects."),
-    "STATE_ROW_FORMAT_INVALID": _row_format("A row in the state does not have the form that the query expects (wording of Spark 3.x)."),
+    "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE": _row_format(
+        "A key in the state does not have the form that the query expects."
+    ),
+    "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE": _row_format(
+        "A value in the state does not have the form that the query expects."
+    ),
+    "STATE_ROW_FORMAT_INVALID": _row_format(
+        "A row in the state does not have the form that the query expects (wording of Spark 3.x)."
+    ),
     "CANNOT_LOAD_STATE_STORE.HDFS_STORE_PROVIDER_OUT_OF_MEMORY": Meaning(
-        "The state of a partition does not fit into the memory of the executor: the HDFS-backed store keeps it all on the heap.",
+        "The state of a partition does not fit into the memory of the executor: the HDFS-backed store keeps"
+        " it all on the heap.",
         (
             "The state grows without an end: no watermark, or one that stands still.",
             "One key or one partition is much larger than the others.",
         ),
-        "Give the executors more memory or more partitions, or move to RocksDB in a new checkpoint; look at the growth and the balance"
-        " of the state.",
+        "Give the executors more memory or more partitions, or move to RocksDB in a new checkpoint; look at"
+        " the growth and the balance of the state.",
         ("restart", "reset"),
         look=("size",),
         unseen="The memory of the executors is not in the files.",
     ),
     "CANNOT_LOAD_STATE_STORE.ROCKSDB_STORE_PROVIDER_OUT_OF_MEMORY": Meaning(
         "The state of a partition does not fit into the memory that RocksDB has.",
-        ("Too many partitions on one executor.", "No limit on RocksDB's memory is set, and the container's limit was met."),
-        "Bound RocksDB's memory (spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage) or give the executors more, and start again.",
+        (
+            "Too many partitions on one executor.",
+            "No limit on RocksDB's memory is set, and the container's limit was met.",
+        ),
+        "Bound RocksDB's memory (spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage) or give the"
+        " executors more, and start again.",
         _RESTART,
         look=("size",),
         unseen="The memory of the executors is not in the files.",
     ),
     "CANNOT_LOAD_STATE_STORE.UNRELEASED_THREAD_ERROR": Meaning(
         "A task waited in vain for the RocksDB store of its partition: another task still held it.",
-        ("The task of the batch before hangs.", "Two batches of one query run in one executor: the query was started twice."),
+        (
+            "The task of the batch before hangs.",
+            "Two batches of one query run in one executor: the query was started twice.",
+        ),
         "Start again. If it comes back, look at what the named thread does.",
         _RESTART,
         look=("pending",),
@@ -200,7 +242,8 @@ STATE: Mapping[str, Meaning] = {
         unseen="Why the store refused is in the cause of the trace, not in the files.",
     ),
     "CANNOT_WRITE_STATE_STORE": Meaning(
-        "The new version of the state could not be written, so the batch is not committed. The version before it is untouched.",
+        "The new version of the state could not be written, so the batch is not committed. The version before"
+        " it is untouched.",
         ("The store refused or was not reachable.", "The disk of the executor is full."),
         "See the cause in the trace, mend it and start again: the batch runs again.",
         _RESTART,
@@ -208,7 +251,8 @@ STATE: Mapping[str, Meaning] = {
         unseen="Why the store refused is in the cause of the trace, not in the files.",
     ),
     "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED": _damaged(
-        "A state file does not match the checksum that Spark wrote beside it (N.delta.crc, N.changelog.crc ...; 4.1 and newer).",
+        "A state file does not match the checksum that Spark wrote beside it (N.delta.crc, N.changelog.crc"
+        " ...; 4.1 and newer).",
         _FLIPPED,
         "A file was copied or restored without its .crc, so that the .crc is of another version.",
         _CUT,
@@ -230,14 +274,15 @@ STATE: Mapping[str, Meaning] = {
         unseen=_NOT_CLASS,
     ),
     "STATE_FILE_DAMAGED": _damaged(
-        "A state file ends too early or cannot be unpacked. This is the bare cause; Spark 4.0 and newer wrap it in"
-        " CANNOT_LOAD_STATE_STORE.",
+        "A state file ends too early or cannot be unpacked. This is the bare cause; Spark 4.0 and newer wrap"
+        " it in CANNOT_LOAD_STATE_STORE.",
         _CUT,
         _FLIPPED,
         weight=VAGUE,
     ),
     "STATE_SCHEMA_UNREADABLE": Meaning(
-        "A state schema file (state/<operator>/0/_metadata/schema) is empty or cut. The error has no words, only the class EOFException.",
+        "A state schema file (state/<operator>/0/_metadata/schema) is empty or cut. The error has no words,"
+        " only the class EOFException.",
         (_CUT,),
         options=("repair", "restore"),
         finding="STATE_SCHEMA_UNREADABLE",
@@ -245,14 +290,16 @@ STATE: Mapping[str, Meaning] = {
         look=("state", "operators", "forecast"),
     ),
     "TRANSFORM_WITH_STATE_UNKNOWN": Meaning(
-        "This Spark does not have transformWithState: it came with 4.0. The start failed before the checkpoint was looked at.",
+        "This Spark does not have transformWithState: it came with 4.0. The start failed before the"
+        " checkpoint was looked at.",
         ("The query was run by Spark 4.x and is now started with 3.x.",),
         "Start with Spark 4.0 or newer.",
         ("none",),
         look=("version",),
     ),
     "ROCKSDB_FILE_TOO_NEW": Meaning(
-        "The RocksDB of this Spark cannot read the files: Spark 3.3 cannot read what 4.0 and newer have written.",
+        "The RocksDB of this Spark cannot read the files: Spark 3.3 cannot read what 4.0 and newer have"
+        " written.",
         ("The query was run by Spark 4.x and is now started with 3.3.",),
         "Start with Spark 3.4 or newer. There is no way back to 3.3 for this checkpoint.",
         ("none",),
@@ -261,19 +308,24 @@ STATE: Mapping[str, Meaning] = {
     ),
     "STREAM_STREAM_JOIN_INCONSISTENT_STATE": Meaning(
         "The four stores of a stream-stream join do not belong to one moment.",
-        ("A store was restored from another moment than the others.", "State files of one store were replaced."),
+        (
+            "A store was restored from another moment than the others.",
+            "State files of one store were replaced.",
+        ),
         "Restore state/ as a whole from a backup of one moment, or rewind.",
         _BACK,
         look=("state",),
         unseen="The rows inside the state files are not decoded here.",
     ),
     "STREAM_STREAM_JOIN_INCONSISTENT_STATE.NULL_VALUE": Meaning(
-        "A stream-stream join counts more rows for a key than its store holds: its stores are of different versions.",
+        "A stream-stream join counts more rows for a key than its store holds: its stores are of different"
+        " versions.",
         (
             "An older file lies in place of the right one in one of the four stores.",
             "A store was restored from another moment than the others.",
         ),
-        "Restore state/ as a whole from a backup of one moment, or rewind. The setting in the message only skips the missing rows.",
+        "Restore state/ as a whole from a backup of one moment, or rewind. The setting in the message only"
+        " skips the missing rows.",
         _BACK,
         look=("state",),
         unseen="The rows inside the state files are not decoded here.",
@@ -297,18 +349,26 @@ STATE: Mapping[str, Meaning] = {
     "STATE_STORE_COMMIT_VALIDATION_FAILED": Meaning(
         "Not every partition of the state was written in the batch, so the batch is not committed.",
         (
-            "The function of foreachBatch does not use the whole frame: show(), limit(), take(), or it returns early.",
+            (
+                "The function of foreachBatch does not use the whole frame: show(), limit(), take(), or it"
+                " returns early."
+            ),
             "It catches an exception and goes on.",
         ),
-        "Let the function process the whole frame (and cache it when it is used twice), then start again: the batch runs again.",
+        "Let the function process the whole frame (and cache it when it is used twice), then start again: the"
+        " batch runs again.",
         ("change_query", "restart"),
         look=("pending", "state"),
         unseen="What the function does is in its code.",
     ),
     "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED": Meaning(
-        "The commits name state files by id (state checkpoint format 2), and the state store of the query does not know ids.",
+        "The commits name state files by id (state checkpoint format 2), and the state store of the query"
+        " does not know ids.",
         (
-            "The HDFS-backed store is used with spark.sql.streaming.stateStore.checkpointFormatVersion=2: only RocksDB has format 2.",
+            (
+                "The HDFS-backed store is used with spark.sql.streaming.stateStore.checkpointFormatVersion=2:"
+                " only RocksDB has format 2."
+            ),
             "A commit file of another checkpoint was copied here.",
         ),
         "Use the store that the checkpoint was made with; format 2 needs RocksDB.",
@@ -339,10 +399,12 @@ STATE: Mapping[str, Meaning] = {
     ),
     # operators and schemas
     "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA": Meaning(
-        "The query's stateful operators are not those that wrote the state. The failed start has left an offset file without a commit,"
-        " whose plan stays"
-        " valid.",
-        ("An aggregation, deduplication or join was added, removed or replaced.", "Operators were put into another order."),
+        "The query's stateful operators are not those that wrote the state. The failed start has left an"
+        " offset file without a commit, whose plan stays valid.",
+        (
+            "An aggregation, deduplication or join was added, removed or replaced.",
+            "Operators were put into another order.",
+        ),
         options=("change_query", "drop_state", "reset"),
         finding="OPERATORS_DIFFER",
         look=("operators", "pending"),
@@ -360,10 +422,13 @@ STATE: Mapping[str, Meaning] = {
         look=("state", "pending", "forecast"),
     ),
     "STDS_FAILED_TO_READ_OPERATOR_METADATA": Meaning(
-        "The description of the stateful operators (state/<operator>/_metadata) is missing or damaged. transformWithState cannot do"
-        " without it; the"
-        " state reader neither.",
-        ("The file was deleted or not copied.", "Only Spark before 4.0 ran this query.", "The checkpoint has no state."),
+        "The description of the stateful operators (state/<operator>/_metadata) is missing or damaged."
+        " transformWithState cannot do without it; the state reader neither.",
+        (
+            "The file was deleted or not copied.",
+            "Only Spark before 4.0 ran this query.",
+            "The checkpoint has no state.",
+        ),
         "Restore state/<operator>/_metadata from a backup.",
         ("restore", "reset"),
         "OPERATOR_METADATA_MISSING",
@@ -371,26 +436,34 @@ STATE: Mapping[str, Meaning] = {
         look=("operators", "state", "forecast"),
     ),
     "STDS_FAILED_TO_READ_STATE_SCHEMA": Meaning(
-        "The schema of the state is missing or damaged, so the state cannot be read as a table. The query itself writes a missing one"
-        " anew.",
-        ("The checkpoint has no state, or not that operator or store.", "The schema file was deleted or cut."),
+        "The schema of the state is missing or damaged, so the state cannot be read as a table. The query"
+        " itself writes a missing one anew.",
+        (
+            "The checkpoint has no state, or not that operator or store.",
+            "The schema file was deleted or cut.",
+        ),
         "Check operatorId and storeName. To have the schema written anew, run the query for one batch.",
         ("none",),
         "STATE_SCHEMA_UNREADABLE",
         in_files=True,
         look=("state", "operators"),
     ),
-    "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE": _schema("The keys of the query do not have the number and types of the keys in the state."),
+    "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE": _schema(
+        "The keys of the query do not have the number and types of the keys in the state."
+    ),
     "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE": _schema(
         "The values of the query do not have the number and types of the values in the state."
     ),
     "STATE_SCHEMA_NOT_COMPATIBLE": _schema(
-        "The keys or values of the query do not have the number and types of those in the state (wording of Spark 3.x)."
+        "The keys or values of the query do not have the number and types of those in the state (wording of"
+        " Spark 3.x)."
     ),
     "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE": _schema(
         "A state variable of transformWithState has another type than the one in the state."
     ),
-    "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION": _schema("A state variable was changed in a way that Avro cannot follow."),
+    "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION": _schema(
+        "A state variable was changed in a way that Avro cannot follow."
+    ),
     "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE": _schema(
         "A state variable of transformWithState became one of another kind (value, list, map)."
     ),
@@ -427,10 +500,14 @@ STATE: Mapping[str, Meaning] = {
         ("restart",),
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.NO_BATCH_FOUND": _repartition(
-        "There is no batch in this directory.", "Check the path: it is the root of a checkpoint that has run.", ("none",)
+        "There is no batch in this directory.",
+        "Check the path: it is the root of a checkpoint that has run.",
+        ("none",),
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.NO_COMMITTED_BATCH": _repartition(
-        "No batch is committed yet.", "Run the query until a batch is committed, then repartition.", ("restart",)
+        "No batch is committed yet.",
+        "Run the query until a batch is committed, then repartition.",
+        ("restart",),
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.OFFSET_SEQ_NOT_FOUND": _repartition(
         "The offset file of a batch that the repartition needs is missing.",
@@ -441,16 +518,21 @@ STATE: Mapping[str, Meaning] = {
         "The state has that number of partitions already; nothing was done.", "Start the query.", ("restart",)
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_OFFSET_SEQ_VERSION": _repartition(
-        "The offset log has a version that cannot be repartitioned.", "Use the newest Spark that wrote the checkpoint.", ("none",)
+        "The offset log has a version that cannot be repartitioned.",
+        "Use the newest Spark that wrote the checkpoint.",
+        ("none",),
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_PROVIDER": _repartition(
-        "Only RocksDB state can be repartitioned. The refused attempt has left an offset file, and the query does not start until it is"
-        " removed.",
-        "Delete the newest offset file without a commit and its .crc. Another number of partitions needs a new checkpoint.",
+        "Only RocksDB state can be repartitioned. The refused attempt has left an offset file, and the query"
+        " does not start until it is removed.",
+        "Delete the newest offset file without a commit and its .crc. Another number of partitions needs a"
+        " new checkpoint.",
         ("repair", "reset"),
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_STATEFUL_OPERATOR": _repartition(
-        "The state of this operator cannot be repartitioned.", "Another number of partitions needs a new checkpoint.", ("reset",)
+        "The state of this operator cannot be repartitioned.",
+        "Another number of partitions needs a new checkpoint.",
+        ("reset",),
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_TRANSFORM_WITH_STATE_VARIABLE_TYPE": _repartition(
         "A state variable of transformWithState cannot be repartitioned.",
@@ -461,7 +543,8 @@ STATE: Mapping[str, Meaning] = {
         "The state of this checkpoint cannot be rewritten as it is.", "See the reason behind it."
     ),
     "STATE_REWRITER_INVALID_CHECKPOINT.MISSING_OPERATOR_METADATA": _repartition(
-        "The checkpoint has no description of its stateful operators: only Spark before 4.0 ran it, or it was deleted.",
+        "The checkpoint has no description of its stateful operators: only Spark before 4.0 ran it, or it was"
+        " deleted.",
         "Run the query for one batch with this Spark, then try again.",
         ("restart",),
     ),

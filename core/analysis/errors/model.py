@@ -1,7 +1,8 @@
 """What the error translator says, as frozen values. Nothing here reads a file.
 
-An error text holds several errors: Spark wraps the cause in ``STREAM_FAILED``, in ``FOREACH_BATCH_USER_FUNCTION_ERROR``, in "Job aborted".
-Each error that is recognised is a :class:`Recognised`; the telling one is explained, the others are listed.
+An error text holds several errors: Spark wraps the cause in ``STREAM_FAILED``, in
+``FOREACH_BATCH_USER_FUNCTION_ERROR``, in "Job aborted". Each error that is recognised is a
+:class:`Recognised`; the telling one is explained, the others are listed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from core.checkpoint.model import Certainty, Evidence
+from core.sparklogs.evidence import Certainty, Evidence
 
 Shown = Literal["yes", "no", "unknown"]
 RecoveryOption = Literal[
@@ -28,7 +29,8 @@ RecoveryOption = Literal[
     "none",
 ]
 
-# How telling an error is. The cause is what counts, so a wrapper never wins while something else was recognised.
+# How telling an error is. The cause is what counts, so a wrapper never wins while something else was
+# recognised.
 OUTERMOST, WRAPPER, VAGUE, GENERAL, EXACT = range(5)
 
 NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
@@ -38,9 +40,10 @@ NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
 class Recognised:
     """One error found in the text.
 
-    ``name`` is Spark's condition ("A" or "A.B"), or the name of this tool for an error without one (``docs/errors.md`` lists them).
-    ``condition`` is None for those. ``tagged``: the text carries the name in brackets, as Spark writes it from 3.4 on; otherwise the
-    message was recognised by its words. ``line`` is the line of the pasted text, from 1. ``depth`` counts the "Caused by" before it.
+    ``name`` is Spark's condition ("A" or "A.B"), or the name of this tool for an error without one
+    (``docs/errors.md`` lists them). ``condition`` is None for those. ``tagged``: the text carries the name in
+    brackets, as Spark writes it from 3.4 on; otherwise the message was recognised by its words. ``line`` is
+    the line of the pasted text, from 1. ``depth`` counts the "Caused by" before it.
     """
 
     name: str
@@ -68,8 +71,8 @@ class Recognised:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One thing that this checkpoint says about the error. ``shows_fault``: it confirms the fault, contradicts it, or is only a fact
-    (None)."""
+    """One thing that this checkpoint says about the error. ``shows_fault``: it confirms the fault,
+    contradicts it, or is only a fact (None)."""
 
     sentence: str
     evidence: tuple[Evidence, ...] = ()
@@ -90,10 +93,11 @@ class Statement:
 class Meaning:
     """What one kind of error means, in general.
 
-    ``means``: what is so and why it matters. ``reasons``: most likely first. ``finding``: the id of ``docs/findings.md`` that speaks
-    about the same fault; its action is used when ``action`` is empty. ``options``: recovery options, first choice first. ``in_files``:
-    the fault is in the checkpoint's files, so looking at them can confirm it. ``look``: what of the checkpoint has to be looked at.
-    ``unseen``: why the files cannot show it; empty when they can, at least in part.
+    ``means``: what is so and why it matters. ``reasons``: most likely first. ``finding``: the id of
+    ``docs/findings.md`` that speaks about the same fault; its action is used when ``action`` is empty.
+    ``options``: recovery options, first choice first. ``in_files``: the fault is in the checkpoint's files,
+    so looking at them can confirm it. ``look``: what of the checkpoint has to be looked at. ``unseen``: why
+    the files cannot show it; empty when they can, at least in part.
     """
 
     means: str
@@ -111,11 +115,12 @@ class Meaning:
 class Explanation:
     """The answer to a pasted error.
 
-    ``name`` is None when nothing in the text was recognised; then ``means`` says so and the other fields are empty. ``here`` is what this
-    checkpoint says (empty without one); ``shown`` sums it up: "yes" = its files show the fault now, "no" = they contradict it (repaired
-    since, or the error is from another checkpoint), "unknown" = they cannot tell. ``unseen`` says why the files cannot show the cause,
-    empty when they can. ``others`` are the other errors of the text, most telling first. ``is_cut``: the text was longer than what is
-    read, and its middle was left out.
+    ``name`` is None when nothing in the text was recognised; then ``means`` says so and the other fields are
+    empty. ``here`` is what this checkpoint says (empty without one); ``shown`` sums it up: "yes" = its files
+    show the fault now, "no" = they contradict it (repaired since, or the error is from another checkpoint),
+    "unknown" = they cannot tell. ``unseen`` says why the files cannot show the cause, empty when they can.
+    ``others`` are the other errors of the text, most telling first. ``is_cut``: the text was longer than what
+    is read, and its middle was left out.
     """
 
     name: str | None

@@ -1,4 +1,5 @@
-"""``docs/errors.md`` from the tables: ``python -m core.analysis.errors.page > docs/errors.md``. A test keeps the two equal."""
+"""``docs/errors.md`` from the tables: ``python -m core.analysis.errors.page > docs/errors.md``. A test keeps
+the two equal."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from core.analysis.errors.meanings_logs import LOGS
 from core.analysis.errors.meanings_state import STATE
 from core.analysis.errors.meanings_tables import TABLES
 from core.analysis.errors.model import Meaning
-from core.analysis.errors.pasted import LONGEST_TEXT
+from core.analysis.errors.pasted_text import LONGEST_TEXT
 
 _HEAD = f"""# Errors
 
@@ -64,7 +65,10 @@ def _lines() -> Iterator[str]:
         yield from ("", f"## {title}")
         yield from _entries(table)
     yield from ("", "## Cannot be seen from the files", "")
-    yield "Conditions of streaming, state and checkpoints whose cause no file of a checkpoint shows, and where it is instead."
+    yield (
+        "Conditions of streaming, state and checkpoints whose cause no file of a checkpoint shows, and where"
+        " it is instead."
+    )
     for group in UNSEEN:
         yield from ("", f"### {group.what}", "", f"{group.why} {group.action}", "")
         yield from (f"- `{name}`" for name in group.ids)
@@ -79,7 +83,9 @@ def _entries(table: Mapping[str, Meaning]) -> Iterator[str]:
         yield meaning.means
         yield ""
         if meaning.reasons:
-            yield "- Likely reasons: " + " ".join(f"({i}) {reason}" for i, reason in enumerate(meaning.reasons, 1))
+            yield "- Likely reasons: " + " ".join(
+                f"({i}) {reason}" for i, reason in enumerate(meaning.reasons, 1)
+            )
         yield f"- What to do: {action_of(meaning)}"
         yield f"- Options: {', '.join(f'`{option}`' for option in meaning.options)}"
         if meaning.unseen:

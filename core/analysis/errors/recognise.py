@@ -1,7 +1,8 @@
 """Which errors a pasted text holds, the telling one first.
 
-Three ways: a condition's name in brackets, the words of a condition's message (older versions, wrappers and Kafka's connector leave the
-name out), and the table of errors that have no condition. What is more telling wins; of two alike the deeper cause.
+Three ways: a condition's name in brackets, the words of a condition's message (older versions, wrappers and
+Kafka's connector leave the name out), and the table of errors that have no condition. What is more telling
+wins; of two alike the deeper cause.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from core.analysis.errors.catalogue import Catalogue, spark_catalogue
+from core.analysis.errors.known_texts import DELTA, KAFKA, PLAIN, Foreign, Known
 from core.analysis.errors.meanings import LEGACY_NAMES, weight_of
 from core.analysis.errors.model import NO_PARAMETERS, OUTERMOST, WRAPPER, Recognised
-from core.analysis.errors.pasted import Pasted
-from core.analysis.errors.plain import DELTA, KAFKA, PLAIN, Foreign, Known
+from core.analysis.errors.pasted_text import Pasted
 from core.analysis.errors.template import LONGEST_MESSAGE, Template, message_end, parse_template
 
 MOST = 40  # errors that are told of one text
@@ -45,7 +46,9 @@ _WRAPPING = frozenset(
     ]
 )
 
-_OUTER = frozenset(("StreamingQueryException", "Py4JJavaError"))  # classes whose message repeats that of the cause
+_OUTER = frozenset(
+    ("StreamingQueryException", "Py4JJavaError")
+)  # classes whose message repeats that of the cause
 
 
 class _Found:
@@ -83,7 +86,8 @@ class _Found:
 
 
 def recognise(text: Pasted, catalogue: Catalogue | None = None) -> tuple[Recognised, ...]:
-    """The errors of the text, most telling first, each kind once (its fullest mention). Empty when none is known."""
+    """The errors of the text, most telling first, each kind once (its fullest mention). Empty when none is
+    known."""
     known = catalogue if catalogue is not None else spark_catalogue()
     found = _Found(text)
     _tagged(found, known)
@@ -113,15 +117,17 @@ def shortened(message: str) -> str:
 
 
 def unknown_cause(text: Pasted, recognised: Iterable[Recognised]) -> Recognised | None:
-    """The last exception of the text that is no wrapper and that nothing above explains: what the wrappers wrap. None when there is
-    none."""
+    """The last exception of the text that is no wrapper and that nothing above explains: what the wrappers
+    wrap. None when there is none."""
     explained = {item.line for item in recognised if item.weight > WRAPPER}
     for head in reversed(text.heads):
         line = text.line_of(head.start)
         if head.name in _WRAPPING or line in explained:
             continue
         message = shortened(text.flat[head.start : message_end(text.flat, head.message_start)])
-        return Recognised(head.name, None, head.name, None, NO_PARAMETERS, message, line, OUTERMOST, text.depth(head.start))
+        return Recognised(
+            head.name, None, head.name, None, NO_PARAMETERS, message, line, OUTERMOST, text.depth(head.start)
+        )
     return None
 
 
@@ -142,11 +148,19 @@ def _tagged(found: _Found, catalogue: Catalogue) -> None:
             return
         state = _SQLSTATE.match(flat, message_end(flat, at))
         if condition is None and foreign is None and state is None and match.start() not in behind_class:
-            continue  # words joined by "_" right behind a class are a condition of a newer Spark, of a vendor or of a connector
+            # words joined by "_" right behind a class are a condition of a newer Spark, of a vendor or of a
+            # connector
+            continue
         template = condition.template if condition is not None else _template(foreign)
-        values = template.find(flat, at, min(len(flat), at + LONGEST_MESSAGE * 6)) if template is not None else None
+        values = (
+            template.find(flat, at, min(len(flat), at + LONGEST_MESSAGE * 6))
+            if template is not None
+            else None
+        )
         fits = values is not None and values.start <= at + 1
-        sqlstate = condition.sqlstate if condition is not None else foreign.sqlstate if foreign is not None else None
+        sqlstate = (
+            condition.sqlstate if condition is not None else foreign.sqlstate if foreign is not None else None
+        )
         found.add(
             name,
             match.start(),
@@ -166,7 +180,8 @@ def _template(foreign: Foreign | None) -> Template | None:
 
 
 def _templates(catalogue: Catalogue) -> Iterator[tuple[str, Template, str | None, bool]]:
-    """Name, message, SQLSTATE and whether it is a condition. Of a sub-condition its own part, which is how older versions worded it."""
+    """Name, message, SQLSTATE and whether it is a condition. Of a sub-condition its own part, which is how
+    older versions worded it."""
     for condition in catalogue.of_streaming:
         name = _name_of(condition.id)
         yield name, condition.own_template, condition.sqlstate, name == condition.id
@@ -185,7 +200,9 @@ def _by_words(found: _Found, catalogue: Catalogue) -> None:
     names = {item.name for item in found.all}
     for begin, condition_id in catalogue.beginnings.items():
         template = parse_template(begin)
-        place = template.find(flat) if template.can_be_searched and _name_of(condition_id) not in names else None
+        place = (
+            template.find(flat) if template.can_be_searched and _name_of(condition_id) not in names else None
+        )
         if place is not None:
             _add_part(found, catalogue, condition_id, place.start, place.end, place.values)
     names = {item.name for item in found.all}
@@ -199,7 +216,9 @@ def _name_of(condition_id: str) -> str:
     return LEGACY_NAMES.get(condition_id, condition_id)
 
 
-def _add_part(found: _Found, catalogue: Catalogue, condition_id: str, start: int, end: int, values: Mapping[str, str]) -> None:
+def _add_part(
+    found: _Found, catalogue: Catalogue, condition_id: str, start: int, end: int, values: Mapping[str, str]
+) -> None:
     name = _name_of(condition_id)
     found.add(name, start, end, values, catalogue.conditions[condition_id].sqlstate, name == condition_id)
 
@@ -213,7 +232,11 @@ def _without_condition(found: _Found, catalogue: Catalogue) -> None:
         condition = catalogue.get(known.name)
         sqlstate = condition.sqlstate if condition is not None else None
         is_condition = "." in known.name or condition is not None
-        places = [p for p in islice(_places(found.text, known), MENTIONS) if not any(p[0] < stop and begin < p[1] for begin, stop in taken)]
+        places = [
+            p
+            for p in islice(_places(found.text, known), MENTIONS)
+            if not any(p[0] < stop and begin < p[1] for begin, stop in taken)
+        ]
         for start, end, values, error_class in places:
             taken.append((start, end))
             found.add(known.name, start, end, values, sqlstate, is_condition, error_class=error_class)

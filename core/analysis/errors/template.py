@@ -1,8 +1,10 @@
-"""Message templates with holes, found in a text without regular expressions, so that no text can make the search slow.
+"""Message templates with holes, found in a text without regular expressions, so that no text can make the
+search slow.
 
-A template is Spark's own form: ``Error reading delta file <fileToRead> of <clazz>``. It is cut into literals and holes; the longest
-literal is searched, the others must follow and precede it within a bounded distance. Every step is a ``str.find`` with an end, so the
-time grows with the length of the text and not with what is in it.
+A template is Spark's own form: ``Error reading delta file <fileToRead> of <clazz>``. It is cut into literals
+and holes; the longest literal is searched, the others must follow and precede it within a bounded distance.
+Every step is a ``str.find`` with an end, so the time grows with the length of the text and not with what is
+in it.
 """
 
 from __future__ import annotations
@@ -55,7 +57,10 @@ _NUMBERS = frozenset(
     ]
 )
 _WORDS = _NUMBERS | {"path", "file", "directory", "base", "topicPartition", "option"}
-_END = re.compile(r" SQLSTATE: | === Streaming Query ===| at [A-Za-z_$][\w$./@]{2,300}\(|Caused by: |Traceback \(most recent call last\)")
+_END = re.compile(
+    r" SQLSTATE: | === Streaming Query ===| at [A-Za-z_$][\w$./@]{2,300}\(|Caused by: |Traceback \(most"
+    r" recent call last\)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,8 @@ class Template:
         return next(self.find_all(text, start, end), None)
 
     def find_all(self, text: str, start: int = 0, end: int | None = None) -> Iterator[Match]:
-        """Every place, first to last, without overlaps; at most :data:`TRIES` places of the longest literal are tried."""
+        """Every place, first to last, without overlaps; at most :data:`TRIES` places of the longest literal
+        are tried."""
         last = len(text) if end is None else end
         literal = self.literals[self.anchor]
         at = start
@@ -119,7 +125,11 @@ class Template:
         for i in range(self.anchor, len(self.holes)):
             name, literal = self.holes[i], self.literals[i + 1]
             if not literal:
-                stop = (_end_of_word if name in _WORDS else message_end)(text, at, last) if i + 1 == len(self.holes) else at
+                stop = (
+                    (_end_of_word if name in _WORDS else message_end)(text, at, last)
+                    if i + 1 == len(self.holes)
+                    else at
+                )
             else:
                 stop = text.find(literal, at, min(last, at + _longest(name) + len(literal)))
             if stop < 0 or not _fits(name, text[at:stop]):

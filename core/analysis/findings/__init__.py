@@ -1,4 +1,5 @@
-"""The integrity check: what is wrong with a checkpoint, what that means, what to do, and what was not looked at."""
+"""The integrity check: what is wrong with a checkpoint, what that means, what to do, and what was not looked
+at."""
 
 from __future__ import annotations
 
@@ -6,15 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from core.analysis.ends import Ends
 from core.analysis.findings import deep_checks, log_checks, practice_checks, state_checks
 from core.analysis.findings.catalogue import BACKUP, CATALOGUE, finding
 from core.analysis.findings.model import LEVELS, SEVERITIES, Finding, FindingsReport, Level, Severity
 from core.analysis.forecast import Forecast, forecast
 from core.analysis.forecast.versions import OLDEST, choose_spark, parse_version
 from core.checkpoint import Checkpoint
+from core.connectors import ConnectorAnswers
 
-# So many of the newest batches are read by the normal level: ten times what Spark keeps by default, and 4,000 small files at most.
+# So many of the newest batches are read by the normal level: ten times what Spark keeps by default, and 4,000
+# small files at most.
 NEWEST_READ = 1_000
 
 
@@ -24,53 +26,67 @@ def findings(
     spark: str | None = None,
     newest: int = NEWEST_READ,
     *,
-    ends: Ends | None = None,
+    connectors: ConnectorAnswers | None = None,
     seconds: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> FindingsReport:
     """What is wrong, worst first.
 
-    ``quick`` looks at the names in offsets/, commits/ and sources/ and at the log files that were read when the checkpoint was opened;
-    ``normal`` reads the newest ``newest`` batches of both logs, lists state/ and follows every chain of state files; ``deep`` also decodes
-    every state file that the retained versions need and verifies both kinds of checksum. ``seconds`` is the time that deep may take for all
-    (what was not reached is named), ``progress`` gets the state files done and all of them. ``spark`` chooses the version whose rules
-    apply, ``ends`` is what the two ends of the query said, both as for the forecast.
+    ``quick`` looks at the names in offsets/, commits/ and sources/ and at the log files that were read when
+    the checkpoint was opened; ``normal`` reads the newest ``newest`` batches of both logs, lists state/ and
+    follows every chain of state files; ``deep`` also decodes every state file that the retained versions need
+    and verifies both kinds of checksum. ``seconds`` is the time that deep may take for all (what was not
+    reached is named), ``progress`` gets the state files done and all of them. ``spark`` chooses the version
+    whose rules apply, ``ends`` is what the two ends of the query said, both as for the forecast.
 
-    A query that runs while it is looked at changes the files: what would block the restart or risk data is looked at a second time, and
-    only what is still so is told. Raises ValueError for an unknown level, UnsupportedSparkError for an unknown version, StorageError when
-    a listing fails.
+    A query that runs while it is looked at changes the files: what would block the restart or risk data is
+    looked at a second time, and only what is still so is told. Raises ValueError for an unknown level,
+    UnsupportedSparkError for an unknown version, StorageError when a listing fails.
     """
     if level not in LEVELS:
         raise ValueError(f"There is no level {level}; choose one of {', '.join(LEVELS)}.")
     started = time.monotonic()
-    found = _look(checkpoint, level, spark, newest, ends)
+    found = _look(checkpoint, level, spark, newest, connectors)
     if any(item.severity != "note" for item in found):
         # Writers and retention change the directory between two listings; what is damaged stays so.
         fresh = checkpoint.refresh()
-        again = {(item.id, item.evidence) for item in _look(fresh, level, spark, newest, ends)}
-        # A broker that was asked before this second look is not doubted for it while no batch was planned in between.
+        again = {(item.id, item.evidence) for item in _look(fresh, level, spark, newest, connectors)}
+        # A broker that was asked before this second look is not doubted for it while no batch was planned in
+        # between.
         stands = fresh.offset_ids == checkpoint.offset_ids
         found = [
             item
             for item in found
-            if item.severity == "note" or (item.id, item.evidence) in again or (stands and item.id.startswith("KAFKA_"))
+            if item.severity == "note"
+            or (item.id, item.evidence) in again
+            or (stands and item.id.startswith("KAFKA_"))
         ]
-    checked, not_checked = _scope(checkpoint, level, newest, ends or Ends())
+    checked, not_checked = _scope(checkpoint, level, newest, connectors or ConnectorAnswers())
     if level == "deep":
         left = None if seconds is None else max(0.0, seconds - (time.monotonic() - started))
-        told = frozenset(str(item.path) for known in found if known.id.startswith("STATE") for item in known.evidence)
-        deep = deep_checks.deep_checks(checkpoint, choose_spark(checkpoint, spark).version, reported=told, seconds=left, progress=progress)
+        told = frozenset(
+            str(item.path) for known in found if known.id.startswith("STATE") for item in known.evidence
+        )
+        deep = deep_checks.deep_checks(
+            checkpoint,
+            choose_spark(checkpoint, spark).version,
+            reported=told,
+            seconds=left,
+            progress=progress,
+        )
         found += deep.findings
         checked, not_checked = (*checked, *deep.checked), (*deep.not_checked, *not_checked)
     found.sort(key=lambda item: SEVERITIES.index(item.severity))
     return FindingsReport(level, tuple(found), checked, not_checked)
 
 
-def _look(ck: Checkpoint, level: Level, spark: str | None, newest: int, ends: Ends | None) -> list[Finding]:
+def _look(
+    ck: Checkpoint, level: Level, spark: str | None, newest: int, connectors: ConnectorAnswers | None
+) -> list[Finding]:
     with_state = level != "quick"
     if with_state:
         ck.load(ck.offset_ids[-newest:])
-    answer = forecast(ck, spark=spark, with_state=with_state, ends=ends)
+    answer = forecast(ck, spark=spark, with_state=with_state, connectors=connectors)
     found = [*_of_forecast(ck, answer), *log_checks.missing_files(ck), *log_checks.without_commit(ck)]
     entries = ck.loaded_offsets()
     needed = frozenset(item.path for item in answer.evidence)
@@ -97,13 +113,27 @@ def _of_forecast(ck: Checkpoint, answer: Forecast) -> Iterator[Finding]:
         if answer.reason == "STATE_NOT_RESTORABLE":
             sentence = f"{sentence} {state_checks.way_back(ck)}"
         stops = finding(
-            answer.reason, sentence, *answer.evidence, certainty=answer.certainty, severity="blocks_restart", batch_id=answer.batch_id
+            answer.reason,
+            sentence,
+            *answer.evidence,
+            certainty=answer.certainty,
+            severity="blocks_restart",
+            batch_id=answer.batch_id,
         )
-        if answer.reason == "FAILED_PLAN_LEFT" and answer.then is not None:  # the broker decides which repair works
+        if (
+            answer.reason == "FAILED_PLAN_LEFT" and answer.then is not None
+        ):  # the broker decides which repair works
             stops = replace(stops, action=f"{BACKUP}{answer.then}")
         yield stops
     for risk in answer.risks:
-        yield finding(risk.id, risk.sentence, *risk.evidence, certainty=risk.certainty, severity=risk.weight, batch_id=answer.batch_id)
+        yield finding(
+            risk.id,
+            risk.sentence,
+            *risk.evidence,
+            certainty=risk.certainty,
+            severity=risk.weight,
+            batch_id=answer.batch_id,
+        )
 
 
 def _once(found: list[Finding]) -> list[Finding]:
@@ -114,24 +144,43 @@ def _once(found: list[Finding]) -> list[Finding]:
     return list(seen.values())
 
 
-def _scope(ck: Checkpoint, level: Level, newest: int, ends: Ends) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _scope(
+    ck: Checkpoint, level: Level, newest: int, connectors: ConnectorAnswers
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if level == "quick":
-        checked = ["the names in offsets/, commits/ and sources/", f"{len(ck.loaded_ids):,} of {len(ck.offset_ids):,} batches of the logs"]
+        checked = [
+            "the names in offsets/, commits/ and sources/",
+            f"{len(ck.loaded_ids):,} of {len(ck.offset_ids):,} batches of the logs",
+        ]
         not_checked = ["state/"] if ck.has_state else []
     else:
         read = min(len(ck.offset_ids), newest)
-        checked = [f"{'all' if read == len(ck.offset_ids) else 'the newest'} {read:,} batches of the logs", "the logs of the sources"]
+        checked = [
+            f"{'all' if read == len(ck.offset_ids) else 'the newest'} {read:,} batches of the logs",
+            "the logs of the sources",
+        ]
         checked += ["every chain of state files"] if ck.has_state else []
         not_checked = [f"{len(ck.offset_ids) - read:,} older batches"] if read < len(ck.offset_ids) else []
         not_checked += ["the contents of the state files"] if ck.has_state and level == "normal" else []
-    asked = [source.key for source in ck.sources if source.key in ends.brokers or source.key in ends.tables or source.key in ends.places]
-    asked = [key for key in asked if f"source {key}" not in ends.troubles and not (key in ends.brokers and "kafka" in ends.troubles)]
+    asked = [
+        source.key
+        for source in ck.sources
+        if source.key in connectors.brokers
+        or source.key in connectors.tables
+        or source.key in connectors.places
+    ]
+    asked = [
+        key
+        for key in asked
+        if f"source {key}" not in connectors.troubles
+        and not (key in connectors.brokers and "kafka" in connectors.troubles)
+    ]
     checked += [f"what source {key} has now" for key in asked]
-    checked += ["the log of the sink"] if ends.sink is not None else []
+    checked += ["the log of the sink"] if connectors.sink is not None else []
     if len(asked) < len(ck.sources) or not ck.sources:
         not_checked.append("the sources themselves" if not asked else "the other sources themselves")
-    not_checked += ["the sink itself"] if ends.sink is None else []
-    not_checked += [f"{end}: {why}" for end, why in ends.troubles.items()]
+    not_checked += ["the sink itself"] if connectors.sink is None else []
+    not_checked += [f"{end}: {why}" for end, why in connectors.troubles.items()]
     return tuple(checked), (*not_checked, "the code of the query")
 
 

@@ -1,6 +1,8 @@
-"""Damaged state files: what Spark does with each. Needed by the next start or not, replaced by an older snapshot or not.
+"""Damaged state files: what Spark does with each. Needed by the next start or not, replaced by an older
+snapshot or not.
 
-The rules were observed by damaging real checkpoints and starting Spark 4.3 on them; where an older one does otherwise, the rule says so.
+The rules were observed by damaging real checkpoints and starting Spark 4.3 on them; where an older one does
+otherwise, the rule says so.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from core.analysis.findings.catalogue import finding
 from core.analysis.findings.model import Finding, Severity
 from core.analysis.forecast.versions import V41, V42, Version
 from core.checkpoint import Checkpoint
-from core.checkpoint.model import Certainty, Evidence, OperatorState
+from core.checkpoint.model import OperatorState
 from core.checkpoint.restore_chain import CommittedIds, first_missing, restorable_versions
 from core.checkpoint.state import committed_ids
 from core.checkpoint.state_content.inspection import Fault, StoreFacts
+from core.sparklogs.evidence import Certainty, Evidence
 
-# So many change files Spark reads at most to do without a damaged snapshot (autoSnapshotRepair.maxChangeFileReplay, 4.2 and newer).
+# So many change files Spark reads at most to do without a damaged snapshot
+# (autoSnapshotRepair.maxChangeFileReplay, 4.2 and newer).
 MOST_REPLAYED = 500
 
 SHOWN = 20  # files cited by one finding
@@ -34,8 +38,11 @@ class _Group:
     faults: list[Fault] = field(default_factory=list)
 
 
-def damaged_files(ck: Checkpoint, facts: Sequence[StoreFacts], version: int, spark: Version, reported: frozenset[str]) -> Iterator[Finding]:
-    """What the faults mean for a start of ``spark`` that loads ``version``. ``reported``: paths that are told of already."""
+def damaged_files(
+    ck: Checkpoint, facts: Sequence[StoreFacts], version: int, spark: Version, reported: frozenset[str]
+) -> Iterator[Finding]:
+    """What the faults mean for a start of ``spark`` that loads ``version``. ``reported``: paths that are told
+    of already."""
     committed = committed_ids(ck)
     groups: dict[tuple[str, Severity, int, str], _Group] = {}
     ruined: set[str] = set()
@@ -47,7 +54,9 @@ def damaged_files(ck: Checkpoint, facts: Sequence[StoreFacts], version: int, spa
         for path, fault in worst.items():
             if path in reported:
                 continue
-            finding_id, severity, consequence = _meaning(fault, path in fatal, severities.get(path), version, spark)
+            finding_id, severity, consequence = _meaning(
+                fault, path in fatal, severities.get(path), version, spark
+            )
             key = (finding_id, severity, item.store.operator.operator_id, consequence)
             groups.setdefault(key, _Group(*key)).faults.append(fault)
         yield from _lineage(item, version, committed)
@@ -56,11 +65,14 @@ def damaged_files(ck: Checkpoint, facts: Sequence[StoreFacts], version: int, spa
 
 
 def _worst_of_each_file(facts: StoreFacts, spark: Version) -> dict[str, Fault]:
-    """One fault for each file: one that Spark fails on before others. Hidden checksums that nobody reads are told of elsewhere."""
+    """One fault for each file: one that Spark fails on before others. Hidden checksums that nobody reads are
+    told of elsewhere."""
     found: dict[str, Fault] = {}
     for fault in facts.faults:
         known = found.get(fault.file.path)
-        if fault.kind != "hidden_checksum" and (known is None or _is_fatal(fault, facts.store.operator, spark)):
+        if fault.kind != "hidden_checksum" and (
+            known is None or _is_fatal(fault, facts.store.operator, spark)
+        ):
             found[fault.file.path] = fault
     return found
 
@@ -68,12 +80,15 @@ def _worst_of_each_file(facts: StoreFacts, spark: Version) -> dict[str, Fault]:
 def _is_fatal(fault: Fault, operator: OperatorState, spark: Version) -> bool:
     """Whether a Spark that reads the file fails on it."""
     if fault.kind == "visible_checksum":
-        # 4.1 verifies Spark's own checksum of every state file, 4.2 and newer only with state checkpoint format 2.
+        # 4.1 verifies Spark's own checksum of every state file, 4.2 and newer only with state checkpoint
+        # format 2.
         return spark >= V41 and (operator.format_version == 2 or spark < V42)
     return fault.kind == "content"
 
 
-def _severities(facts: StoreFacts, fatal: set[str], version: int, spark: Version, committed: CommittedIds) -> dict[str, Severity]:
+def _severities(
+    facts: StoreFacts, fatal: set[str], version: int, spark: Version, committed: CommittedIds
+) -> dict[str, Severity]:
     """Of the damaged files those that the start needs: it fails on them, or (attention) goes on without."""
     if not fatal:
         return {}
@@ -82,37 +97,59 @@ def _severities(facts: StoreFacts, fatal: set[str], version: int, spark: Version
     if first_missing(operator, *where) is not None:
         return {}  # the start fails anyhow, and that is told
     files = tuple(replace(file, size_bytes=0) if file.path in fatal else file for file in partition.files)
-    without = replace(operator, partitions=tuple(replace(p, files=files) if p is partition else p for p in operator.partitions))
+    without = replace(
+        operator,
+        partitions=tuple(replace(p, files=files) if p is partition else p for p in operator.partitions),
+    )
     is_blocked = first_missing(without, *where) is not None
     full = [step for step in facts.store.steps if step.full is not None]
-    intact = max((step.version for step in full if step.full is not None and step.full.path not in fatal), default=0)
+    intact = max(
+        (step.version for step in full if step.full is not None and step.full.path not in fatal), default=0
+    )
     newest = full[-1].version if full else 0
     is_skipped = newest > intact
     if not is_blocked and is_skipped:
         is_blocked = spark < V42 or version - intact > MOST_REPLAYED
     # Spark starts at the newest full file; 4.2 and newer go back to an older one when they must.
     start = newest if spark < V42 else intact
-    needed = [step.change for step in facts.store.steps if step.version > start and step.change is not None] if is_blocked else []
+    needed = (
+        [step.change for step in facts.store.steps if step.version > start and step.change is not None]
+        if is_blocked
+        else []
+    )
     needed += [full[-1].full] if is_skipped and full[-1].full is not None else []
-    return {file.path: "blocks_restart" if is_blocked else "attention" for file in needed if file.path in fatal}
+    return {
+        file.path: "blocks_restart" if is_blocked else "attention" for file in needed if file.path in fatal
+    }
 
 
-def _meaning(fault: Fault, is_fatal: bool, needed: Severity | None, version: int, spark: Version) -> tuple[str, Severity, str]:
+def _meaning(
+    fault: Fault, is_fatal: bool, needed: Severity | None, version: int, spark: Version
+) -> tuple[str, Severity, str]:
     """Finding id, severity, and what follows from the fault."""
     finding_id = "STATE_CHECKSUM_MISMATCH" if fault.kind == "visible_checksum" else "STATE_FILE_DAMAGED"
     if not is_fatal and fault.kind == "visible_checksum":
         return finding_id, "note", f"Spark {spark} does not look at this checksum and reads the file."
     if not is_fatal:
-        return finding_id, "note", "Spark does not look at that part of the file and reads it without an error."
+        return (
+            finding_id,
+            "note",
+            "Spark does not look at that part of the file and reads it without an error.",
+        )
     if needed == "blocks_restart":
         return finding_id, needed, f"The next start needs the file for state version {version}, and fails."
     if needed == "attention":
         text = (
-            f"The next start tries the file for state version {version}; Spark {spark} then rebuilds the state from an older snapshot and"
-            " the changes after it, which are intact (self-repair, on by default since 4.2; an older Spark fails)."
+            f"The next start tries the file for state version {version}; Spark {spark} then rebuilds the"
+            " state from an older snapshot and the changes after it, which are intact (self-repair, on by"
+            " default since 4.2; an older Spark fails)."
         )
         return finding_id, needed, text
-    return finding_id, "attention", "The next start does not need it; going back to a version that does is not possible."
+    return (
+        finding_id,
+        "attention",
+        "The next start does not need it; going back to a version that does is not possible.",
+    )
 
 
 def _told(group: _Group, newest: int | None) -> Finding:
@@ -122,14 +159,24 @@ def _told(group: _Group, newest: int | None) -> Finding:
     sentence = f"{first.file.path} {what}: {first.reason}{more}. {group.consequence}"
     if group.severity == "blocks_restart":
         sentence += (
-            f" The newest version that every partition can rebuild from intact files is {newest}, the state after batch {newest - 1}."
+            f" The newest version that every partition can rebuild from intact files is {newest}, the state"
+            f" after batch {newest - 1}."
             if newest
             else " No version can be rebuilt from intact files by every partition."
         )
     evidence = [Evidence(path) for fault in group.faults for path in (fault.file.path, *fault.others)]
-    certainty: Certainty = "certain" if all(fault.certainty == "certain" for fault in group.faults) else "inferred"
+    certainty: Certainty = (
+        "certain" if all(fault.certainty == "certain" for fault in group.faults) else "inferred"
+    )
     place = f"{group.operator_id}/{first.file.partition_id}/{first.file.store}"
-    return finding(group.finding_id, sentence, *evidence[:SHOWN], certainty=certainty, severity=group.severity, place=place)
+    return finding(
+        group.finding_id,
+        sentence,
+        *evidence[:SHOWN],
+        certainty=certainty,
+        severity=group.severity,
+        place=place,
+    )
 
 
 def _newest_intact(ck: Checkpoint, ruined: set[str], committed: CommittedIds, version: int) -> int | None:
@@ -137,7 +184,8 @@ def _newest_intact(ck: Checkpoint, ruined: set[str], committed: CommittedIds, ve
     common: set[int] | None = None
     for operator in ck.state().operators:
         partitions = tuple(
-            replace(p, files=tuple(replace(f, size_bytes=0) if f.path in ruined else f for f in p.files)) for p in operator.partitions
+            replace(p, files=tuple(replace(f, size_bytes=0) if f.path in ruined else f for f in p.files))
+            for p in operator.partitions
         )
         versions = set(restorable_versions(replace(operator, partitions=partitions), committed, version))
         common = versions if common is None else common & versions
@@ -145,19 +193,31 @@ def _newest_intact(ck: Checkpoint, ruined: set[str], committed: CommittedIds, ve
 
 
 def _lineage(facts: StoreFacts, version: int, committed: CommittedIds) -> Iterator[Finding]:
-    """The versions that the newest changelog of format 2 says it is built from must be there under the ids it names."""
+    """The versions that the newest changelog of format 2 says it is built from must be there under the ids it
+    names."""
     store = facts.store
     if not facts.lineage or any(step.version == version and step.full is not None for step in store.steps):
         return
-    if first_missing(store.operator, store.partition.partition_id, store.partition.store, version, committed) is not None:
+    if (
+        first_missing(store.operator, store.partition.partition_id, store.partition.store, version, committed)
+        is not None
+    ):
         return
     there = {(file.version, file.unique_id, file.kind) for file in store.partition.files}
     for item in sorted(facts.lineage, key=lambda entry: -entry.version):
         if (item.version, item.unique_id, "zip") in there:
             return
         if (item.version, item.unique_id, "changelog") not in there:
-            newest = max((step.change for step in store.steps if step.change is not None), key=lambda file: file.version or 0)
+            newest = max(
+                (step.change for step in store.steps if step.change is not None),
+                key=lambda file: file.version or 0,
+            )
             missing = f"{newest.path.rpartition('/')[0]}/{item.version}_{item.unique_id}.changelog"
-            sentence = f"{newest.path} is built on {missing}, which is missing: the next start cannot rebuild state version {version}."
-            yield finding("STATE_NOT_RESTORABLE", sentence, Evidence(missing), Evidence(newest.path), place=store.place)
+            sentence = (
+                f"{newest.path} is built on {missing}, which is missing: the next start cannot rebuild state"
+                f" version {version}."
+            )
+            yield finding(
+                "STATE_NOT_RESTORABLE", sentence, Evidence(missing), Evidence(newest.path), place=store.place
+            )
             return

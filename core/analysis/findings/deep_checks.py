@@ -1,6 +1,8 @@
-"""The deep level: what is inside the state files, and whether every file is the one its checksum was written for.
+"""The deep level: what is inside the state files, and whether every file is the one its checksum was written
+for.
 
-Facts come from ``core.checkpoint.state_content``; what Spark does with a damaged state file is judged in ``damaged_files``.
+Facts come from ``core.checkpoint.state_content``; what Spark does with a damaged state file is judged in
+``damaged_files``.
 """
 
 from __future__ import annotations
@@ -14,13 +16,14 @@ from core.analysis.findings.damaged_files import SHOWN, damaged_files
 from core.analysis.findings.model import Finding
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
-from core.checkpoint.model import Evidence, OperatorState, Problem
+from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema, parse_operator_metadata, parse_schemas
 from core.checkpoint.restore_chain import store_directory
 from core.checkpoint.state import committed_ids, read_schemas
 from core.checkpoint.state_content.checksums import Mismatch, hidden_name, verify_hidden
 from core.checkpoint.state_content.inspection import Inspection, Progress, StoreFacts, inspect_stores
 from core.checkpoint.state_content.placement import Placement, placement
+from core.sparklogs.evidence import Evidence, Problem
 from core.storage import FileInfo
 
 ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
@@ -40,7 +43,8 @@ class DeepReport:
 
 
 def loaded_version(ck: Checkpoint) -> int | None:
-    """The state version that the next batch loads: N when batch N runs (again), N + 1 when N is committed. None without logs."""
+    """The state version that the next batch loads: N when batch N runs (again), N + 1 when N is committed.
+    None without logs."""
     newest = ck.offset_ids[-1] if ck.offset_ids else ck.last_committed_batch
     if newest is None:
         return None
@@ -58,9 +62,10 @@ def deep_checks(
 ) -> DeepReport:
     """Decodes every state file that the retained versions need and verifies both kinds of checksum.
 
-    ``spark``: the version whose rules apply. ``reported``: paths that are told of already. ``seconds``: the time it may take; what was
-    not reached is named. ``progress`` gets the state files done and all of them. Files that a running query changed or removed
-    meanwhile are looked at a second time, and only what is still so is told. Raises StorageError when the location cannot be read.
+    ``spark``: the version whose rules apply. ``reported``: paths that are told of already. ``seconds``: the
+    time it may take; what was not reached is named. ``progress`` gets the state files done and all of them.
+    Files that a running query changed or removed meanwhile are looked at a second time, and only what is
+    still so is told. Raises StorageError when the location cannot be read.
     """
     ends_at = None if seconds is None else clock() + seconds
 
@@ -89,7 +94,9 @@ def deep_checks(
         checked += _checked(inspection, facts)
         not_checked += [*_not_checked(ck, inspection, facts), *unplaced]
     elif ck.has_state:
-        not_checked.append("the contents of the state files (no batch in the logs says which version is needed)")
+        not_checked.append(
+            "the contents of the state files (no batch in the logs says which version is needed)"
+        )
     if altered:
         found.append(_altered(altered))
     if unread:
@@ -121,7 +128,10 @@ class _Look:
         fresh = self.ck.refresh()
         again = self._inspect(fresh, _hidden(_listed(fresh)[1]), frozenset(doubtful), lambda: False, None)
         second = {item.store.place: item for item in again.stores}
-        return [_in_both(item, second.get(item.store.place)) if item.store.place in doubtful else item for item in inspection.stores]
+        return [
+            _in_both(item, second.get(item.store.place)) if item.store.place in doubtful else item
+            for item in inspection.stores
+        ]
 
     def _inspect(
         self,
@@ -156,20 +166,32 @@ def _in_both(first: StoreFacts, second: StoreFacts | None) -> StoreFacts:
         return replace(first, faults=(), differing=(), misplaced=None, is_settled=False)
     seen = {(fault.file.path, fault.kind) for fault in first.faults}
     differing = {file.path for file in first.differing}
-    faults = second.faults if not first.is_settled else tuple(f for f in second.faults if (f.file.path, f.kind) in seen)
-    return replace(second, faults=faults, differing=tuple(f for f in second.differing if not first.is_settled or f.path in differing))
+    faults = (
+        second.faults
+        if not first.is_settled
+        else tuple(f for f in second.faults if (f.file.path, f.kind) in seen)
+    )
+    return replace(
+        second,
+        faults=faults,
+        differing=tuple(f for f in second.differing if not first.is_settled or f.path in differing),
+    )
 
 
 def _listed(ck: Checkpoint) -> tuple[dict[str, FileInfo], dict[str, FileInfo]]:
     """The files of the logs and those of the state by path, hidden ones included."""
     logs = ck.door.list(["", *_LOGS, *ck.source_directories]).values()
     state = ck.door.list(["state"], recursive=True).values() if ck.has_state else ()
-    return {k: v for item in logs for k, v in item.files.items()}, {k: v for item in state for k, v in item.files.items()}
+    return {k: v for item in logs for k, v in item.files.items()}, {
+        k: v for item in state for k, v in item.files.items()
+    }
 
 
 def _hidden(files: Mapping[str, FileInfo]) -> dict[str, FileInfo]:
     """Hadoop's checksum files."""
-    return {path: info for path, info in files.items() if info.name.startswith(".") and info.name.endswith(".crc")}
+    return {
+        path: info for path, info in files.items() if info.name.startswith(".") and info.name.endswith(".crc")
+    }
 
 
 # Rows that are not what or where they should be
@@ -181,22 +203,27 @@ def _rows(facts: Sequence[StoreFacts]) -> Iterator[Finding]:
         files = [file for item in items for file in item.differing]
         more = f" (and {len(files) - 1:,} more snapshots like it)" if len(files) > 1 else ""
         sentence = (
-            f"{files[0].path} does not hold the rows that the deltas up to version {files[0].version} lead to{more}: one of these files is"
-            " of another time line or was replaced. Whether a start reads the snapshot or the deltas decides the results, and Spark"
-            " notices neither."
+            f"{files[0].path} does not hold the rows that the deltas up to version {files[0].version} lead"
+            f" to{more}: one of these files is of another time line or was replaced. Whether a start reads"
+            " the snapshot or the deltas decides the results, and Spark notices neither."
         )
         evidence = (Evidence(file.path) for file in files[:SHOWN])
-        yield finding("SNAPSHOT_DIFFERS", sentence, *evidence, certainty="inferred", place=items[0].store.place)
+        yield finding(
+            "SNAPSHOT_DIFFERS", sentence, *evidence, certainty="inferred", place=items[0].store.place
+        )
     by_store: dict[tuple[int, str], list[StoreFacts]] = {}
     for item in facts:
         if item.misplaced is not None:
-            by_store.setdefault((item.store.operator.operator_id, item.store.partition.store), []).append(item)
+            by_store.setdefault((item.store.operator.operator_id, item.store.partition.store), []).append(
+                item
+            )
     for items in by_store.values():
         yield from _wrong_partition(items)
 
 
 def _wrong_partition(items: Sequence[StoreFacts]) -> Iterator[Finding]:
-    """Rows that Spark will look for elsewhere. Told only where the pattern shows that the rule for this store is known."""
+    """Rows that Spark will look for elsewhere. Told only where the pattern shows that the rule for this store
+    is known."""
     wrong = [item for item in items if item.misplaced is not None and item.misplaced.rows]
     if not wrong or not _is_plausible(items):
         return
@@ -206,16 +233,19 @@ def _wrong_partition(items: Sequence[StoreFacts]) -> Iterator[Finding]:
     assert first.misplaced is not None
     target, count = max(first.misplaced.by_partition.items(), key=lambda pair: pair[1])
     sentence = (
-        f"{rows:,} of {looked_at:,} rows looked at lie in a partition that their key does not belong to; {count:,} of those in"
-        f" {_directory(first)} belong to partition {target}. Spark looks for them there only and finds nothing, or older rows: the results"
-        " are wrong without an error."
+        f"{rows:,} of {looked_at:,} rows looked at lie in a partition that their key does not belong to;"
+        f" {count:,} of those in {_directory(first)} belong to partition {target}. Spark looks for them there"
+        " only and finds nothing, or older rows: the results are wrong without an error."
     )
     evidence = [Evidence(_directory(item)) for item in wrong[:SHOWN]]
-    yield finding("ROWS_IN_WRONG_PARTITION", sentence, *evidence, certainty="inferred", place=first.store.place)
+    yield finding(
+        "ROWS_IN_WRONG_PARTITION", sentence, *evidence, certainty="inferred", place=first.store.place
+    )
 
 
 def _is_plausible(items: Sequence[StoreFacts]) -> bool:
-    """Whether most rows lie where the hash says, or whole partitions were exchanged: each holds the rows of one other.
+    """Whether most rows lie where the hash says, or whole partitions were exchanged: each holds the rows of
+    one other.
 
     Anything else means that this query spreads its rows by another rule, which is no damage.
     """
@@ -238,26 +268,39 @@ def _directory(facts: StoreFacts) -> str:
 
 
 def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> Iterator[Finding]:
-    """Operator metadata and state schemas must be readable to the last byte. Spark before 4.0 knows only the schemas of partition 0."""
+    """Operator metadata and state schemas must be readable to the last byte. Spark before 4.0 knows only the
+    schemas of partition 0."""
     files = [
         (operator, file)
         for operator in ck.state().operators
-        for file in (*(operator.own_files if spark >= V40 else ()), *(f for p in operator.partitions for f in p.files))
+        for file in (
+            *(operator.own_files if spark >= V40 else ()),
+            *(f for p in operator.partitions for f in p.files),
+        )
         if file.kind in ("metadata", "schema") and file.path not in reported
     ]
     contents = ck.door.read([FileInfo(file.path, file.size_bytes, file.modified_ms) for _, file in files])
     newest = {operator.operator_id: _newest_v2(operator) for operator in ck.state().operators}
     for operator, file in files:
         data = contents[file.path]
-        if not isinstance(data, bytes) or len(data) != file.size_bytes:  # gone, or written anew since it was listed
+        if (
+            not isinstance(data, bytes) or len(data) != file.size_bytes
+        ):  # gone, or written anew since it was listed
             continue
-        parsed = parse_operator_metadata(data, file.path) if file.kind == "metadata" else parse_schemas(data, file.path, file.store)
+        parsed = (
+            parse_operator_metadata(data, file.path)
+            if file.kind == "metadata"
+            else parse_schemas(data, file.path, file.store)
+        )
         if not isinstance(parsed, Problem):
             continue
         what = f"{file.path} {parsed.reason.removeprefix(file.path).strip().rstrip('.')}"
         place = str(operator.operator_id)
         if file.kind == "metadata" and "/v2/" not in file.path:
-            sentence = f"{what}: Spark ignores it and writes it anew; a change of the stateful operators is not noticed at the next start."
+            sentence = (
+                f"{what}: Spark ignores it and writes it anew; a change of the stateful operators is not"
+                " noticed at the next start."
+            )
             yield finding("OPERATOR_METADATA_UNREADABLE", sentence, parsed.evidence, place=place)
         elif file.kind == "metadata" and file.path != newest[operator.operator_id]:
             continue
@@ -265,9 +308,19 @@ def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> It
             sentence = f"{what}: Spark does not look at them and reads the file without an error."
             yield finding("STATE_FILE_DAMAGED", sentence, parsed.evidence, severity="note", place=place)
         elif "/_stateSchema/" in file.path or file.kind == "metadata":
-            yield finding("STATE_DEFINITION_UNREADABLE", f"{what}: the first batch fails on it.", parsed.evidence, place=place)
+            yield finding(
+                "STATE_DEFINITION_UNREADABLE",
+                f"{what}: the first batch fails on it.",
+                parsed.evidence,
+                place=place,
+            )
         else:
-            yield finding("STATE_SCHEMA_UNREADABLE", f"{what}: the first batch fails on it.", parsed.evidence, place=place)
+            yield finding(
+                "STATE_SCHEMA_UNREADABLE",
+                f"{what}: the first batch fails on it.",
+                parsed.evidence,
+                place=place,
+            )
 
 
 def _newest_v2(operator: OperatorState) -> str | None:
@@ -278,9 +331,13 @@ def _newest_v2(operator: OperatorState) -> str | None:
 # Hidden checksums that Spark does not look at
 
 
-def _altered_logs(ck: Checkpoint, files: Mapping[str, FileInfo], is_over: Callable[[], bool]) -> tuple[list[str], int]:
+def _altered_logs(
+    ck: Checkpoint, files: Mapping[str, FileInfo], is_over: Callable[[], bool]
+) -> tuple[list[str], int]:
     """Log files that are not those that their hidden checksum was written for, and how many were not reached."""
-    pairs = [(files[_data_path(path)], info) for path, info in _hidden(files).items() if _data_path(path) in files]
+    pairs = [
+        (files[_data_path(path)], info) for path, info in _hidden(files).items() if _data_path(path) in files
+    ]
     found: list[str] = []
     for start in range(0, len(pairs), _FILES_AT_ONCE):
         if is_over():
@@ -289,7 +346,11 @@ def _altered_logs(ck: Checkpoint, files: Mapping[str, FileInfo], is_over: Callab
         contents = ck.door.read([info for pair in some for info in pair])
         for info, checksum_info in some:
             data, checksum = contents[info.path], contents[checksum_info.path]
-            if isinstance(data, bytes) and isinstance(checksum, bytes) and isinstance(verify_hidden(data, checksum), Mismatch):
+            if (
+                isinstance(data, bytes)
+                and isinstance(checksum, bytes)
+                and isinstance(verify_hidden(data, checksum), Mismatch)
+            ):
                 found.append(info.path)
     return found, 0
 
@@ -307,8 +368,8 @@ def _altered_state(facts: StoreFacts) -> list[str]:
 def _altered(paths: Sequence[str]) -> Finding:
     what = f"{paths[0]} is" if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1:,} more files are"
     sentence = (
-        f"{what} not what the hidden checksum file beside was written for: changed or replaced later. Spark does not look at these"
-        " checksums and reads what is there."
+        f"{what} not what the hidden checksum file beside was written for: changed or replaced later. Spark"
+        " does not look at these checksums and reads what is there."
     )
     evidence = [Evidence(path) for name in paths for path in (name, hidden_name(name))]
     return finding("HADOOP_CHECKSUM_MISMATCH", sentence, *evidence[:SHOWN])
@@ -323,14 +384,25 @@ def _placements(ck: Checkpoint) -> tuple[dict[tuple[int, str], Placement], list[
     reasons: dict[str, list[int]] = {}
     is_changed = any(change.key == PARTITIONS_KEY for change in ck.conf_changes())
     for operator in ck.state().operators:
-        schemas = {schema.store: schema for schema in read_schemas(ck, operator.operator_id) if isinstance(schema, StateSchema)}
+        schemas = {
+            schema.store: schema
+            for schema in read_schemas(ck, operator.operator_id)
+            if isinstance(schema, StateSchema)
+        }
         for store in operator.stores:
-            answer = "the number of partitions changed" if is_changed else placement(operator, store, schemas.get(store), ck.conf)
+            answer = (
+                "the number of partitions changed"
+                if is_changed
+                else placement(operator, store, schemas.get(store), ck.conf)
+            )
             if isinstance(answer, Placement):
                 found[operator.operator_id, store] = answer
             elif operator.expected_partitions != 1:
                 reasons.setdefault(answer, []).append(operator.operator_id)
-    texts = [f"the partitions of the rows of operator {', '.join(map(str, dict.fromkeys(ids)))} ({why})" for why, ids in reasons.items()]
+    texts = [
+        f"the partitions of the rows of operator {', '.join(map(str, dict.fromkeys(ids)))} ({why})"
+        for why, ids in reasons.items()
+    ]
     return found, texts
 
 
@@ -347,11 +419,23 @@ def _not_checked(ck: Checkpoint, inspection: Inspection, facts: Sequence[StoreFa
     texts = []
     if inspection.not_reached:
         whole = inspection.not_reached + sum(item.is_complete for item in facts)
-        texts.append(f"the state files of {inspection.not_reached:,} of {whole:,} partition stores (the time was over)")
+        texts.append(
+            f"the state files of {inspection.not_reached:,} of {whole:,} partition stores (the time was over)"
+        )
     changing = sum(not item.is_settled for item in facts)
     if changing:
-        texts.append(f"{changing:,} partition store{'s' if changing > 1 else ''} that changed while they were read")
-    texts += [f"state files: {reason}" for reason in dict.fromkeys(reason for item in facts for reason in item.skipped)]
-    if any(file.kind == "sst" for operator in ck.state().operators for p in operator.partitions for file in p.files):
+        texts.append(
+            f"{changing:,} partition store{'s' if changing > 1 else ''} that changed while they were read"
+        )
+    texts += [
+        f"state files: {reason}"
+        for reason in dict.fromkeys(reason for item in facts for reason in item.skipped)
+    ]
+    if any(
+        file.kind == "sst"
+        for operator in ck.state().operators
+        for p in operator.partitions
+        for file in p.files
+    ):
         texts.append("the rows inside .sst files")
     return texts

@@ -1,7 +1,9 @@
-"""Is a query writing to this checkpoint now? Two listings a few seconds apart, and how often batches came before.
+"""Is a query writing to this checkpoint now? Two listings a few seconds apart, and how often batches came
+before.
 
-Files can prove that somebody writes. They cannot prove that nobody does: a query without new data writes nothing, so "stopped" is always
-inferred, from batches that came regularly and have not come for far longer than ever.
+Files can prove that somebody writes. They cannot prove that nobody does: a query without new data writes
+nothing, so "stopped" is always inferred, from batches that came regularly and have not come for far longer
+than ever.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from statistics import median
 from typing import Literal
 
 from core.checkpoint import Checkpoint
-from core.checkpoint.model import Certainty, Evidence
+from core.sparklogs.evidence import Certainty, Evidence
 from core.storage import FileInfo
 
 Writer = Literal["active", "stopped", "unclear"]
@@ -22,14 +24,16 @@ Writer = Literal["active", "stopped", "unclear"]
 _LOGS = ("offsets", "commits")
 _GAPS = 20  # of so many of the newest batches
 _FEWEST_GAPS = 3
-# "Stopped" needs a silence of so many typical and so many longest gaps between batches, and a minute at least.
+# "Stopped" needs a silence of so many typical and so many longest gaps between batches, and a minute at
+# least.
 _TYPICAL, _LONGEST, _AT_LEAST_MS = 20, 3, 60_000
 _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """Whether a writer was seen. ``seconds``: how long was waited between the two listings. ``evidence``: the files that tell."""
+    """Whether a writer was seen. ``seconds``: how long was waited between the two listings. ``evidence``: the
+    files that tell."""
 
     writer: Writer
     certainty: Certainty
@@ -48,8 +52,11 @@ class Liveness:
         }
 
 
-def second_look(ck: Checkpoint, seconds: float = 5.0, wait: Callable[[float], None] | None = None) -> Liveness:
-    """Lists the logs (and the state, when a batch is pending or nothing is committed yet), waits, lists again and compares.
+def second_look(
+    ck: Checkpoint, seconds: float = 5.0, wait: Callable[[float], None] | None = None
+) -> Liveness:
+    """Lists the logs (and the state, when a batch is pending or nothing is committed yet), waits, lists again
+    and compares.
 
     ``wait`` is what passes the time (default: to sleep). Raises StorageError when a listing fails.
     """
@@ -73,23 +80,43 @@ def _files(ck: Checkpoint, with_state: bool) -> Mapping[str, FileInfo]:
 
 
 def _active(changed: list[str], gone: list[str], seconds: float) -> Liveness:
-    parts = [f"{len(changed):,} files were written" if len(changed) != 1 else "1 file was written"] if changed else []
+    parts = (
+        [f"{len(changed):,} files were written" if len(changed) != 1 else "1 file was written"]
+        if changed
+        else []
+    )
     parts += [f"{len(gone):,} were removed" if len(gone) != 1 else "1 was removed"] if gone else []
-    sentence = f"A writer is active: within {_duration(seconds * 1000)} {' and '.join(parts)} ({(changed or gone)[-1]})."
+    sentence = (
+        f"A writer is active: within {_duration(seconds * 1000)} {' and '.join(parts)}"
+        f" ({(changed or gone)[-1]})."
+    )
     evidence = tuple(Evidence(path) for path in (*changed, *gone)[-_SHOWN:])
     return Liveness("active", "certain", sentence, evidence, seconds)
 
 
 def _quiet(ck: Checkpoint, seconds: float) -> Liveness:
-    times = sorted(file.modified_ms for file in ck.offset_files.values() if file.modified_ms is not None)[-_GAPS - 1 :]
+    times = sorted(file.modified_ms for file in ck.offset_files.values() if file.modified_ms is not None)[
+        -_GAPS - 1 :
+    ]
     newest = max(
-        (file for log in (ck.offset_files, ck.commit_files) for file in log.values() if file.modified_ms is not None),
+        (
+            file
+            for log in (ck.offset_files, ck.commit_files)
+            for file in log.values()
+            if file.modified_ms is not None
+        ),
         key=lambda file: file.modified_ms or 0,
         default=None,
     )
     nothing = f"Nothing changed within {_duration(seconds * 1000)}"
     if newest is None or newest.modified_ms is None:
-        return Liveness("unclear", "needs_input", f"{nothing}, and the files carry no times: a query may be idle.", (), seconds)
+        return Liveness(
+            "unclear",
+            "needs_input",
+            f"{nothing}, and the files carry no times: a query may be idle.",
+            (),
+            seconds,
+        )
     evidence = (Evidence(newest.path),)
     silence_ms = ck.read_at_ms - newest.modified_ms
     gaps = [after - before for before, after in pairwise(times)]
@@ -98,10 +125,19 @@ def _quiet(ck: Checkpoint, seconds: float) -> Liveness:
         usual, longest = median(gaps), max(gaps)
         rhythm = f"batches were planned every {_duration(usual)}, at most {_duration(longest)} apart"
         if silence_ms > max(_TYPICAL * usual, _LONGEST * longest, _AT_LEAST_MS):
-            sentence = f"The writer seems stopped: {nothing.lower()}, {last}, and {rhythm}. A query without new data would look the same."
+            sentence = (
+                f"The writer seems stopped: {nothing.lower()}, {last}, and {rhythm}. A query without new data"
+                " would look the same."
+            )
             return Liveness("stopped", "inferred", sentence, evidence, seconds)
         last = f"{last}, and {rhythm}"
-    return Liveness("unclear", "needs_input", f"{nothing}, and {last}: a query may be idle, or busy with a long batch.", evidence, seconds)
+    return Liveness(
+        "unclear",
+        "needs_input",
+        f"{nothing}, and {last}: a query may be idle, or busy with a long batch.",
+        evidence,
+        seconds,
+    )
 
 
 def _duration(milliseconds: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from core.checkpoint.model import Certainty, Evidence
+from core.sparklogs.evidence import Certainty, Evidence
 
 Severity = Literal["blocks_restart", "data_risk", "attention", "note"]
 Level = Literal["quick", "normal", "deep"]
@@ -18,8 +18,9 @@ LEVELS: tuple[Level, ...] = ("quick", "normal", "deep")
 class Finding:
     """One thing that the check found.
 
-    ``id`` is stable and has a section of its own in ``docs/findings.md``. ``sentence`` says what is so and why it matters, ``action`` what
-    to do. ``batch_id`` and ``place`` ("operator/partition/store") are what it speaks about, None when it is about no single one.
+    ``id`` is stable and has a section of its own in ``docs/findings.md``. ``sentence`` says what is so and
+    why it matters, ``action`` what to do. ``batch_id`` and ``place`` ("operator/partition/store") are what it
+    speaks about, None when it is about no single one.
     """
 
     id: str
@@ -68,8 +69,18 @@ class FindingsReport:
         """The whole in one sentence."""
         if not self.findings:
             return f"No problems found in {_listed(self.checked)}; not checked: {_listed(self.not_checked)}."
-        words = {"blocks_restart": "blocks the restart", "data_risk": "risks data", "attention": "needs attention", "note": "is a note"}
-        plural = {"blocks_restart": "block the restart", "data_risk": "risk data", "attention": "need attention", "note": "are notes"}
+        words = {
+            "blocks_restart": "blocks the restart",
+            "data_risk": "risks data",
+            "attention": "needs attention",
+            "note": "is a note",
+        }
+        plural = {
+            "blocks_restart": "block the restart",
+            "data_risk": "risk data",
+            "attention": "need attention",
+            "note": "are notes",
+        }
         parts = [f"{n} {words[s] if n == 1 else plural[s]}" for s in SEVERITIES if (n := self.count(s))]
         return f"{_listed(parts)}; not checked: {_listed(self.not_checked)}."
 

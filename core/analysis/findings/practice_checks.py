@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from core.analysis.findings.catalogue import finding
 from core.analysis.findings.model import Finding
 from core.checkpoint import Checkpoint
-from core.checkpoint.model import Evidence, Leftover
+from core.checkpoint.model import Leftover
+from core.sparklogs.evidence import Evidence
 
 SHOWN = 3
 FEW_BATCHES = 5
-# Where Spark puts the checkpoint of a query without checkpointLocation, and the disks of a cluster's machines.
-_TEMPORARY = re.compile(r"(^|/)temporary-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/|$)|(^|/)local_disk0(/|$)")
+# Where Spark puts the checkpoint of a query without checkpointLocation, and the disks of a cluster's
+# machines.
+_TEMPORARY = re.compile(
+    r"(^|/)temporary-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(/|$)|(^|/)local_disk0(/|$)"
+)
 
 
 def leftovers(ck: Checkpoint, with_state: bool) -> Iterator[Finding]:
@@ -28,8 +32,8 @@ def leftovers(ck: Checkpoint, with_state: bool) -> Iterator[Finding]:
     counted = " and ".join(f"{n} {words[kind]}" for kind, n in kinds.items() if n)
     total = sum(item.size_bytes for item in items)
     sentence = (
-        f"{len(items)} {'file is' if len(items) == 1 else 'files are'} no part of the checkpoint ({counted}; {total:,} bytes). Spark"
-        " ignores them."
+        f"{len(items)} {'file is' if len(items) == 1 else 'files are'} no part of the checkpoint ({counted};"
+        f" {total:,} bytes). Spark ignores them."
     )
     yield finding("LEFTOVERS", sentence, *(Evidence(item.path) for item in items[:SHOWN]))
 
@@ -48,10 +52,13 @@ def short_retention(ck: Checkpoint) -> Iterator[Finding]:
     if not ids or ids[0] == 0 or ck.is_async or ck.is_continuous or len(ids) > FEW_BATCHES:
         return
     sentence = (
-        f"Only batches {ids[0]} to {ids[-1]} are kept: the farthest the checkpoint can be set back is batch {min(ids[0] + 1, ids[-1])}."
-        " Spark keeps 100 batches unless spark.sql.streaming.minBatchesToRetain says otherwise."
+        f"Only batches {ids[0]} to {ids[-1]} are kept: the farthest the checkpoint can be set back is batch"
+        f" {min(ids[0] + 1, ids[-1])}. Spark keeps 100 batches unless spark.sql.streaming.minBatchesToRetain"
+        " says otherwise."
     )
-    yield finding("SHORT_RETENTION", sentence, Evidence(f"offsets/{ids[0]}"), certainty="inferred", batch_id=ids[0])
+    yield finding(
+        "SHORT_RETENTION", sentence, Evidence(f"offsets/{ids[0]}"), certainty="inferred", batch_id=ids[0]
+    )
 
 
 def temporary_location(ck: Checkpoint) -> Iterator[Finding]:

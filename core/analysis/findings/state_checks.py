@@ -1,4 +1,5 @@
-"""Checks of ``state/`` beyond what the next batch needs: snapshots of an abandoned time line, missing metadata, extra partitions."""
+"""Checks of ``state/`` beyond what the next batch needs: snapshots of an abandoned time line, missing
+metadata, extra partitions."""
 
 from __future__ import annotations
 
@@ -8,9 +9,10 @@ from core.analysis.findings.catalogue import finding
 from core.analysis.findings.model import Finding
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
-from core.checkpoint.model import Evidence, OffsetEntry, OperatorState, StateFile
+from core.checkpoint.model import OffsetEntry, OperatorState, StateFile
 from core.checkpoint.restore_chain import restorable_versions
 from core.checkpoint.state import committed_ids
+from core.sparklogs.evidence import Evidence
 
 STILL_BATCHES = 20  # so many batches without a move of the watermark are no pause any more
 GROWTH = 1.5  # so many times its size: less is the noise of a busy hour
@@ -22,26 +24,42 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
     if newest is None:
         return
     for op in ck.state().operators:
-        later = [file for file in all_files(op) if file.version is not None and file.version > newest + 1 and not _is_newer(ck, file)]
+        later = [
+            file
+            for file in all_files(op)
+            if file.version is not None and file.version > newest + 1 and not _is_newer(ck, file)
+        ]
         if not later:
             continue
-        snapshots = [f for f in later if op.format_version == 1 and f.kind in ("snapshot", "zip") and _is_trap(op, f)]
+        snapshots = [
+            f for f in later if op.format_version == 1 and f.kind in ("snapshot", "zip") and _is_trap(op, f)
+        ]
         if snapshots:
             first = min(snapshots, key=lambda f: (f.version or 0, f.path))
             sentence = (
-                f"{first.path} was written by a batch that the logs no longer have (they end at batch {newest}). A start after batch"
-                f" {(first.version or 0) - 1} would load it without any check, and the results would be wrong."
+                f"{first.path} was written by a batch that the logs no longer have (they end at batch"
+                f" {newest}). A start after batch {(first.version or 0) - 1} would load it without any check,"
+                " and the results would be wrong."
             )
-            yield finding("STALE_SNAPSHOT", sentence, *(Evidence(f.path) for f in snapshots[:5]), place=str(op.operator_id))
+            yield finding(
+                "STALE_SNAPSHOT",
+                sentence,
+                *(Evidence(f.path) for f in snapshots[:5]),
+                place=str(op.operator_id),
+            )
         highest = max(f.version or 0 for f in later)
-        sentence = f"Operator {op.operator_id} has state up to version {highest}, and batch {newest} leads to version {newest + 1}."
+        sentence = (
+            f"Operator {op.operator_id} has state up to version {highest}, and batch {newest} leads to"
+            f" version {newest + 1}."
+        )
         yield finding("STATE_OF_LATER_BATCHES", sentence, Evidence(later[-1].path), place=str(op.operator_id))
 
 
 def way_back(ck: Checkpoint) -> str:
     """Which batch the state allows to go back to, in one sentence: the number that matters for a repair.
 
-    Setting the checkpoint back to batch B needs state version B + 1 in every partition of every store, offsets/B, offsets/B-1, commits/B.
+    Setting the checkpoint back to batch B needs state version B + 1 in every partition of every store,
+    offsets/B, offsets/B-1, commits/B.
     """
     ids = committed_ids(ck)
     versions: set[int] | None = None
@@ -49,16 +67,22 @@ def way_back(ck: Checkpoint) -> str:
         own = set(restorable_versions(op, ids))
         versions = own if versions is None else versions & own
     batches = [
-        v - 1 for v in versions or () if v - 1 in ck.offset_files and v - 1 in ck.commit_files and (v == 1 or v - 2 in ck.offset_files)
+        v - 1
+        for v in versions or ()
+        if v - 1 in ck.offset_files and v - 1 in ck.commit_files and (v == 1 or v - 2 in ck.offset_files)
     ]
     if batches:
         best = max(batches)
-        return f"Every partition of every store can rebuild version {best + 1}, so the checkpoint can be set back to batch {best}."
+        return (
+            f"Every partition of every store can rebuild version {best + 1}, so the checkpoint can be set"
+            f" back to batch {best}."
+        )
     return "No kept batch has its state complete in every partition, so there is none to go back to."
 
 
 def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
-    """State that grows while the watermark stands still, by the sizes of its snapshots (the HDFS-backed store writes whole ones)."""
+    """State that grows while the watermark stands still, by the sizes of its snapshots (the HDFS-backed store
+    writes whole ones)."""
     marks = {entry.watermark_ms or 0 for entry in entries}
     if len(entries) < STILL_BATCHES or len(marks) > 1:
         return
@@ -72,12 +96,15 @@ def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
             continue
         why = "there is no watermark" if marks == {0} else "the watermark stands still"
         sentence = (
-            f"The state of operator {op.operator_id} grew from {kept[0]:,} to {kept[-1]:,} bytes over {len(kept)} snapshots while {why}:"
-            " nothing is"
-            " removed from it."
+            f"The state of operator {op.operator_id} grew from {kept[0]:,} to {kept[-1]:,} bytes over"
+            f" {len(kept)} snapshots while {why}: nothing is removed from it."
         )
-        newest = max((f for f in all_files(op) if f.kind == "snapshot"), key=lambda f: (f.version or 0, f.path))
-        yield finding("STATE_GROWS", sentence, Evidence(newest.path), certainty="inferred", place=str(op.operator_id))
+        newest = max(
+            (f for f in all_files(op) if f.kind == "snapshot"), key=lambda f: (f.version or 0, f.path)
+        )
+        yield finding(
+            "STATE_GROWS", sentence, Evidence(newest.path), certainty="inferred", place=str(op.operator_id)
+        )
 
 
 def _is_trap(op: OperatorState, file: StateFile) -> bool:
@@ -94,17 +121,34 @@ def metadata_and_schemas(ck: Checkpoint, version: Version) -> Iterator[Finding]:
     """Files that Spark misses without a word, and with them its own checks."""
     for op in ck.state().operators:
         place = str(op.operator_id)
-        if version >= V40 and op.metadata_raw is None and not any(f.kind == "metadata" for f in op.own_files) and ck.commit_ids:
+        if (
+            version >= V40
+            and op.metadata_raw is None
+            and not any(f.kind == "metadata" for f in op.own_files)
+            and ck.commit_ids
+        ):
             sentence = (
-                f"Operator {op.operator_id} has no operator metadata (state/{op.operator_id}/_metadata): the next start does not notice"
-                " when the"
-                " query's stateful operators changed."
+                f"Operator {op.operator_id} has no operator metadata (state/{op.operator_id}/_metadata): the"
+                " next start does not notice when the query's stateful operators changed."
             )
-            yield finding("OPERATOR_METADATA_MISSING", sentence, Evidence(f"state/{op.operator_id}/_metadata/metadata"), place=place)
+            yield finding(
+                "OPERATOR_METADATA_MISSING",
+                sentence,
+                Evidence(f"state/{op.operator_id}/_metadata/metadata"),
+                place=place,
+            )
         has_schema = any(f.kind == "schema" for f in (*all_files(op), *op.own_files))
         if not has_schema and op.partitions and ck.commit_ids:
-            sentence = f"Operator {op.operator_id} has no state schema: the next start writes one from today's query and compares nothing."
-            yield finding("STATE_SCHEMA_MISSING", sentence, Evidence(f"state/{op.operator_id}/0/_metadata/schema"), place=place)
+            sentence = (
+                f"Operator {op.operator_id} has no state schema: the next start writes one from today's query"
+                " and compares nothing."
+            )
+            yield finding(
+                "STATE_SCHEMA_MISSING",
+                sentence,
+                Evidence(f"state/{op.operator_id}/0/_metadata/schema"),
+                place=place,
+            )
 
 
 def extra_partitions(ck: Checkpoint) -> Iterator[Finding]:
@@ -116,9 +160,9 @@ def extra_partitions(ck: Checkpoint) -> Iterator[Finding]:
         extra = sorted({p.partition_id for p in op.partitions if p.partition_id >= expected and p.files})
         if extra:
             sentence = (
-                f"Operator {op.operator_id} has state in {len(extra)} more partitions than the {expected} of the newest offset entry"
-                " (partition"
-                f" {extra[0]} on): either it was repartitioned down, or the number in the log was changed and their rows are not read."
+                f"Operator {op.operator_id} has state in {len(extra)} more partitions than the {expected} of"
+                f" the newest offset entry (partition {extra[0]} on): either it was repartitioned down, or"
+                " the number in the log was changed and their rows are not read."
             )
             yield finding(
                 "EXTRA_PARTITIONS",

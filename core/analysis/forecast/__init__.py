@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.analysis.ends.model import Ends
-from core.analysis.forecast.model import DataEffect, Forecast, Outcome, Query, Risk, SparkError, Step, least_sure
+from core.analysis.forecast.context import RestartContext
+from core.analysis.forecast.model import (
+    DataEffect,
+    Forecast,
+    Outcome,
+    Query,
+    Risk,
+    SparkError,
+    Step,
+    least_sure,
+)
 from core.analysis.forecast.sentence import (
     because,
     fail_sentence,
@@ -17,10 +26,10 @@ from core.analysis.forecast.sentence import (
     sink_sentence,
     what_then,
 )
-from core.analysis.forecast.situation import Situation
 from core.analysis.forecast.start import walk
 from core.analysis.forecast.versions import SUPPORTED, UnsupportedSparkError, choose_spark
 from core.checkpoint.names import read_log_directory
+from core.connectors.model import ConnectorAnswers
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
@@ -35,24 +44,26 @@ def forecast(
     spark: str | None = None,
     query: Query | None = None,
     with_state: bool = True,
-    ends: Ends | None = None,
+    connectors: ConnectorAnswers | None = None,
 ) -> Forecast:
     """What the next start of the query does, under the rules of one Spark version.
 
-    ``spark`` ("3.5"): default is the version that wrote the newest files as far as they tell, else the newest supported. ``query``
-    describes the query that will be started where it differs from the one that wrote the checkpoint. ``ends`` is what Kafka, the Delta
-    log, the sink and the directories of file sources told (:func:`core.analysis.ends.look.look`). The answer is about the first batch;
-    what is known to stop a later one is in ``then``. Reads the newest two offset entries, the newest commit, the names of the source logs
-    and, unless ``with_state`` is False, of the state files; no JVM. Raises UnsupportedSparkError for a version whose
-    restarts were not observed.
+    ``spark`` ("3.5"): default is the version that wrote the newest files as far as they tell, else the newest
+    supported. ``query`` describes the query that will be started where it differs from the one that wrote the
+    checkpoint. ``ends`` is what Kafka, the Delta log, the sink and the directories of file sources told
+    (:func:`core.connectors.connect.look`). The answer is about the first batch; what is known to stop a later
+    one is in ``then``. Reads the newest two offset entries, the newest commit, the names of the source logs
+    and, unless ``with_state`` is False, of the state files; no JVM. Raises UnsupportedSparkError for a
+    version whose restarts were not observed.
     """
-    answer = _forecast(checkpoint, spark, query, with_state, ends)
+    answer = _forecast(checkpoint, spark, query, with_state, connectors)
     for _ in range(LOOKS):
         if (answer.outcome != "fail" and not answer.risks) or not _has_moved_on(checkpoint):
             return answer
-        # A running query has written on between two listings: what looks wrong may only be what was listed later.
+        # A running query has written on between two listings: what looks wrong may only be what was listed
+        # later.
         checkpoint = checkpoint.refresh()
-        answer = _forecast(checkpoint, spark, query, with_state, ends)
+        answer = _forecast(checkpoint, spark, query, with_state, connectors)
     if answer.outcome != "fail" and not answer.risks:
         return answer
     return replace(answer, certainty="needs_input", not_checked=(RUNNING, *answer.not_checked))
@@ -64,9 +75,22 @@ def _has_moved_on(checkpoint: Checkpoint) -> bool:
     return max(now, default=-1) > max(checkpoint.offset_ids, default=-1)
 
 
-def _forecast(checkpoint: Checkpoint, spark: str | None, query: Query | None, with_state: bool, ends: Ends | None) -> Forecast:
+def _forecast(
+    checkpoint: Checkpoint,
+    spark: str | None,
+    query: Query | None,
+    with_state: bool,
+    connectors: ConnectorAnswers | None,
+) -> Forecast:
     chosen = choose_spark(checkpoint, spark)
-    s = Situation(checkpoint, chosen.version, query or Query(), with_state, ends or Ends(), chosen.is_writer)
+    s = RestartContext(
+        checkpoint,
+        chosen.version,
+        query or Query(),
+        with_state,
+        connectors or ConnectorAnswers(),
+        chosen.is_writer,
+    )
     result = walk(s)
     outcome: Outcome
     if result.failure is not None:
@@ -80,7 +104,11 @@ def _forecast(checkpoint: Checkpoint, spark: str | None, query: Query | None, wi
     sentence += sink_sentence(s, result)
     proof, evidence = because(s, result)
     runs = (outcome != "fail" or result.fails_at == "batch") and not s.nothing_runs
-    certainties = [c for c in result.certainties if c != "certain"] if result.failure is None else [result.failure.certainty]
+    certainties = (
+        [c for c in result.certainties if c != "certain"]
+        if result.failure is None
+        else [result.failure.certainty]
+    )
     for risk in result.risks:
         if result.failure is None and risk.id not in ("METADATA_MISSING",) and risk.sentence not in sentence:
             sentence = f"{sentence} {risk.sentence}"

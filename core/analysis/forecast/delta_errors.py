@@ -1,7 +1,8 @@
 """How Delta says that a source cannot go on: condition, class, SQLSTATE and the first words of the message.
 
-All observed with Delta 4.4.0 on Spark 4.2.0. They come from Delta, not from Spark, so they do not follow Spark's version; older Delta
-releases raise the same failures, some of them with other words or without a condition.
+All observed with Delta 4.4.0 on Spark 4.2.0. They come from Delta, not from Spark, so they do not follow
+Spark's version; older Delta releases raise the same failures, some of them with other words or without a
+condition.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _FORMS: Mapping[str, _Form] = {
     "trailing_missing": _Form(
         "DELTA_STREAMING_TRAILING_COMMIT_MISSING",
         _ILLEGAL,
-        "Delta stream detected commits up to version {last} but files after version {after} are missing from the transaction log.",
+        "Delta stream detected commits up to version {last} but files after version {after} are missing from"
+        " the transaction log.",
         "42K03",
     ),
     "snapshot_gone": _Form(
@@ -53,7 +55,12 @@ _FORMS: Mapping[str, _Form] = {
         "55019",
     ),
     "not_contiguous": _Form("DELTA_VERSIONS_NOT_CONTIGUOUS", _ILLEGAL, "Versions (", "KD00C"),
-    "truncated": _Form("DELTA_TRUNCATED_TRANSACTION_LOG", "DeltaFileNotFoundException", "Unable to reconstruct state at version", "42K03"),
+    "truncated": _Form(
+        "DELTA_TRUNCATED_TRANSACTION_LOG",
+        "DeltaFileNotFoundException",
+        "Unable to reconstruct state at version",
+        "42K03",
+    ),
     "ignore_delete": _Form(
         "DELTA_SOURCE_IGNORE_DELETE",
         "DeltaUnsupportedOperationException",
@@ -82,6 +89,7 @@ _FORMS: Mapping[str, _Form] = {
 
 
 def delta_error(key: str, **details: object) -> SparkError:
-    """The error for the failure ``key`` with ``details`` filled in. KeyError for an unknown failure or a missing detail."""
+    """The error for the failure ``key`` with ``details`` filled in. KeyError for an unknown failure or a
+    missing detail."""
     form = _FORMS[key]
     return SparkError(form.condition, form.error_class, form.message.format(**details), form.sqlstate)

@@ -1,8 +1,8 @@
 """How each failure reads in each Spark version: condition, class, SQLSTATE and the first line of the message.
 
-All texts were observed (Spark 3.3.4, 3.4.4, 3.5.9, 4.0.5, 4.1.4, 4.2.1, 4.3.0). A failure without a condition is a plain Java error: the
-user sees STREAM_FAILED with that text. ``{name}`` marks what the caller fills in. ``ERRORS[key]`` is ascending by version; the last entry
-whose version is not newer than the asked one holds.
+All texts were observed (Spark 3.3.4, 3.4.4, 3.5.9, 4.0.5, 4.1.4, 4.2.1, 4.3.0). A failure without a condition
+is a plain Java error: the user sees STREAM_FAILED with that text. ``{name}`` marks what the caller fills in.
+``ERRORS[key]`` is ascending by version; the last entry whose version is not newer than the asked one holds.
 """
 
 from __future__ import annotations
@@ -27,21 +27,33 @@ class ErrorForm:
 
 _STATE = "CANNOT_LOAD_STATE_STORE"
 _LOADING = "An error occurred during loading state. "
-_MAX_VERSION = "UnsupportedLogVersion. The maximum supported log version is v{highest}, but encountered v{version}."
-_OLD_MAX_VERSION = "UnsupportedLogVersion: maximum supported log version is v{highest}, but encountered v{version}."
-_NO_STATE_DIR = "Cannot restart streaming query with stateful operators because the state directory is empty or missing."
+_MAX_VERSION = (
+    "UnsupportedLogVersion. The maximum supported log version is v{highest}, but encountered v{version}."
+)
+_OLD_MAX_VERSION = (
+    "UnsupportedLogVersion: maximum supported log version is v{highest}, but encountered v{version}."
+)
+_NO_STATE_DIR = (
+    "Cannot restart streaming query with stateful operators because the state directory is empty or missing."
+)
 _KAFKA = "KafkaIllegalStateException"
 _NOT_EMPTY = "StateStoreCheckpointLocationNotEmpty"
 _LOCATION = "The checkpoint location {directory} should be empty on batch 0"
 _SOURCES = (
-    "There are [{in_log}] sources in the checkpoint offsets and now there are [{in_query}] sources requested by the query. Cannot continue."
+    "There are [{in_log}] sources in the checkpoint offsets and now there are [{in_query}] sources requested"
+    " by the query. Cannot continue."
 )
-_BATCHES_GONE = "batches ({ids}) don't  exist (startId: Some({start}), endId: Some({end}))"  # two blanks, as Spark has them
+# two blanks, as Spark has them
+_BATCHES_GONE = "batches ({ids}) don't  exist (startId: Some({start}), endId: Some({end}))"
 _NO_TRACKER = (
-    'Cannot invoke "org.apache.spark.sql.execution.streaming.{package}WatermarkTracker.currentWatermark()" because the return value of'
+    'Cannot invoke "org.apache.spark.sql.execution.streaming.{package}WatermarkTracker.currentWatermark()"'
+    " because the return value of"
     ' "org.apache.spark.sql.execution.streaming.{package}MicroBatchExecution.watermarkTracker()" is null'
 )
-_NEW_OPERATION = "If the stream job is restarted with a new or updated state operation, please create a new checkpoint location"
+_NEW_OPERATION = (
+    "If the stream job is restarted with a new or updated state operation, please create a new checkpoint"
+    " location"
+)
 
 ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     "metadata_missing": (
@@ -49,20 +61,33 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             V42,
             "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
             "SparkRuntimeException",
-            "Checkpoint location {location} is in an inconsistent state: the metadata file is missing but offset and/or commit logs contain"
-            " data.",
+            "Checkpoint location {location} is in an inconsistent state: the metadata file is missing but"
+            " offset and/or commit logs contain data.",
             "42K03",
         ),
     ),
-    "metadata_empty": (ErrorForm(V33, None, "MismatchedInputException", "No content to map due to end-of-input"),),
+    "metadata_empty": (
+        ErrorForm(V33, None, "MismatchedInputException", "No content to map due to end-of-input"),
+    ),
     "metadata_without_id": (ErrorForm(V33, None, "MappingException", "No usable value for id"),),
     "metadata_bad_id": (ErrorForm(V33, None, "IllegalArgumentException", "Invalid UUID string: {id}"),),
-    "location_not_empty": (ErrorForm(V41, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY", _NOT_EMPTY, _LOCATION, "42K03"),),
+    "location_not_empty": (
+        ErrorForm(V41, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY", _NOT_EMPTY, _LOCATION, "42K03"),
+    ),
     "no_offsets_but_commits": (
         ErrorForm(
-            V33, "INTERNAL_ERROR", "SparkException", "Concurrent update to the commit log. Multiple streaming jobs detected for 0", "XX000"
+            V33,
+            "INTERNAL_ERROR",
+            "SparkException",
+            "Concurrent update to the commit log. Multiple streaming jobs detected for 0",
+            "XX000",
         ),
-        ErrorForm(V34, None, "AssertionError", "Concurrent update to the commit log. Multiple streaming jobs detected for 0"),
+        ErrorForm(
+            V34,
+            None,
+            "AssertionError",
+            "Concurrent update to the commit log. Multiple streaming jobs detected for 0",
+        ),
         ErrorForm(
             V35,
             "CONCURRENT_STREAM_LOG_UPDATE",
@@ -75,7 +100,9 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     ),
     "log_name": (ErrorForm(V33, None, "FileNotFoundException", "File {location}/{log}/{id} does not exist"),),
     "offset_empty": (ErrorForm(V33, None, "IllegalStateException", "Incomplete log file"),),
-    "commit_empty": (ErrorForm(V33, None, "IllegalStateException", "Incomplete log file in the offset commit log"),),
+    "commit_empty": (
+        ErrorForm(V33, None, "IllegalStateException", "Incomplete log file in the offset commit log"),
+    ),
     "json_cut": (ErrorForm(V33, None, "JsonEOFException", "Unexpected end-of-input"),),
     "json_bad": (ErrorForm(V33, None, "JsonParseException", "Un"),),
     "offset_only_version": (ErrorForm(V33, None, "NoSuchElementException", "next on empty iterator"),),
@@ -85,7 +112,13 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     ),
     "offset_version": (
         ErrorForm(V33, None, "IllegalStateException", _OLD_MAX_VERSION),
-        ErrorForm(V40, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", "SparkIllegalStateException", _MAX_VERSION, "KD002"),
+        ErrorForm(
+            V40,
+            "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
+            "SparkIllegalStateException",
+            _MAX_VERSION,
+            "KD002",
+        ),
     ),
     "commit_version": (
         ErrorForm(V33, None, "IllegalStateException", _OLD_MAX_VERSION),
@@ -93,13 +126,25 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             V40,
             "INVALID_LOG_VERSION.EXACT_MATCH_VERSION",
             "SparkIllegalStateException",
-            "UnsupportedLogVersion. The only supported log version is v{highest}, but encountered v{version}.",
+            "UnsupportedLogVersion. The only supported log version is v{highest}, but encountered"
+            " v{version}.",
             "KD002",
         ),
-        ErrorForm(V42, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", "SparkIllegalStateException", _MAX_VERSION, "KD002"),
+        ErrorForm(
+            V42,
+            "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
+            "SparkIllegalStateException",
+            _MAX_VERSION,
+            "KD002",
+        ),
     ),
     "log_no_version": (
-        ErrorForm(V33, None, "IllegalStateException", "Log file was malformed: failed to read correct log version from {text}."),
+        ErrorForm(
+            V33,
+            None,
+            "IllegalStateException",
+            "Log file was malformed: failed to read correct log version from {text}.",
+        ),
         ErrorForm(
             V40,
             "MALFORMED_LOG_FILE",
@@ -109,8 +154,18 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ),
     ),
     "source_log_gap": (
-        ErrorForm(V33, None, "IllegalStateException", "{file} doesn't exist (latestId: {latest}, compactInterval: {interval})"),
-        ErrorForm(V42, None, "FileNotFoundException", "{file} doesn't exist (latestId: {latest}, compactInterval: {interval})"),
+        ErrorForm(
+            V33,
+            None,
+            "IllegalStateException",
+            "{file} doesn't exist (latestId: {latest}, compactInterval: {interval})",
+        ),
+        ErrorForm(
+            V42,
+            None,
+            "FileNotFoundException",
+            "{file} doesn't exist (latestId: {latest}, compactInterval: {interval})",
+        ),
     ),
     "source_log_end_missing": (ErrorForm(V33, None, "IllegalStateException", "batch {id} doesn't exist"),),
     "source_log_ends_missing": (ErrorForm(V33, None, "IllegalStateException", _BATCHES_GONE),),
@@ -119,16 +174,28 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(V34, None, "AssertionError", "assertion failed"),
     ),
     "kafka_line_bad": (
-        ErrorForm(V33, None, "IllegalArgumentException", 'Expected e.g. {{"topicA":{{"0":23,"1":-1}},"topicB":{{"0":-2}}}}, got {text}'),
+        ErrorForm(
+            V33,
+            None,
+            "IllegalArgumentException",
+            'Expected e.g. {{"topicA":{{"0":23,"1":-1}},"topicB":{{"0":-2}}}}, got {text}',
+        ),
     ),
     "source_count": (
         ErrorForm(V33, "INTERNAL_ERROR", "SparkException", _SOURCES, "XX000"),
         ErrorForm(V34, None, "AssertionError", "assertion failed: " + _SOURCES),
     ),
-    "previous_missing_committed": (ErrorForm(V33, None, "IllegalStateException", "batch {previous} doesn't exist"),),
+    "previous_missing_committed": (
+        ErrorForm(V33, None, "IllegalStateException", "batch {previous} doesn't exist"),
+    ),
     "previous_missing_pending": (
         ErrorForm(V33, None, "IllegalStateException", "batch {previous} doesn't exist"),
-        ErrorForm(V42, None, "IllegalArgumentException", "requirement failed: Previous batch {previous} not found in offset log"),
+        ErrorForm(
+            V42,
+            None,
+            "IllegalArgumentException",
+            "requirement failed: Previous batch {previous} not found in offset log",
+        ),
     ),
     "commit_exists": (
         ErrorForm(
@@ -138,7 +205,12 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "Concurrent update to the commit log. Multiple streaming jobs detected for {batch}",
             "XX000",
         ),
-        ErrorForm(V34, None, "AssertionError", "Concurrent update to the commit log. Multiple streaming jobs detected for {batch}"),
+        ErrorForm(
+            V34,
+            None,
+            "AssertionError",
+            "Concurrent update to the commit log. Multiple streaming jobs detected for {batch}",
+        ),
         ErrorForm(
             V35,
             "CONCURRENT_STREAM_LOG_UPDATE",
@@ -148,7 +220,12 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ),
     ),
     "stale_crc": (
-        ErrorForm(V33, None, "SparkConcurrentModificationException", "Multiple streaming queries are concurrently using {directory}."),
+        ErrorForm(
+            V33,
+            None,
+            "SparkConcurrentModificationException",
+            "Multiple streaming queries are concurrently using {directory}.",
+        ),
     ),
     "operators_differ": (
         ErrorForm(
@@ -159,7 +236,8 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "42K03",
         ),
     ),
-    # Before 4.2 nobody looks for the folder, so the first file is what is missed; which one that is the files can no longer tell.
+    # Before 4.2 nobody looks for the folder, so the first file is what is missed; which one that is the files
+    # can no longer tell.
     "state_folder_missing": (
         ErrorForm(V33, None, "IllegalStateException", "Error reading delta file {location}/state/"),
         ErrorForm(
@@ -169,11 +247,19 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             _LOADING + "Error reading delta file {location}/state/",
             "58030",
         ),
-        ErrorForm(V42, "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY", "SparkRuntimeException", _NO_STATE_DIR, "42K03"),
+        ErrorForm(
+            V42,
+            "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
+            "SparkRuntimeException",
+            _NO_STATE_DIR,
+            "42K03",
+        ),
     ),
     "state_folder_missing_rocksdb": (
         ErrorForm(V33, None, "FileNotFoundException", "File {location}/state/"),
-        ErrorForm(V35, None, "IllegalStateException", "Error reading streaming state file of {location}/state/"),
+        ErrorForm(
+            V35, None, "IllegalStateException", "Error reading streaming state file of {location}/state/"
+        ),
         ErrorForm(
             V40,
             f"{_STATE}.CANNOT_READ_STREAMING_STATE_FILE",
@@ -181,20 +267,29 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             _LOADING + "Error reading streaming state file of {location}/state/",
             "58030",
         ),
-        ErrorForm(V42, "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY", "SparkRuntimeException", _NO_STATE_DIR, "42K03"),
+        ErrorForm(
+            V42,
+            "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
+            "SparkRuntimeException",
+            _NO_STATE_DIR,
+            "42K03",
+        ),
     ),
     "operator_metadata_missing": (
         ErrorForm(
             V40,
             "STDS_FAILED_TO_READ_OPERATOR_METADATA",
             "StateDataSourceReadOperatorMetadataFailure",
-            "Failed to read the operator metadata for checkpointLocation={location}/state/{operator} and batchId={batch}.",
+            "Failed to read the operator metadata for checkpointLocation={location}/state/{operator} and"
+            " batchId={batch}.",
             "42K03",
         ),
     ),
     "schema_cut": (ErrorForm(V33, None, "EOFException", ""),),
     "delta_missing": (
-        ErrorForm(V33, None, "IllegalStateException", "Error reading delta file {file} of HDFSStateStoreProvider"),
+        ErrorForm(
+            V33, None, "IllegalStateException", "Error reading delta file {file} of HDFSStateStoreProvider"
+        ),
         ErrorForm(
             V40,
             f"{_STATE}.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
@@ -205,7 +300,12 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     ),
     "rocksdb_missing": (
         ErrorForm(V33, None, "FileNotFoundException", "File {zip} does not exist"),
-        ErrorForm(V35, None, "IllegalStateException", "Error reading streaming state file of {file} does not exist. " + _NEW_OPERATION),
+        ErrorForm(
+            V35,
+            None,
+            "IllegalStateException",
+            "Error reading streaming state file of {file} does not exist. " + _NEW_OPERATION,
+        ),
         ErrorForm(
             V40,
             f"{_STATE}.CANNOT_READ_STREAMING_STATE_FILE",
@@ -219,7 +319,9 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
     ),
     "state_zip_damaged": (
-        ErrorForm(V33, None, "NoSuchFileException", ""),  # of an empty zip: the file "metadata" that should have come out of it
+        ErrorForm(
+            V33, None, "NoSuchFileException", ""
+        ),  # of an empty zip: the file "metadata" that should have come out of it
         ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
     ),
     "base_snapshot_missing": (
@@ -251,7 +353,12 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ),
     ),
     "key_schema": (
-        ErrorForm(V33, None, "StateSchemaNotCompatible", "Provided schema doesn't match to the schema for existing state!"),
+        ErrorForm(
+            V33,
+            None,
+            "StateSchemaNotCompatible",
+            "Provided schema doesn't match to the schema for existing state!",
+        ),
         ErrorForm(
             V40,
             "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
@@ -260,10 +367,17 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "XXKST",
         ),
     ),
-    "no_transform": (ErrorForm(V33, None, "AttributeError", "'GroupedData' object has no attribute 'transformWithState'"),),
+    "no_transform": (
+        ErrorForm(V33, None, "AttributeError", "'GroupedData' object has no attribute 'transformWithState'"),
+    ),
     "schema_file_missing": (ErrorForm(V40, None, "FileNotFoundException", "File {file} does not exist"),),
     "value_schema": (
-        ErrorForm(V33, None, "StateSchemaNotCompatible", "Provided schema doesn't match to the schema for existing state!"),
+        ErrorForm(
+            V33,
+            None,
+            "StateSchemaNotCompatible",
+            "Provided schema doesn't match to the schema for existing state!",
+        ),
         ErrorForm(
             V40,
             "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
@@ -277,7 +391,8 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             V42,
             "STREAMING_UNFINISHED_REPARTITION_DETECTED",
             "SparkException",
-            "The latest batch {batch} is for an unfinished state repartitioning i.e. last committed batch is: {committed}).",
+            "The latest batch {batch} is for an unfinished state repartitioning i.e. last committed batch is:"
+            " {committed}).",
             "55019",
         ),
     ),
@@ -290,14 +405,27 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "42KDE",
         ),
     ),
-    # The query exception shows only the text; the condition is that of its cause. The words before 4.0 are those of the connector's code
-    # of that time; they were not observed.
+    # The query exception shows only the text; the condition is that of its cause. The words before 4.0 are
+    # those of the connector's code of that time; they were not observed.
     "kafka_partitions_deleted": (
-        ErrorForm(V33, None, "IllegalStateException", "Set({partitions}) are gone. Some data may have been missed"),
-        ErrorForm(V40, "KAFKA_DATA_LOSS.PARTITIONS_DELETED", _KAFKA, "Partitions Set({partitions}) have been deleted.", "22000"),
+        ErrorForm(
+            V33, None, "IllegalStateException", "Set({partitions}) are gone. Some data may have been missed"
+        ),
+        ErrorForm(
+            V40,
+            "KAFKA_DATA_LOSS.PARTITIONS_DELETED",
+            _KAFKA,
+            "Partitions Set({partitions}) have been deleted.",
+            "22000",
+        ),
     ),
     "kafka_offset_changed": (
-        ErrorForm(V33, None, "IllegalStateException", "Partition {partition}'s offset was changed from {before} to {after}"),
+        ErrorForm(
+            V33,
+            None,
+            "IllegalStateException",
+            "Partition {partition}'s offset was changed from {before} to {after}",
+        ),
         ErrorForm(
             V40,
             "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED",
@@ -307,7 +435,12 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ),
     ),
     "kafka_added_late": (
-        ErrorForm(V33, None, "IllegalStateException", "Added partition {partition} starts from {start} instead of 0."),
+        ErrorForm(
+            V33,
+            None,
+            "IllegalStateException",
+            "Added partition {partition} starts from {start} instead of 0.",
+        ),
         ErrorForm(
             V40,
             "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO",
@@ -326,13 +459,26 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "22000",
         ),
     ),
-    "kafka_topic_gone": (ErrorForm(V33, None, "UnknownTopicOrPartitionException", "This server does not host this topic-partition."),),
-    "kafka_position_timeout": (
-        ErrorForm(V33, None, "TimeoutException", "expired before the position for partition {partition} could be determined"),
+    "kafka_topic_gone": (
+        ErrorForm(
+            V33, None, "UnknownTopicOrPartitionException", "This server does not host this topic-partition."
+        ),
     ),
-    "rocksdb_too_new": (ErrorForm(V33, None, "RocksDBException", "unknown checksum type 4 from footer of {file}"),),
+    "kafka_position_timeout": (
+        ErrorForm(
+            V33,
+            None,
+            "TimeoutException",
+            "expired before the position for partition {partition} could be determined",
+        ),
+    ),
+    "rocksdb_too_new": (
+        ErrorForm(V33, None, "RocksDBException", "unknown checksum type 4 from footer of {file}"),
+    ),
     "row_checksum_unknown": (
-        ErrorForm(V33, None, "InvalidUnsafeRowException", "The streaming query failed by state format invalidation."),
+        ErrorForm(
+            V33, None, "InvalidUnsafeRowException", "The streaming query failed by state format invalidation."
+        ),
         ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
         ErrorForm(V41, f"{_STATE}.VALUE_ROW_FORMAT_VALIDATION_FAILURE", "SparkException", _LOADING, "58030"),
     ),
@@ -340,7 +486,8 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
 
 
 def spark_error(key: str, spark: Version, details: Mapping[str, object]) -> SparkError:
-    """The error that Spark ``spark`` raises for the failure ``key`` with ``details`` filled in. KeyError for an unknown failure."""
+    """The error that Spark ``spark`` raises for the failure ``key`` with ``details`` filled in. KeyError for
+    an unknown failure."""
     forms = ERRORS[key]
     held = [form for form in forms if form.since <= spark]
     form = held[-1] if held else forms[0]

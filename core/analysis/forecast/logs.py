@@ -1,15 +1,17 @@
-"""The log steps of the start: metadata, offsets/N, commits/C, number of sources, offsets/N-1. All read before any batch is picked up."""
+"""The log steps of the start: metadata, offsets/N, commits/C, number of sources, offsets/N-1. All read before
+any batch is picked up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from core.analysis.forecast.context import RestartContext, Verdict, failed, first_line, version_number
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
-from core.analysis.forecast.situation import Situation, Verdict, failed, first_line, version_number
 from core.analysis.forecast.upgrade import check_named_sources
 from core.analysis.forecast.versions import V40, V41, V42, V43, Version
-from core.checkpoint.json_text import parse_object
-from core.checkpoint.model import Certainty, CommitEntry, Evidence, OffsetEntry, Problem
+from core.checkpoint.model import CommitEntry, OffsetEntry
+from core.sparklogs.evidence import Certainty, Evidence, Problem
+from core.sparklogs.json_text import parse_object
 
 FROM_SCRATCH = DataEffect(append="duplicates", overwrite="unknown", skip="unknown")
 FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
@@ -21,17 +23,20 @@ def highest_offset_version(version: Version) -> int:
 
 
 def highest_commit_version(version: Version) -> int:
-    """The newest commit log version that this Spark reads. 4.0 and 4.1 read exactly the one of the session's state format (default 1)."""
+    """The newest commit log version that this Spark reads. 4.0 and 4.1 read exactly the one of the session's
+    state format (default 1)."""
     return 3 if version >= V42 else 1
 
 
-def check_metadata(s: Situation) -> Verdict:
+def check_metadata(s: RestartContext) -> Verdict:
     """``metadata``: read inside ``start()``, before any log file."""
     problem = s.checkpoint.metadata_problem
     if problem is not None:
         why = f"metadata cannot be read ({_reason(problem)})"
         details = {"id": s.checkpoint.query_id or first_line(problem)}
-        return failed(s, _metadata_error(s, problem), "METADATA_UNREADABLE", why, problem.evidence, details=details)
+        return failed(
+            s, _metadata_error(s, problem), "METADATA_UNREADABLE", why, problem.evidence, details=details
+        )
     if s.checkpoint.query_id is not None:
         return Verdict(evidence=(Evidence("metadata", 1),))
     if s.n is None and s.c is None:
@@ -41,14 +46,18 @@ def check_metadata(s: Situation) -> Verdict:
         why = "metadata is missing although offsets/ or commits/ hold batches"
         return failed(s, "metadata_missing", "METADATA_MISSING", why, gone)
     sentence = (
-        f"metadata is missing and Spark {s.version} writes a new query id without a word: a sink that knows batches by the query id (Delta)"
-        " takes a batch that is run again for a new one."
+        f"metadata is missing and Spark {s.version} writes a new query id without a word: a sink that knows"
+        " batches by the query id (Delta) takes a batch that is run again for a new one."
     )
-    risk = Risk("METADATA_MISSING", sentence, (gone,), DataEffect(skip="duplicates") if s.runs_again else EXACT)
-    return Verdict(evidence=(gone,), note=f"missing; Spark {s.version} goes on with a new query id", risks=(risk,))
+    risk = Risk(
+        "METADATA_MISSING", sentence, (gone,), DataEffect(skip="duplicates") if s.runs_again else EXACT
+    )
+    return Verdict(
+        evidence=(gone,), note=f"missing; Spark {s.version} goes on with a new query id", risks=(risk,)
+    )
 
 
-def _metadata_error(s: Situation, problem: Problem) -> str:
+def _metadata_error(s: RestartContext, problem: Problem) -> str:
     if problem.condition in ("empty", "truncated"):
         return {"empty": "metadata_empty", "truncated": "json_cut"}[problem.condition]
     if s.checkpoint.query_id is not None:
@@ -60,7 +69,7 @@ def _metadata_error(s: Situation, problem: Problem) -> str:
     return "metadata_without_id"
 
 
-def check_newest_offset(s: Situation) -> Verdict:
+def check_newest_offset(s: RestartContext) -> Verdict:
     """``offsets/N``, or what happens when there is none."""
     if s.n is None:
         return _no_offsets(s)
@@ -72,7 +81,7 @@ def check_newest_offset(s: Situation) -> Verdict:
     return _readable_offset(s, entry)
 
 
-def _readable_offset(s: Situation, entry: OffsetEntry) -> Verdict:
+def _readable_offset(s: RestartContext, entry: OffsetEntry) -> Verdict:
     path = entry.evidence.path
     highest = highest_offset_version(s.version)
     if entry.format_version > highest:
@@ -85,33 +94,41 @@ def _readable_offset(s: Situation, entry: OffsetEntry) -> Verdict:
     if s.runs_again and s.version >= V42 and s.n is not None and s.checkpoint.is_repartition(s.n):
         why = f"{path} plans a repartition of the state that was not finished"
         last = {"batch": s.n, "committed": s.c}
-        return failed(s, "unfinished_repartition", "UNFINISHED_REPARTITION", why, Evidence(path, 2), details=last)
+        return failed(
+            s, "unfinished_repartition", "UNFINISHED_REPARTITION", why, Evidence(path, 2), details=last
+        )
     return Verdict(evidence=(Evidence(path, 1),))
 
 
-def _no_offsets(s: Situation) -> Verdict:
+def _no_offsets(s: RestartContext) -> Verdict:
     if s.c is not None:
         return _only_commits(s, s.c)
     blocker = _what_blocks_batch_zero(s)
     if blocker is not None and s.version >= V41:
-        why = f"offsets/ and commits/ hold no batch, so Spark would start with batch 0, and {blocker} is not empty"
+        why = (
+            f"offsets/ and commits/ hold no batch, so Spark would start with batch 0, and {blocker} is not"
+            " empty"
+        )
         details = {"directory": f"{s.location}/{blocker}"}
-        return failed(s, "location_not_empty", "OLD_FILES_BEFORE_BATCH_0", why, Evidence(blocker), details=details)
+        return failed(
+            s, "location_not_empty", "OLD_FILES_BEFORE_BATCH_0", why, Evidence(blocker), details=details
+        )
     used = tuple(Evidence(path) for path in _signs_of_life(s))
     if not used:
-        # Whether the sink holds rows of an earlier life cannot be seen: a directory that only has an id has no past of its own.
+        # Whether the sink holds rows of an earlier life cannot be seen: a directory that only has an id has
+        # no past of its own.
         data = EXACT if s.checkpoint.query_id is None else UNKNOWN
         return Verdict(note="no batch yet: Spark starts with batch 0", starts_from_scratch=True, data=data)
     sentence = (
-        f"offsets/ and commits/ hold no batch, but {used[0]} shows that this checkpoint has been used: Spark starts from scratch without an"
-        " error and delivers again what the sources still have."
+        f"offsets/ and commits/ hold no batch, but {used[0]} shows that this checkpoint has been used: Spark"
+        " starts from scratch without an error and delivers again what the sources still have."
     )
     risk = Risk("FRESH_START", sentence, used, FROM_SCRATCH)
     logs = (Evidence("offsets"), Evidence("commits"))
     return Verdict(evidence=logs, note="starts from scratch", risks=(risk,), starts_from_scratch=True)
 
 
-def _only_commits(s: Situation, newest: int) -> Verdict:
+def _only_commits(s: RestartContext, newest: int) -> Verdict:
     why = f"offsets/ holds no batch while commits/ holds {_ids(s.checkpoint.commit_files)}"
     evidence = (Evidence("offsets"), Evidence(s.checkpoint.commit_files[newest].path))
     if s.version >= V41:
@@ -119,16 +136,26 @@ def _only_commits(s: Situation, newest: int) -> Verdict:
         return failed(s, "no_offsets_but_commits", "OFFSETS_LOST", why, *evidence, details=details)
     if 0 in s.checkpoint.commit_files:
         delivered = DataEffect("duplicates", "unknown", "exact")
-        verdict = failed(s, "no_offsets_but_commits", "OFFSETS_LOST", why, *evidence, fails_at="batch", delivered=delivered)
+        verdict = failed(
+            s, "no_offsets_but_commits", "OFFSETS_LOST", why, *evidence, fails_at="batch", delivered=delivered
+        )
         s.from_scratch = True
         return verdict
-    risk = Risk("OFFSETS_LOST", f"{why}: Spark starts from scratch and delivers everything again.", evidence, FROM_SCRATCH)
+    risk = Risk(
+        "OFFSETS_LOST",
+        f"{why}: Spark starts from scratch and delivers everything again.",
+        evidence,
+        FROM_SCRATCH,
+    )
     return Verdict(evidence=evidence, note="starts from scratch", risks=(risk,), starts_from_scratch=True)
 
 
-def _what_blocks_batch_zero(s: Situation) -> str | None:
-    """What Spark 4.1 and newer refuse to start batch 0 with: a file in offsets/ or commits/, anything below state/."""
-    foreign = next((item.path for item in s.checkpoint.leftovers if item.path.startswith(("offsets/", "commits/"))), None)
+def _what_blocks_batch_zero(s: RestartContext) -> str | None:
+    """What Spark 4.1 and newer refuse to start batch 0 with: a file in offsets/ or commits/, anything below
+    state/."""
+    foreign = next(
+        (item.path for item in s.checkpoint.leftovers if item.path.startswith(("offsets/", "commits/"))), None
+    )
     if foreign is not None:
         return foreign.split("/", 1)[0]
     if s.is_stateful and s.checkpoint.has_state and s.with_state and not s.state_is_empty:
@@ -136,11 +163,11 @@ def _what_blocks_batch_zero(s: Situation) -> str | None:
     return None
 
 
-def _signs_of_life(s: Situation) -> list[str]:
+def _signs_of_life(s: RestartContext) -> list[str]:
     return [*s.source_directories, *(["state"] if s.checkpoint.has_state else [])]
 
 
-def check_newest_commit(s: Situation) -> Verdict:
+def check_newest_commit(s: RestartContext) -> Verdict:
     """``commits/C``: the highest one only."""
     if s.c is None:
         return Verdict(evidence=(Evidence("commits"),), note="no batch has been committed")
@@ -152,46 +179,59 @@ def check_newest_commit(s: Situation) -> Verdict:
     return _readable_commit(s, entry)
 
 
-def _readable_commit(s: Situation, entry: CommitEntry) -> Verdict:
+def _readable_commit(s: RestartContext, entry: CommitEntry) -> Verdict:
     highest, at = highest_commit_version(s.version), Evidence(entry.evidence.path, 1)
     if V40 <= s.version < V42 and entry.format_version <= 2:
         return _exact_commit(s, entry, at)
     if entry.format_version <= highest:
         if entry.state_unique_ids and s.version < V43:
-            note = f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not find the state files"
+            note = (
+                f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not find the"
+                " state files"
+            )
             return Verdict(evidence=(at,), note=note, certainty="needs_input", not_checked=(note,))
         return Verdict(evidence=(at,))
     return _other_commit_version(s, entry, at, highest)
 
 
-def _exact_commit(s: Situation, entry: CommitEntry, at: Evidence) -> Verdict:
-    """4.0 and 4.1 read only commits of the version that is the session's state format, which the state files tell."""
+def _exact_commit(s: RestartContext, entry: CommitEntry, at: Evidence) -> Verdict:
+    """4.0 and 4.1 read only commits of the version that is the session's state format, which the state files
+    tell."""
     expected = _state_format(s, entry)
     if expected is not None and expected != entry.format_version:
         return _other_commit_version(s, entry, at, expected, "inferred")
     if entry.format_version == 1:
         return Verdict(evidence=(at,))
-    note = f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not read {entry.evidence.path}"
+    note = (
+        f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not read"
+        f" {entry.evidence.path}"
+    )
     return Verdict(ok=None, evidence=(at,), note=note, certainty="needs_input", not_checked=(note,))
 
 
-def _state_format(s: Situation, entry: CommitEntry) -> int | None:
-    """The state format that the query was run with: whether its state files carry ids, else the version of the commit before."""
+def _state_format(s: RestartContext, entry: CommitEntry) -> int | None:
+    """The state format that the query was run with: whether its state files carry ids, else the version of
+    the commit before."""
     if s.checkpoint.has_state and s.with_state:
         return max((op.format_version for op in s.checkpoint.state().operators), default=None)
     before = s.commit(entry.batch_id - 1) if entry.format_version > 1 else None
     return before.format_version if isinstance(before, CommitEntry) else None
 
 
-def _other_commit_version(s: Situation, entry: CommitEntry, at: Evidence, readable: int, certainty: Certainty = "certain") -> Verdict:
+def _other_commit_version(
+    s: RestartContext, entry: CommitEntry, at: Evidence, readable: int, certainty: Certainty = "certain"
+) -> Verdict:
     only = "only " if V40 <= s.version < V42 else "up to "
-    why = f"{entry.evidence.path} has version {entry.format_version}, Spark {s.version} reads {only}{readable}"
+    why = (
+        f"{entry.evidence.path} has version {entry.format_version}, Spark {s.version} reads {only}{readable}"
+    )
     details = {"highest": readable, "version": entry.format_version}
     return failed(s, "commit_version", "LOG_VERSION_UNKNOWN", why, at, details=details, certainty=certainty)
 
 
-def check_source_count(s: Situation) -> Verdict:
-    """The number of source lines in offsets/N, and in N-1, against the query's number of sources (offset log version 1)."""
+def check_source_count(s: RestartContext) -> Verdict:
+    """The number of source lines in offsets/N, and in N-1, against the query's number of sources (offset log
+    version 1)."""
     refused = check_named_sources(s)
     if refused is not None:
         return refused
@@ -210,17 +250,28 @@ def check_source_count(s: Situation) -> Verdict:
             why = f"{entry.evidence.path} holds {_count(len(entry.sources), 'source')} and {told}"
             details = {"in_log": len(entry.sources), "in_query": wanted}
             certainty: Certainty = "certain" if asked is not None else "inferred"
-            return failed(s, "source_count", "SOURCE_COUNT", why, entry.evidence, details=details, certainty=certainty)
-    note = "" if asked is not None else f"{_count(wanted, 'source')} in the log; the query is taken to have as many"
+            return failed(
+                s, "source_count", "SOURCE_COUNT", why, entry.evidence, details=details, certainty=certainty
+            )
+    note = (
+        ""
+        if asked is not None
+        else f"{_count(wanted, 'source')} in the log; the query is taken to have as many"
+    )
     return Verdict(evidence=(newest.evidence,), note=note)
 
 
-def _named_sources(s: Situation, newest: OffsetEntry) -> Verdict:
+def _named_sources(s: RestartContext, newest: OffsetEntry) -> Verdict:
     """Offset log version 2 knows sources by name: their number may change."""
     if s.query.sources is None or s.query.sources == len(newest.sources):
-        return Verdict(evidence=(newest.evidence,), note=f"{_count(len(newest.sources), 'source')}, known by name")
+        return Verdict(
+            evidence=(newest.evidence,), note=f"{_count(len(newest.sources), 'source')}, known by name"
+        )
     if s.query.sources < len(newest.sources):
-        sentence = "A named source that the query no longer has is dropped without an error; added again much later it starts anew."
+        sentence = (
+            "A named source that the query no longer has is dropped without an error; added again much later"
+            " it starts anew."
+        )
         effect = EXACT
     else:
         sentence = "A named source that is new in the query, or renamed, starts from scratch."
@@ -229,7 +280,7 @@ def _named_sources(s: Situation, newest: OffsetEntry) -> Verdict:
     return Verdict(evidence=(newest.evidence,), note="the number of named sources changes", risks=(risk,))
 
 
-def check_previous_offset(s: Situation) -> Verdict:
+def check_previous_offset(s: RestartContext) -> Verdict:
     """``offsets/N-1`` must be there and readable whenever N > 0, also when N is committed."""
     if not s.n:
         return Verdict(note="N is 0: there is none before it")
@@ -239,7 +290,9 @@ def check_previous_offset(s: Situation) -> Verdict:
         error = "previous_missing_pending" if s.runs_again else "previous_missing_committed"
         also = "" if s.runs_again else f", although batch {s.n} is committed"
         why = f"offsets/{missing} is missing, and Spark needs it beside offsets/{s.n}{also}"
-        return failed(s, error, "OFFSET_GAP", why, Evidence(f"offsets/{missing}"), details={"previous": missing})
+        return failed(
+            s, error, "OFFSET_GAP", why, Evidence(f"offsets/{missing}"), details={"previous": missing}
+        )
     entry = s.offset(previous)
     if isinstance(entry, Problem):
         return _unreadable(s, entry, "offset")
@@ -248,26 +301,44 @@ def check_previous_offset(s: Situation) -> Verdict:
     if entry.format_version > highest_offset_version(s.version):
         return _readable_offset(s, entry)
     if s.checkpoint.is_async and previous != s.n - 1:
-        note = f"offsets/{s.n - 1} is not there, as usual with asynchronous progress tracking; without it Spark fails here"
+        note = (
+            f"offsets/{s.n - 1} is not there, as usual with asynchronous progress tracking; without it Spark"
+            " fails here"
+        )
         open_end = "whether asynchronous progress tracking is still on"
-        again = DataEffect("duplicates", "unknown", "unknown")  # batches that ran and were not logged are made again, cut differently
-        return Verdict(evidence=(entry.evidence,), note=note, certainty="inferred", not_checked=(open_end,), data=again)
+        again = DataEffect(
+            "duplicates", "unknown", "unknown"
+        )  # batches that ran and were not logged are made again, cut differently
+        return Verdict(
+            evidence=(entry.evidence,), note=note, certainty="inferred", not_checked=(open_end,), data=again
+        )
     return Verdict(evidence=(entry.evidence,))
 
 
-def _unreadable(s: Situation, problem: Problem, log: str) -> Verdict:
+def _unreadable(s: RestartContext, problem: Problem, log: str) -> Verdict:
     """A log file that cannot be read, in this version's words."""
     path, condition = problem.evidence.path, problem.condition
     why = f"{path} cannot be read ({_reason(problem)})"
     highest = highest_offset_version(s.version) if log == "offset" else highest_commit_version(s.version)
-    details = {"path": path, "text": first_line(problem), "highest": highest, "version": version_number(problem), "log": f"{log}s"}
+    details = {
+        "path": path,
+        "text": first_line(problem),
+        "highest": highest,
+        "version": version_number(problem),
+        "log": f"{log}s",
+    }
     if condition == "not_an_id":
         batch = int(path.rsplit("/", 1)[-1])
         why = f"Spark takes {path} for batch {batch} and looks for {log}s/{batch}, which is not there"
         return failed(s, "log_name", "LOG_FILE_NAME", why, problem.evidence, details={**details, "id": batch})
     if condition == "unknown_version":
         return failed(s, f"{log}_version", "LOG_VERSION_UNKNOWN", why, problem.evidence, details=details)
-    errors = {"empty": f"{log}_empty", "truncated": "json_cut", "bad_json": "json_bad", "no_version": "log_no_version"}
+    errors = {
+        "empty": f"{log}_empty",
+        "truncated": "json_cut",
+        "bad_json": "json_bad",
+        "no_version": "log_no_version",
+    }
     key = errors.get(condition, "json_bad")
     if log == "offset" and condition == "truncated" and problem.evidence.line is None:
         key = "offset_only_version"
@@ -275,11 +346,20 @@ def _unreadable(s: Situation, problem: Problem, log: str) -> Verdict:
 
 
 def _went_away(path: str) -> Verdict:
-    return Verdict(ok=None, evidence=(Evidence(path),), note="the file went away while it was read: read again", certainty="needs_input")
+    return Verdict(
+        ok=None,
+        evidence=(Evidence(path),),
+        note="the file went away while it was read: read again",
+        certainty="needs_input",
+    )
 
 
 def _reason(problem: Problem) -> str:
-    return problem.reason.removeprefix(f"{problem.evidence} ").removeprefix(f"{problem.evidence.path} ").rstrip(".")
+    return (
+        problem.reason.removeprefix(f"{problem.evidence} ")
+        .removeprefix(f"{problem.evidence.path} ")
+        .rstrip(".")
+    )
 
 
 def _count(number: int, noun: str) -> str:

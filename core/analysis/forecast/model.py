@@ -1,7 +1,9 @@
-"""What a forecast says, as frozen values: the steps of the next start, what they end in, and how sure that is.
+"""What a forecast says, as frozen values: the steps of the next start, what they end in, and how sure that
+is.
 
-A forecast is about the FIRST batch of the next start of the SAME query with the SAME settings, unless a :class:`Query` describes what
-changed. What is known to stop a later batch is in ``then``. Nothing here reads a file.
+A forecast is about the FIRST batch of the next start of the SAME query with the SAME settings, unless a
+:class:`Query` describes what changed. What is known to stop a later batch is in ``then``. Nothing here reads
+a file.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.analysis.ends.model import SinkEnd
-from core.checkpoint.model import Certainty, Evidence
+from core.connectors.model import SinkState
+from core.sparklogs.evidence import Certainty, Evidence
 
 Outcome = Literal["resume", "rerun", "fail", "fresh_start"]
 FailsAt = Literal["start", "batch"]
@@ -34,12 +36,15 @@ def least_sure(*certainties: Certainty) -> Certainty:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The query that will be started, as far as it differs from the one that wrote the checkpoint. None = unchanged.
+    """The query that will be started, as far as it differs from the one that wrote the checkpoint. None =
+    unchanged.
 
-    ``sources``: number of streaming sources in the query. ``operators``: Spark's names of its stateful operators, last of the plan
-    first (operator 0 first); empty = stateless. ``topics``: source key -> what a Kafka source subscribes to. ``new_data``: whether any
-    source has data beyond the newest offset. ``fail_on_data_loss``: the option of the Kafka or Delta source (Spark's default is true).
-    ``options``: source key -> other reader options of today's code by name (``skipChangeCommits``); a source that is named has no others.
+    ``sources``: number of streaming sources in the query. ``operators``: Spark's names of its stateful
+    operators, last of the plan first (operator 0 first); empty = stateless. ``topics``: source key -> what a
+    Kafka source subscribes to. ``new_data``: whether any source has data beyond the newest offset.
+    ``fail_on_data_loss``: the option of the Kafka or Delta source (Spark's default is true). ``options``:
+    source key -> other reader options of today's code by name (``skipChangeCommits``); a source that is named
+    has no others.
     """
 
     sources: int | None = None
@@ -52,7 +57,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class SparkError:
-    """How Spark will say it. ``condition`` is None for a plain Java error, which the user sees as STREAM_FAILED with this text."""
+    """How Spark will say it. ``condition`` is None for a plain Java error, which the user sees as
+    STREAM_FAILED with this text."""
 
     condition: str | None
     error_class: str | None
@@ -64,9 +70,10 @@ class SparkError:
 class DataEffect:
     """What happens to the rows, compared with an undisturbed run, at three kinds of sink.
 
-    ``append`` keeps all it gets, ``overwrite`` replaces a batch id it has seen, ``skip`` ignores a batch id it has seen (Spark's file
-    sink, Delta). "duplicates" at the append sink of a batch that is run again means: as many as the first attempt had already written.
-    A start that fails before the sink gets rows neither repeats nor loses any: "exact".
+    ``append`` keeps all it gets, ``overwrite`` replaces a batch id it has seen, ``skip`` ignores a batch id
+    it has seen (Spark's file sink, Delta). "duplicates" at the append sink of a batch that is run again
+    means: as many as the first attempt had already written. A start that fails before the sink gets rows
+    neither repeats nor loses any: "exact".
     """
 
     append: Effect = "exact"
@@ -75,7 +82,11 @@ class DataEffect:
 
     def plus(self, other: DataEffect) -> DataEffect:
         """Both effects together, the worst per kind of sink."""
-        return DataEffect(worst(self.append, other.append), worst(self.overwrite, other.overwrite), worst(self.skip, other.skip))
+        return DataEffect(
+            worst(self.append, other.append),
+            worst(self.overwrite, other.overwrite),
+            worst(self.skip, other.skip),
+        )
 
     @property
     def is_exact(self) -> bool:
@@ -90,7 +101,8 @@ UNKNOWN = DataEffect("unknown", "unknown", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of Spark's start. ``ok`` is None when it is not reached or cannot be judged from the files (``note`` says which)."""
+    """One step of Spark's start. ``ok`` is None when it is not reached or cannot be judged from the files
+    (``note`` says which)."""
 
     id: str
     what: str
@@ -102,7 +114,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """Something that Spark accepts without an error. ``id`` is a finding of ``docs/findings.md``, ``weight`` its severity there."""
+    """Something that Spark accepts without an error. ``id`` is a finding of ``docs/findings.md``, ``weight``
+    its severity there."""
 
     id: str
     sentence: str
@@ -116,9 +129,10 @@ class Risk:
 class Forecast:
     """What Spark will do at the next start.
 
-    ``batch_id`` is the first batch that is run or attempted: None when Spark fails before it picks one up, or when nothing runs.
-    ``reason`` is the finding id behind a failure. ``because`` is the short proof behind the sentence, with its files in ``evidence``.
-    ``spark_why`` tells how the version was chosen. ``sink`` is what the sink holds, when it was asked.
+    ``batch_id`` is the first batch that is run or attempted: None when Spark fails before it picks one up, or
+    when nothing runs. ``reason`` is the finding id behind a failure. ``because`` is the short proof behind
+    the sentence, with its files in ``evidence``. ``spark_why`` tells how the version was chosen. ``sink`` is
+    what the sink holds, when it was asked.
     """
 
     spark: str
@@ -137,7 +151,7 @@ class Forecast:
     not_checked: tuple[str, ...]
     risks: tuple[Risk, ...] = ()
     reason: str | None = None
-    sink: SinkEnd | None = None
+    sink: SinkState | None = None
 
     @property
     def is_data_risk(self) -> bool:
@@ -145,7 +159,8 @@ class Forecast:
         return any(risk.weight == "data_risk" for risk in self.risks)
 
     def to_json(self) -> dict[str, object]:
-        """The JSON object of ``python -m core forecast``, without what its verb adds: ``sources``, ``sink``, ``price_of_deleting``."""
+        """The JSON object of ``python -m core forecast``, without what its verb adds: ``sources``, ``sink``,
+        ``price_of_deleting``."""
         error = None
         if self.error is not None:
             error = {
@@ -185,7 +200,11 @@ class Forecast:
                     "sentence": risk.sentence,
                     "evidence": [str(item) for item in risk.evidence],
                     "certainty": risk.certainty,
-                    "data": {"append": risk.data.append, "overwrite": risk.data.overwrite, "skip": risk.data.skip},
+                    "data": {
+                        "append": risk.data.append,
+                        "overwrite": risk.data.overwrite,
+                        "skip": risk.data.skip,
+                    },
                 }
                 for risk in self.risks
             ],

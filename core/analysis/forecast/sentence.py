@@ -1,27 +1,32 @@
-"""The words of a forecast. One trustworthy sentence: what Spark does, with which batch, how much that is, and what the sinks see."""
+"""The words of a forecast. One trustworthy sentence: what Spark does, with which batch, how much that is, and
+what the sinks see."""
 
 from __future__ import annotations
 
-from core.analysis.forecast.inputs import planned_files
+from core.analysis.forecast.context import RestartContext
+from core.analysis.forecast.input_files import planned_files
 from core.analysis.forecast.model import DataEffect, SparkError
-from core.analysis.forecast.situation import Situation
 from core.analysis.forecast.sources import log_id, ranges, start_id
 from core.analysis.forecast.start import Walk
 from core.analysis.forecast.upgrade import SPOILS
-from core.checkpoint.model import Evidence
 from core.checkpoint.sources.base import Advance
+from core.sparklogs.evidence import Evidence
 
-CODE_STAYS_OPEN = "the code of the query that starts next (a changed aggregate, window or key can give wrong numbers without an error)"
+CODE_STAYS_OPEN = (
+    "the code of the query that starts next (a changed aggregate, window or key can give wrong numbers"
+    " without an error)"
+)
 SINK_STAYS_OPEN = "the sink"
 
 
-def resume_sentence(s: Situation) -> str:
+def resume_sentence(s: RestartContext) -> str:
     """Nothing is in doubt: the next batch is a new one."""
     assert s.n is not None
     if s.checkpoint.is_async:
         return (
-            f"Spark will go on after batch {s.n}, the newest that was logged. Progress was tracked asynchronously: batches after {s.n} that"
-            " ran already are made again with other boundaries, and none of their rows is lost."
+            f"Spark will go on after batch {s.n}, the newest that was logged. Progress was tracked"
+            f" asynchronously: batches after {s.n} that ran already are made again with other boundaries, and"
+            " none of their rows is lost."
         )
     if s.query.new_data == "yes" or s.has_unplanned_files or s.has_other_offsets:
         return f"Spark will go on with batch {s.n + 1}, from the end of batch {s.n}."
@@ -30,7 +35,7 @@ def resume_sentence(s: Situation) -> str:
     return f"Spark will go on with batch {s.n + 1} when there is new data, from the end of batch {s.n}."
 
 
-def rerun_sentence(s: Situation) -> str:
+def rerun_sentence(s: RestartContext) -> str:
     """Batch N again: its number, its size, and that the sink sees the id a second time."""
     amount = amounts(s)
     held = f" ({amount})" if amount else ""
@@ -39,17 +44,26 @@ def rerun_sentence(s: Situation) -> str:
         first, last = s.c + 1, s.n - 1
         span = f"Batch {first} is" if first == last else f"Batches {first} to {last} are"
         left_out = f" {span} not run again, although {'it has' if first == last else 'they have'} no commit."
-    return f"Spark will run batch {s.n} again, with the same end offsets{held}. The sink sees batch id {s.n} a second time.{left_out}"
+    return (
+        f"Spark will run batch {s.n} again, with the same end offsets{held}. The sink sees batch id {s.n} a"
+        f" second time.{left_out}"
+    )
 
 
 def scratch_sentence(walk: Walk) -> str:
     """Batch 0, from scratch."""
     if walk.risks:
-        return "Spark will start from scratch with batch 0, without an error: what the sources still have is read and delivered again."
-    return "Spark will start from scratch with batch 0: no batch has been planned or committed in this checkpoint."
+        return (
+            "Spark will start from scratch with batch 0, without an error: what the sources still have is"
+            " read and delivered again."
+        )
+    return (
+        "Spark will start from scratch with batch 0: no batch has been planned or committed in this"
+        " checkpoint."
+    )
 
 
-def fail_sentence(s: Situation, walk: Walk) -> str:
+def fail_sentence(s: RestartContext, walk: Walk) -> str:
     """That it fails, when, why, and what the user will read."""
     failure = walk.failure
     assert failure is not None
@@ -71,7 +85,7 @@ def _delivered(effect: DataEffect) -> str:
     return " The sink gets the rows of the batch before that; one that appends has them twice."
 
 
-def because(s: Situation, walk: Walk) -> tuple[str, tuple[Evidence, ...]]:
+def because(s: RestartContext, walk: Walk) -> tuple[str, tuple[Evidence, ...]]:
     """The short proof behind the sentence, and its files."""
     if walk.failure is not None:
         return (_named(walk.failure.error), walk.failure.evidence)
@@ -80,7 +94,10 @@ def because(s: Situation, walk: Walk) -> tuple[str, tuple[Evidence, ...]]:
     offset = Evidence(s.checkpoint.offset_files[s.n].path)
     if s.runs_again:
         if s.n in s.checkpoint.commit_files:
-            return (f"commits/ goes on to {s.c} while offsets/ ends at {s.n}", (offset, Evidence(f"commits/{s.c}")))
+            return (
+                f"commits/ goes on to {s.c} while offsets/ ends at {s.n}",
+                (offset, Evidence(f"commits/{s.c}")),
+            )
         return (f"offsets/{s.n} has no commits/{s.n}", (offset, Evidence("commits")))
     return (f"offsets/{s.n} has its commits/{s.n}", (offset, Evidence(s.checkpoint.commit_files[s.n].path)))
 
@@ -92,7 +109,7 @@ def _named(error: SparkError | None) -> str:
     return f"{name}: {error.message}" if error.message else name
 
 
-def amounts(s: Situation) -> str:
+def amounts(s: RestartContext) -> str:
     """How much batch N holds, per source: "orders: 18,422 offsets on 12 partitions"."""
     parts = []
     for source in s.checkpoint.sources:
@@ -103,12 +120,16 @@ def amounts(s: Situation) -> str:
         names = list(advance.by_partition)
         on = f" on {len(names)} partitions" if len(names) > 1 else ""
         up_to = {"exact": "", "at_most": "", "estimate": "about "}[advance.bound]
-        parts.append(f"{_label(source.kind.label, source.key, names, len(s.checkpoint.sources))}{up_to}{advance.amount:,} {noun}{on}")
+        parts.append(
+            f"{_label(source.kind.label, source.key, names, len(s.checkpoint.sources))}{up_to}{advance.amount:,}"
+            f" {noun}{on}"
+        )
     return "; ".join(parts)
 
 
-def _advance(s: Situation, key: str, kind: str) -> Advance | None:
-    """How far a source moves in batch N. For a file source only the log entries of this batch are read, not its whole log."""
+def _advance(s: RestartContext, key: str, kind: str) -> Advance | None:
+    """How far a source moves in batch N. For a file source only the log entries of this batch are read, not
+    its whole log."""
     if s.n is None:
         return None
     if kind != "file":
@@ -123,13 +144,17 @@ def _advance(s: Situation, key: str, kind: str) -> Advance | None:
 
 def _label(kind: str, key: str, names: list[str], sources: int) -> str:
     """The topics of a Kafka source, else the key and kind when there are several sources."""
-    topics = sorted({name.rsplit("-", 1)[0] for name in names if "-" in name and name.rsplit("-", 1)[1].isdigit()})
+    topics = sorted(
+        {name.rsplit("-", 1)[0] for name in names if "-" in name and name.rsplit("-", 1)[1].isdigit()}
+    )
     if topics:
-        return ", ".join(topics[:3]) + (f" and {len(topics) - 3} more topics" if len(topics) > 3 else "") + ": "
+        return (
+            ", ".join(topics[:3]) + (f" and {len(topics) - 3} more topics" if len(topics) > 3 else "") + ": "
+        )
     return f"source {key} ({kind}): " if sources > 1 else ""
 
 
-def what_then(s: Situation, walk: Walk) -> str | None:
+def what_then(s: RestartContext, walk: Walk) -> str | None:
     """What is known to stop a later batch, or what a failed start leaves behind."""
     if walk.failure is not None and walk.failure.then:
         return walk.failure.then
@@ -138,20 +163,21 @@ def what_then(s: Situation, walk: Walk) -> str | None:
     return walk.then[0] if walk.then else None
 
 
-def not_checked(s: Situation, walk: Walk) -> tuple[str, ...]:
+def not_checked(s: RestartContext, walk: Walk) -> tuple[str, ...]:
     """What this answer could not look at, most important first."""
     open_ends = list(walk.not_checked)
     if s.query.operators is None and s.is_stateful:
         open_ends.append("whether the query still has the same stateful operators")
     open_ends.append(CODE_STAYS_OPEN)
     if s.sink is None or s.sink.kind == "plain":
-        trouble = s.ends.troubles.get("sink")
+        trouble = s.connectors.troubles.get("sink")
         open_ends.append(f"{SINK_STAYS_OPEN}: {trouble}" if trouble else SINK_STAYS_OPEN)
     return tuple(dict.fromkeys(open_ends))
 
 
-def sink_sentence(s: Situation, walk: Walk) -> str:
-    """What the sink holds, for the end of the sentence; empty when it was not asked, or when no batch gets to it."""
+def sink_sentence(s: RestartContext, walk: Walk) -> str:
+    """What the sink holds, for the end of the sentence; empty when it was not asked, or when no batch gets to
+    it."""
     if s.sink is None or s.sink.kind == "plain" or walk.failure is not None:
         return ""
     return f" {s.sink.sentence}"

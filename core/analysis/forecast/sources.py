@@ -1,4 +1,5 @@
-"""The source steps: logs of file sources, the range of batch N asked again, the plan of the next batch, the commit at its end."""
+"""The source steps: logs of file sources, the range of batch N asked again, the plan of the next batch, the
+commit at its end."""
 
 from __future__ import annotations
 
@@ -6,24 +7,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from core.analysis.forecast.delta_ends import check_delta_plan, check_delta_range
-from core.analysis.forecast.inputs import check_inputs
-from core.analysis.forecast.kafka_ends import broker_of, check_next, check_planned, repair_of_plan, why_not_asked
+from core.analysis.forecast.context import FileLog, Range, RestartContext, Verdict, failed
+from core.analysis.forecast.delta_source import check_delta_plan, check_delta_range
+from core.analysis.forecast.input_files import check_inputs
+from core.analysis.forecast.kafka_source import (
+    broker_of,
+    check_next,
+    check_planned,
+    repair_of_plan,
+    why_not_asked,
+)
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Effect, FailsAt, Risk
-from core.analysis.forecast.sink_ends import sink_risks
-from core.analysis.forecast.situation import FileLog, Range, Situation, Verdict, failed
+from core.analysis.forecast.sink import sink_risks
 from core.analysis.forecast.versions import V40
-from core.checkpoint.json_text import is_broken, json_trouble
-from core.checkpoint.model import Evidence, OffsetEntry
+from core.checkpoint.model import OffsetEntry
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
+from core.sparklogs.evidence import Evidence
+from core.sparklogs.json_text import is_broken, json_trouble
 
 LAST_BATCH_TWICE = DataEffect("duplicates", "duplicates", "duplicates")
 DEFAULT_COMPACT_INTERVAL = 10
 
 
-def ranges(s: Situation) -> Iterator[Range]:
+def ranges(s: RestartContext) -> Iterator[Range]:
     """The range of batch N per source that either of the two entries knows."""
     newest, before = s.newest, s.offset_entry(s.previous)
     if newest is None:
@@ -43,17 +51,22 @@ def start_id(part: Range) -> int:
     return -1 if start is None else start
 
 
-def check_source_logs(s: Situation) -> Verdict:
-    """A gap between the last compact file and the newest entry of a file source's log stops the query, also with no offset at all."""
+def check_source_logs(s: RestartContext) -> Verdict:
+    """A gap between the last compact file and the newest entry of a file source's log stops the query, also
+    with no offset at all."""
     for log in s.file_logs.values():
         if log.missing:
             return _gap(s, log)
     if not s.file_logs:
         return Verdict(note="no source keeps a log of files")
-    return Verdict(evidence=tuple(Evidence(log.newest_path) for log in s.file_logs.values() if log.newest_path is not None))
+    return Verdict(
+        evidence=tuple(
+            Evidence(log.newest_path) for log in s.file_logs.values() if log.newest_path is not None
+        )
+    )
 
 
-def _gap(s: Situation, log: FileLog) -> Verdict:
+def _gap(s: RestartContext, log: FileLog) -> Verdict:
     interval = log.interval or DEFAULT_COMPACT_INTERVAL
     # Ids that a lost compact file held are all "missing"; Spark looks for the newest compact file first.
     compacts = [i for i in log.missing if (i + 1) % interval == 0]
@@ -63,8 +76,9 @@ def _gap(s: Situation, log: FileLog) -> Verdict:
     return failed(s, "source_log_gap", "SOURCE_LOG_GAP", why, Evidence(path), details=details)
 
 
-def check_ranges(s: Situation) -> Verdict:
-    """Spark asks its sources for the range N-1..N again when the two offsets differ, also when batch N is committed."""
+def check_ranges(s: RestartContext) -> Verdict:
+    """Spark asks its sources for the range N-1..N again when the two offsets differ, also when batch N is
+    committed."""
     newest = s.newest
     if newest is None:
         return Verdict(ok=None, note="the offsets of the newest batch are not known")
@@ -87,17 +101,20 @@ def check_ranges(s: Situation) -> Verdict:
                 return verdict
             risks += verdict.risks
             not_checked += verdict.not_checked
-            if part.differs and part.key not in s.ends.tables:
+            if part.differs and part.key not in s.connectors.tables:
                 first = s.previous if s.previous is not None else s.n
-                not_checked.append(f"the Delta log of source {part.key}, which Spark needs from the version in offsets/{first} on")
+                not_checked.append(
+                    f"the Delta log of source {part.key}, which Spark needs from the version in"
+                    f" offsets/{first} on"
+                )
     return Verdict(evidence=(newest.evidence,), risks=tuple(risks), not_checked=tuple(not_checked))
 
 
-def _broken_line(s: Situation, part: Range, phase: FailsAt) -> Verdict | None:
+def _broken_line(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | None:
     """An offset that is no JSON is met when it is used.
 
-    File and Delta sources are asked for the range N-1..N at start; Kafka only for what comes next, so of a committed batch the start
-    does not matter, and the end is met while the next batch is planned.
+    File and Delta sources are asked for the range N-1..N at start; Kafka only for what comes next, so of a
+    committed batch the start does not matter, and the end is met while the next batch is planned.
     """
     is_kafka = s.kinds.get(part.key) == "kafka"
     used = (part.end,) if is_kafka and not s.runs_again else (part.end, part.start)
@@ -109,17 +126,27 @@ def _broken_line(s: Situation, part: Range, phase: FailsAt) -> Verdict | None:
     error = "kafka_line_bad" if is_kafka else "json_cut" if condition == "truncated" else "json_bad"
     details = {"text": broken.raw}
     fails_at: FailsAt = "batch" if is_kafka else phase
-    return failed(s, error, "SOURCE_OFFSET_UNREADABLE", why, broken.evidence, details=details, fails_at=fails_at)
+    return failed(
+        s, error, "SOURCE_OFFSET_UNREADABLE", why, broken.evidence, details=details, fails_at=fails_at
+    )
 
 
-def _file_range(s: Situation, part: Range, phase: FailsAt) -> Verdict | None:
+def _file_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | None:
     end, log = log_id(part.end_text), s.file_logs.get(part.key)
     start = log_id(part.start_text) if part.start_text is not None else -1
-    if end is None or start is None or part.end is None or s.kinds.get(part.key) != "file" or not part.differs:
+    if (
+        end is None
+        or start is None
+        or part.end is None
+        or s.kinds.get(part.key) != "file"
+        or not part.differs
+    ):
         return None
     if end < start:
         why = f"the offset of source {part.key} goes back from {start} to {end}"
-        return failed(s, "source_offset_backwards", "SOURCE_OFFSET_BACKWARDS", why, part.end.evidence, fails_at=phase)
+        return failed(
+            s, "source_offset_backwards", "SOURCE_OFFSET_BACKWARDS", why, part.end.evidence, fails_at=phase
+        )
     if _newest_id(log) >= end:
         return None
     missing = list(range(start + 1, end + 1))  # Spark names the whole range, also the entries that are there
@@ -127,27 +154,47 @@ def _file_range(s: Situation, part: Range, phase: FailsAt) -> Verdict | None:
     error = "source_log_end_missing" if len(missing) == 1 else "source_log_ends_missing"
     details = {"id": missing[0], "ids": ", ".join(map(str, missing)), "start": missing[0], "end": end}
     why = f"{path} is missing, and {part.end.evidence} counts on it"
-    return failed(s, error, "SOURCE_LOG_END_MISSING", why, Evidence(path), part.end.evidence, details=details, fails_at=phase)
+    return failed(
+        s,
+        error,
+        "SOURCE_LOG_END_MISSING",
+        why,
+        Evidence(path),
+        part.end.evidence,
+        details=details,
+        fails_at=phase,
+    )
 
 
-def _no_offset(s: Situation, part: Range, newest: OffsetEntry) -> Risk:
+def _no_offset(s: RestartContext, part: Range, newest: OffsetEntry) -> Risk:
     """``-``, or no line for a source that the entry before knows."""
     at = part.end.evidence if part.end is not None else newest.evidence
     where = f"{at} has no offset for source {part.key}"
     scratch = _scratch(s, part)
     if not s.runs_again and part.start_text is None:
-        return Risk("SOURCE_WITHOUT_OFFSET", f"{where}, nor has the entry before: this source starts from scratch.", (at,), scratch)
+        return Risk(
+            "SOURCE_WITHOUT_OFFSET",
+            f"{where}, nor has the entry before: this source starts from scratch.",
+            (at,),
+            scratch,
+        )
     if not s.runs_again:
         sentence = f"{where}: Spark goes back to offsets/{s.previous} and delivers batch {s.n} a second time."
         return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), LAST_BATCH_TWICE)
     if s.version < V40:
-        sentence = f"{where}: batch {s.n} is run with no rows of it, and the next batch goes on from offsets/{s.previous}."
+        sentence = (
+            f"{where}: batch {s.n} is run with no rows of it, and the next batch goes on from"
+            f" offsets/{s.previous}."
+        )
         return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), DataEffect("duplicates", "exact", "duplicates"))
-    sentence = f"{where}: batch {s.n} is run with no rows of it, and the next batch starts this source from scratch with everything."
+    sentence = (
+        f"{where}: batch {s.n} is run with no rows of it, and the next batch starts this source from scratch"
+        " with everything."
+    )
     return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), scratch)
 
 
-def _scratch(s: Situation, part: Range) -> DataEffect:
+def _scratch(s: RestartContext, part: Range) -> DataEffect:
     """A source that has never had an offset repeats nothing by starting from scratch."""
     log = s.file_logs.get(part.key)
     if part.start_text is None and (log is None or log.newest_id is None):
@@ -155,14 +202,17 @@ def _scratch(s: Situation, part: Range) -> DataEffect:
     return LAST_BATCH_TWICE
 
 
-def check_plan(s: Situation) -> Verdict:
-    """How each source goes on from offsets/N: what a source log ahead or behind means, and Kafka's own checks while planning."""
+def check_plan(s: RestartContext) -> Verdict:
+    """How each source goes on from offsets/N: what a source log ahead or behind means, and Kafka's own checks
+    while planning."""
     risks: list[Risk] = []
     not_checked: list[str] = []
     notes: list[str] = []
     then: str | None = None
     for part in ranges(s):
-        check = {"file": _file_plan, "kafka": _kafka_plan, "delta": check_delta_plan}.get(s.kinds.get(part.key, ""))
+        check = {"file": _file_plan, "kafka": _kafka_plan, "delta": check_delta_plan}.get(
+            s.kinds.get(part.key, "")
+        )
         if check is None:
             continue
         verdict = check(s, part)
@@ -183,7 +233,7 @@ def check_plan(s: Situation) -> Verdict:
     )
 
 
-def _file_plan(s: Situation, part: Range) -> Verdict:
+def _file_plan(s: RestartContext, part: Range) -> Verdict:
     log, end = s.file_logs.get(part.key), log_id(part.end_text)
     if end is None or part.end is None:
         return Verdict()
@@ -195,44 +245,57 @@ def _file_plan(s: Situation, part: Range) -> Verdict:
     return Verdict()
 
 
-def _log_behind(s: Situation, directory: str, newest_id: int, end: int, at: Evidence) -> Verdict:
+def _log_behind(s: RestartContext, directory: str, newest_id: int, end: int, at: Evidence) -> Verdict:
     log_end = f"ends at {newest_id}" if newest_id >= 0 else "is empty"
     where = f"{directory} {log_end}, while {at} counts entries up to {end} as done"
     if newest_id < end - 1:
         why = f"{where}: the next new files get a number below it"
         return failed(s, "source_offset_backwards", "SOURCE_LOG_BEHIND", why, Evidence(directory), at)
     sentence = (
-        f"{where}: the next file that is listed gets number {end}, which counts as done. When it is the file of the lost entry, nothing is"
-        " lost; when that is gone, a new file is never processed, without an error."
+        f"{where}: the next file that is listed gets number {end}, which counts as done. When it is the file"
+        " of the lost entry, nothing is lost; when that is gone, a new file is never processed, without an"
+        " error."
     )
-    return Verdict(evidence=(at,), risks=(Risk("SOURCE_LOG_BEHIND", sentence, (Evidence(directory), at), UNKNOWN, "needs_input"),))
+    return Verdict(
+        evidence=(at,),
+        risks=(Risk("SOURCE_LOG_BEHIND", sentence, (Evidence(directory), at), UNKNOWN, "needs_input"),),
+    )
 
 
-def _log_ahead(s: Situation, directory: str, newest_id: int, end: int, at: Evidence) -> Verdict:
+def _log_ahead(s: RestartContext, directory: str, newest_id: int, end: int, at: Evidence) -> Verdict:
     ahead, newest = newest_id - end, Evidence(f"{directory}/{newest_id}")
     proof = rewind_marks(s)
     if ahead == 1 and not proof:
-        # A crash between the two writes leaves exactly this; so does going back by one batch by hand. The files cannot tell.
+        # A crash between the two writes leaves exactly this; so does going back by one batch by hand. The
+        # files cannot tell.
         note = f"{newest} was written and no batch has been planned with it"
-        sentence = f"{note}: normal after a crash, but offsets and commits that were set back by one batch look the same."
+        sentence = (
+            f"{note}: normal after a crash, but offsets and commits that were set back by one batch look the"
+            " same."
+        )
         effect = DataEffect("unknown", "exact", "unknown")
         return Verdict(
-            note=note, evidence=(newest,), risks=(Risk("SOURCE_LOG_ONE_AHEAD", sentence, (newest, at), effect, "needs_input", "note"),)
+            note=note,
+            evidence=(newest,),
+            risks=(Risk("SOURCE_LOG_ONE_AHEAD", sentence, (newest, at), effect, "needs_input", "note"),),
         )
     runs = "The batch after it" if s.runs_again else f"Batch {s.first_batch}"
     entries = "entry" if ahead == 1 else "entries"
     sentence = (
-        f"{directory} is {ahead} {entries} ahead of {at}: offsets and commits were set back. {runs} takes all these files and the new ones"
-        " at once, whatever maxFilesPerTrigger says; batch ids then hold other rows than before."
+        f"{directory} is {ahead} {entries} ahead of {at}: offsets and commits were set back. {runs} takes all"
+        " these files and the new ones at once, whatever maxFilesPerTrigger says; batch ids then hold other"
+        " rows than before."
     )
     skip: Effect = "exact" if s.query.new_data == "no" else "loss"
-    # An overwriting sink keeps what the later old batches wrote; a skipping one ignores the merged batch with its new rows.
+    # An overwriting sink keeps what the later old batches wrote; a skipping one ignores the merged batch with
+    # its new rows.
     effect = DataEffect("duplicates", "duplicates" if ahead > 1 else "exact", skip)
     return Verdict(evidence=(at,), risks=(Risk("SOURCE_LOG_AHEAD", sentence, (newest, at, *proof), effect),))
 
 
-def rewind_marks(s: Situation) -> tuple[Evidence, ...]:
-    """Files that only a batch after N can have left: checksum files of removed log entries, state of later versions."""
+def rewind_marks(s: RestartContext) -> tuple[Evidence, ...]:
+    """Files that only a batch after N can have left: checksum files of removed log entries, state of later
+    versions."""
     if s.n is None:
         return ()
     stale = [("offsets", s.offset_checksums), ("commits", s.commit_checksums)]
@@ -240,16 +303,16 @@ def rewind_marks(s: Situation) -> tuple[Evidence, ...]:
     return tuple(marks[:1]) + s.later_state
 
 
-def _set_back(s: Situation) -> Risk:
+def _set_back(s: RestartContext) -> Risk:
     """Sources without a log of their own cut the same batches again; only a sink that appends notices."""
     sentence = (
-        f"{s.later_state[0]} was written by a batch after batch {s.n}: offsets and commits were set back, and later batches are made again."
-        " A sink that appends gets their rows a second time."
+        f"{s.later_state[0]} was written by a batch after batch {s.n}: offsets and commits were set back, and"
+        " later batches are made again. A sink that appends gets their rows a second time."
     )
     return Risk("SET_BACK", sentence, s.later_state, DataEffect(append="duplicates"))
 
 
-def _kafka_plan(s: Situation, part: Range) -> Verdict:
+def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
     answer, not_checked, risks = broker_of(s, part.key), list[str](), list[Risk]()
     if answer is None:
         what = f"the Kafka broker (retention, recreated topics, new partitions) of source {part.key}"
@@ -268,7 +331,11 @@ def _kafka_plan(s: Situation, part: Range) -> Verdict:
     wanted = s.query.topics.get(part.key)
     if wanted is None:
         not_checked.append(f"what source {part.key} subscribes to today")
-    coming = check_next(s, part, answer, wanted) if answer is not None else _removed_topics(s, part, topics, wanted)
+    coming = (
+        check_next(s, part, answer, wanted)
+        if answer is not None
+        else _removed_topics(s, part, topics, wanted)
+    )
     not_checked += coming.not_checked
     if coming.ok is False and not s.runs_again:
         return replace(coming, not_checked=tuple(not_checked))
@@ -280,78 +347,132 @@ def _kafka_plan(s: Situation, part: Range) -> Verdict:
     return Verdict(not_checked=tuple(not_checked), risks=tuple(risks))
 
 
-def _removed_topics(s: Situation, part: Range, topics: Mapping[str, Mapping[int, int]] | None, wanted: tuple[str, ...] | None) -> Verdict:
+def _removed_topics(
+    s: RestartContext,
+    part: Range,
+    topics: Mapping[str, Mapping[int, int]] | None,
+    wanted: tuple[str, ...] | None,
+) -> Verdict:
     """What the subscription alone tells, without a broker."""
     if topics is None or wanted is None or part.end is None:
         return Verdict()
     removed = [f"{topic}-{p}" for topic, ps in topics.items() if topic not in wanted for p in ps]
     added = [topic for topic in wanted if topic not in topics]
-    not_checked = (f"whether topic {', '.join(added)} of source {part.key} begins at offset 0 (it is read from there)",) if added else ()
+    not_checked = (
+        (f"whether topic {', '.join(added)} of source {part.key} begins at offset 0 (it is read from there)",)
+        if added
+        else ()
+    )
     if not removed or not s.query.fail_on_data_loss:
         return Verdict(not_checked=not_checked)
-    why = f"{part.end.evidence} has positions for {', '.join(removed)}, which the query does not read any more"
+    why = (
+        f"{part.end.evidence} has positions for {', '.join(removed)}, which the query does not read any more"
+    )
     details = {"partitions": ", ".join(removed)}
-    failure = failed(s, "kafka_partitions_deleted", "KAFKA_TOPIC_REMOVED", why, part.end.evidence, details=details)
+    failure = failed(
+        s, "kafka_partitions_deleted", "KAFKA_TOPIC_REMOVED", why, part.end.evidence, details=details
+    )
     return replace(failure, not_checked=not_checked)
 
 
-def _failed_plan(s: Situation, part: Range) -> Verdict:
-    """A batch that failed while Kafka planned it has left its plan: partitions missing, or an end below the start."""
+def _failed_plan(s: RestartContext, part: Range) -> Verdict:
+    """A batch that failed while Kafka planned it has left its plan: partitions missing, or an end below the
+    start."""
     before = topics_of(parse(part.start_text)) if part.start_text is not None else None
     after = topics_of(parse(part.end_text)) if part.end_text is not None else None
     if before is None or after is None or part.end is None:
         return Verdict()
-    positions = [(t, p, start, after.get(t, {}).get(p)) for t, ps in before.items() for p, start in ps.items()]
+    positions = [
+        (t, p, start, after.get(t, {}).get(p)) for t, ps in before.items() for p, start in ps.items()
+    ]
     gone = [f"{t}-{p}" for t, p, _, end in positions if end is None]
     lower = [(f"{t}-{p}", start, end) for t, p, start, end in positions if end is not None and end < start]
     at = part.end.evidence
     if lower:
         name, start, end = lower[0]
-        why = f"{at} plans {name} back from {start} to {end}, as a failed start leaves it when the topic was made anew"
-        verdict = failed(s, "kafka_offset_changed", "FAILED_PLAN_LEFT", why, at, details={"partition": name, "before": start, "after": end})
+        why = (
+            f"{at} plans {name} back from {start} to {end}, as a failed start leaves it when the topic was"
+            " made anew"
+        )
+        verdict = failed(
+            s,
+            "kafka_offset_changed",
+            "FAILED_PLAN_LEFT",
+            why,
+            at,
+            details={"partition": name, "before": start, "after": end},
+        )
     elif gone:
-        why = f"{at} has no position for {', '.join(gone)}, which offsets/{s.previous} has: the plan that a failed start left behind"
-        verdict = failed(s, "kafka_partitions_deleted", "FAILED_PLAN_LEFT", why, at, details={"partitions": ", ".join(gone)})
+        why = (
+            f"{at} has no position for {', '.join(gone)}, which offsets/{s.previous} has: the plan that a"
+            " failed start left behind"
+        )
+        verdict = failed(
+            s,
+            "kafka_partitions_deleted",
+            "FAILED_PLAN_LEFT",
+            why,
+            at,
+            details={"partitions": ", ".join(gone)},
+        )
     else:
         return Verdict()
     if s.query.fail_on_data_loss:
         return verdict
-    return Verdict(risks=(Risk("FAILED_PLAN_LEFT", f"{why}. With failOnDataLoss=false Spark goes on with it.", (at,), UNKNOWN),))
+    return Verdict(
+        risks=(
+            Risk(
+                "FAILED_PLAN_LEFT", f"{why}. With failOnDataLoss=false Spark goes on with it.", (at,), UNKNOWN
+            ),
+        )
+    )
 
 
-def _initial_offsets(s: Situation, part: Range) -> tuple[Risk, ...]:
-    """``sources/<n>/0`` counts only while batch 0 is not committed; missing, it is written anew from today's startingOffsets."""
+def _initial_offsets(s: RestartContext, part: Range) -> tuple[Risk, ...]:
+    """``sources/<n>/0`` counts only while batch 0 is not committed; missing, it is written anew from today's
+    startingOffsets."""
     source = s.checkpoint.source(part.key)
     if source is None or source.context.initial is not None:
         return ()
     path = f"{source.directory or f'sources/{part.key}'}/0"
     sentence = (
-        f"{path}, where batch 0 begins, is missing: Spark writes it anew from today's startingOffsets. With the default, latest, batch 0 is"
-        " committed without its rows."
+        f"{path}, where batch 0 begins, is missing: Spark writes it anew from today's startingOffsets. With"
+        " the default, latest, batch 0 is committed without its rows."
     )
     return (Risk("KAFKA_START_LOST", sentence, (Evidence(path),), UNKNOWN, "needs_input"),)
 
 
-def check_commit(s: Situation) -> Verdict:
-    """The end of the first batch: what the sink does with its id, and its commit, which must not be there yet."""
+def check_commit(s: RestartContext) -> Verdict:
+    """The end of the first batch: what the sink does with its id, and its commit, which must not be there
+    yet."""
     verdict = _check_commit(s)
     return replace(verdict, risks=(*verdict.risks, *sink_risks(s.sink)))
 
 
-def _check_commit(s: Situation) -> Verdict:
+def _check_commit(s: RestartContext) -> Verdict:
     batch, commits = s.first_batch, s.checkpoint.commit_files
     if batch in commits:
         why = f"commits/{batch} is already there (commits go on to {max(commits)}, offsets end at {s.n})"
         evidence = (Evidence(commits[batch].path), Evidence("offsets"))
         again = "Every further start does the same: the sink gets these rows once more each time."
         twice = DataEffect(append="duplicates")
-        return failed(s, "commit_exists", "COMMIT_AHEAD", why, *evidence, details={"batch": batch}, delivered=twice, then=again)
+        return failed(
+            s,
+            "commit_exists",
+            "COMMIT_AHEAD",
+            why,
+            *evidence,
+            details={"batch": batch},
+            delivered=twice,
+            then=again,
+        )
     stale = _stale_checksum(s, "commits")
     if stale is not None:
         return stale
     if s.c is not None and s.n is not None and s.c > s.n and batch + 1 in commits:
         then = (
-            f"The batch after it hands its rows to the sink and fails, because commits/{batch + 1} is already there; the next start works."
+            f"The batch after it hands its rows to the sink and fails, because commits/{batch + 1} is already"
+            " there; the next start works."
         )
         sentence = f"commits/{s.c} is ahead of the newest offset, {s.n}. {then}"
         risk = Risk("COMMIT_AHEAD", sentence, (Evidence(commits[s.c].path),), EXACT)
@@ -359,8 +480,9 @@ def _check_commit(s: Situation) -> Verdict:
     return Verdict()
 
 
-def _stale_checksum(s: Situation, log: Literal["offsets", "commits"]) -> Verdict | None:
-    """A checksum side file whose log file was removed makes the write of that name fail (local file system only)."""
+def _stale_checksum(s: RestartContext, log: Literal["offsets", "commits"]) -> Verdict | None:
+    """A checksum side file whose log file was removed makes the write of that name fail (local file system
+    only)."""
     batch = s.first_batch
     stale = s.offset_checksums if log == "offsets" else s.commit_checksums
     writes = log == "commits" or not s.runs_again
@@ -370,7 +492,13 @@ def _stale_checksum(s: Situation, log: Literal["offsets", "commits"]) -> Verdict
     why = f"{path} was left behind when {log}/{batch} was removed, so {log}/{batch} cannot be written"
     delivered = DataEffect(append="duplicates") if s.runs_again else EXACT
     return failed(
-        s, "stale_crc", "STALE_CHECKSUM_FILE", why, Evidence(path), details={"directory": f"{s.location}/{log}"}, delivered=delivered
+        s,
+        "stale_crc",
+        "STALE_CHECKSUM_FILE",
+        why,
+        Evidence(path),
+        details={"directory": f"{s.location}/{log}"},
+        delivered=delivered,
     )
 
 

@@ -1,4 +1,5 @@
-"""The steps of Spark's start as data, in the order of each version, and the walk through them: the first one that fails ends it."""
+"""The steps of Spark's start as data, in the order of each version, and the walk through them: the first one
+that fails ends it."""
 
 from __future__ import annotations
 
@@ -6,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from core.analysis.forecast import logs, sources, state, upgrade
+from core.analysis.forecast.context import RestartContext, StartStep, Verdict
 from core.analysis.forecast.model import EXACT, RUN_AGAIN, DataEffect, FailsAt, Risk, Step
-from core.analysis.forecast.situation import Situation, StartStep, Verdict
 from core.analysis.forecast.versions import V41, Version
-from core.checkpoint.model import Certainty
+from core.sparklogs.evidence import Certainty
 
 METADATA = StartStep(
     "metadata",
@@ -23,7 +24,8 @@ NEWEST_OFFSET = StartStep(
     "newest_offset",
     "read offsets/{n}",
     "the highest number in offsets/ is a readable log file of a known version",
-    "the query dies before any batch; with no offsets at all Spark starts batch 0 (or refuses when old files are there)",
+    "the query dies before any batch; with no offsets at all Spark starts batch 0 (or refuses when old files"
+    " are there)",
     "start",
     logs.check_newest_offset,
 )
@@ -133,22 +135,50 @@ COMMIT = StartStep(
 )
 
 _BATCH = (PLAN, OPERATORS, STATE_FOLDER, SETTINGS, UPGRADE, STATE_SCHEMA, STATE_FILES, COMMIT)
-_FROM_41 = (METADATA, NEWEST_OFFSET, SOURCE_LOGS, NEWEST_COMMIT, SOURCE_COUNT, PREVIOUS_OFFSET, SOURCE_RANGES, *_BATCH)
-_TO_40 = (METADATA, NEWEST_OFFSET, SOURCE_LOGS, SOURCE_COUNT, PREVIOUS_OFFSET, NEWEST_COMMIT, SOURCE_RANGES, *_BATCH)
+_FROM_41 = (
+    METADATA,
+    NEWEST_OFFSET,
+    SOURCE_LOGS,
+    NEWEST_COMMIT,
+    SOURCE_COUNT,
+    PREVIOUS_OFFSET,
+    SOURCE_RANGES,
+    *_BATCH,
+)
+_TO_40 = (
+    METADATA,
+    NEWEST_OFFSET,
+    SOURCE_LOGS,
+    SOURCE_COUNT,
+    PREVIOUS_OFFSET,
+    NEWEST_COMMIT,
+    SOURCE_RANGES,
+    *_BATCH,
+)
 _NEEDS_STATE = frozenset({"operators", "state_folder", "settings", "upgrade", "state_schema", "state_files"})
 _SKIPPED_FROM_SCRATCH = frozenset(
-    {"newest_commit", "source_count", "previous_offset", "source_ranges", "state_folder", "settings", "state_files"}
+    {
+        "newest_commit",
+        "source_count",
+        "previous_offset",
+        "source_ranges",
+        "state_folder",
+        "settings",
+        "state_files",
+    }
 )
 
 
 def steps_of(version: Version) -> tuple[StartStep, ...]:
-    """The steps in the order in which this version takes them. To 4.0 the newest commit is read after offsets/N-1, from 4.1 on before."""
+    """The steps in the order in which this version takes them. To 4.0 the newest commit is read after
+    offsets/N-1, from 4.1 on before."""
     return _FROM_41 if version >= V41 else _TO_40
 
 
 @dataclass
 class Walk:
-    """What the walk through the steps gave: every step with its mark, the failure if there is one, and what was collected on the way."""
+    """What the walk through the steps gave: every step with its mark, the failure if there is one, and what
+    was collected on the way."""
 
     steps: list[Step] = field(default_factory=list)
     failure: Verdict | None = None
@@ -161,7 +191,7 @@ class Walk:
     data: DataEffect = EXACT
 
 
-def walk(s: Situation) -> Walk:
+def walk(s: RestartContext) -> Walk:
     """Takes the steps in order until one fails; the later ones are listed as not reached."""
     result = Walk()
     for step in steps_of(s.version):
@@ -170,7 +200,16 @@ def walk(s: Situation) -> Walk:
             result.steps.append(Step(step.id, s.fill(step.title), None, (), skip))
             continue
         verdict = step.check(s)
-        result.steps.append(Step(step.id, s.fill(step.title), verdict.ok, verdict.evidence, verdict.note or verdict.why, verdict.certainty))
+        result.steps.append(
+            Step(
+                step.id,
+                s.fill(step.title),
+                verdict.ok,
+                verdict.evidence,
+                verdict.note or verdict.why,
+                verdict.certainty,
+            )
+        )
         s.from_scratch = s.from_scratch or verdict.starts_from_scratch
         result.risks += verdict.risks
         result.not_checked += verdict.not_checked
@@ -186,7 +225,7 @@ def walk(s: Situation) -> Walk:
     return result
 
 
-def _not_taken(s: Situation, step: StartStep, so_far: Walk) -> str | None:
+def _not_taken(s: RestartContext, step: StartStep, so_far: Walk) -> str | None:
     if so_far.failure is not None:
         return "not reached"
     if s.from_scratch and step.id in _SKIPPED_FROM_SCRATCH:
@@ -198,8 +237,9 @@ def _not_taken(s: Situation, step: StartStep, so_far: Walk) -> str | None:
     return None
 
 
-def _data(s: Situation, result: Walk) -> DataEffect:
-    """What the sinks see: of a failed start what was delivered before it failed, else the re-run and every risk together."""
+def _data(s: RestartContext, result: Walk) -> DataEffect:
+    """What the sinks see: of a failed start what was delivered before it failed, else the re-run and every
+    risk together."""
     if result.failure is not None:
         return result.failure.delivered
     data = result.data.plus(RUN_AGAIN if s.runs_again else EXACT)

@@ -1,19 +1,21 @@
-"""The state steps of the first batch: operators against operator metadata, the state folder, the state schemas, the state files."""
+"""The state steps of the first batch: operators against operator metadata, the state folder, the state
+schemas, the state files."""
 
 from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from core.analysis.forecast.context import RestartContext, Verdict, failed
 from core.analysis.forecast.model import DataEffect, Risk
-from core.analysis.forecast.situation import Situation, Verdict, failed
 from core.analysis.forecast.sources import ranges
 from core.analysis.forecast.versions import V40, V42, V43
-from core.checkpoint.json_text import parse_object
-from core.checkpoint.model import Certainty, CommitEntry, Evidence, OperatorState, Problem, StateFile
+from core.checkpoint.model import CommitEntry, OperatorState, StateFile
 from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
 from core.checkpoint.state import read_schemas
 from core.checkpoint.state_names import plain_number
+from core.sparklogs.evidence import Certainty, Evidence, Problem
+from core.sparklogs.json_text import parse_object
 
 STATELESS = "the query is stateless"
 AGGREGATION = "spark.sql.streaming.aggregation.stateFormatVersion"
@@ -23,7 +25,7 @@ LOST = DataEffect("loss", "loss", "loss")
 AGAIN = DataEffect("duplicates", "duplicates", "duplicates")
 
 
-def check_operators(s: Situation) -> Verdict:
+def check_operators(s: RestartContext) -> Verdict:
     """Operator metadata against the query's stateful operators (4.0 and newer; older ones look at nothing)."""
     wanted = s.query.operators
     if not s.checkpoint.has_state and not wanted:
@@ -44,7 +46,9 @@ def check_operators(s: Situation) -> Verdict:
     if s.version < V40:
         return _before_operator_metadata(s, asked, operators)
     if not recorded:
-        return Verdict(note="no operator metadata: a change of operators is not noticed here", certainty="inferred")
+        return Verdict(
+            note="no operator metadata: a change of operators is not noticed here", certainty="inferred"
+        )
     if recorded == asked:
         return Verdict(evidence=evidence)
     names = ", ".join(f"{name} (operator {i})" for i, name in sorted(recorded.items()))
@@ -53,8 +57,9 @@ def check_operators(s: Situation) -> Verdict:
     return failed(s, "operators_differ", "OPERATORS_DIFFER", why, *evidence)
 
 
-def _own_metadata(s: Situation, op: OperatorState) -> Verdict | None:
-    """transformWithState needs its operator metadata and the schema files that it names; other operators do without."""
+def _own_metadata(s: RestartContext, op: OperatorState) -> Verdict | None:
+    """transformWithState needs its operator metadata and the schema files that it names; other operators do
+    without."""
     is_transform = (op.name or "").startswith("transformWithState")
     schemas = [file for file in op.own_files if file.kind == "schema"]
     if s.version < V40 or s.first_batch == 0 or not (is_transform or schemas):
@@ -63,12 +68,26 @@ def _own_metadata(s: Situation, op: OperatorState) -> Verdict | None:
     if not any(file.kind == "metadata" for file in op.own_files):
         at = Evidence(f"state/{op.operator_id}/_metadata")
         details = {"batch": s.first_batch, "operator": op.operator_id}
-        return failed(s, "operator_metadata_missing", reason, f"{at} is missing, and transformWithState needs it", at, details=details)
+        return failed(
+            s,
+            "operator_metadata_missing",
+            reason,
+            f"{at} is missing, and transformWithState needs it",
+            at,
+            details=details,
+        )
     present = {file.path for file in schemas}
     for path in _schema_paths(op):
         own = _below(path, s.location)
         if own is None:  # a copy of a checkpoint reads the files of the original
-            return Verdict(not_checked=(f"the state schema at {path}, where the operator metadata points although the checkpoint is here",))
+            return Verdict(
+                not_checked=(
+                    (
+                        f"the state schema at {path}, where the operator metadata points although the"
+                        " checkpoint is here"
+                    ),
+                )
+            )
         if own not in present:
             why = f"{own} is missing, and transformWithState needs the schema in it"
             return failed(s, "schema_file_missing", reason, why, Evidence(own), details={"file": path})
@@ -82,38 +101,60 @@ def _schema_paths(op: OperatorState) -> list[str]:
         stores = parse_object(lines[1]).get("stateStoreInfo") if len(lines) > 1 else None
     except ValueError:
         return []
-    named = [store.get("stateSchemaFilePaths") for store in stores if isinstance(store, dict)] if isinstance(stores, list) else []
+    named = (
+        [store.get("stateSchemaFilePaths") for store in stores if isinstance(store, dict)]
+        if isinstance(stores, list)
+        else []
+    )
     return [path for paths in named if isinstance(paths, list) for path in paths if isinstance(path, str)]
 
 
 def _below(path: str, location: str) -> str | None:
-    """A path below the checkpoint, relative to it; None when it lies elsewhere. The two may be spelled differently (file:/x, /x)."""
+    """A path below the checkpoint, relative to it; None when it lies elsewhere. The two may be spelled
+    differently (file:/x, /x)."""
     plain, root = urlsplit(path).path or path, (urlsplit(location).path or location).rstrip("/") + "/"
     return plain[len(root) :] if plain.startswith(root) else None
 
 
-def _before_operator_metadata(s: Situation, asked: dict[int, str], operators: tuple[OperatorState, ...]) -> Verdict:
-    """To 3.5 nothing compares operators: one that is gone is not missed, another one in its place does not fit the schema of its state."""
+def _before_operator_metadata(
+    s: RestartContext, asked: dict[int, str], operators: tuple[OperatorState, ...]
+) -> Verdict:
+    """To 3.5 nothing compares operators: one that is gone is not missed, another one in its place does not
+    fit the schema of its state."""
     if operators and not asked:
         effects = [AGAIN if (op.name or "").startswith("dedupe") else LOST for op in operators]
         data = DataEffect()
         for effect in effects:
             data = data.plus(effect)
         sentence = (
-            f"The query is stateless now: Spark {s.version} runs it and leaves the old state unused without a word. What only the state"
-            " held (open windows, waiting rows, keys that were seen) is lost."
+            f"The query is stateless now: Spark {s.version} runs it and leaves the old state unused without a"
+            " word. What only the state held (open windows, waiting rows, keys that were seen) is lost."
         )
         return Verdict(risks=(Risk("STATE_DROPPED", sentence, (Evidence("state"),), data),))
-    other = next((op for op in operators if op.name is not None and asked.get(op.operator_id, op.name) != op.name), None)
+    other = next(
+        (op for op in operators if op.name is not None and asked.get(op.operator_id, op.name) != op.name),
+        None,
+    )
     if other is not None:
         now = asked[other.operator_id]
-        why = f"the state of operator {other.operator_id} looks like that of {other.name}, and the query has {now} there"
-        return failed(s, "key_schema", "OPERATORS_DIFFER", why, Evidence(f"state/{other.operator_id}"), certainty="inferred")
+        why = (
+            f"the state of operator {other.operator_id} looks like that of {other.name}, and the query has"
+            f" {now} there"
+        )
+        return failed(
+            s,
+            "key_schema",
+            "OPERATORS_DIFFER",
+            why,
+            Evidence(f"state/{other.operator_id}"),
+            certainty="inferred",
+        )
     return Verdict(ok=None, note=f"Spark {s.version} does not compare operators", certainty="needs_input")
 
 
-def check_folder(s: Situation) -> Verdict:
-    """``state/`` must be there and hold something for every batch after batch 0 (4.2 and newer say so; older ones fail at the files)."""
+def check_folder(s: RestartContext) -> Verdict:
+    """``state/`` must be there and hold something for every batch after batch 0 (4.2 and newer say so; older
+    ones fail at the files)."""
     if not s.is_stateful:
         newest = s.commit(s.c)
         if s.query.operators is None and isinstance(newest, CommitEntry) and newest.next_watermark_ms:
@@ -128,33 +169,44 @@ def check_folder(s: Situation) -> Verdict:
     why = "state/ is missing or empty" + (", because the query was stateless so far" if added else "")
     on_rocksdb = s.newest is not None and "RocksDB" in s.newest.conf.get(PROVIDER, "")
     error = "state_folder_missing_rocksdb" if on_rocksdb else "state_folder_missing"
-    certainty: Certainty = "certain" if s.checkpoint.has_state or s.query.operators is not None else "inferred"
+    certainty: Certainty = (
+        "certain" if s.checkpoint.has_state or s.query.operators is not None else "inferred"
+    )
     return failed(s, error, "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=certainty)
 
 
-def check_settings(s: Situation) -> Verdict:
-    """The settings that offsets/N pins: they win over the session's, and one that is absent has an old default."""
+def check_settings(s: RestartContext) -> Verdict:
+    """The settings that offsets/N pins: they win over the session's, and one that is absent has an old
+    default."""
     newest, before = s.newest, s.offset_entry(s.previous)
     if newest is None or before is None or not s.is_stateful:
         return Verdict(note="nothing is pinned that a stateless query needs" if not s.is_stateful else "")
     at = Evidence(newest.evidence.path, 2)
     was, now = before.conf.get(AGGREGATION, "1"), newest.conf.get(AGGREGATION, "1")
-    aggregates = s.checkpoint.has_state and any(op.name == "stateStoreSave" for op in s.checkpoint.state().operators)
+    aggregates = s.checkpoint.has_state and any(
+        op.name == "stateStoreSave" for op in s.checkpoint.state().operators
+    )
     if was != now and aggregates:
         why = f"{at} says format {now} for the state of aggregations, and {before.evidence.path} said {was}"
         return failed(s, "value_schema", "SETTINGS_CHANGED", why, at)
     partitions = [plain_number(entry.conf.get(PARTITIONS, "")) for entry in (before, newest)]
-    if None not in partitions and partitions[0] != partitions[1] and s.n is not None and not s.checkpoint.is_repartition(s.n):
+    if (
+        None not in partitions
+        and partitions[0] != partitions[1]
+        and s.n is not None
+        and not s.checkpoint.is_repartition(s.n)
+    ):
         sentence = (
-            f"{at} says {partitions[1]} state partitions and {before.evidence.path} said {partitions[0]}: rows are looked for in the"
-            " wrong place."
+            f"{at} says {partitions[1]} state partitions and {before.evidence.path} said {partitions[0]}:"
+            " rows are looked for in the wrong place."
         )
         return Verdict(evidence=(at,), risks=(Risk("SETTINGS_CHANGED", sentence, (at,), LOST),))
     return Verdict(evidence=(at,))
 
 
-def check_schema(s: Situation) -> Verdict:
-    """``state/<op>/0/[<store>/]_metadata/schema``: missing is silently written anew; empty or cut ends the batch."""
+def check_schema(s: RestartContext) -> Verdict:
+    """``state/<op>/0/[<store>/]_metadata/schema``: missing is silently written anew; empty or cut ends the
+    batch."""
     if not s.checkpoint.has_state:
         return Verdict(note=STATELESS)
     operators = s.checkpoint.state().operators
@@ -164,64 +216,99 @@ def check_schema(s: Situation) -> Verdict:
         if isinstance(item, Problem) and item.condition in ("empty", "truncated"):
             what = "is empty" if item.condition == "empty" else "ends in the middle"
             # Spark does not write those with column families anew, so what to do is another thing.
-            finding_id = "STATE_DEFINITION_UNREADABLE" if "/_stateSchema/" in item.evidence.path else "STATE_SCHEMA_UNREADABLE"
+            finding_id = (
+                "STATE_DEFINITION_UNREADABLE"
+                if "/_stateSchema/" in item.evidence.path
+                else "STATE_SCHEMA_UNREADABLE"
+            )
             return failed(s, "schema_cut", finding_id, f"{item.evidence.path} {what}", item.evidence)
     if not schemas:
-        return Verdict(note="no schema file: Spark writes a new one and compares nothing", certainty="inferred")
+        return Verdict(
+            note="no schema file: Spark writes a new one and compares nothing", certainty="inferred"
+        )
     evidence = tuple(Evidence(file.path) for file in schemas[:4])
     open_ends = ["the types of the state against the query's"]
     for op in operators:
         strict = _strict_join(s, op, read[op.operator_id])
         if strict is None:
             continue
-        idle = [part.key for part in ranges(s) if part.end_text is not None and not part.differs] if s.runs_again else []
+        idle = (
+            [part.key for part in ranges(s) if part.end_text is not None and not part.differs]
+            if s.runs_again
+            else []
+        )
         if idle:
             return _join_without_rows(s, op, strict, idle)
         if not s.runs_again:
             open_ends.append(
-                f"whether every side of the join (operator {op.operator_id}) has new rows in batch {s.first_batch}: Spark {s.version} fails"
-                " in a first batch without rows of a side"
+                f"whether every side of the join (operator {op.operator_id}) has new rows in batch"
+                f" {s.first_batch}: Spark {s.version} fails in a first batch without rows of a side"
             )
     return Verdict(evidence=evidence, not_checked=tuple(open_ends))
 
 
-def _strict_join(s: Situation, op: OperatorState, schemas: tuple[StateSchema | Problem, ...]) -> StateSchema | None:
+def _strict_join(
+    s: RestartContext, op: OperatorState, schemas: tuple[StateSchema | Problem, ...]
+) -> StateSchema | None:
     """The schema of a side of a join that a batch without rows does not fit; None when there is none.
 
-    The columns that the join needs are not null in the state; the plan of a side without rows has lost that, and up to 3.5 the two do
-    not fit (seen with 3.5; 4.0 runs such a batch). The schema is compared in the first batch after a start.
+    The columns that the join needs are not null in the state; the plan of a side without rows has lost that,
+    and up to 3.5 the two do not fit (seen with 3.5; 4.0 runs such a batch). The schema is compared in the
+    first batch after a start.
     """
     if op.name != "symmetricHashJoin" or s.version >= V40:
         return None
-    rows = (item for item in schemas if isinstance(item, StateSchema) and item.store.endswith("keyWithIndexToValue"))
+    rows = (
+        item
+        for item in schemas
+        if isinstance(item, StateSchema) and item.store.endswith("keyWithIndexToValue")
+    )
     return next((item for item in rows if _has_required_column(item)), None)
 
 
 def _has_required_column(schema: StateSchema) -> bool:
     fields = schema.value.get("fields")
-    return isinstance(fields, list) and any(isinstance(field, dict) and field.get("nullable") is False for field in fields)
+    return isinstance(fields, list) and any(
+        isinstance(field, dict) and field.get("nullable") is False for field in fields
+    )
 
 
-def _join_without_rows(s: Situation, op: OperatorState, strict: StateSchema, idle: list[str]) -> Verdict:
+def _join_without_rows(s: RestartContext, op: OperatorState, strict: StateSchema, idle: list[str]) -> Verdict:
     sides = f"source {idle[0]}" if len(idle) == 1 else f"sources {', '.join(idle)}"
     at = s.newest.evidence if s.newest is not None else Evidence(f"offsets/{s.n}")
     why = (
-        f"batch {s.n} has no rows of {sides}, and a join (operator {op.operator_id}) that starts with such a batch does not fit the schema"
-        f" of its state ({strict.evidence.path})"
+        f"batch {s.n} has no rows of {sides}, and a join (operator {op.operator_id}) that starts with such a"
+        f" batch does not fit the schema of its state ({strict.evidence.path})"
     )
-    return failed(s, "value_schema", "JOIN_BATCH_WITHOUT_ROWS", why, strict.evidence, at, certainty="inferred")
+    return failed(
+        s, "value_schema", "JOIN_BATCH_WITHOUT_ROWS", why, strict.evidence, at, certainty="inferred"
+    )
 
 
-def check_files(s: Situation) -> Verdict:
+def check_files(s: RestartContext) -> Verdict:
     """Every partition of every store must be able to load the version that the first batch starts from."""
     if not s.checkpoint.has_state or not s.is_stateful:
         return Verdict(note=STATELESS)
     version = s.first_batch
     newest = s.commit(s.c)
     hdfs = next((op for op in s.checkpoint.state().operators if op.provider == "hdfs"), None)
-    if hdfs is not None and isinstance(newest, CommitEntry) and newest.format_version == 2 and s.version >= V43:
-        why = f"{newest.evidence.path} has version 2 (state files with ids), which the HDFS-backed store does not know"
-        return failed(s, "checkpoint_ids_not_supported", "STATE_IDS_OF_ANOTHER_VERSION", why, Evidence(newest.evidence.path, 1))
+    if (
+        hdfs is not None
+        and isinstance(newest, CommitEntry)
+        and newest.format_version == 2
+        and s.version >= V43
+    ):
+        why = (
+            f"{newest.evidence.path} has version 2 (state files with ids), which the HDFS-backed store does"
+            " not know"
+        )
+        return failed(
+            s,
+            "checkpoint_ids_not_supported",
+            "STATE_IDS_OF_ANOTHER_VERSION",
+            why,
+            Evidence(newest.evidence.path, 1),
+        )
     if version == 0:
         return Verdict(note="batch 0 starts from empty state")
     ids = _ids_of(s, version)
@@ -238,16 +325,20 @@ def check_files(s: Situation) -> Verdict:
     return Verdict(evidence=(Evidence("state"),), not_checked=("the contents of the state files",))
 
 
-def _ids_of(s: Situation, version: int) -> CommittedIds:
+def _ids_of(s: RestartContext, version: int) -> CommittedIds:
     commit = s.commit(version - 1)
     entries = {commit.batch_id: commit.state_unique_ids} if isinstance(commit, CommitEntry) else {}
     return CommittedIds(entries)
 
 
-def _without_ids(s: Situation, op: OperatorState) -> Verdict:
+def _without_ids(s: RestartContext, op: OperatorState) -> Verdict:
     """Format 2 whose newest commit names no files: Spark looks for names without ids, from version 1 on."""
     newest = s.commit(s.c)
-    what = f"{newest.evidence.path} names no state files" if newest is not None else "no commit names the state files"
+    what = (
+        f"{newest.evidence.path} names no state files"
+        if newest is not None
+        else "no commit names the state files"
+    )
     why = f"the state files of operator {op.operator_id} carry ids, and {what}"
     path = f"state/{op.operator_id}/0/1.changelog"
     details = {"file": f"{s.location}/{path}", "zip": f"{s.location}/{path}"}
@@ -255,44 +346,67 @@ def _without_ids(s: Situation, op: OperatorState) -> Verdict:
     return failed(s, "rocksdb_missing", "STATE_IDS_OF_ANOTHER_VERSION", why, evidence, details=details)
 
 
-def _ids_of_another_version(s: Situation, op: OperatorState, version: int) -> Verdict | None:
-    """Format 2 takes the ids of the NEWEST commit, whatever version it needs; with commits missing they are another one's."""
+def _ids_of_another_version(s: RestartContext, op: OperatorState, version: int) -> Verdict | None:
+    """Format 2 takes the ids of the NEWEST commit, whatever version it needs; with commits missing they are
+    another one's."""
     newest = s.commit(s.c)
     if s.c is None or s.c == version - 1 or not isinstance(newest, CommitEntry):
         return None
     if s.c >= version and not s.runs_again:
         return None
-    unique_id = next((stores[0] for stores in newest.state_unique_ids.get(str(op.operator_id), ()) if stores), "<id>")
+    unique_id = next(
+        (stores[0] for stores in newest.state_unique_ids.get(str(op.operator_id), ()) if stores), "<id>"
+    )
     file = f"state/{op.operator_id}/0/{version}_{unique_id}.changelog"
-    why = f"batch {s.first_batch} needs state version {version}, and commits/{s.c} names the files of version {s.c + 1}"
+    why = (
+        f"batch {s.first_batch} needs state version {version}, and commits/{s.c} names the files of version"
+        f" {s.c + 1}"
+    )
     details = {"file": f"{s.location}/{file}"}
-    return failed(s, "commit_ids_other_version", "STATE_IDS_OF_ANOTHER_VERSION", why, newest.evidence, details=details)
+    return failed(
+        s, "commit_ids_other_version", "STATE_IDS_OF_ANOTHER_VERSION", why, newest.evidence, details=details
+    )
 
 
-def _one_store(s: Situation, op: OperatorState, partition_id: int, store: str, version: int, ids: CommittedIds) -> Verdict | None:
+def _one_store(
+    s: RestartContext, op: OperatorState, partition_id: int, store: str, version: int, ids: CommittedIds
+) -> Verdict | None:
     missing = first_missing(op, partition_id, store, version, ids)
-    place = f"operator {op.operator_id}, partition {partition_id}" + (f", store {store}" if store != "default" else "")
+    place = f"operator {op.operator_id}, partition {partition_id}" + (
+        f", store {store}" if store != "default" else ""
+    )
     if missing is not None:
         path = missing.removesuffix(" (0 bytes)")
         if path.endswith("/"):
             path += _first_name(op, partition_id, store, version, ids)
         is_empty = missing.endswith(" (0 bytes)")
-        why = f"state version {version} of {place} cannot be rebuilt: {path} {'is empty (0 bytes)' if is_empty else 'is missing'}"
+        why = (
+            f"state version {version} of {place} cannot be rebuilt: {path}"
+            f" {'is empty (0 bytes)' if is_empty else 'is missing'}"
+        )
         if is_empty:
             return failed(s, _damage_error(path), "STATE_NOT_RESTORABLE", why, Evidence(path))
         return failed(s, *_missing_error(op), why, Evidence(path), details=_names(s, path, version))
     damaged = _damaged_snapshot(op, partition_id, store, version)
     if damaged is not None and s.version < V42:
-        why = f"{damaged.path}, the newest snapshot of {place} up to version {version}, is empty, and Spark {s.version} tries no older one"
+        why = (
+            f"{damaged.path}, the newest snapshot of {place} up to version {version}, is empty, and Spark"
+            f" {s.version} tries no older one"
+        )
         return failed(s, _damage_error(damaged.path), "STATE_NOT_RESTORABLE", why, Evidence(damaged.path))
     return None
 
 
 def _first_name(op: OperatorState, partition_id: int, store: str, version: int, ids: CommittedIds) -> str:
-    """The file that Spark names when a whole directory is gone: the first of the chain; in format 2 the newest, which tells the chain."""
+    """The file that Spark names when a whole directory is gone: the first of the chain; in format 2 the
+    newest, which tells the chain."""
     if op.provider == "hdfs":
         return "1.delta"
-    unique_id = ids.of(op.operator_id, partition_id, op.stores.index(store)).get(version) if op.format_version == 2 else None
+    unique_id = (
+        ids.of(op.operator_id, partition_id, op.stores.index(store)).get(version)
+        if op.format_version == 2
+        else None
+    )
     return f"{version}_{unique_id}.changelog" if unique_id else "1.changelog"
 
 
@@ -304,7 +418,7 @@ def _missing_error(op: OperatorState) -> tuple[str, str]:
     return ("delta_missing" if op.provider == "hdfs" else "rocksdb_missing", "STATE_NOT_RESTORABLE")
 
 
-def _names(s: Situation, path: str, version: int) -> dict[str, object]:
+def _names(s: RestartContext, path: str, version: int) -> dict[str, object]:
     """Spark names a changelog even where the zip is what is missing."""
     named = path.removesuffix(".zip") + ".changelog" if path.endswith(".zip") else path
     zip_path = path.rsplit("/", 1)[0] + f"/{version}.zip"
@@ -313,6 +427,10 @@ def _names(s: Situation, path: str, version: int) -> dict[str, object]:
 
 def _damaged_snapshot(op: OperatorState, partition_id: int, store: str, version: int) -> StateFile | None:
     files = [f for p in op.partitions if p.partition_id == partition_id and p.store == store for f in p.files]
-    full = [(f.version, f) for f in files if f.kind in ("snapshot", "zip") and f.version is not None and f.version <= version]
+    full = [
+        (f.version, f)
+        for f in files
+        if f.kind in ("snapshot", "zip") and f.version is not None and f.version <= version
+    ]
     newest = max(full, key=lambda pair: pair[0], default=None)
     return newest[1] if newest is not None and newest[1].size_bytes == 0 else None

@@ -6,11 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from core.checkpoint.model import Certainty, WrittenBy
+from core.checkpoint.model import WrittenBy
+from core.sparklogs.evidence import Certainty
 
 
 class Version(NamedTuple):
-    """A Spark feature version. Patch releases are not told apart: none was seen to restart differently from another."""
+    """A Spark feature version. Patch releases are not told apart: none was seen to restart differently from
+    another."""
 
     major: int
     minor: int
@@ -36,7 +38,8 @@ class _HasWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChosenSpark:
-    """The version whose rules apply, why, and whether it is the one that wrote the newest files (as far as they tell)."""
+    """The version whose rules apply, why, and whether it is the one that wrote the newest files (as far as
+    they tell)."""
 
     version: Version
     why: str
@@ -45,13 +48,15 @@ class ChosenSpark:
 
 
 def parse_version(text: str) -> Version | None:
-    """``3.5``, ``3.5.9``, ``4.0+``, ``4.0.0-preview2`` -> the feature version; None when the text does not start with two numbers."""
+    """``3.5``, ``3.5.9``, ``4.0+``, ``4.0.0-preview2`` -> the feature version; None when the text does not
+    start with two numbers."""
     match = re.match(r"\s*v?(\d+)\.(\d+)", text)
     return Version(int(match[1]), int(match[2])) if match else None
 
 
 def choose_spark(checkpoint: _HasWriter, asked: str | None) -> ChosenSpark:
-    """The version asked for, else the one that wrote the newest files as far as they tell, else the newest supported.
+    """The version asked for, else the one that wrote the newest files as far as they tell, else the newest
+    supported.
 
     Raises UnsupportedSparkError when ``asked`` is not one of :data:`SUPPORTED`.
     """
@@ -63,21 +68,38 @@ def choose_spark(checkpoint: _HasWriter, asked: str | None) -> ChosenSpark:
         if version is None or version not in SUPPORTED:
             known = ", ".join(str(v) for v in SUPPORTED)
             raise UnsupportedSparkError(
-                f"Spark {asked.strip() or '(empty)'} is not a version whose restarts are known here; choose one of {known}."
+                f"Spark {asked.strip() or '(empty)'} is not a version whose restarts are known here; choose"
+                f" one of {known}."
             )
         inside = (at_least is None or version >= at_least) and (at_most is None or version <= at_most)
         return ChosenSpark(version, "chosen", "certain", inside)
     if at_least is None and at_most is None:
         return ChosenSpark(
-            NEWEST, f"the files do not tell which Spark wrote them; {NEWEST} is the newest whose restarts are known here", "inferred", True
+            NEWEST,
+            f"the files do not tell which Spark wrote them; {NEWEST} is the newest whose restarts are known"
+            " here",
+            "inferred",
+            True,
         )
     if at_most is not None and at_most < OLDEST:
-        why = f"the newest files were written by Spark {at_most} or older ({written.why}); {OLDEST} is the oldest whose restarts are known"
+        why = (
+            f"the newest files were written by Spark {at_most} or older ({written.why}); {OLDEST} is the"
+            " oldest whose restarts are known"
+        )
         return ChosenSpark(OLDEST, why, "inferred", False)
     newest_possible = NEWEST if at_most is None else min(at_most, NEWEST)
     version = max(v for v in SUPPORTED if v <= newest_possible)
     if at_least is not None and at_least > NEWEST:
-        why = f"the newest files were written by Spark {at_least} or newer ({written.why}); {NEWEST} is the newest whose restarts are known"
+        why = (
+            f"the newest files were written by Spark {at_least} or newer ({written.why}); {NEWEST} is the"
+            " newest whose restarts are known"
+        )
         return ChosenSpark(NEWEST, why, "inferred", False)
-    span = f"{at_least} to {at_most}" if at_least and at_most and at_least != at_most else str(at_most or f"{at_least} or newer")
-    return ChosenSpark(version, f"the newest files were written by Spark {span} ({written.why})", written.certainty, True)
+    span = (
+        f"{at_least} to {at_most}"
+        if at_least and at_most and at_least != at_most
+        else str(at_most or f"{at_least} or newer")
+    )
+    return ChosenSpark(
+        version, f"the newest files were written by Spark {span} ({written.why})", written.certainty, True
+    )

@@ -1,7 +1,9 @@
-"""Spark's test sources (rate, rate-micro-batch, continuous rate, socket, memory) and a bare number of unknown origin.
+"""Spark's test sources (rate, rate-micro-batch, continuous rate, socket, memory) and a bare number of unknown
+origin.
 
-A bare number is ambiguous: rate, socket and memory sources (and Neo4j's connector) write one. Only the rate source leaves a start time in
-``sources/<n>/0``; the registry decides by that. Everything else stays "a number".
+A bare number is ambiguous: rate, socket and memory sources (and Neo4j's connector) write one. Only the rate
+source leaves a start time in ``sources/<n>/0``; the registry decides by that. Everything else stays "a
+number".
 """
 
 from __future__ import annotations
@@ -43,8 +45,9 @@ class BareNumber(OnePosition):
         if self.value(end) is None:
             return malformed(self.label, end)
         return no_option(
-            "A bare number is written by Spark's rate, socket and memory sources, which have no start option, and by Neo4j's connector, "
-            "which starts at a time. The checkpoint does not tell which one it is, so no option is given.",
+            "A bare number is written by Spark's rate, socket and memory sources, which have no start option,"
+            " and by Neo4j's connector, which starts at a time. The checkpoint does not tell which one it is,"
+            " so no option is given.",
             repeats="not known",
             skips="not known",
             certainty="needs_input",
@@ -70,13 +73,14 @@ class Rate(BareNumber):
         return 0
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
-        """No option; the transplant with the start time is exact (observed, Spark 4.3), without it the first batch fails."""
+        """No option; the transplant with the start time is exact (observed, Spark 4.3), without it the first
+        batch fails."""
         if self.value(end) is None:
             return malformed(self.label, end)
         return no_option(
-            "The rate source has no start option: a new checkpoint begins again at value 0 and at a new start time. Transplant: this "
-            "offset as `offsets/0` and `offsets/1` with `commits/0` and `commits/1`, and a copy of `sources/<n>/0` (the start time), goes "
-            "on exactly.",
+            "The rate source has no start option: a new checkpoint begins again at value 0 and at a new start"
+            " time. Transplant: this offset as `offsets/0` and `offsets/1` with `commits/0` and `commits/1`,"
+            " and a copy of `sources/<n>/0` (the start time), goes on exactly.",
             repeats="without the transplant all values from 0 on, with new timestamps",
             skips="nothing",
             seed="transplant",
@@ -104,7 +108,8 @@ class Socket(BareNumber):
         if self.value(end) is None:
             return malformed(self.label, end)
         return no_option(
-            "A socket cannot be read again: lines sent before the query starts are gone, and there is no start option.",
+            "A socket cannot be read again: lines sent before the query starts are gone, and there is no"
+            " start option.",
             repeats="nothing",
             skips="every line that was not read",
         )
@@ -117,7 +122,8 @@ class Socket(BareNumber):
 
 
 class Memory(BareNumber):
-    """Spark's memory stream of tests: index of the last block that was added. Never recognised by form; a user can name it."""
+    """Spark's memory stream of tests: index of the last block that was added. Never recognised by form; a
+    user can name it."""
 
     name = "memory"
     label = "Memory (test source)"
@@ -139,7 +145,8 @@ class Memory(BareNumber):
 
 
 class RateMicroBatch(OnePosition):
-    """Spark's rate-micro-batch source (3.3+): rows made so far, exclusive, and the time stamp of the next rows."""
+    """Spark's rate-micro-batch source (3.3+): rows made so far, exclusive, and the time stamp of the next
+    rows."""
 
     name = "rate_micro_batch"
     label = "Rate per micro-batch (test data)"
@@ -147,7 +154,11 @@ class RateMicroBatch(OnePosition):
     partition = "row"
 
     def recognises(self, offset: object) -> bool:
-        return isinstance(offset, dict) and set(offset) == {"offset", "timestamp"} and all(as_int(v) is not None for v in offset.values())
+        return (
+            isinstance(offset, dict)
+            and set(offset) == {"offset", "timestamp"}
+            and all(as_int(v) is not None for v in offset.values())
+        )
 
     def value(self, offset: object) -> int | None:
         return as_int(as_object(offset).get("offset"))
@@ -163,8 +174,8 @@ class RateMicroBatch(OnePosition):
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "There is no option for the first row (startTimestamp only sets the time stamps). A new checkpoint with this offset written "
-            "by hand as `offsets/0` and a `commits/0` goes on exactly.",
+            "There is no option for the first row (startTimestamp only sets the time stamps). A new"
+            " checkpoint with this offset written by hand as `offsets/0` and a `commits/0` goes on exactly.",
             repeats="without it all rows from value 0 on",
             skips="nothing",
             seed="transplant",
@@ -178,7 +189,8 @@ class RateMicroBatch(OnePosition):
 
 
 class RateContinuous:
-    """The rate source in continuous mode: the last value that each partition emitted. With n partitions its values are n apart."""
+    """The rate source in continuous mode: the last value that each partition emitted. With n partitions its
+    values are n apart."""
 
     name = "rate_continuous"
     label = "Rate, continuous mode (test data)"
@@ -212,7 +224,9 @@ class RateContinuous:
         if before is None or after is None or set(before) != set(after):
             return Advance(None, "rows", "exact", dict.fromkeys(self.positions(end)))
         rows = {f"{p}": value // len(after) for p, value in after.items()}
-        return summed_advance({f"{p}": value // len(after) for p, value in before.items()}, rows, "rows", "exact")
+        return summed_advance(
+            {f"{p}": value // len(after) for p, value in before.items()}, rows, "rows", "exact"
+        )
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
         if not self.recognises(end):
@@ -233,7 +247,8 @@ class RateContinuous:
 
 
 def starts_with_a_time(context: SourceContext | None) -> bool:
-    """Whether ``sources/<n>/0`` holds a bare number, as only the rate source writes (its start time in epoch milliseconds)."""
+    """Whether ``sources/<n>/0`` holds a bare number, as only the rate source writes (its start time in epoch
+    milliseconds)."""
     return context is not None and as_int(initial_offset(context)) is not None
 
 

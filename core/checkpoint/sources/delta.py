@@ -1,8 +1,9 @@
 """Delta Lake tables and Delta Sharing: a table version and a file index inside it.
 
-Rules observed with real Delta (Spark 4.2): an offset ``(V, -1, false)`` says "all versions below V are done"; ``index`` >= 0 is the last
-file done inside version V; ``isStartingVersion`` true means that the first snapshot, taken at version V, is still being read. Indexes -20
-and -19 (``sourceVersion`` 3) mark a schema change in version V, before any of its rows; -100 is the same as -1.
+Rules observed with real Delta (Spark 4.2): an offset ``(V, -1, false)`` says "all versions below V are done";
+``index`` >= 0 is the last file done inside version V; ``isStartingVersion`` true means that the first
+snapshot, taken at version V, is still being read. Indexes -20 and -19 (``sourceVersion`` 3) mark a schema
+change in version V, before any of its rows; -100 is the same as -1.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from core.checkpoint.sources.forms import (
 
 @dataclass(frozen=True, slots=True)
 class TablePosition:
-    """One Delta offset in numbers. ``files_done`` counts the finished files of ``version`` (0 for every special index)."""
+    """One Delta offset in numbers. ``files_done`` counts the finished files of ``version`` (0 for every
+    special index)."""
 
     table_id: str
     version: int
@@ -53,9 +55,14 @@ class DeltaTable(OnePosition):
     id_field, version_field = "reservoirId", "reservoirVersion"
 
     def position(self, offset: object) -> TablePosition | None:
-        """The offset in numbers; None when it does not have this form. A missing ``isStartingVersion`` counts as false (observed)."""
+        """The offset in numbers; None when it does not have this form. A missing ``isStartingVersion`` counts
+        as false (observed)."""
         fields = as_object(offset)
-        table_id, version, index = fields.get(self.id_field), as_int(fields.get(self.version_field)), as_int(fields.get("index"))
+        table_id, version, index = (
+            fields.get(self.id_field),
+            as_int(fields.get(self.version_field)),
+            as_int(fields.get("index")),
+        )
         if not isinstance(table_id, str) or version is None or version < 0 or index is None:
             return None
         return TablePosition(table_id, version, index, fields.get("isStartingVersion") is True)
@@ -68,17 +75,23 @@ class DeltaTable(OnePosition):
         return None if position is None else position.version
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
-        """Table versions passed; a move inside one version is in the note. How many rows that is stands in the table's log only."""
+        """Table versions passed; a move inside one version is in the note. How many rows that is stands in
+        the table's log only."""
         before, after = self.position(start), self.position(end)
         if before is not None and after is not None and before.table_id != after.table_id:
-            return unknown_advance("versions", "The table id changed: the source table was replaced.", [self.partition])
+            return unknown_advance(
+                "versions", "The table id changed: the source table was replaced.", [self.partition]
+            )
         advance = single_advance(self.value(start), self.value(end), "versions", "estimate", self.partition)
         if before is None or after is None or advance.amount is None:
             return advance
-        return Advance(advance.amount, advance.unit, advance.bound, advance.by_partition, _inside(before, after))
+        return Advance(
+            advance.amount, advance.unit, advance.bound, advance.by_partition, _inside(before, after)
+        )
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
-        """``startingVersion`` where the offset stands between two versions; the transplant in every other case (observed row by row)."""
+        """``startingVersion`` where the offset stands between two versions; the transplant in every other
+        case (observed row by row)."""
         position = self.position(end)
         if position is None:
             return malformed(self.label, end)
@@ -86,19 +99,28 @@ class DeltaTable(OnePosition):
         if position.in_first_snapshot:
             done = f" after {counted(position.files_done, 'files')}" if position.files_done else ""
             return no_option(
-                f"The query stopped inside the first snapshot of the table (version {version}){done}; no start option begins there. "
-                f"{TRANSPLANT}",
-                repeats=f"without a start option the whole snapshot; with startingVersion={version} the rows of that version already read",
-                skips=f"with startingVersion={version}: what is left of the snapshot from earlier versions; with {version + 1}: all "
-                "that is left of it",
+                f"The query stopped inside the first snapshot of the table (version {version}){done}; no"
+                f" start option begins there. {TRANSPLANT}",
+                repeats=(
+                    f"without a start option the whole snapshot; with startingVersion={version} the rows of"
+                    " that version already read"
+                ),
+                skips=(
+                    f"with startingVersion={version}: what is left of the snapshot from earlier versions;"
+                    f" with {version + 1}: all that is left of it"
+                ),
                 seed="transplant",
             )
         if position.files_done:
             return no_option(
-                f"The query stopped inside version {version}, after {counted(position.files_done, 'files')} of it; startingVersion can "
-                "only begin at a whole version. If it reads the change data feed, this may also be the last file of the version: then "
-                f"startingVersion={version + 1} is exact as soon as that version exists. {TRANSPLANT}",
-                repeats=f"with startingVersion={version}: the first {counted(position.files_done, 'files')} of version {version}",
+                f"The query stopped inside version {version}, after {counted(position.files_done, 'files')}"
+                " of it; startingVersion can only begin at a whole version. If it reads the change data"
+                f" feed, this may also be the last file of the version: then startingVersion={version + 1} is"
+                f" exact as soon as that version exists. {TRANSPLANT}",
+                repeats=(
+                    f"with startingVersion={version}: the first {counted(position.files_done, 'files')} of"
+                    f" version {version}"
+                ),
                 skips=f"with startingVersion={version + 1}: the other files of version {version}",
                 seed="transplant",
             )
@@ -109,8 +131,8 @@ class DeltaTable(OnePosition):
                 options,
                 "nothing",
                 "nothing",
-                f"The query stopped at a schema change in version {version}, before any row of it. Counts only in a new, empty checkpoint. "
-                f"{TRANSPLANT}",
+                f"The query stopped at a schema change in version {version}, before any row of it. Counts"
+                f" only in a new, empty checkpoint. {TRANSPLANT}",
                 "inferred",
                 "transplant",
             )
@@ -119,9 +141,10 @@ class DeltaTable(OnePosition):
             options,
             "nothing",
             "nothing",
-            f"Exact if version {version} exists in the table. A query that has read everything logs the newest version + 1, and then the "
-            "start fails with DELTA_VERSION_NOT_FOUND until the next commit. Counts only in a new, empty checkpoint; versions from "
-            f"{version} on must still be in the table's log. {TRANSPLANT}",
+            f"Exact if version {version} exists in the table. A query that has read everything logs the"
+            " newest version + 1, and then the start fails with DELTA_VERSION_NOT_FOUND until the next"
+            f" commit. Counts only in a new, empty checkpoint; versions from {version} on must still be in"
+            f" the table's log. {TRANSPLANT}",
             "needs_input",
             "transplant",
         )
@@ -132,7 +155,10 @@ class DeltaTable(OnePosition):
             return f"Not a {self.label} offset."
         table = f"{self.label} {shortened(position.table_id, 40)}"
         if position.in_first_snapshot:
-            return f"{table}, inside the first snapshot (version {position.version}), {counted(position.files_done, 'files')} done"
+            return (
+                f"{table}, inside the first snapshot (version {position.version}),"
+                f" {counted(position.files_done, 'files')} done"
+            )
         if position.files_done:
             return f"{table}, inside version {position.version}, {counted(position.files_done, 'files')} done"
         if position.at_schema_change:
@@ -156,8 +182,16 @@ def _inside(before: TablePosition, after: TablePosition) -> str:
     """What a move means that table versions alone do not show."""
     if before.in_first_snapshot and not after.in_first_snapshot:
         first = f"The first snapshot (version {before.version}) was finished"
-        return f"{first}, and {counted(after.files_done, 'files')} of version {after.version} read." if after.files_done else f"{first}."
-    where = f"the first snapshot (version {after.version})" if after.in_first_snapshot else f"version {after.version}"
+        return (
+            f"{first}, and {counted(after.files_done, 'files')} of version {after.version} read."
+            if after.files_done
+            else f"{first}."
+        )
+    where = (
+        f"the first snapshot (version {after.version})"
+        if after.in_first_snapshot
+        else f"version {after.version}"
+    )
     if before.version != after.version:
         return f"And {counted(after.files_done, 'files')} of {where}." if after.files_done else ""
     more = after.files_done - before.files_done

@@ -28,7 +28,8 @@ from core.checkpoint.sources.forms import (
 
 
 class MongoDb(OnePosition):
-    """MongoDB change streams: a cluster time in seconds, exclusive (micro-batch), or a resume token (continuous mode, old connectors)."""
+    """MongoDB change streams: a cluster time in seconds, exclusive (micro-batch), or a resume token
+    (continuous mode, old connectors)."""
 
     name = "mongodb"
     label = "MongoDB change stream"
@@ -55,24 +56,28 @@ class MongoDb(OnePosition):
         return single_advance(self.value(start), self.value(end), "seconds", "estimate", self.partition)
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
-        """Connector 10.2+: start at an operation time (documented, not run). A resume token cannot be given as an option."""
+        """Connector 10.2+: start at an operation time (documented, not run). A resume token cannot be given
+        as an option."""
         value = self.value(end)
         if value is not None:
             stamp = compact(self._content(end))
             return ResumePoint(
                 True,
-                {"change.stream.startup.mode": "timestamp", "change.stream.startup.mode.timestamp.start.at.operation.time": stamp},
+                {
+                    "change.stream.startup.mode": "timestamp",
+                    "change.stream.startup.mode.timestamp.start.at.operation.time": stamp,
+                },
                 "nothing",
                 "nothing",
-                "Needs connector 10.2 or newer (the option names may carry the prefix spark.mongodb.read.). Counts only in a new, empty "
-                "checkpoint. The time must still be in the oplog.",
+                "Needs connector 10.2 or newer (the option names may carry the prefix spark.mongodb.read.)."
+                " Counts only in a new, empty checkpoint. The time must still be in the oplog.",
                 "inferred",
             )
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "This offset is a resume token, and no option takes one; a start at a time needs the time of the last change read. "
-            f"{COPY_THE_LOGS}",
+            "This offset is a resume token, and no option takes one; a start at a time needs the time of the"
+            f" last change read. {COPY_THE_LOGS}",
             repeats="with an earlier time: the changes between it and the token",
             skips="with a later time: the changes between the token and it",
             certainty="needs_input",
@@ -88,7 +93,8 @@ class MongoDb(OnePosition):
 
 
 class Cosmos:
-    """Cosmos DB change feed: continuation tokens per feed range inside a base64 JSON text. The token of a range is its sequence number."""
+    """Cosmos DB change feed: continuation tokens per feed range inside a base64 JSON text. The token of a
+    range is its sequence number."""
 
     name = "cosmos"
     label = "Cosmos DB change feed"
@@ -106,15 +112,25 @@ class Cosmos:
         ranges: dict[str, object] = {}
         for entry in entries if isinstance(entries, list) else []:
             bounds = as_object(as_object(entry).get("range"))
-            ranges[f"{bounds.get('min', '?') or '0'}..{bounds.get('max', '?')}"] = as_object(entry).get("token")
+            ranges[f"{bounds.get('min', '?') or '0'}..{bounds.get('max', '?')}"] = as_object(entry).get(
+                "token"
+            )
         return ranges
 
     def recognises(self, offset: object) -> bool:
         name = as_object(offset).get("id")
-        return isinstance(name, str) and name.lower().endswith("changefeed.offset.v1") and isinstance(as_object(offset).get("state"), str)
+        return (
+            isinstance(name, str)
+            and name.lower().endswith("changefeed.offset.v1")
+            and isinstance(as_object(offset).get("state"), str)
+        )
 
     def positions(self, offset: object) -> Mapping[str, int]:
-        numbers = {name: as_decimal(token.strip('"')) for name, token in self._ranges(offset).items() if isinstance(token, str)}
+        numbers = {
+            name: as_decimal(token.strip('"'))
+            for name, token in self._ranges(offset).items()
+            if isinstance(token, str)
+        }
         return {name: number for name, number in numbers.items() if number is not None}
 
     def partitions(self, offset: object) -> tuple[str, ...]:
@@ -129,16 +145,22 @@ class Cosmos:
         positions = self.positions(end)
         if not positions:
             return Advance(None, "sequence numbers", "estimate", dict.fromkeys(self.partitions(end)))
-        return summed_advance(None if start is None else self.positions(start), positions, "sequence numbers", "estimate")
+        return summed_advance(
+            None if start is None else self.positions(start), positions, "sequence numbers", "estimate"
+        )
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "spark.cosmos.changeFeed.startFrom takes Beginning, Now or one time, not this position. Choose a time a little before the "
-            f"last committed batch and remove the repeats at the target. {COPY_THE_LOGS}",
+            "spark.cosmos.changeFeed.startFrom takes Beginning, Now or one time, not this position. Choose a"
+            " time a little before the last committed batch and remove the repeats at the target."
+            f" {COPY_THE_LOGS}",
             repeats="the changes between that time and the last committed position",
-            skips="nothing when the time is early enough; deletes and intermediate versions are not in the feed by default",
+            skips=(
+                "nothing when the time is early enough; deletes and intermediate versions are not in the feed"
+                " by default"
+            ),
             certainty="needs_input",
             seed="transplant",
         )

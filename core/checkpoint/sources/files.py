@@ -1,4 +1,5 @@
-"""Sources that read files: Spark's file source (``{"logOffset":5}``, a bare ``345`` before 2.2) and Databricks Auto Loader."""
+"""Sources that read files: Spark's file source (``{"logOffset":5}``, a bare ``345`` before 2.2) and
+Databricks Auto Loader."""
 
 from __future__ import annotations
 
@@ -7,13 +8,22 @@ from operator import attrgetter
 from typing import Literal
 
 from core.checkpoint.sources.base import Advance, ResumePoint, SourceContext
-from core.checkpoint.sources.forms import OnePosition, as_int, as_object, malformed, no_option, shortened, single_advance
+from core.checkpoint.sources.forms import (
+    OnePosition,
+    as_int,
+    as_object,
+    malformed,
+    no_option,
+    shortened,
+    single_advance,
+)
 
 _log_id = attrgetter("log_id")
 
 
 class Files(OnePosition):
-    """Spark's file source. The number is an id of its own log below ``sources/<n>``, inclusive; -1 = nothing read yet.
+    """Spark's file source. The number is an id of its own log below ``sources/<n>``, inclusive; -1 = nothing
+    read yet.
 
     Log ids are not batch ids: a batch without new files repeats the previous id.
     """
@@ -24,7 +34,11 @@ class Files(OnePosition):
     partition = "log id"
 
     def recognises(self, offset: object) -> bool:
-        return isinstance(offset, dict) and set(offset) == {"logOffset"} and as_int(offset["logOffset"]) is not None
+        return (
+            isinstance(offset, dict)
+            and set(offset) == {"logOffset"}
+            and as_int(offset["logOffset"]) is not None
+        )
 
     def value(self, offset: object) -> int | None:
         return as_int(as_object(offset).get("logOffset")) if isinstance(offset, dict) else as_int(offset)
@@ -34,7 +48,8 @@ class Files(OnePosition):
         return {"logOffset": -1}
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
-        """Files in the log entries after ``start`` up to ``end``; log ids (one file or more each) when the file log is not complete."""
+        """Files in the log entries after ``start`` up to ``end``; log ids (one file or more each) when the
+        file log is not complete."""
         before, after = self.value(start), self.value(end)
         if not context.file_log_complete or before is None or after is None or after < before:
             return single_advance(before, after, "log ids", "estimate", self.partition)
@@ -48,13 +63,20 @@ class Files(OnePosition):
         if value is None:
             return malformed(self.label, end)
         if value < 0:
-            return ResumePoint(True, {}, "nothing", "nothing", "No file was read yet: start a new checkpoint without a start position.")
+            return ResumePoint(
+                True,
+                {},
+                "nothing",
+                "nothing",
+                "No file was read yet: start a new checkpoint without a start position.",
+            )
         read = "every file that was already read"
         if context.file_log_complete:
             read += f" ({bisect_right(context.file_log, value, key=_log_id)} in the source log)"
         return no_option(
-            "The file source has no working start option: modifiedAfter is refused and maxFileAge and latestFirst skip nothing. Write a "
-            "new checkpoint whose source log names the files already read, with their paths and times exactly as in the old log.",
+            "The file source has no working start option: modifiedAfter is refused and maxFileAge and"
+            " latestFirst skip nothing. Write a new checkpoint whose source log names the files already read,"
+            " with their paths and times exactly as in the old log.",
             repeats=f"without a seeded source log {read}, as far as it is still there",
             skips="nothing",
             seed="file_source_log",
@@ -68,7 +90,8 @@ class Files(OnePosition):
 
 
 class AutoLoader(OnePosition):
-    """Databricks Auto Loader: a position in the order of discovery. What was read is in a private RocksDB below ``sources/<n>``."""
+    """Databricks Auto Loader: a position in the order of discovery. What was read is in a private RocksDB
+    below ``sources/<n>``."""
 
     name = "auto_loader"
     label = "Databricks Auto Loader"
@@ -78,7 +101,11 @@ class AutoLoader(OnePosition):
     def recognises(self, offset: object) -> bool:
         fields = as_object(offset)
         marks = {"sourceVersion", "lastBackfillStartTimeMs", "lastBackfillFinishTimeMs", "lastInputPath"}
-        return as_int(fields.get("seqNum")) is not None and "fetchEpoch" not in fields and bool(marks & set(fields))
+        return (
+            as_int(fields.get("seqNum")) is not None
+            and "fetchEpoch" not in fields
+            and bool(marks & set(fields))
+        )
 
     def value(self, offset: object) -> int | None:
         return as_int(as_object(offset).get("seqNum"))
@@ -90,9 +117,10 @@ class AutoLoader(OnePosition):
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
         """``modifiedAfter`` with a time the checkpoint does not show (documented, not run)."""
         return no_option(
-            "Set modifiedAfter to the newest modification time among the files already read; list them with "
-            "cloud_files_state('<checkpoint>') on Databricks. The time is not in the offset log. modifiedAfter is exclusive: files with "
-            "the same or an older time that arrive later are missed, so choose an earlier time when the target removes repeats.",
+            "Set modifiedAfter to the newest modification time among the files already read; list them with"
+            " cloud_files_state('<checkpoint>') on Databricks. The time is not in the offset log."
+            " modifiedAfter is exclusive: files with the same or an older time that arrive later are missed,"
+            " so choose an earlier time when the target removes repeats.",
             repeats="without an option every file that is still there",
             skips="with modifiedAfter files that arrive late with an older time",
             certainty="needs_input",
@@ -103,7 +131,9 @@ class AutoLoader(OnePosition):
         if value is None:
             return "Not an Auto Loader offset."
         path = as_object(offset).get("lastInputPath")
-        return f"Discovered file number {value}" + (f", last path {shortened(path)}" if isinstance(path, str) else "")
+        return f"Discovered file number {value}" + (
+            f", last path {shortened(path)}" if isinstance(path, str) else ""
+        )
 
 
 FILES = Files()

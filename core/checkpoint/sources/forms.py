@@ -1,4 +1,5 @@
-"""Small helpers that the source kinds share: read a JSON number or text, compare two positions, word a refusal. No kind lives here."""
+"""Small helpers that the source kinds share: read a JSON number or text, compare two positions, word a
+refusal. No kind lives here."""
 
 from __future__ import annotations
 
@@ -6,24 +7,26 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from core.checkpoint.json_text import parse_json
-from core.checkpoint.model import Certainty
 from core.checkpoint.sources.base import Advance, Bound, ResumePoint, SourceContext
+from core.sparklogs.evidence import Certainty
+from core.sparklogs.json_text import parse_json
 
 _INT64_MAX = 2**63 - 1
 
 TRANSPLANT = (
-    "Always exact for a stateless query: start from a new checkpoint directory that holds `metadata` with a new id, this offset as "
-    "`offsets/0` and `offsets/1`, and `commits/0` and `commits/1`."
+    "Always exact for a stateless query: start from a new checkpoint directory that holds `metadata` with a"
+    " new id, this offset as `offsets/0` and `offsets/1`, and `commits/0` and `commits/1`."
 )
 COPY_THE_LOGS = (
-    "A new checkpoint directory with a new id in `metadata` and a copy of the last two offset log entries, the last commit and all of "
-    "`sources/` should go on at the same place; that was not tried with this source."
+    "A new checkpoint directory with a new id in `metadata` and a copy of the last two offset log entries,"
+    " the last commit and all of `sources/` should go on at the same place; that was not tried with this"
+    " source."
 )
 
 
 def parse(text: str) -> object:
-    """One offset text as JSON; the text itself when it is not JSON. Integers of any length keep all their digits. Never raises."""
+    """One offset text as JSON; the text itself when it is not JSON. Integers of any length keep all their
+    digits. Never raises."""
     try:
         return parse_json(text)
     except ValueError:
@@ -31,15 +34,23 @@ def parse(text: str) -> object:
 
 
 def as_int(value: object) -> int | None:
-    """The value as a signed 64-bit integer, None when it is something else (also for true, false and numbers beyond 64 bits)."""
+    """The value as a signed 64-bit integer, None when it is something else (also for true, false and numbers
+    beyond 64 bits)."""
     if isinstance(value, int) and not isinstance(value, bool) and -_INT64_MAX - 1 <= value <= _INT64_MAX:
         return value
     return None
 
 
 def as_decimal(text: object) -> int | None:
-    """A text of decimal digits without a leading zero (``"0"``, ``"17"``) as a number, as partition ids are written; None otherwise."""
-    if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 18 and (text == "0" or text[0] != "0"):
+    """A text of decimal digits without a leading zero (``"0"``, ``"17"``) as a number, as partition ids are
+    written; None otherwise."""
+    if (
+        isinstance(text, str)
+        and text.isascii()
+        and text.isdecimal()
+        and len(text) <= 18
+        and (text == "0" or text[0] != "0")
+    ):
         return int(text)
     return None
 
@@ -50,7 +61,8 @@ def as_object(offset: object) -> Mapping[str, object]:
 
 
 def compact(value: object) -> str:
-    """The value as one line of compact ASCII JSON. A value that cannot be written (nested too deeply) is named instead."""
+    """The value as one line of compact ASCII JSON. A value that cannot be written (nested too deeply) is
+    named instead."""
     try:
         return json.dumps(value, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
@@ -83,7 +95,8 @@ def unknown_advance(unit: str, note: str = "", partitions: Iterable[str] = ()) -
 
 
 def single_advance(start: int | None, end: int | None, unit: str, bound: Bound, partition: str) -> Advance:
-    """How far a single number moved. A number that goes down gives no amount but a note: the source was replaced or the file was edited."""
+    """How far a single number moved. A number that goes down gives no amount but a note: the source was
+    replaced or the file was edited."""
     if end is None:
         return unknown_advance(unit)
     if start is None:
@@ -94,12 +107,17 @@ def single_advance(start: int | None, end: int | None, unit: str, bound: Bound, 
 
 
 def summed_advance(
-    start: Mapping[str, int] | None, end: Mapping[str, int], unit: str, bound: Bound, *, new_starts_at: int | None = None
+    start: Mapping[str, int] | None,
+    end: Mapping[str, int],
+    unit: str,
+    bound: Bound,
+    *,
+    new_starts_at: int | None = None,
 ) -> Advance:
     """The sum over the partitions; new, vanished and shrunk partitions are named in the note.
 
-    The read of a new partition began at ``new_starts_at`` or later; with None nothing is known of it and there is no sum. A partition
-    that went down counts as 0.
+    The read of a new partition began at ``new_starts_at`` or later; with None nothing is known of it and
+    there is no sum. A partition that went down counts as 0.
     """
     if start is None:
         return Advance(None, unit, bound, dict.fromkeys(end))
@@ -136,14 +154,16 @@ def no_option(
     certainty: Certainty = "certain",
     seed: Literal["file_source_log", "transplant"] | None = None,
 ) -> ResumePoint:
-    """No start option can express the position. ``repeats`` and ``skips`` then say what a new checkpoint without one would do."""
+    """No start option can express the position. ``repeats`` and ``skips`` then say what a new checkpoint
+    without one would do."""
     return ResumePoint(False, None, repeats, skips, note, certainty, seed)
 
 
 def malformed(label: str, offset: object) -> ResumePoint:
     """The offset does not have the form this kind writes, so no position is given."""
     return no_option(
-        f"This offset does not have the form a {label} source writes, so no start position can be given: {shortened(offset)}",
+        f"This offset does not have the form a {label} source writes, so no start position can be given:"
+        f" {shortened(offset)}",
         repeats="not known",
         skips="not known",
     )
@@ -155,7 +175,8 @@ def initial_offset(context: SourceContext) -> object | None:
 
 
 class OnePosition:
-    """The parts that are the same for every source with one number: its partition, and what is known about its first start (nothing)."""
+    """The parts that are the same for every source with one number: its partition, and what is known about
+    its first start (nothing)."""
 
     partition = "position"
 

@@ -1,7 +1,7 @@
 """Kafka, and the Azure Event Hubs connector, which writes the same text: ``{"orders":{"0":66169,"1":395}}``.
 
-The values are the NEXT positions to read (observed with Spark 4.3 and a real broker). The offset log holds resolved numbers only; -1 and -2
-exist in options, never in a file that Spark wrote.
+The values are the NEXT positions to read (observed with Spark 4.3 and a real broker). The offset log holds
+resolved numbers only; -1 and -2 exist in options, never in a file that Spark wrote.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _NAME = re.compile(r"[A-Za-z0-9._-]{1,260}")  # legal in Kafka topics and in eve
 
 
 def topics_of(offset: object) -> dict[str, dict[int, int]] | None:
-    """Topic -> partition -> position, topics by name and partitions by number; None when the offset does not have this form."""
+    """Topic -> partition -> position, topics by name and partitions by number; None when the offset does not
+    have this form."""
     if not isinstance(offset, dict) or not offset:
         return None
     topics: dict[str, dict[int, int]] = {}
@@ -45,11 +46,17 @@ def topics_of(offset: object) -> dict[str, dict[int, int]] | None:
 
 
 def _negative(topics: Mapping[str, Mapping[int, int]]) -> list[str]:
-    return [f"{topic}-{partition} ({position})" for topic, ps in topics.items() for partition, position in ps.items() if position < 0]
+    return [
+        f"{topic}-{partition} ({position})"
+        for topic, ps in topics.items()
+        for partition, position in ps.items()
+        if position < 0
+    ]
 
 
 class TopicPartitions:
-    """What both connectors share: positions by ``topic-partition``, and their difference as an upper bound of records."""
+    """What both connectors share: positions by ``topic-partition``, and their difference as an upper bound of
+    records."""
 
     unit = "offsets"
     end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "exclusive"
@@ -58,7 +65,11 @@ class TopicPartitions:
         return topics_of(offset) is not None
 
     def positions(self, offset: object) -> Mapping[str, int]:
-        return {f"{topic}-{partition}": position for topic, ps in (topics_of(offset) or {}).items() for partition, position in ps.items()}
+        return {
+            f"{topic}-{partition}": position
+            for topic, ps in (topics_of(offset) or {}).items()
+            for partition, position in ps.items()
+        }
 
     def partitions(self, offset: object) -> tuple[str, ...]:
         return tuple(self.positions(offset))
@@ -69,19 +80,29 @@ class TopicPartitions:
         return initial if topics_of(initial) is not None else None
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
-        """Offsets spanned. Transaction markers, aborted and compacted records are offsets too, so this is the most that was read.
+        """Offsets spanned. Transaction markers, aborted and compacted records are offsets too, so this is the
+        most that was read.
 
-        A partition that the previous entry lacks is read from its earliest offset, whatever ``startingOffsets`` says (observed), so its
-        share is at most its position.
+        A partition that the previous entry lacks is read from its earliest offset, whatever
+        ``startingOffsets`` says (observed), so its share is at most its position.
         """
-        return summed_advance(None if start is None else self.positions(start), self.positions(end), self.unit, "at_most", new_starts_at=0)
+        return summed_advance(
+            None if start is None else self.positions(start),
+            self.positions(end),
+            self.unit,
+            "at_most",
+            new_starts_at=0,
+        )
 
     def describe(self, offset: object) -> str:
         topics = topics_of(offset)
         if topics is None:
             return "No partitions." if offset == {} else "Not a topic and partition map."
         parts = [f"{topic}: {counted(len(ps), 'partitions')}" for topic, ps in topics.items()]
-        return f"{listed(parts, 5)}; next {self.unit} to read add up to {sum(sum(ps.values()) for ps in topics.values())}"
+        return (
+            f"{listed(parts, 5)}; next {self.unit} to read add up to"
+            f" {sum(sum(ps.values()) for ps in topics.values())}"
+        )
 
 
 class Kafka(TopicPartitions):
@@ -91,42 +112,67 @@ class Kafka(TopicPartitions):
     label = "Kafka"
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
-        """``startingOffsets`` = the logged JSON, nothing added: exact (observed, also with subscribePattern and assign)."""
+        """``startingOffsets`` = the logged JSON, nothing added: exact (observed, also with subscribePattern
+        and assign)."""
         topics = topics_of(end)
         if topics is None:
             return malformed(self.label, end)
         if negative := _negative(topics):
             return no_option(
-                f"The offset holds {listed(negative)}. Spark never writes negative offsets, so this file was made by hand: put the real "
-                "positions there (-2 and -1 are understood in the option only, and -1 would skip what was not read).",
+                f"The offset holds {listed(negative)}. Spark never writes negative offsets, so this file was"
+                " made by hand: put the real positions there (-2 and -1 are understood in the option only,"
+                " and -1 would skip what was not read).",
                 repeats="not known",
                 skips="not known",
             )
-        text = compact({topic: {str(partition): position for partition, position in ps.items()} for topic, ps in topics.items()})
+        text = compact(
+            {
+                topic: {str(partition): position for partition, position in ps.items()}
+                for topic, ps in topics.items()
+            }
+        )
         note = (
-            "Counts only in a new, empty checkpoint. Every partition of every subscribed topic must be named: add partitions created "
-            "since with -2 (earliest). Servers and topics are not in the checkpoint: keep the query's own. With failOnDataLoss (default "
-            "true) the query stops when these offsets have expired."
+            "Counts only in a new, empty checkpoint. Every partition of every subscribed topic must be named:"
+            " add partitions created since with -2 (earliest). Servers and topics are not in the checkpoint:"
+            " keep the query's own. With failOnDataLoss (default true) the query stops when these offsets"
+            " have expired."
         )
         if len(topics) == 1:
-            note += " The connector of Azure Event Hubs writes the same text; it needs eventhubs.startingPositions instead."
-        return ResumePoint(True, {"startingOffsets": text}, "nothing", "nothing", note, "certain" if len(topics) > 1 else "inferred")
+            note += (
+                " The connector of Azure Event Hubs writes the same text; it needs"
+                " eventhubs.startingPositions instead."
+            )
+        return ResumePoint(
+            True,
+            {"startingOffsets": text},
+            "nothing",
+            "nothing",
+            note,
+            "certain" if len(topics) > 1 else "inferred",
+        )
 
 
 class EventHubs(TopicPartitions):
-    """The connector of Azure Event Hubs. Its text is the same as Kafka's, so it is never recognised by form; a user can name it."""
+    """The connector of Azure Event Hubs. Its text is the same as Kafka's, so it is never recognised by form;
+    a user can name it."""
 
     name = "event_hubs"
     label = "Azure Event Hubs"
     unit = "events"
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
-        """``eventhubs.startingPositions`` by sequence number, inclusive (documented; read in the connector's source, not run)."""
+        """``eventhubs.startingPositions`` by sequence number, inclusive (documented; read in the connector's
+        source, not run)."""
         topics = topics_of(end)
         if topics is None or _negative(topics):
             return malformed(self.label, end)
         positions = {
-            compact({"ehName": hub, "partitionId": partition}): {"offset": None, "seqNo": number, "enqueuedTime": None, "isInclusive": True}
+            compact({"ehName": hub, "partitionId": partition}): {
+                "offset": None,
+                "seqNo": number,
+                "enqueuedTime": None,
+                "isInclusive": True,
+            }
             for hub, ps in topics.items()
             for partition, number in ps.items()
         }
@@ -135,7 +181,8 @@ class EventHubs(TopicPartitions):
             {"eventhubs.startingPositions": compact(positions)},
             "nothing",
             "nothing",
-            "Counts only in a new, empty checkpoint. The connector silently moves to the earliest event when these have expired.",
+            "Counts only in a new, empty checkpoint. The connector silently moves to the earliest event when"
+            " these have expired.",
             "inferred",
         )
 

@@ -1,4 +1,5 @@
-"""Amazon Kinesis in three connectors: qubole's, awslabs' and Databricks'. Sequence numbers have 56 digits: comparable, not countable."""
+"""Amazon Kinesis in three connectors: qubole's, awslabs' and Databricks'. Sequence numbers have 56 digits:
+comparable, not countable."""
 
 from __future__ import annotations
 
@@ -54,9 +55,13 @@ class Shards:
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "Kinesis has no start per shard: initialPosition is latest, trim_horizon or one time for all shards. Choose a time a little "
-            f"before the last committed batch and remove the repeats at the target. {self.copy_note}",
-            repeats="with a time: the records from it to the last committed position; with trim_horizon all that the stream still keeps",
+            "Kinesis has no start per shard: initialPosition is latest, trim_horizon or one time for all"
+            " shards. Choose a time a little before the last committed batch and remove the repeats at the"
+            f" target. {self.copy_note}",
+            repeats=(
+                "with a time: the records from it to the last committed position; with trim_horizon all that"
+                " the stream still keeps"
+            ),
             skips="with latest: everything not yet read; with a time that is early enough nothing",
             certainty="needs_input",
         )
@@ -70,12 +75,16 @@ class Shards:
 
 
 class KinesisQubole(Shards):
-    """qubole's connector: where the batch STARTS per shard; what was read is in ``sources/<n>/shard-commit/<batch>/<shard>``."""
+    """qubole's connector: where the batch STARTS per shard; what was read is in
+    ``sources/<n>/shard-commit/<batch>/<shard>``."""
 
     name = "kinesis"
     label = "Kinesis (qubole connector)"
     end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "start"
-    copy_note = "The offset log names where the batch started; what was read of each shard is below `sources/<n>/shard-commit`."
+    copy_note = (
+        "The offset log names where the batch started; what was read of each shard is below"
+        " `sources/<n>/shard-commit`."
+    )
 
     def shards(self, offset: object) -> dict[str, str] | None:
         fields = as_object(offset)
@@ -101,7 +110,8 @@ class KinesisAwslabs(KinesisQubole):
     name = "kinesis_awslabs"
     label = "Kinesis (awslabs connector)"
     copy_note = (
-        "The offset log names where the batch started; what was read of each shard is below `sources/<n>/shard-commit` or in DynamoDB."
+        "The offset log names where the batch started; what was read of each shard is below"
+        " `sources/<n>/shard-commit` or in DynamoDB."
     )
 
     def _is_own(self, shard: Mapping[str, object]) -> bool:
@@ -109,7 +119,8 @@ class KinesisAwslabs(KinesisQubole):
 
 
 class KinesisDatabricks(Shards):
-    """Databricks' connector: an array with the last sequence number per shard, inclusive, and how far behind it was in time."""
+    """Databricks' connector: an array with the last sequence number per shard, inclusive, and how far behind
+    it was in time."""
 
     name = "kinesis_databricks"
     label = "Kinesis (Databricks)"
@@ -126,8 +137,14 @@ class KinesisDatabricks(Shards):
             if not isinstance(name, str) or "lastSeqNum" not in as_object(entry):
                 return None
             fields = as_object(entry)
-            where = f"after {shortened(fields['lastSeqNum'], 60)}" + (", closed" if fields.get("closed") is True else "")
-            shards[name] = where + (f", {behind} ms behind" if (behind := _number(fields.get("msBehindLatest"))) is not None else "")
+            where = f"after {shortened(fields['lastSeqNum'], 60)}" + (
+                ", closed" if fields.get("closed") is True else ""
+            )
+            shards[name] = where + (
+                f", {behind} ms behind"
+                if (behind := _number(fields.get("msBehindLatest"))) is not None
+                else ""
+            )
         return shards
 
 

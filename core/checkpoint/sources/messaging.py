@@ -43,8 +43,8 @@ class PubSub(OnePosition):
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "The offset counts fetches, not messages: it is no position. Seek the subscription to a snapshot or a time first, and remove "
-            "repeats at the target.",
+            "The offset counts fetches, not messages: it is no position. Seek the subscription to a snapshot"
+            " or a time first, and remove repeats at the target.",
             repeats="messages delivered but not acknowledged, and all after the time you seek to",
             skips="nothing when the time is early enough",
             certainty="needs_input",
@@ -89,16 +89,20 @@ class PubSubLite:
         return None
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
-        return summed_advance(None if start is None else self.positions(start), self.positions(end), "messages", "at_most")
+        return summed_advance(
+            None if start is None else self.positions(start), self.positions(end), "messages", "at_most"
+        )
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
         numbers = self._numbers(end)
         if numbers is None:
             return malformed(self.label, end)
-        following = ", ".join(f"{partition}: {number + 1}" for partition, number in list(numbers.items())[:20])
+        following = ", ".join(
+            f"{partition}: {number + 1}" for partition, number in list(numbers.items())[:20]
+        )
         return no_option(
-            "The connector has no start option: seek the subscription before the start. Next messages by partition: "
-            f"{following}{' ...' if len(numbers) > 20 else ''}. {COPY_THE_LOGS}",
+            "The connector has no start option: seek the subscription before the start. Next messages by"
+            f" partition: {following}{' ...' if len(numbers) > 20 else ''}. {COPY_THE_LOGS}",
             repeats="depends on where the subscription stands",
             skips="depends on where the subscription stands",
             certainty="needs_input",
@@ -109,7 +113,10 @@ class PubSubLite:
         numbers = self._numbers(offset)
         if numbers is None:
             return "Not a Pub/Sub Lite offset."
-        return f"Last messages read: {listed([f'{partition}: {number}' for partition, number in numbers.items()], 5)}"
+        return (
+            "Last messages read:"
+            f" {listed([f'{partition}: {number}' for partition, number in numbers.items()], 5)}"
+        )
 
 
 class Pulsar:
@@ -120,11 +127,19 @@ class Pulsar:
     end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
 
     def recognises(self, offset: object) -> bool:
-        return isinstance(offset, dict) and bool(offset) and all(_is_signed_bytes(value) for value in offset.values())
+        return (
+            isinstance(offset, dict)
+            and bool(offset)
+            and all(_is_signed_bytes(value) for value in offset.values())
+        )
 
     def positions(self, offset: object) -> Mapping[str, int]:
         """The entry id inside the current ledger of each topic: it starts again with every ledger."""
-        return {topic: entry for topic in self.partitions(offset) if (entry := _message_id(as_object(offset)[topic]).get(2)) is not None}
+        return {
+            topic: entry
+            for topic in self.partitions(offset)
+            if (entry := _message_id(as_object(offset)[topic]).get(2)) is not None
+        }
 
     def partitions(self, offset: object) -> tuple[str, ...]:
         return tuple(sorted(as_object(offset))) if self.recognises(offset) else ()
@@ -134,30 +149,42 @@ class Pulsar:
         return initial if self.recognises(initial) else None
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
-        """Entries between two ids of one ledger (an entry may hold several messages); across ledgers only Pulsar knows."""
+        """Entries between two ids of one ledger (an entry may hold several messages); across ledgers only
+        Pulsar knows."""
         by_partition: dict[str, int | None] = {}
         for topic in self.partitions(end):
             before, after = _message_id(as_object(start).get(topic)), _message_id(as_object(end)[topic])
             same_ledger = before.get(1) is not None and before.get(1) == after.get(1)
             first, last = before.get(2), after.get(2)
-            by_partition[topic] = last - first if same_ledger and first is not None and last is not None and last >= first else None
+            by_partition[topic] = (
+                last - first
+                if same_ledger and first is not None and last is not None and last >= first
+                else None
+            )
         known = [value for value in by_partition.values() if value is not None]
         if not by_partition or len(known) < len(by_partition):
             return Advance(
-                None, "entries", "estimate", by_partition, "" if start is None else "Another ledger: only Pulsar knows the distance."
+                None,
+                "entries",
+                "estimate",
+                by_partition,
+                "" if start is None else "Another ledger: only Pulsar knows the distance.",
             )
         return Advance(sum(known), "entries", "estimate", by_partition)
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
-        """``startingOffsets`` = the same JSON, but an id given by a user is read inclusively (read in the connector's source, not run)."""
+        """``startingOffsets`` = the same JSON, but an id given by a user is read inclusively (read in the
+        connector's source, not run)."""
         if not self.recognises(end):
             return malformed(self.label, end)
         return ResumePoint(
             False,
             {"startingOffsets": compact(dict(sorted(as_object(end).items())))},
-            "the last message already read of each topic (a start given by the user includes its message; older connectors exclude it)",
+            "the last message already read of each topic (a start given by the user includes its message;"
+            " older connectors exclude it)",
             "nothing",
-            "Counts only in a new, empty checkpoint. Every topic must be named. The ledger of each id must still be kept by Pulsar.",
+            "Counts only in a new, empty checkpoint. Every topic must be named. The ledger of each id must"
+            " still be kept by Pulsar.",
             "inferred",
         )
 
@@ -181,7 +208,11 @@ class RedisStreams:
         streams = as_object(fields.get("offsets"))
         if set(fields) != {"offsets"} or not streams:
             return None
-        ids = {name: as_object(value).get("offset") for name, value in streams.items() if "groupName" in as_object(value)}
+        ids = {
+            name: as_object(value).get("offset")
+            for name, value in streams.items()
+            if "groupName" in as_object(value)
+        }
         texts = {name: value for name, value in ids.items() if isinstance(value, str)}
         return dict(sorted(texts.items())) if len(texts) == len(streams) else None
 
@@ -200,15 +231,20 @@ class RedisStreams:
         return None
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
-        """The time between two ids; how many entries lie between is in Redis only. No sum over several streams."""
+        """The time between two ids; how many entries lie between is in Redis only. No sum over several
+        streams."""
         before, after = self.positions(start), self.positions(end)
         moved: dict[str, int | None] = {
-            name: max(0, after[name] - before[name]) if name in after and name in before else None for name in self.partitions(end)
+            name: max(0, after[name] - before[name]) if name in after and name in before else None
+            for name in self.partitions(end)
         }
-        return Advance(next(iter(moved.values())) if len(moved) == 1 else None, "milliseconds", "estimate", moved)
+        return Advance(
+            next(iter(moved.values())) if len(moved) == 1 else None, "milliseconds", "estimate", moved
+        )
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
-        """``stream.offsets`` = the same JSON (documented; the connector's source resets the consumer group to it; not run)."""
+        """``stream.offsets`` = the same JSON (documented; the connector's source resets the consumer group to
+        it; not run)."""
         if not self.recognises(end):
             return malformed(self.label, end)
         return ResumePoint(
@@ -216,23 +252,31 @@ class RedisStreams:
             {"stream.offsets": compact(end)},
             "nothing",
             "nothing",
-            "Resets the consumer groups named in it, so the old query must be stopped. Entries trimmed from the stream since are gone.",
+            "Resets the consumer groups named in it, so the old query must be stopped. Entries trimmed from"
+            " the stream since are gone.",
             "inferred",
         )
 
     def describe(self, offset: object) -> str:
         ids = self._ids(offset)
         return (
-            "Not a Redis streams offset." if ids is None else f"Last ids read: {listed([f'{name} {text}' for name, text in ids.items()])}"
+            "Not a Redis streams offset."
+            if ids is None
+            else f"Last ids read: {listed([f'{name} {text}' for name, text in ids.items()])}"
         )
 
 
 def _is_signed_bytes(value: object) -> bool:
-    return isinstance(value, list) and 0 < len(value) <= 200 and all((n := as_int(v)) is not None and -128 <= n <= 127 for v in value)
+    return (
+        isinstance(value, list)
+        and 0 < len(value) <= 200
+        and all((n := as_int(v)) is not None and -128 <= n <= 127 for v in value)
+    )
 
 
 def _message_id(value: object) -> dict[int, int]:
-    """The varint fields of a Pulsar message id: 1 ledger, 2 entry, 3 partition, 4 batch index. What cannot be read is left out."""
+    """The varint fields of a Pulsar message id: 1 ledger, 2 entry, 3 partition, 4 batch index. What cannot be
+    read is left out."""
     fields: dict[int, int] = {}
     if not _is_signed_bytes(value) or not isinstance(value, list):
         return fields

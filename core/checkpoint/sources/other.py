@@ -1,6 +1,8 @@
-"""Sources whose offsets anyone can shape: Python data sources, Spark's sequential union, and every form that is not known.
+"""Sources whose offsets anyone can shape: Python data sources, Spark's sequential union, and every form that
+is not known.
 
-Nothing is dropped: integers anywhere in the JSON are followed as counters under their path (``partition-1.index``).
+Nothing is dropped: integers anywhere in the JSON are followed as counters under their path
+(``partition-1.index``).
 """
 
 from __future__ import annotations
@@ -9,7 +11,16 @@ from collections.abc import Mapping
 from typing import Literal
 
 from core.checkpoint.sources.base import Advance, ResumePoint, SourceContext
-from core.checkpoint.sources.forms import COPY_THE_LOGS, as_int, as_object, compact, listed, malformed, no_option, shortened
+from core.checkpoint.sources.forms import (
+    COPY_THE_LOGS,
+    as_int,
+    as_object,
+    compact,
+    listed,
+    malformed,
+    no_option,
+    shortened,
+)
 
 
 def leaves(offset: object) -> dict[str, int]:
@@ -51,16 +62,25 @@ class Unknown:
         return None
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
-        """The change of each number. There is a total only when there is one number: what several mean together is not known."""
+        """The change of each number. There is a total only when there is one number: what several mean
+        together is not known."""
         before, after = leaves(start), leaves(end)
-        moved = {name: value - before[name] if name in before and value >= before[name] else None for name, value in after.items()}
-        lower = [f"{name} (from {before[name]} to {value})" for name, value in after.items() if name in before and value < before[name]]
+        moved = {
+            name: value - before[name] if name in before and value >= before[name] else None
+            for name, value in after.items()
+        }
+        lower = [
+            f"{name} (from {before[name]} to {value})"
+            for name, value in after.items()
+            if name in before and value < before[name]
+        ]
         total = next(iter(moved.values())) if len(moved) == 1 else None
         return Advance(total, "steps", "estimate", moved, f"Went down: {listed(lower)}." if lower else "")
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
         return no_option(
-            f"The form of this offset is not known, so no start option can be named: {shortened(end)} {COPY_THE_LOGS}",
+            f"The form of this offset is not known, so no start option can be named: {shortened(end)}"
+            f" {COPY_THE_LOGS}",
             repeats="not known",
             skips="not known",
             certainty="needs_input",
@@ -72,7 +92,8 @@ class Unknown:
 
 
 class PythonSource(Unknown):
-    """A Python data source (Spark 4.0+): whatever its author's ``latestOffset()`` or ``read()`` returned, written by ``json.dumps``.
+    """A Python data source (Spark 4.0+): whatever its author's ``latestOffset()`` or ``read()`` returned,
+    written by ``json.dumps``.
 
     Recognised by the spaces that ``json.dumps`` puts after colons and commas; Spark's own sources write none.
     """
@@ -87,9 +108,10 @@ class PythonSource(Unknown):
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "Where a new checkpoint starts is decided by the source's own initialOffset(). If its author offers an option for it, give it "
-            f"this offset: {shortened(end)} A transplant (this offset as `offsets/0` and `offsets/1`, with `commits/0` and `commits/1`) "
-            "goes on there unless the source keeps something of its own.",
+            "Where a new checkpoint starts is decided by the source's own initialOffset(). If its author"
+            f" offers an option for it, give it this offset: {shortened(end)} A transplant (this offset as"
+            " `offsets/0` and `offsets/1`, with `commits/0` and `commits/1`) goes on there unless the source"
+            " keeps something of its own.",
             repeats="without such an option what initialOffset() says",
             skips="without such an option what initialOffset() says",
             certainty="needs_input",
@@ -98,7 +120,8 @@ class PythonSource(Unknown):
 
 
 class SequentialUnion:
-    """A union that reads one source after the other (Spark 4.3): which one is active and which are done. It holds no position."""
+    """A union that reads one source after the other (Spark 4.3): which one is active and which are done. It
+    holds no position."""
 
     name = "sequential_union"
     label = "Sequential union"
@@ -129,7 +152,11 @@ class SequentialUnion:
         if not self.recognises(start) or not self.recognises(end):
             return Advance(None, "sources", "estimate", dict.fromkeys(self.partitions(end)))
         moved = max(0, len(after) - len(before))
-        note = f"Completed in this batch: {listed(name for name in after if name not in before)}." if moved else ""
+        note = (
+            f"Completed in this batch: {listed(name for name in after if name not in before)}."
+            if moved
+            else ""
+        )
         return Advance(moved, "sources", "estimate", {"sources completed": moved}, note)
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
@@ -137,8 +164,9 @@ class SequentialUnion:
             return malformed(self.label, end)
         done = listed(self._done(end)) or "none"
         return no_option(
-            f"This line says only which source is being read ({shortened(as_object(end).get('activeSourceName'), 60)}; done: {done}). Read "
-            "the active source alone in the new query and give it its own start position.",
+            "This line says only which source is being read"
+            f" ({shortened(as_object(end).get('activeSourceName'), 60)}; done: {done}). Read the active"
+            " source alone in the new query and give it its own start position.",
             repeats="with the whole union: every completed source",
             skips="nothing",
             certainty="needs_input",

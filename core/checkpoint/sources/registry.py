@@ -1,4 +1,5 @@
-"""Which kind of source wrote an offset: the kinds in order of recognition, and the few forms that need more than the JSON itself.
+"""Which kind of source wrote an offset: the kinds in order of recognition, and the few forms that need more
+than the JSON itself.
 
 >>> kind_of(['{"orders":{"0":5}}']).name
 'kafka'
@@ -10,7 +11,15 @@ import json
 from collections.abc import Iterable, Sequence
 
 from core.checkpoint.sources.base import SourceContext, SourceKind
-from core.checkpoint.sources.counters import COUNTER, MEMORY, RATE, RATE_CONTINUOUS, RATE_MICRO_BATCH, SOCKET, starts_with_a_time
+from core.checkpoint.sources.counters import (
+    COUNTER,
+    MEMORY,
+    RATE,
+    RATE_CONTINUOUS,
+    RATE_MICRO_BATCH,
+    SOCKET,
+    starts_with_a_time,
+)
 from core.checkpoint.sources.delta import DELTA, DELTA_SHARING
 from core.checkpoint.sources.documents import COSMOS, MONGODB
 from core.checkpoint.sources.files import AUTO_LOADER, FILES
@@ -23,8 +32,9 @@ from core.checkpoint.sources.tables import HUDI, ICEBERG, PAIMON
 
 __all__ = ["KINDS", "KIND_NAMES", "kind_named", "kind_of", "parse"]
 
-# The first kind that recognises an offset wins. Behind a kind of the same form (Event Hubs behind Kafka; rate, socket and memory behind the
-# bare number) a kind is found by name or by what lies beside the offsets, never by form.
+# The first kind that recognises an offset wins. Behind a kind of the same form (Event Hubs behind Kafka;
+# rate, socket and memory behind the bare number) a kind is found by name or by what lies beside the offsets,
+# never by form.
 KINDS: tuple[SourceKind, ...] = (
     FILES,
     KAFKA,
@@ -64,10 +74,11 @@ def kind_named(name: str) -> SourceKind | None:
 
 
 def kind_of(texts: Iterable[str | None], context: SourceContext | None = None) -> SourceKind:
-    """The kind that wrote these offset texts of one source, newest first. Never raises; ends with ``unknown``.
+    """The kind that wrote these offset texts of one source, newest first. Never raises; ends with
+    ``unknown``.
 
-    The newest text decides; None (``-``) and ``{}`` say nothing and are passed over. Without any text the initial offset and the file
-    source log decide.
+    The newest text decides; None (``-``) and ``{}`` say nothing and are passed over. Without any text the
+    initial offset and the file source log decide.
     """
     known = [text for text in texts if text is not None]
     for text in known:
@@ -77,7 +88,8 @@ def kind_of(texts: Iterable[str | None], context: SourceContext | None = None) -
     if context is not None and context.file_log:
         return FILES
     if context is not None and context.initial is not None:
-        # A bare number there is the start time of a rate source (the only source that leaves one), not an offset.
+        # A bare number there is the start time of a rate source (the only source that leaves one), not an
+        # offset.
         if starts_with_a_time(context):
             return RATE
         return _kind(context.initial, parse(context.initial), (), context)
@@ -104,7 +116,8 @@ def _kind(text: str, offset: object, known: Sequence[str], context: SourceContex
 
 
 def _is_json_dumps(text: str, offset: object) -> bool:
-    """Whether Python's json.dumps wrote this object: a space after each colon and comma, which Spark's own sources never write."""
+    """Whether Python's json.dumps wrote this object: a space after each colon and comma, which Spark's own
+    sources never write."""
     if not isinstance(offset, dict) or ": " not in text:
         return False
     try:
@@ -116,8 +129,8 @@ def _is_json_dumps(text: str, offset: object) -> bool:
 def _is_python_history(known: Sequence[str], context: SourceContext | None) -> bool:
     """Whether offsets in Kafka's form come from a Python data source all the same.
 
-    Kafka writes its initial offset and no spaces. One spaced text may be a Kafka offset that a person wrote into a transplanted
-    checkpoint; two different ones were written by a running source.
+    Kafka writes its initial offset and no spaces. One spaced text may be a Kafka offset that a person wrote
+    into a transplanted checkpoint; two different ones were written by a running source.
     """
     if context is not None and context.initial is not None:
         return False

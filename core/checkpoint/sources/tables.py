@@ -22,7 +22,8 @@ from core.checkpoint.sources.forms import (
 
 
 class Iceberg(OnePosition):
-    """Iceberg: ``position`` = added data files of snapshot ``snapshot_id`` already taken, exclusive. Snapshot ids are not in order."""
+    """Iceberg: ``position`` = added data files of snapshot ``snapshot_id`` already taken, exclusive. Snapshot
+    ids are not in order."""
 
     name = "iceberg"
     label = "Iceberg table"
@@ -33,7 +34,11 @@ class Iceberg(OnePosition):
         return as_int(as_object(offset).get("snapshot_id"))
 
     def recognises(self, offset: object) -> bool:
-        return self._snapshot(offset) is not None and self.value(offset) is not None and "scan_all_files" in as_object(offset)
+        return (
+            self._snapshot(offset) is not None
+            and self.value(offset) is not None
+            and "scan_all_files" in as_object(offset)
+        )
 
     def value(self, offset: object) -> int | None:
         return as_int(as_object(offset).get("position"))
@@ -44,40 +49,52 @@ class Iceberg(OnePosition):
         return initial if self.recognises(initial) else None
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
-        """Files, when both stand in one snapshot. "Snapshot done" may be written as the next snapshot with position 0 (observed)."""
+        """Files, when both stand in one snapshot. "Snapshot done" may be written as the next snapshot with
+        position 0 (observed)."""
         if not self.recognises(start) or self._snapshot(start) == self._snapshot(end):
             return single_advance(self.value(start), self.value(end), "files", "exact", self.partition)
         taken = self.value(end) or 0
         return unknown_advance(
-            "files", f"Moved on to snapshot {self._snapshot(end)} ({counted(max(0, taken), 'files')} of it).", self.partitions(end)
+            "files",
+            f"Moved on to snapshot {self._snapshot(end)} ({counted(max(0, taken), 'files')} of it).",
+            self.partitions(end),
         )
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
-        """Only ``stream-from-timestamp`` starts anywhere (observed with 1.12 on Spark 4.1), and commit times are not in the checkpoint."""
+        """Only ``stream-from-timestamp`` starts anywhere (observed with 1.12 on Spark 4.1), and commit times
+        are not in the checkpoint."""
         snapshot, position = self._snapshot(end), self.value(end)
         if snapshot is None or position is None:
             return malformed(self.label, end)
         if snapshot == -1:
             return no_option(
-                "Nothing was read yet: the table was empty, or stream-from-timestamp lay in the future. Start with the query's own "
-                "options.",
+                "Nothing was read yet: the table was empty, or stream-from-timestamp lay in the future. Start"
+                " with the query's own options.",
                 repeats="nothing",
                 skips="nothing, with the same options as before",
                 certainty="needs_input",
             )
-        times = "Commit times are in the table's history, not in the checkpoint; start-snapshot-id is ignored without a message."
+        times = (
+            "Commit times are in the table's history, not in the checkpoint; start-snapshot-id is ignored"
+            " without a message."
+        )
         if position <= 0:
             return no_option(
-                f"Set stream-from-timestamp to the commit time of snapshot {snapshot}: exact, for nothing of it was read yet. {times}",
+                f"Set stream-from-timestamp to the commit time of snapshot {snapshot}: exact, for nothing of"
+                f" it was read yet. {times}",
                 repeats="nothing with that time; without an option everything from the oldest snapshot on",
                 skips="nothing with that time",
                 certainty="needs_input",
                 seed="transplant",
             )
         return no_option(
-            f"Taken of snapshot {snapshot} so far: {counted(position, 'files')}. If it added no more than that, set stream-from-timestamp "
-            f"to its commit time + 1 ms: exact. If it added more, no option fits. {times} {COPY_THE_LOGS}",
-            repeats=f"with the commit time of snapshot {snapshot}: its files already taken; without an option all from the oldest on",
+            f"Taken of snapshot {snapshot} so far: {counted(position, 'files')}. If it added no more than"
+            " that, set stream-from-timestamp to its commit time + 1 ms: exact. If it added more, no option"
+            f" fits. {times} {COPY_THE_LOGS}",
+            repeats=(
+                f"with the commit time of snapshot {snapshot}: its files already taken; without an option all"
+                " from the oldest on"
+            ),
             skips=f"with that time + 1 ms: the files of snapshot {snapshot} not yet taken",
             certainty="needs_input",
             seed="transplant",
@@ -88,12 +105,18 @@ class Iceberg(OnePosition):
             return "Not an Iceberg offset."
         if self._snapshot(offset) == -1:
             return "Iceberg table without a snapshot yet"
-        whole = ", reading the first snapshot in full" if as_object(offset).get("scan_all_files") is True else ""
-        return f"Iceberg snapshot {self._snapshot(offset)}, {counted(max(0, self.value(offset) or 0), 'files')} of it taken{whole}"
+        whole = (
+            ", reading the first snapshot in full" if as_object(offset).get("scan_all_files") is True else ""
+        )
+        return (
+            f"Iceberg snapshot {self._snapshot(offset)}, {counted(max(0, self.value(offset) or 0), 'files')}"
+            f" of it taken{whole}"
+        )
 
 
 class Paimon(OnePosition):
-    """Paimon: the last split done in a snapshot, inclusive; -1 = before the first. ``totalSplits`` is not always there."""
+    """Paimon: the last split done in a snapshot, inclusive; -1 = before the first. ``totalSplits`` is not
+    always there."""
 
     name = "paimon"
     label = "Paimon table"
@@ -102,7 +125,11 @@ class Paimon(OnePosition):
 
     def recognises(self, offset: object) -> bool:
         fields = as_object(offset)
-        return self.value(offset) is not None and as_int(fields.get("index")) is not None and "scanSnapshot" in fields
+        return (
+            self.value(offset) is not None
+            and as_int(fields.get("index")) is not None
+            and "scanSnapshot" in fields
+        )
 
     def value(self, offset: object) -> int | None:
         return as_int(as_object(offset).get("snapshotId"))
@@ -118,8 +145,8 @@ class Paimon(OnePosition):
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "Paimon starts at whole snapshots (scan.snapshot-id), and the checkpoint does not always tell whether snapshot "
-            f"{self.value(end)} was finished. Compare with the table. {COPY_THE_LOGS}",
+            "Paimon starts at whole snapshots (scan.snapshot-id), and the checkpoint does not always tell"
+            f" whether snapshot {self.value(end)} was finished. Compare with the table. {COPY_THE_LOGS}",
             repeats="with the same snapshot: the splits of it already read",
             skips="with the next snapshot: the splits of this one not yet read",
             certainty="needs_input",
@@ -163,10 +190,13 @@ class Hudi:
         return initial if self.recognises(initial) else None
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
-        return unknown_advance("instants", "How many commits lie between is in the table's timeline only.", self.partitions(end))
+        return unknown_advance(
+            "instants", "How many commits lie between is in the table's timeline only.", self.partitions(end)
+        )
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
-        """``hoodie.datasource.streaming.startOffset`` (0.12.2+) starts after an instant (read in the source, not run)."""
+        """``hoodie.datasource.streaming.startOffset`` (0.12.2+) starts after an instant (read in the source,
+        not run)."""
         instant = self._instant(end)
         if instant is None:
             return malformed(self.label, end)
@@ -175,8 +205,8 @@ class Hudi:
             {"hoodie.datasource.streaming.startOffset": instant},
             "nothing",
             "nothing",
-            "Needs Hudi 0.12.2 or newer; older ones always start at the earliest instant. Counts only in a new, empty checkpoint. The "
-            "instant must still be in the active timeline.",
+            "Needs Hudi 0.12.2 or newer; older ones always start at the earliest instant. Counts only in a"
+            " new, empty checkpoint. The instant must still be in the active timeline.",
             "inferred",
         )
 
@@ -184,7 +214,11 @@ class Hudi:
         instant = self._instant(offset)
         if instant is None:
             return "Not a Hudi offset."
-        return "Before the first commit" if set(instant) <= {"0"} else f"Commits up to {shortened(instant, 40)} were read"
+        return (
+            "Before the first commit"
+            if set(instant) <= {"0"}
+            else f"Commits up to {shortened(instant, 40)} were read"
+        )
 
 
 ICEBERG = Iceberg()

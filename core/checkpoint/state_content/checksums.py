@@ -1,8 +1,9 @@
 """The two kinds of checksum beside a file. Bytes in, verdict out.
 
-* Hadoop's, hidden: ``.<name>.crc``, a header and one CRC-32 for each 512 bytes. Written by Hadoop's local file system.
-* Spark's, visible: ``<name>.crc``, JSON with the CRC-32C of the whole file. State files of checkpoint format 2 (4.1+), and of format 1 by
-  Spark 4.1 alone.
+* Hadoop's, hidden: ``.<name>.crc``, a header and one CRC-32 for each 512 bytes. Written by Hadoop's local
+  file system.
+* Spark's, visible: ``<name>.crc``, JSON with the CRC-32C of the whole file. State files of checkpoint format
+  2 (4.1+), and of format 1 by Spark 4.1 alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 import crc32c
 
-from core.checkpoint.json_text import parse_object
+from core.sparklogs.json_text import parse_object
 
 _MAGIC = b"crc\0"
 _HEADER = 8
@@ -49,7 +50,8 @@ def visible_name(path: str) -> str:
 
 
 def verify_hidden(data: bytes, checksum: bytes) -> Verdict:
-    """Hadoop's checksum. It ignores a checksum file whose header it cannot read, so that is :class:`Unusable` and no mismatch."""
+    """Hadoop's checksum. It ignores a checksum file whose header it cannot read, so that is :class:`Unusable`
+    and no mismatch."""
     chunk = int.from_bytes(checksum[4:_HEADER], "big")
     if checksum[:4] != _MAGIC or len(checksum) < _HEADER or not 0 < chunk <= _LARGEST_CHUNK:
         return Unusable("it does not begin as a checksum file of Hadoop")
@@ -58,8 +60,13 @@ def verify_hidden(data: bytes, checksum: bytes) -> Verdict:
     if len(expected) != 4 * count:
         return Mismatch(f"it covers {len(expected) // 4} blocks of {chunk} bytes, the file has {count}")
     for i in range(count):
-        if zlib.crc32(data[i * chunk : (i + 1) * chunk]) != int.from_bytes(expected[4 * i : 4 * i + 4], "big"):
-            return Mismatch(f"bytes {i * chunk:,} to {min((i + 1) * chunk, len(data)) - 1:,} are not those it was written for")
+        if zlib.crc32(data[i * chunk : (i + 1) * chunk]) != int.from_bytes(
+            expected[4 * i : 4 * i + 4], "big"
+        ):
+            return Mismatch(
+                f"bytes {i * chunk:,} to {min((i + 1) * chunk, len(data)) - 1:,} are not those it was"
+                " written for"
+            )
     return None
 
 

@@ -1,4 +1,5 @@
-"""Rows per partition without Spark: the number a RocksDB zip records, or a count of the changes since a full file."""
+"""Rows per partition without Spark: the number a RocksDB zip records, or a count of the changes since a full
+file."""
 
 from __future__ import annotations
 
@@ -38,26 +39,38 @@ def count_keys(
 ) -> dict[str, tuple[PartitionCount, ...]]:
     """Per store the expected partitions of an operator, ascending, as they are at ``version``.
 
-    Without ``replay`` one zip per partition is read, where there is one of that version. With it also what the zip does not tell: the
-    changes since the last HDFS-backed snapshot, or all changelogs since version 1 (exact); a RocksDB zip and the changelogs after it
-    (bounds). A store of which a file is missing or damaged is unknown. Raises StorageError when the store cannot be read at all.
+    Without ``replay`` one zip per partition is read, where there is one of that version. With it also what
+    the zip does not tell: the changes since the last HDFS-backed snapshot, or all changelogs since version 1
+    (exact); a RocksDB zip and the changelogs after it (bounds). A store of which a file is missing or damaged
+    is unknown. Raises StorageError when the store cannot be read at all.
     """
     chosen = list(stores([operator], version, committed))
     found: dict[int, KeyCount] = {}
-    zips = {i: [step.full] for i, store in enumerate(chosen) if (step := _at(store, version)) and step.full and step.full.kind == "zip"}
+    zips = {
+        i: [step.full]
+        for i, store in enumerate(chosen)
+        if (step := _at(store, version)) and step.full and step.full.kind == "zip"
+    }
     for i, contents in _read(door, zips):
         content = next(iter(contents.values()))
         parsed = read_zip(content) if isinstance(content, bytes) else None
         if isinstance(parsed, ZipContent) and parsed.num_keys is not None:
             found[i] = KeyCount.exact(parsed.num_keys, "recorded")
     if replay:
-        chains = {i: chain for i, store in enumerate(chosen) if i not in found and (chain := _chain(store, version))}
+        chains = {
+            i: chain for i, store in enumerate(chosen) if i not in found and (chain := _chain(store, version))
+        }
         for i, contents in _read(door, chains):
             found[i] = _counted(operator, chains[i], contents, has_row_checksums)
-    counts = {(s.partition.store, s.partition.partition_id): found.get(i, UNKNOWN) for i, s in enumerate(chosen)}
+    counts = {
+        (s.partition.store, s.partition.partition_id): found.get(i, UNKNOWN) for i, s in enumerate(chosen)
+    }
     there = {(p.store, p.partition_id): p for p in operator.partitions}
     return {
-        store: tuple(_partition(p, counts.get((store, p), UNKNOWN), there.get((store, p))) for p in expected_partition_ids(operator))
+        store: tuple(
+            _partition(p, counts.get((store, p), UNKNOWN), there.get((store, p)))
+            for p in expected_partition_ids(operator)
+        )
         for store in operator.stores
     }
 
@@ -74,7 +87,8 @@ def _at(store: Store, version: int) -> Step | None:
 
 
 def _chain(store: Store, version: int) -> list[StateFile]:
-    """The files to follow, in order; empty when one is missing. A zip comes first and is followed by changelogs only."""
+    """The files to follow, in order; empty when one is missing. A zip comes first and is followed by
+    changelogs only."""
     steps = {step.version: step for step in store.steps}
     full = max((v for v, step in steps.items() if step.full is not None), default=0)
     since_1 = [steps[v].change for v in range(1, version + 1) if v in steps]
@@ -82,7 +96,9 @@ def _chain(store: Store, version: int) -> list[StateFile]:
     start = steps[full].full if full else None
     if len(all_changes) == version and (start is None or start.kind == "zip"):
         # Exact without a zip; one, of whatever version, is read for the names of the column families only.
-        names = start or next((file for file in store.partition.files if file.kind == "zip" and file.size_bytes), None)
+        names = start or next(
+            (file for file in store.partition.files if file.kind == "zip" and file.size_bytes), None
+        )
         return [names, *all_changes] if names is not None else all_changes
     after = [steps[v].change for v in range(full + 1, version + 1) if v in steps]
     changes = [file for file in after if file is not None]
@@ -91,12 +107,17 @@ def _chain(store: Store, version: int) -> list[StateFile]:
 
 def _read(door: Door, chains: Mapping[int, list[StateFile]]) -> Iterator[tuple[int, Mapping[str, Content]]]:
     """The contents of the files of each store."""
-    wanted = (Wanted(i, tuple(FileInfo(file.path, file.size_bytes) for file in files)) for i, files in chains.items())
+    wanted = (
+        Wanted(i, tuple(FileInfo(file.path, file.size_bytes) for file in files))
+        for i, files in chains.items()
+    )
     for wave in read_in_waves(door, wanted):
         yield from wave
 
 
-def _counted(operator: OperatorState, files: list[StateFile], contents: Mapping[str, Content], has_row_checksums: bool) -> KeyCount:
+def _counted(
+    operator: OperatorState, files: list[StateFile], contents: Mapping[str, Content], has_row_checksums: bool
+) -> KeyCount:
     data = {path: content for path, content in contents.items() if isinstance(content, bytes)}
     if len(data) < len(files):
         return UNKNOWN
@@ -109,7 +130,9 @@ def _counted(operator: OperatorState, files: list[StateFile], contents: Mapping[
             zipped = read_zip(data[file.path])
             if not isinstance(zipped, ZipContent):
                 return UNKNOWN
-            internal = {zipped.column_families[name] for name in zipped.internal if name in zipped.column_families}
+            internal = {
+                zipped.column_families[name] for name in zipped.internal if name in zipped.column_families
+            }
             if files[1:2] and files[1].version != 1:
                 walk.start_from(zipped.num_keys)
             continue

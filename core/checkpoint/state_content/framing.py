@@ -1,8 +1,8 @@
 """Unpacking of state files: a delta, a snapshot or a changelog is one compressed stream. Bytes in, bytes out.
 
-The codec is ``spark.sql.streaming.stateStore.compression.codec`` of the offset log (lz4 when it is absent). Seen in files of Spark 2.1 to
-4.3: lz4 (``LZ4Block`` of lz4-java: a header of 21 bytes per block), zstd (one standard frame), snappy (stream of snappy-java). lzf is
-recognised and not unpacked.
+The codec is ``spark.sql.streaming.stateStore.compression.codec`` of the offset log (lz4 when it is absent).
+Seen in files of Spark 2.1 to 4.3: lz4 (``LZ4Block`` of lz4-java: a header of 21 bytes per block), zstd (one
+standard frame), snappy (stream of snappy-java). lzf is recognised and not unpacked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from core.checkpoint.state_content.xxhash32 import xxhash32
 Codec = Literal["lz4", "zstd", "snappy", "lzf"]
 
 LZ4_MAGIC, ZSTD_MAGIC, SNAPPY_MAGIC, LZF_MAGIC = b"LZ4Block", b"\x28\xb5\x2f\xfd", b"\x82SNAPPY\x00", b"ZV"
-_MAGICS: tuple[tuple[bytes, Codec], ...] = ((LZ4_MAGIC, "lz4"), (ZSTD_MAGIC, "zstd"), (SNAPPY_MAGIC, "snappy"), (LZF_MAGIC, "lzf"))
+_MAGICS: tuple[tuple[bytes, Codec], ...] = (
+    (LZ4_MAGIC, "lz4"),
+    (ZSTD_MAGIC, "zstd"),
+    (SNAPPY_MAGIC, "snappy"),
+    (LZF_MAGIC, "lzf"),
+)
 
 _LZ4_HEADER = 21
 _RAW, _COMPRESSED = 0x10, 0x20
@@ -34,9 +39,11 @@ LARGEST_CONTENT = 1 << 29
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """The content of one file. ``trouble`` says why it ends before the file does, None when everything could be unpacked.
+    """The content of one file. ``trouble`` says why it ends before the file does, None when everything could
+    be unpacked.
 
-    Spark unpacks while it reads: what comes before the trouble reaches it, and it never sees trouble behind the last record.
+    Spark unpacks while it reads: what comes before the trouble reaches it, and it never sees trouble behind
+    the last record.
     """
 
     content: bytes
@@ -59,10 +66,12 @@ def codec_of(data: bytes) -> Codec | None:
 
 
 def unpack(files: Mapping[str, bytes], codec: str | None) -> dict[str, Unpacked | NotUnpacked]:
-    """The contents of state files by path, checksums of lz4 blocks included. ``codec`` is the pinned one (short name or class name).
+    """The contents of state files by path, checksums of lz4 blocks included. ``codec`` is the pinned one
+    (short name or class name).
 
-    Many files at once, because the checksums of all their blocks are computed side by side. A file whose first bytes are those of no
-    codec is in trouble from its first byte on when the pinned codec is one that is unpacked here.
+    Many files at once, because the checksums of all their blocks are computed side by side. A file whose
+    first bytes are those of no codec is in trouble from its first byte on when the pinned codec is one that
+    is unpacked here.
     """
     found: dict[str, Unpacked | NotUnpacked] = {}
     parts: dict[str, _Blocks] = {}
@@ -120,7 +129,12 @@ def _lz4(data: bytes) -> _Blocks:
             continue
         is_closed = False
         largest = 1 << (header[8] & 0x0F) + 10
-        if method not in (_RAW, _COMPRESSED) or not 0 < size <= largest or packed_size == 0 or (method == _RAW and packed_size != size):
+        if (
+            method not in (_RAW, _COMPRESSED)
+            or not 0 < size <= largest
+            or packed_size == 0
+            or (method == _RAW and packed_size != size)
+        ):
             return _Blocks(blocks, f"the header of the lz4 block at byte {at} is damaged")
         packed = data[at + _LZ4_HEADER : at + _LZ4_HEADER + packed_size]
         if len(packed) < packed_size:
@@ -133,7 +147,16 @@ def _lz4(data: bytes) -> _Blocks:
         total += size
         if total > LARGEST_CONTENT:
             return _Blocks([], None, is_too_large=True)
-    return _Blocks(blocks, None if is_closed else "its last lz4 block is not the empty one that closes a stream" if data else "it is empty")
+    return _Blocks(
+        blocks,
+        (
+            None
+            if is_closed
+            else "its last lz4 block is not the empty one that closes a stream"
+            if data
+            else "it is empty"
+        ),
+    )
 
 
 def _lz4_block(packed: bytes, size: int) -> bytes | None:
@@ -153,7 +176,11 @@ def _verified(files: Mapping[str, _Blocks]) -> dict[str, Unpacked | NotUnpacked]
         good = fits.index(False) if False in fits else len(blocks)
         if good < len(blocks):
             trouble = f"the checksum of the lz4 block at byte {blocks[good].start} does not fit"
-        found[path] = _TOO_LARGE if is_too_large else Unpacked(b"".join(block.content for block in blocks[:good]), trouble)
+        found[path] = (
+            _TOO_LARGE
+            if is_too_large
+            else Unpacked(b"".join(block.content for block in blocks[:good]), trouble)
+        )
     return found
 
 
@@ -183,7 +210,9 @@ def _snappy(data: bytes) -> Unpacked | NotUnpacked:
 
 def _snappy_block(packed: bytes) -> bytes | None:
     try:
-        if cramjam.snappy.decompress_raw_len(packed) > _SNAPPY_RATIO * len(packed):  # it would allocate what a damaged length says
+        if cramjam.snappy.decompress_raw_len(packed) > _SNAPPY_RATIO * len(
+            packed
+        ):  # it would allocate what a damaged length says
             return None
         return bytes(cramjam.snappy.decompress_raw(packed))
     except cramjam.DecompressionError:
@@ -193,7 +222,9 @@ def _snappy_block(packed: bytes) -> bytes | None:
 def _zstd(data: bytes) -> Unpacked | NotUnpacked:
     if not data.startswith(ZSTD_MAGIC):
         return Unpacked(b"", "it does not begin as a zstd frame")
-    room = np.empty(min(LARGEST_CONTENT, max(1 << 24, len(data) * 256)), dtype=np.uint8)  # taken from the system only as it is filled
+    room = np.empty(
+        min(LARGEST_CONTENT, max(1 << 24, len(data) * 256)), dtype=np.uint8
+    )  # taken from the system only as it is filled
     try:
         size = cramjam.zstd.decompress_into(data, room.data)
     except cramjam.DecompressionError as error:

@@ -1,7 +1,9 @@
-"""Decodes the state files of a checkpoint and says what is wrong with each, without judging what follows from it.
+"""Decodes the state files of a checkpoint and says what is wrong with each, without judging what follows from
+it.
 
-Looked at are the files of every version up to the one that the next batch loads: unpacked to the last record, against both kinds of
-checksum, a zip with every member and the ``.sst`` files it names. On the way the rows are counted, and compared with snapshots.
+Looked at are the files of every version up to the one that the next batch loads: unpacked to the last record,
+against both kinds of checksum, a zip with every member and the ``.sst`` files it names. On the way the rows
+are counted, and compared with snapshots.
 """
 
 from __future__ import annotations
@@ -10,15 +12,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.checkpoint.model import Certainty, OperatorState, StateFile
+from core.checkpoint.model import OperatorState, StateFile
 from core.checkpoint.restore_chain import CommittedIds, store_directory
-from core.checkpoint.state_content.checksums import Mismatch, hidden_name, verify_hidden, verify_visible, visible_name
+from core.checkpoint.state_content.checksums import (
+    Mismatch,
+    hidden_name,
+    verify_hidden,
+    verify_visible,
+    visible_name,
+)
 from core.checkpoint.state_content.framing import NotUnpacked, Unpacked, codec_of, unpack
 from core.checkpoint.state_content.placement import Misplaced, Placement
-from core.checkpoint.state_content.records import LineageItem, Records, parse_changelog, parse_delta, parse_snapshot
+from core.checkpoint.state_content.records import (
+    LineageItem,
+    Records,
+    parse_changelog,
+    parse_delta,
+    parse_snapshot,
+)
 from core.checkpoint.state_content.replay import UNKNOWN, KeyCount, Replay
 from core.checkpoint.state_content.rocksdb_zip import BrokenZip, NamedFile, ZipContent, read_zip, tail_trouble
 from core.checkpoint.state_content.stores import Store, Wanted, read_in_waves, stores
+from core.sparklogs.evidence import Certainty
 from core.storage import FileInfo, Gone, ReadFailure
 from core.storage.door import Door
 from core.storage.listing import Content
@@ -33,8 +48,9 @@ _PARSERS = {"delta": parse_delta, "snapshot": parse_snapshot, "changelog": parse
 class Fault:
     """What is wrong with one file.
 
-    ``content``: it cannot be decoded up to the end of its records, so a reader fails. ``tail``: something is wrong behind the end mark,
-    where Spark does not look. The other two: the checksum beside it does not fit. ``others``: further files that show it.
+    ``content``: it cannot be decoded up to the end of its records, so a reader fails. ``tail``: something is
+    wrong behind the end mark, where Spark does not look. The other two: the checksum beside it does not fit.
+    ``others``: further files that show it.
     """
 
     file: StateFile
@@ -48,10 +64,11 @@ class Fault:
 class StoreFacts:
     """What one store of one partition holds.
 
-    ``count``: rows at the asked version. ``misplaced``: rows of that version that belong to another partition by their key, None when that
-    was not computed. ``differing``: snapshots that do not hold the rows that the changes before them lead to. ``lineage``: of the newest
-    changelog (state checkpoint format 2). ``skipped``: why files were not looked at. ``is_settled`` is False when files changed or vanished
-    while they were read, ``is_complete`` when the time was over in the middle.
+    ``count``: rows at the asked version. ``misplaced``: rows of that version that belong to another partition
+    by their key, None when that was not computed. ``differing``: snapshots that do not hold the rows that the
+    changes before them lead to. ``lineage``: of the newest changelog (state checkpoint format 2).
+    ``skipped``: why files were not looked at. ``is_settled`` is False when files changed or vanished while
+    they were read, ``is_complete`` when the time was over in the middle.
     """
 
     store: Store
@@ -87,7 +104,9 @@ class _Walk:
     replay: Replay
     version: int = 0
     faults: list[Fault] = field(default_factory=list)
-    broken_files: dict[str, str] = field(default_factory=dict)  # .sst and log files whose content is wrong, and why
+    broken_files: dict[str, str] = field(
+        default_factory=dict
+    )  # .sst and log files whose content is wrong, and why
     differing: list[StateFile] = field(default_factory=list)
     recorded: KeyCount | None = None
     internal: set[int] | None = None
@@ -113,14 +132,16 @@ def inspect_stores(
 ) -> Inspection:
     """Looks into the files of every store up to ``version``.
 
-    ``hidden``: the hidden checksum files below ``state/`` by path, from a listing. ``placements``: how rows are spread, by operator id and
-    store, where it is known. ``only``: places (``operator/partition/store``) to look at. ``is_over`` is asked before each wave of files;
-    when it says yes the rest is not looked at. ``progress`` gets the files done and all files. Raises StorageError when the store cannot be
-    read at all.
+    ``hidden``: the hidden checksum files below ``state/`` by path, from a listing. ``placements``: how rows
+    are spread, by operator id and store, where it is known. ``only``: places (``operator/partition/store``)
+    to look at. ``is_over`` is asked before each wave of files; when it says yes the rest is not looked at.
+    ``progress`` gets the files done and all files. Raises StorageError when the store cannot be read at all.
     """
     chosen = [store for store in stores(operators, version, committed) if only is None or store.place in only]
     work = [(index, file) for index, store in enumerate(chosen) for file in _files_of(store, hidden)]
-    visible = {file.path: file for store in chosen for file in store.partition.files if file.kind == "checksum"}
+    visible = {
+        file.path: file for store in chosen for file in store.partition.files if file.kind == "checksum"
+    }
     walks: dict[int, _Walk] = {}
     done, last = 0, 0
     finished: list[StoreFacts] = []
@@ -152,7 +173,8 @@ def inspect_stores(
 
 
 def _files_of(store: Store, hidden: Mapping[str, FileInfo]) -> Iterator[StateFile]:
-    """The files to read, in order. Of .sst and log files only those that have a checksum: what is in them is RocksDB's own matter."""
+    """The files to read, in order. Of .sst and log files only those that have a checksum: what is in them is
+    RocksDB's own matter."""
     for file in store.partition.files:
         if file.kind in ("sst", "rocksdb_log") and hidden_name(file.path) in hidden:
             yield file
@@ -160,7 +182,9 @@ def _files_of(store: Store, hidden: Mapping[str, FileInfo]) -> Iterator[StateFil
         yield from (file for file in (step.change, step.full) if file is not None)
 
 
-def _together(file: StateFile, hidden: Mapping[str, FileInfo], visible: Mapping[str, StateFile]) -> tuple[FileInfo, ...]:
+def _together(
+    file: StateFile, hidden: Mapping[str, FileInfo], visible: Mapping[str, StateFile]
+) -> tuple[FileInfo, ...]:
     found = [FileInfo(file.path, file.size_bytes)]
     if hidden_name(file.path) in hidden:
         found.append(hidden[hidden_name(file.path)])
@@ -178,10 +202,18 @@ def _unpacked(
         content = contents[file.path]
         if file.kind in _PARSERS and isinstance(content, bytes):
             by_codec.setdefault(chosen[index].operator.codec, {})[file.path] = content
-    return {path: content for codec, files in by_codec.items() for path, content in unpack(files, codec).items()}
+    return {
+        path: content for codec, files in by_codec.items() for path, content in unpack(files, codec).items()
+    }
 
 
-def _take(walk: _Walk, file: StateFile, contents: Mapping[str, Content], unpacked: Unpacked | NotUnpacked | None, is_local: bool) -> None:
+def _take(
+    walk: _Walk,
+    file: StateFile,
+    contents: Mapping[str, Content],
+    unpacked: Unpacked | NotUnpacked | None,
+    is_local: bool,
+) -> None:
     data = contents[file.path]
     if isinstance(data, Gone) or (isinstance(data, bytes) and len(data) != file.size_bytes):
         walk.is_settled = False
@@ -203,18 +235,27 @@ def _take(walk: _Walk, file: StateFile, contents: Mapping[str, Content], unpacke
     elif isinstance(unpacked, Unpacked):
         _take_records(walk, file, data, unpacked)
     else:
-        walk.skipped.add(unpacked.reason if isinstance(unpacked, NotUnpacked) else f"{file.path} is of no known kind")
+        walk.skipped.add(
+            unpacked.reason if isinstance(unpacked, NotUnpacked) else f"{file.path} is of no known kind"
+        )
         walk.replay.forget()
 
 
-def _checksum_faults(file: StateFile, data: bytes, contents: Mapping[str, Content], is_local: bool) -> Iterator[Fault]:
+def _checksum_faults(
+    file: StateFile, data: bytes, contents: Mapping[str, Content], is_local: bool
+) -> Iterator[Fault]:
     hidden, visible = contents.get(hidden_name(file.path)), contents.get(visible_name(file.path))
     verdict = verify_hidden(data, hidden) if isinstance(hidden, bytes) else None
     if isinstance(verdict, Mismatch):
-        # Hadoop's local file system verifies what RocksDB downloads, and nothing else that Spark reads here (observed, Spark 3.3 to 4.3).
+        # Hadoop's local file system verifies what RocksDB downloads, and nothing else that Spark reads here
+        # (observed, Spark 3.3 to 4.3).
         reads_it = is_local and file.kind in ("zip", "sst", "rocksdb_log")
-        reason = f"its hidden checksum {hidden_name(file.path).rpartition('/')[2]} does not fit: {verdict.reason}"
-        yield Fault(file, "content" if reads_it else "hidden_checksum", reason, others=(hidden_name(file.path),))
+        reason = (
+            f"its hidden checksum {hidden_name(file.path).rpartition('/')[2]} does not fit: {verdict.reason}"
+        )
+        yield Fault(
+            file, "content" if reads_it else "hidden_checksum", reason, others=(hidden_name(file.path),)
+        )
     verdict = verify_visible(data, visible) if isinstance(visible, bytes) else None
     if verdict is not None:  # Spark fails on a checksum file that it cannot read, too (observed, Spark 4.3)
         reason = f"its checksum {visible_name(file.path).rpartition('/')[2]} does not fit: {verdict.reason}"
@@ -231,7 +272,9 @@ def _take_zip(walk: _Walk, file: StateFile, data: bytes) -> None:
         if fault is None and (trouble := tail_trouble(data)) is not None:
             fault = Fault(file, "tail", trouble)
         if content.column_families:
-            walk.internal = {content.column_families[name] for name in content.internal if name in content.column_families}
+            walk.internal = {
+                content.column_families[name] for name in content.internal if name in content.column_families
+            }
     if fault is not None:
         walk.faults.append(fault)
     version = file.version or 0
@@ -244,8 +287,12 @@ def _take_zip(walk: _Walk, file: StateFile, data: bytes) -> None:
 
 def _first_bad_file(walk: _Walk, file: StateFile, content: ZipContent) -> Fault | None:
     directory = store_directory(file.operator_id, file.partition_id, file.store)
-    there = {other.path: other for other in walk.store.partition.files if other.kind in ("sst", "rocksdb_log")}
-    named: list[tuple[str, NamedFile]] = [(f"{directory}/SSTs/{item.name}", item) for item in content.sst_files]
+    there = {
+        other.path: other for other in walk.store.partition.files if other.kind in ("sst", "rocksdb_log")
+    }
+    named: list[tuple[str, NamedFile]] = [
+        (f"{directory}/SSTs/{item.name}", item) for item in content.sst_files
+    ]
     named += [(f"{directory}/logs/{item.name}", item) for item in content.log_files]
     for path, item in named:
         other = there.get(path)
@@ -264,7 +311,11 @@ def _take_records(walk: _Walk, file: StateFile, data: bytes, unpacked: Unpacked)
     version = file.version or 0
     if parsed.trouble is not None:
         # What Spark does with a stream that ends early was seen for lz4; the other codecs notice less.
-        walk.faults.append(Fault(file, "content", parsed.trouble, "certain" if codec_of(data) in ("lz4", None) else "inferred"))
+        walk.faults.append(
+            Fault(
+                file, "content", parsed.trouble, "certain" if codec_of(data) in ("lz4", None) else "inferred"
+            )
+        )
         if file.kind == "snapshot" and walk.version == version:
             return  # the changes lead to this version as well
         walk.replay.forget()

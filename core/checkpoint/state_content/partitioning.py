@@ -1,8 +1,11 @@
-"""Which partition a key belongs to: Spark's HashPartitioning, pmod(murmur3(key columns, seed 42), partitions). Computed over many keys.
+"""Which partition a key belongs to: Spark's HashPartitioning, pmod(murmur3(key columns, seed 42),
+partitions). Computed over many keys.
 
-Keys are UnsafeRow bytes: a bit per column for null, 8 bytes per column, then texts and nested rows, padded to 8. The rule was compared with
-``pyspark.sql.functions.hash`` and with where Spark 4.3 put the rows of real state. It holds for a stateful operator since Spark 3.3, which
-pins ``spark.sql.streaming.statefulOperator.useStrictDistribution``; before, rows may be spread by some of the columns only.
+Keys are UnsafeRow bytes: a bit per column for null, 8 bytes per column, then texts and nested rows, padded to
+8. The rule was compared with ``pyspark.sql.functions.hash`` and with where Spark 4.3 put the rows of real
+state. It holds for a stateful operator since Spark 3.3, which pins
+``spark.sql.streaming.statefulOperator.useStrictDistribution``; before, rows may be spread by some of the
+columns only.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ SEED = 42
 _C1, _C2 = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)
 _LONG = Struct("<Q")
 
-# How a column of each type is hashed. Left out: floats (several bit patterns are equal), decimals, intervals of months, collated strings.
+# How a column of each type is hashed. Left out: floats (several bit patterns are equal), decimals, intervals
+# of months, collated strings.
 _KINDS: Mapping[str, str] = {
     "boolean": "int1",
     "byte": "int1",
@@ -48,7 +52,8 @@ class Column:
 
 
 def hashable_columns(schema: _Json) -> tuple[Column, ...] | None:
-    """The columns of a key schema (Spark's StructType as JSON); None when one has a type whose hash is not computed here."""
+    """The columns of a key schema (Spark's StructType as JSON); None when one has a type whose hash is not
+    computed here."""
     fields = schema.get("fields")
     if not isinstance(fields, list) or not fields:
         return None
@@ -61,8 +66,11 @@ def hashable_columns(schema: _Json) -> tuple[Column, ...] | None:
     return tuple(found)
 
 
-def partition_ids(keys: Sequence[bytes], columns: Sequence[Column], partitions: int, width: int | None = None) -> NDArray[np.int64] | None:
-    """The partition of each key. ``columns`` are the ones that count, the first of the ``width`` columns of the row (default: all).
+def partition_ids(
+    keys: Sequence[bytes], columns: Sequence[Column], partitions: int, width: int | None = None
+) -> NDArray[np.int64] | None:
+    """The partition of each key. ``columns`` are the ones that count, the first of the ``width`` columns of
+    the row (default: all).
 
     None when a key is no row of that width.
     """
@@ -82,7 +90,8 @@ def partition_ids(keys: Sequence[bytes], columns: Sequence[Column], partitions: 
 
 
 class _Place(NamedTuple):
-    """Where a column that is not null lies in the row, and how it is hashed. A struct holds the places of its own columns."""
+    """Where a column that is not null lies in the row, and how it is hashed. A struct holds the places of its
+    own columns."""
 
     kind: str
     at: int
@@ -105,7 +114,8 @@ def _column(field: _Json) -> Column | None:
 
 
 def _layout(row: bytes, start: int, size: int, columns: Sequence[Column], width: int) -> _Layout | None:
-    """Where the columns of the row at ``start`` lie. Rows with the same layout are hashed together. None for bytes that are no such row."""
+    """Where the columns of the row at ``start`` lie. Rows with the same layout are hashed together. None for
+    bytes that are no such row."""
     fixed = start + -(-width // 64) * 8
     if size % 8 or fixed + 8 * width > start + size:
         return None
@@ -166,7 +176,9 @@ def _hash_bytes(text: _Bytes, hashes: _Hashes) -> _Hashes:
     for at in range(0, whole, 4):
         hashes = _mixed(hashes, _int4(text, at))
     for at in range(whole, size):
-        hashes = _mixed(hashes, np.ascontiguousarray(text[:, at]).view(np.int8).astype(np.int32).view(np.uint32))
+        hashes = _mixed(
+            hashes, np.ascontiguousarray(text[:, at]).view(np.int8).astype(np.int32).view(np.uint32)
+        )
     return _finished(hashes, size)
 
 

@@ -23,7 +23,10 @@ _BY_WHOLE_KEY = frozenset(
     }
 )
 _JOIN = "symmetricHashJoin"
-_JOIN_STORES = {"keyToNumValues": 0, "keyWithIndexToValue": 1}  # columns behind the key that do not count: the index
+_JOIN_STORES = {
+    "keyToNumValues": 0,
+    "keyWithIndexToValue": 1,
+}  # columns behind the key that do not count: the index
 _ENCODING_BYTES = 1  # RocksDB puts one byte before the row
 
 
@@ -50,7 +53,8 @@ class Placement:
     skip_bytes: int
 
     def look(self, partition_id: int, keys: Collection[bytes]) -> Misplaced | None:
-        """Which of these keys belong to another partition. None when the keys are not laid out as the schema says."""
+        """Which of these keys belong to another partition. None when the keys are not laid out as the schema
+        says."""
         rows = [key[self.skip_bytes :] for key in keys] if self.skip_bytes else list(keys)
         if not rows:
             return Misplaced(0, {})
@@ -61,10 +65,13 @@ class Placement:
         return Misplaced(len(rows), wrong)
 
 
-def placement(operator: OperatorState, store: str, schema: StateSchema | None, conf: Mapping[str, str]) -> Placement | str:
+def placement(
+    operator: OperatorState, store: str, schema: StateSchema | None, conf: Mapping[str, str]
+) -> Placement | str:
     """How the rows of a store are spread, or why that cannot be computed (one clause).
 
-    ``conf`` is the newest pinned conf; the number of partitions must not have changed over the versions that are looked at.
+    ``conf`` is the newest pinned conf; the number of partitions must not have changed over the versions that
+    are looked at.
     """
     if operator.expected_partitions is None:
         return "how many partitions there are is not known"

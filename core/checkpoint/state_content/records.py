@@ -1,7 +1,8 @@
 """The records inside an unpacked state file: put, delete, merge, delete range. Bytes in, records out.
 
-The layouts are those of Spark 2.1 to 4.3, read from its files: delta and snapshot of the HDFS-backed store, changelogs of RocksDB in
-versions 1 (no header), 2 (column families), 3 and 4 (with the lineage of state checkpoint format 2). Numbers are big-endian.
+The layouts are those of Spark 2.1 to 4.3, read from its files: delta and snapshot of the HDFS-backed store,
+changelogs of RocksDB in versions 1 (no header), 2 (column families), 3 and 4 (with the lineage of state
+checkpoint format 2). Numbers are big-endian.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Literal
 
-from core.checkpoint.json_text import parse_json
 from core.checkpoint.state_content.framing import Unpacked
+from core.sparklogs.json_text import parse_json
 
 RecordKind = Literal["put", "delete", "merge", "delete_range"]
 Record = tuple[RecordKind, bytes, bytes | None]
@@ -39,9 +40,9 @@ class LineageItem:
 class Records:
     """What one file says, in its order.
 
-    ``format_version`` is 1 for deltas and snapshots, 1 to 4 for changelogs. ``lineage`` is there in 3 and 4. ``trouble`` says why reading
-    ended before the end mark, None when it was reached: then Spark reads the file without an error. ``surplus_bytes``: what follows the
-    end mark; Spark does not look at it.
+    ``format_version`` is 1 for deltas and snapshots, 1 to 4 for changelogs. ``lineage`` is there in 3 and 4.
+    ``trouble`` says why reading ended before the end mark, None when it was reached: then Spark reads the
+    file without an error. ``surplus_bytes``: what follows the end mark; Spark does not look at it.
     """
 
     records: list[Record]
@@ -81,7 +82,9 @@ def parse_changelog(unpacked: Unpacked) -> Records:
     if version == 1:
         return _pairs(unpacked, 0)
     if version not in (2, 3, 4):
-        return Records([], version, trouble=f"it is a changelog of version {version}; versions 1 to 4 are known")
+        return Records(
+            [], version, trouble=f"it is a changelog of version {version}; versions 1 to 4 are known"
+        )
     lineage: tuple[LineageItem, ...] = ()
     if version >= 3:
         try:
@@ -139,11 +142,19 @@ def _typed(unpacked: Unpacked, at: int) -> Records:
             break
         (value_size,) = read(content, key_end)
         if (value_size == _DELETED) != (kind == "delete") or value_size < _DELETED:
-            return Records(records, trouble=f"the value of record {len(records) + 1} has the length {value_size}")
+            return Records(
+                records, trouble=f"the value of record {len(records) + 1} has the length {value_size}"
+            )
         at = key_end + 4 + max(value_size, 0)
         if at > size:
             break
-        records.append((kind, content[key_end - key_size : key_end], None if kind == "delete" else content[key_end + 4 : at]))
+        records.append(
+            (
+                kind,
+                content[key_end - key_size : key_end],
+                None if kind == "delete" else content[key_end + 4 : at],
+            )
+        )
     return Records(records, trouble=_why(unpacked, f"it ends in the middle of record {len(records) + 1}"))
 
 
@@ -168,7 +179,9 @@ def _lineage(text: str) -> tuple[LineageItem, ...]:
         raise ValueError("no list")
     found = []
     for item in items:
-        version, unique_id = (item.get("version"), item.get("checkpointUniqueId")) if isinstance(item, dict) else (None, None)
+        version, unique_id = (
+            (item.get("version"), item.get("checkpointUniqueId")) if isinstance(item, dict) else (None, None)
+        )
         if not isinstance(version, int) or not isinstance(unique_id, str):
             raise ValueError("no version and id")
         found.append(LineageItem(version, unique_id))

@@ -1,7 +1,7 @@
 """Rows of one store of one partition, counted by following its changes from version to version.
 
-A count is exact from the empty state on, or from an HDFS-backed snapshot, which holds all rows. A RocksDB zip only says how many rows there
-are, not which; what follows it gives bounds.
+A count is exact from the empty state on, or from an HDFS-backed snapshot, which holds all rows. A RocksDB zip
+only says how many rows there are, not which; what follows it gives bounds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _CHECKSUM_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class KeyCount:
-    """How many rows a store of a partition holds, as far as its files tell. ``keys`` is exact or None; the bounds are None when unknown."""
+    """How many rows a store of a partition holds, as far as its files tell. ``keys`` is exact or None; the
+    bounds are None when unknown."""
 
     keys: int | None
     at_least: int | None
@@ -38,15 +39,17 @@ UNKNOWN = KeyCount(None, None, None, "unknown")
 class Replay:
     """The rows as they are after the changes that were applied.
 
-    ``has_row_checksums`` (``spark.sql.streaming.stateStore.rowChecksum.enabled``, Spark 4.1+): the key of a delete begins with four bytes
-    of checksum.
+    ``has_row_checksums`` (``spark.sql.streaming.stateStore.rowChecksum.enabled``, Spark 4.1+): the key of a
+    delete begins with four bytes of checksum.
     """
 
     def __init__(self, has_row_checksums: bool = False) -> None:
         self._has_row_checksums = has_row_checksums
         self._base: int | None = 0  # rows of which only the number is known; None when not even that is
         self._rows: dict[bytes, int] = {}  # rows that are known to be there, with a mark of their value
-        self._removed: set[bytes] | None = set()  # rows of the base that may be gone; None after a deletion of a whole range
+        self._removed: set[bytes] | None = (
+            set()
+        )  # rows of the base that may be gone; None after a deletion of a whole range
 
     @property
     def is_exact(self) -> bool:
@@ -93,7 +96,8 @@ class Replay:
                 self._removed = removed = None
 
     def count(self, internal: Collection[int] | None = None) -> KeyCount:
-        """The number of rows. ``internal``: the column families that Spark keeps for itself, for a store with column families."""
+        """The number of rows. ``internal``: the column families that Spark keeps for itself, for a store with
+        column families."""
         known = len(self._rows)
         if internal is not None:
             known = sum(_family(key) not in internal for key in self._rows)
@@ -117,5 +121,6 @@ def _rows_of(records: Iterable[Record]) -> dict[bytes, int]:
 
 
 def _mark(value: bytes | None) -> int:
-    # Spark 2.1 and 2.2 wrote four bytes too many, and dropped them when they were read: rows are multiples of eight.
+    # Spark 2.1 and 2.2 wrote four bytes too many, and dropped them when they were read: rows are multiples of
+    # eight.
     return hash(value[: len(value) & ~7]) if value else 0

@@ -1,6 +1,8 @@
-"""A RocksDB snapshot, ``<version>[_<id>].zip``: its small files, and in the member ``metadata`` what lies beside it. Bytes in, facts out.
+"""A RocksDB snapshot, ``<version>[_<id>].zip``: its small files, and in the member ``metadata`` what lies
+beside it. Bytes in, facts out.
 
-The rows are not in the zip but in the ``.sst`` (and ``.log``) files that ``metadata`` names, in ``SSTs/`` and ``logs/`` of the same store.
+The rows are not in the zip but in the ``.sst`` (and ``.log``) files that ``metadata`` names, in ``SSTs/`` and
+``logs/`` of the same store.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from struct import Struct
 
-from core.checkpoint.json_text import parse_object
+from core.sparklogs.json_text import parse_object
 
 METADATA = "metadata"
 _LOCAL_HEADER, _DESCRIPTOR = b"PK\x03\x04", b"PK\x07\x08"
@@ -21,13 +23,15 @@ _STORED, _DEFLATED = 0, 8
 _SIZES_BEHIND = 0x08
 _KNOWN_VERSION = "v1"
 
-# The members are RocksDB's MANIFEST, OPTIONS, CURRENT and a short log. One that unpacks to more is not looked at.
+# The members are RocksDB's MANIFEST, OPTIONS, CURRENT and a short log. One that unpacks to more is not looked
+# at.
 LARGEST_MEMBER = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
 class NamedFile:
-    """A file that a zip needs. ``name`` is the one below ``SSTs/`` or ``logs/`` of the store, ``local_name`` the one RocksDB expects."""
+    """A file that a zip needs. ``name`` is the one below ``SSTs/`` or ``logs/`` of the store, ``local_name``
+    the one RocksDB expects."""
 
     name: str
     local_name: str
@@ -38,9 +42,10 @@ class NamedFile:
 class ZipContent:
     """What the metadata of a zip says.
 
-    ``num_keys``: rows of the column families a user knows, None when Spark did not count them (``rocksdb.trackTotalNumberOfRows`` off).
-    ``num_internal_keys``: rows of Spark's own column families (Spark 4.0+). ``column_families``: name -> id; ``internal`` are the names of
-    those that Spark keeps for itself. Both are empty for a store without column families.
+    ``num_keys``: rows of the column families a user knows, None when Spark did not count them
+    (``rocksdb.trackTotalNumberOfRows`` off). ``num_internal_keys``: rows of Spark's own column families
+    (Spark 4.0+). ``column_families``: name -> id; ``internal`` are the names of those that Spark keeps for
+    itself. Both are empty for a store without column families.
     """
 
     sst_files: tuple[NamedFile, ...]
@@ -61,8 +66,8 @@ class BrokenZip:
 def read_zip(data: bytes) -> ZipContent | BrokenZip:
     """Unpacks every member from the front, as Spark does, checks its CRC-32, and reads the metadata.
 
-    Spark never looks at the table of contents at the end: a zip that lost it is used without an error (observed, Spark 4.3); see
-    :func:`tail_trouble`.
+    Spark never looks at the table of contents at the end: a zip that lost it is used without an error
+    (observed, Spark 4.3); see :func:`tail_trouble`.
     """
     if not data:
         return BrokenZip("it is empty")
@@ -86,13 +91,16 @@ def tail_trouble(data: bytes) -> str | None:
 
 
 def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Names and contents from the front to the table of contents. ValueError and zlib.error, with a clause, for what cannot be read.
+    """Names and contents from the front to the table of contents. ValueError and zlib.error, with a clause,
+    for what cannot be read.
 
     Java writes the sizes behind a member, not before it, so that only unpacking shows where it ends.
     """
     at = 0
     while data[at : at + 4] == _LOCAL_HEADER and len(data) >= at + _HEADER.size:
-        _, _, flags, method, _, _, crc, packed_size, size, name_size, extra_size = _HEADER.unpack_from(data, at)
+        _, _, flags, method, _, _, crc, packed_size, size, name_size, extra_size = _HEADER.unpack_from(
+            data, at
+        )
         name = data[at + _HEADER.size : at + _HEADER.size + name_size].decode("utf-8", "replace")
         start = at + _HEADER.size + name_size + extra_size
         if method == _DEFLATED:
@@ -145,8 +153,17 @@ def _files(content: Mapping[str, object], key: str, name_key: str) -> tuple[Name
         raise ValueError(f"{key} is no list")
     found = []
     for item in listed:
-        name, local, size = (item.get(k) for k in (name_key, "localFileName", "sizeBytes")) if isinstance(item, dict) else (None,) * 3
-        if not isinstance(name, str) or not isinstance(local, str) or not isinstance(size, int) or "/" in name:
+        name, local, size = (
+            (item.get(k) for k in (name_key, "localFileName", "sizeBytes"))
+            if isinstance(item, dict)
+            else (None,) * 3
+        )
+        if (
+            not isinstance(name, str)
+            or not isinstance(local, str)
+            or not isinstance(size, int)
+            or "/" in name
+        ):
             raise ValueError(f"an entry of {key} has no name and size")
         found.append(NamedFile(name, local, size))
     return tuple(found)
@@ -159,12 +176,20 @@ def _count(content: Mapping[str, object], key: str) -> int | None:
 
 def _ids(content: Mapping[str, object]) -> Mapping[str, int]:
     mapping = content.get("columnFamilyMapping")
-    return {name: number for name, number in mapping.items() if isinstance(number, int)} if isinstance(mapping, dict) else {}
+    return (
+        {name: number for name, number in mapping.items() if isinstance(number, int)}
+        if isinstance(mapping, dict)
+        else {}
+    )
 
 
 def _internal(content: Mapping[str, object]) -> frozenset[str]:
     mapping = content.get("columnFamilyTypeMap")
-    return frozenset(name for name, is_internal in mapping.items() if is_internal is True) if isinstance(mapping, dict) else frozenset()
+    return (
+        frozenset(name for name, is_internal in mapping.items() if is_internal is True)
+        if isinstance(mapping, dict)
+        else frozenset()
+    )
 
 
 def _words(error: Exception) -> str:

@@ -14,16 +14,19 @@ from core.storage.listing import Content
 CHANGES = ("delta", "changelog")
 FULL = ("snapshot", "zip")
 
-# A wave is read at once and forgotten before the next: so many files, so many bytes (unpacked it is some five times as much).
+# A wave is read at once and forgotten before the next: so many files, so many bytes (unpacked it is some five
+# times as much).
 FILES_PER_WAVE = 256
 BYTES_PER_WAVE = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The files of one version: the changes that lead to it, and all rows of it. ``is_ambiguous``: several files claim to be it.
+    """The files of one version: the changes that lead to it, and all rows of it. ``is_ambiguous``: several
+    files claim to be it.
 
-    In state checkpoint format 2 the commit names the one that counts; where the commit is purged and more than one is there, none is taken.
+    In state checkpoint format 2 the commit names the one that counts; where the commit is purged and more
+    than one is there, none is taken.
     """
 
     version: int
@@ -52,7 +55,8 @@ class Store:
 
 
 def stores(operators: Iterable[OperatorState], up_to: int, committed: CommittedIds) -> Iterator[Store]:
-    """Every store of every expected partition. Later versions, and files that no commit names, are leftovers and left out."""
+    """Every store of every expected partition. Later versions, and files that no commit names, are leftovers
+    and left out."""
     for operator in operators:
         expected = expected_partition_ids(operator)
         for partition in operator.partitions:
@@ -60,10 +64,14 @@ def stores(operators: Iterable[OperatorState], up_to: int, committed: CommittedI
                 yield Store(operator, partition, _steps(operator, partition, up_to, committed))
 
 
-def _steps(operator: OperatorState, partition: PartitionState, up_to: int, committed: CommittedIds) -> tuple[Step, ...]:
+def _steps(
+    operator: OperatorState, partition: PartitionState, up_to: int, committed: CommittedIds
+) -> tuple[Step, ...]:
     ids: Mapping[int, str | None] = {}
     if operator.format_version == 2:
-        ids = committed.of(operator.operator_id, partition.partition_id, operator.stores.index(partition.store))
+        ids = committed.of(
+            operator.operator_id, partition.partition_id, operator.stores.index(partition.store)
+        )
     found: dict[int, dict[bool, list[StateFile]]] = {}
     for file in partition.files:
         if file.version is None or file.version > up_to or file.kind not in (*CHANGES, *FULL):
@@ -110,6 +118,7 @@ def read_in_waves(door: Door, wanted: Iterable[Wanted]) -> Iterator[list[tuple[i
 
 
 def _read(door: Door, wave: Sequence[Wanted]) -> list[tuple[int, Mapping[str, Content]]]:
-    # Without a time, so that the door does not keep them: gigabytes of state would push the logs out of its cache.
+    # Without a time, so that the door does not keep them: gigabytes of state would push the logs out of its
+    # cache.
     contents = door.read([info._replace(modified_ms=None, etag=None) for item in wave for info in item.files])
     return [(item.key, {info.path: contents[info.path] for info in item.files}) for item in wave]

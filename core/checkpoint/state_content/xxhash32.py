@@ -1,7 +1,7 @@
 """xxHash32 of many blocks at once: the checksum that Spark's lz4 keeps for each block of a state file.
 
-No library that the project has knows it with a seed of one's own. All blocks walk side by side in numpy, so that a wave of files costs
-little more than its longest block (32 KiB: 2,048 steps).
+No library that the project has knows it with a seed of one's own. All blocks walk side by side in numpy, so
+that a wave of files costs little more than its longest block (32 KiB: 2,048 steps).
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def xxhash32(blocks: Sequence[bytes], seed: int) -> list[int]:
     stripes = np.array([len(block) // _STRIPE for block in blocks], dtype=np.int64)
     accumulated = _accumulate(blocks, stripes, seed)
     return [
-        _finish(block, int(stripes[i]) * _STRIPE, accumulated[i] if stripes[i] else (seed + _P5) & _MASK) for i, block in enumerate(blocks)
+        _finish(block, int(stripes[i]) * _STRIPE, accumulated[i] if stripes[i] else (seed + _P5) & _MASK)
+        for i, block in enumerate(blocks)
     ]
 
 
@@ -35,7 +36,8 @@ def _accumulate(blocks: Sequence[bytes], stripes: NDArray[np.int64], seed: int) 
     first = (np.cumsum(stripes) - stripes)[order]
     lengths = stripes[order]
     sums: _Words = np.tile(
-        np.array([(seed + _P1 + _P2) & _MASK, (seed + _P2) & _MASK, seed, (seed - _P1) & _MASK], np.uint32), (len(order), 1)
+        np.array([(seed + _P1 + _P2) & _MASK, (seed + _P2) & _MASK, seed, (seed - _P1) & _MASK], np.uint32),
+        (len(order), 1),
     )
     p1, p2 = np.uint32(_P1), np.uint32(_P2)
     for step in range(int(lengths[0]) if len(lengths) else 0):
@@ -43,7 +45,12 @@ def _accumulate(blocks: Sequence[bytes], stripes: NDArray[np.int64], seed: int) 
         running = sums[:active]
         running += words[first[:active] + step] * p2
         sums[:active] = _rotated(running, 13) * p1
-    merged = _rotated(sums[:, 0], 1) + _rotated(sums[:, 1], 7) + _rotated(sums[:, 2], 12) + _rotated(sums[:, 3], 18)
+    merged = (
+        _rotated(sums[:, 0], 1)
+        + _rotated(sums[:, 1], 7)
+        + _rotated(sums[:, 2], 12)
+        + _rotated(sums[:, 3], 18)
+    )
     found = np.zeros(len(order), dtype=np.uint32)
     found[order] = merged
     return [int(value) for value in found]
@@ -57,7 +64,9 @@ def _finish(block: bytes, at: int, value: int) -> int:
     """The bytes behind the last whole stripe, and the final mixing."""
     value = (value + len(block)) & _MASK
     while at + 4 <= len(block):
-        value = _turned((value + int.from_bytes(block[at : at + 4], "little") * _P3) & _MASK, 17) * _P4 & _MASK
+        value = (
+            _turned((value + int.from_bytes(block[at : at + 4], "little") * _P3) & _MASK, 17) * _P4 & _MASK
+        )
         at += 4
     for byte in block[at:]:
         value = _turned((value + byte * _P5) & _MASK, 11) * _P1 & _MASK

@@ -1,0 +1,456 @@
+"""Errors that have no condition in Spark's catalogue, or had none in older versions: known by their words or
+by their class.
+
+Where the forecast predicts the same text it is taken from its table, so that both know one wording.
+``<name>`` is a hole. Texts were observed on Spark 3.3 to 4.3, with Kafka's connector 4.2, Delta 4.4 and
+Iceberg, or are the wording of the catalogue of those versions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.analysis.errors.model import EXACT, GENERAL, OUTERMOST, VAGUE, WRAPPER
+from core.analysis.forecast.errors import ERRORS
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An error by its words (``texts``) or by its class (``classes``), and how telling it is.
+
+    ``needs``: one of these must be somewhere in the pasted text (a frame of the stack, a path), because the
+    words alone are common. ``name`` may be a condition of Spark's catalogue: then the texts are how older
+    versions worded it.
+    """
+
+    name: str
+    texts: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    weight: int = EXACT
+    needs: tuple[str, ...] = ()
+
+
+def said(key: str, form: int = -1, **renamed: str) -> str:
+    """The text that the forecast predicts for a failure, with its holes; ``renamed`` gives a hole another
+    name."""
+    return re.sub(r"\{(\w+)\}", lambda hole: f"<{renamed.get(hole[1], hole[1])}>", ERRORS[key][form].message)
+
+
+JSON_CLASSES = ("JsonEOFException", "JsonParseException", "MismatchedInputException", "MappingException")
+_STATE_FRAMES = ("streaming.state.", "StateStore", "/state/", "rocksdb", "RocksDB")
+
+# Of two that overlap in the text the first of this table counts.
+PLAIN: tuple[Known, ...] = (
+    # The logs of the checkpoint
+    Known(
+        "SINK_LOG_ENTRY_MISSING",
+        ("_spark_metadata/<batch> doesn't exist (latestId: <latest>, compactInterval: <interval>)",),
+    ),
+    Known("SOURCE_LOG_ENTRY_MISSING", (said("source_log_gap"),)),
+    Known("PREVIOUS_BATCH_NOT_FOUND", (said("previous_missing_pending"),)),
+    Known("BATCH_DOES_NOT_EXIST", (said("source_log_end_missing", id="batch"),)),
+    Known("BATCHES_DO_NOT_EXIST", (said("source_log_ends_missing", ids="batches"),)),
+    Known(
+        "LOG_FILE_INCOMPLETE",
+        (
+            f"Failed to read log file <file>. {said('offset_empty')}",
+            said("commit_empty"),
+            said("offset_empty"),
+        ),
+    ),
+    Known(
+        "LOG_FILE_NO_METADATA",
+        (said("offset_no_metadata"), 'WatermarkTracker.currentWatermark()" because the return value of'),
+    ),
+    Known("LOG_FILE_ONLY_VERSION", (said("offset_only_version"),), weight=GENERAL),
+    Known("METADATA_BAD_ID", (said("metadata_bad_id"),)),
+    Known("METADATA_WITHOUT_ID", (said("metadata_without_id"),)),
+    Known("METADATA_NOT_JSON", (), JSON_CLASSES, needs=("StreamMetadata",)),
+    Known(
+        "LOG_FILE_NOT_JSON",
+        ("Unexpected end-of-input", "Unrecognized token '<token>'", said("metadata_empty")),
+        JSON_CLASSES,
+        weight=GENERAL,
+    ),
+    Known("SOURCE_COUNT_DIFFERS", (said("source_count", 0),)),
+    Known("INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", (said("offset_version", 0),)),
+    Known("MALFORMED_LOG_FILE", (said("log_no_version", 0),)),
+    Known(
+        "CONCURRENT_STREAM_LOG_UPDATE",
+        (
+            said("commit_exists", 0),
+            "Concurrent update to the log. Multiple streaming jobs detected for <batch>",
+        ),
+    ),
+    Known("MULTIPLE_QUERIES_USE_CHECKPOINT", (said("stale_crc"),)),
+    Known(
+        "QUERY_ALREADY_ACTIVE",
+        ("Cannot start query with id <id> as another query with same id is already active",),
+    ),
+    Known("ASSERTION_FAILED", ("assertion failed",), weight=VAGUE),
+    # State
+    Known(
+        "STATE_SCHEMA_NOT_COMPATIBLE",
+        ("Provided schema doesn't match to the schema for existing state!",),
+        ("StateSchemaNotCompatible",),
+    ),
+    Known("STATE_ROW_FORMAT_INVALID", (said("row_checksum_unknown", 0),), ("InvalidUnsafeRowException",)),
+    Known("TRANSFORM_WITH_STATE_UNKNOWN", (said("no_transform"),)),
+    Known("ROCKSDB_FILE_TOO_NEW", ("unknown checksum type <version> from footer of <file>",)),
+    Known(
+        "STATE_SCHEMA_UNREADABLE",
+        (),
+        ("EOFException",),
+        needs=("StateSchemaCompatibilityChecker$.readSchemaFile",),
+    ),
+    Known(
+        "STATE_FILE_DAMAGED",
+        (
+            "Stream ended prematurely",
+            "Unexpected end of ZLIB input stream",
+            "Stream is corrupted",
+            "Checksum error: <file> at",
+        ),
+        ("EOFException", "ZipException", "ChecksumException", "NoSuchFileException"),
+        weight=VAGUE,
+        needs=_STATE_FRAMES,
+    ),
+    # Sources and sinks
+    Known("INPUT_PATH_MOVED", ("Wrong basePath <base> for the root path: <path>",)),
+    Known("PATH_NOT_FOUND", ("Path does not exist: <path>",)),
+    Known("SOURCE_OF_ANOTHER_KIND", ('For input string: "{"path":', 'For input string: "{"logOffset":')),
+    Known("FILE_DOES_NOT_EXIST", ("File <path> does not exist",), weight=GENERAL),
+    Known("KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED", (said("kafka_offset_changed", 0),)),
+    Known("KAFKA_DATA_LOSS.PARTITIONS_DELETED", ("are gone. Some data may have been missed",)),
+    Known(
+        "KAFKA_TOPIC_GONE",
+        ("This server does not host this topic-partition",),
+        ("UnknownTopicOrPartitionException",),
+    ),
+    Known(
+        "KAFKA_POSITION_TIMEOUT",
+        ("expired before the position for partition <topicPartition> could be determined",),
+    ),
+    Known(
+        "KAFKA_UNREACHABLE",
+        (
+            "Timed out waiting for a node assignment",
+            "No resolvable bootstrap urls given in bootstrap.servers",
+        ),
+    ),
+    Known(
+        "KAFKA_CLIENT_SETUP",
+        (
+            "Failed to create new KafkaAdminClient",
+            "Failed to construct kafka consumer",
+            "The specified value of default.api.timeout.ms must be no smaller than",
+        ),
+        weight=GENERAL,
+    ),
+    Known("KAFKA_START_OFFSETS_JSON", ('Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got',)),
+    Known("KAFKA_START_OFFSETS_INCOMPLETE", ("you must specify all TopicPartitions",)),
+    Known("KAFKA_START_OFFSET_NEGATIVE", ("earliest offset <offset> does not equal -2",)),
+    Known("KAFKA_NO_OFFSET_FOR_TIMESTAMP", ("No offset matched from request of topic-partition",)),
+    Known("KAFKA_START_TIMESTAMP", ("Expected a single long value, got",)),
+    Known(
+        "KAFKA_BATCH_BOUNDS",
+        (
+            "starting offset can't be latest for batch queries on Kafka",
+            "ending offset can't be earliest for batch queries on Kafka",
+        ),
+    ),
+    Known(
+        "KAFKA_RECORDS_SKIPPED",
+        ("Some data may be lost. Recovering from the earliest offset",),
+    ),
+    Known(
+        "KAFKA_POSITION_OUT_OF_RANGE",
+        ("is out of range for partition <topicPartition>", "Cannot fetch offset <offset>"),
+        ("OffsetOutOfRangeException",),
+        weight=GENERAL,
+    ),
+    Known(
+        "KAFKA_NOT_ALLOWED",
+        ("Not authorized to access topics", "Not authorized to access group"),
+        (
+            "SaslAuthenticationException",
+            "SslAuthenticationException",
+            "TopicAuthorizationException",
+            "GroupAuthorizationException",
+            "ClusterAuthorizationException",
+        ),
+    ),
+    Known("DELTA_METADATA_PATH_MOVED", ("The Delta source metadata path used for execution",)),
+    Known(
+        "ICEBERG_SNAPSHOT_EXPIRED",
+        ("Cannot load current offset at snapshot <snapshot>, the snapshot was expired or removed",),
+    ),
+    Known("ICEBERG_OVERWRITE", ("Cannot process overwrite snapshot: <snapshot>, to ignore overwrites",)),
+    Known(
+        "ASYNC_PROGRESS_NOT_SUPPORTED",
+        ("does not support async progress tracking", "Async progress tracking cannot be used with"),
+    ),
+    Known("LAKEFLOW_UNKNOWN_FLOW", ("Reset checkpoint selection should not contain flow",)),
+    # Storage
+    Known(
+        "STORAGE_ACCESS_DENIED",
+        (
+            "Access Denied (Service",
+            "Status Code: 403",
+            "status code: 403",
+            "AccessDenied:",
+            "Permission denied: user=",
+        ),
+        ("AccessDeniedException", "AccessControlException"),
+    ),
+    Known(
+        "STORAGE_CREDENTIALS",
+        (
+            "Unable to load credentials",
+            "No AWS Credentials provided",
+            "The provided token has expired",
+            "ExpiredToken:",
+            "InvalidAccessKeyId",
+        ),
+        ("NoAwsCredentialsException", "NoAuthWithAWSException"),
+    ),
+    Known(
+        "STORAGE_NO_BUCKET",
+        ("The specified bucket does not exist", "NoSuchBucket"),
+        ("NoSuchBucketException", "UnknownStoreException"),
+    ),
+    Known(
+        "STORAGE_SLOW_DOWN",
+        ("Please reduce your request rate", "Status Code: 503", "status code: 503"),
+        ("AWSServiceThrottledException",),
+    ),
+    Known(
+        "STORAGE_UNREACHABLE",
+        ("UnknownHostException:", "Connect timed out", "Unable to execute HTTP request"),
+        ("UnknownHostException",),
+    ),
+    Known(
+        "STORAGE_FULL",
+        ("No space left on device", "The DiskSpace quota of"),
+        ("DSQuotaExceededException", "NSQuotaExceededException"),
+    ),
+    Known("STORAGE_UNKNOWN_SCHEME", ("No FileSystem for scheme", "S3AFileSystem not found")),
+    # The machine that runs the query
+    Known("OUT_OF_MEMORY", ("Java heap space", "GC overhead limit exceeded"), ("OutOfMemoryError",)),
+    Known(
+        "PYTHON_WORKER_CRASHED", ("Python worker exited unexpectedly", "Python worker failed to connect back")
+    ),
+    Known("EXECUTOR_LOST", ("ExecutorLostFailure", "executor heartbeat timed out")),
+    Known(
+        "SPARK_STOPPED",
+        (
+            "SparkContext was shut down",
+            "Cannot call methods on a stopped SparkContext",
+            "SparkContext has been shutdown",
+        ),
+    ),
+    Known(
+        "CLASS_MISSING",
+        (),
+        (
+            "NoSuchMethodError",
+            "NoClassDefFoundError",
+            "ClassNotFoundException",
+            "IncompatibleClassChangeError",
+            "AbstractMethodError",
+        ),
+    ),
+    # Words that only say that something failed
+    Known(
+        "FOREACH_BATCH_USER_FUNCTION_ERROR",
+        ("An exception was raised by the Python Proxy. Return Message:",),
+        weight=WRAPPER,
+    ),
+    Known("STREAM_FAILED", ("terminated with error",), ("StreamingQueryException",), weight=OUTERMOST),
+    Known("JOB_ABORTED", ("Job aborted due to stage failure",), weight=OUTERMOST),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A condition of a connector, which Spark's catalogue does not have. ``text`` is its message, empty where
+    only the name is known."""
+
+    sqlstate: str | None
+    text: str = ""
+
+
+_LOSS = "Some data may have been lost because they are not available in Kafka any more;"
+_MISSING = "The error could be transient - restart your query, and report if you still see the same issue. "
+
+# Conditions of Kafka's connector. The query's exception does not carry their names, so they are known by the
+# line after "Reason:".
+KAFKA: Mapping[str, Foreign] = {
+    "KAFKA_DATA_LOSS": Foreign("22000", _LOSS),
+    "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO": Foreign(
+        "22000", "Added partition <topicPartition> starts from <startOffset> instead of 0"
+    ),
+    "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE": Foreign(
+        "22000",
+        "Could not read records in offset [<startOffset>, <endOffset>) for topic partition <topicPartition>",
+    ),
+    "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS": Foreign(
+        "22000", "Cannot find initial offsets for partitions <partitions>. They may have been deleted"
+    ),
+    "KAFKA_DATA_LOSS.PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT": Foreign(
+        "22000",
+        "Partitions <partitions> have been deleted. Kafka option '<option>' has been set on this query",
+    ),
+    "KAFKA_DATA_LOSS.PARTITIONS_DELETED": Foreign(
+        "22000", said("kafka_partitions_deleted").replace("Set(<partitions>)", "<partitions>")
+    ),
+    "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED": Foreign(
+        "22000",
+        said("kafka_offset_changed", partition="topicPartition", before="prevOffset", after="newOffset"),
+    ),
+    "KAFKA_DATA_LOSS.START_OFFSET_RESET": Foreign(
+        "22000",
+        "Starting offset for <topicPartition> was <startOffset> but consumer reset to <fetchedOffset>",
+    ),
+    "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED": Foreign(
+        None, "Partitions specified for Kafka start offsets don't match what are assigned."
+    ),
+    "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED": Foreign(
+        None,
+        "Partitions specified for Kafka timestamp based <position> offsets don't match what are assigned.",
+    ),
+    "KAFKA_NULL_TOPIC_IN_DATA": Foreign(
+        None, "The Kafka message data sent to the producer contains a null topic."
+    ),
+    "KAFKA_MALFORMED_RECORD_TIMESTAMP": Foreign(
+        "22008",
+        "Record at topic <topic> partition <partition> offset <offset> has timestamp value <timestamp> that"
+        " overflows",
+    ),
+    "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED": Foreign(
+        None,
+        "should provide the same topic partitions in pre-fetched offset to end offset for each microbatch. "
+        + _MISSING,
+    ),
+    "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_START_OFFSET_AND_END_OFFSET": Foreign(
+        None, "The specified start offset and end offset should have the same topic-partitions."
+    ),
+    "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED": Foreign(
+        None,
+        "end offset should have lower or equal offset per each topic partition than pre-fetched offset. "
+        + _MISSING,
+    ),
+    "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW": Foreign(
+        None,
+        "Some of partitions in Kafka topic(s) have been lost during running query with Trigger.AvailableNow. "
+        + _MISSING,
+    ),
+    "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW": Foreign(
+        None,
+        "Some of partitions in Kafka topic(s) report available offset which is less than end offset during"
+        " running query with Trigger.AvailableNow. " + _MISSING,
+    ),
+    "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": Foreign(
+        None,
+        "The resolved start offset <startOffset> is greater than the resolved end offset <endOffset> for"
+        " topic <topic> partition <partition>.",
+    ),
+    "UNRESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": Foreign(
+        None,
+        "The specified start <offsetType> <startOffset> is greater than the end <offsetType> <endOffset> for"
+        " topic <topic>",
+    ),
+}
+
+# Conditions of Delta that end a streaming query. Delta writes the name in brackets, so the text is only
+# needed for its holes.
+DELTA: Mapping[str, Foreign] = {
+    "DELTA_MISSING_FILES_UNEXPECTED_VERSION": Foreign(
+        "42K03",
+        "Delta stream cannot resume from version <startVersion>; transaction log starts at <earliestVersion>",
+    ),
+    "DELTA_STREAMING_TRAILING_COMMIT_MISSING": Foreign(
+        "42K03",
+        "Delta stream detected commits up to version <expectedVersion> but files after version <seenVersion>"
+        " are missing",
+    ),
+    "DELTA_VERSION_NOT_FOUND": Foreign(
+        "22003",
+        "Cannot time travel Delta table to version <userVersion>. Available versions: [<earliest>, <latest>]",
+    ),
+    "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE": Foreign(
+        "42K03", "If you never deleted it, it's likely your query is lagging behind."
+    ),
+    "DELTA_LOG_FILE_NOT_FOUND": Foreign("42K03"),
+    "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE": Foreign(
+        "55019",
+        "The streaming query was reading from an unexpected Delta table (id = '<newTableId>'). It used to"
+        " read from another Delta table (id = '<oldTableId>')",
+    ),
+    "DELTA_VERSIONS_NOT_CONTIGUOUS": Foreign("KD00C", "Versions (<versionList>) are not contiguous."),
+    "DELTA_SOURCE_TABLE_IGNORE_CHANGES": Foreign(
+        "0A000", "Detected a data update (for example <changeInfo>) in the source table at version <version>"
+    ),
+    "DELTA_SOURCE_IGNORE_DELETE": Foreign(
+        "0A000",
+        "Detected deleted data (for example <removedFile>) from streaming source at version <version>",
+    ),
+    "DELTA_STREAMING_METADATA_EVOLUTION": Foreign(
+        "22000",
+        "The schema, table configuration or protocol of your Delta table has changed during streaming.",
+    ),
+    "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION": Foreign(
+        "KD002", "We've detected one or more non-additive schema change(s) (<opType>) between Delta version"
+    ),
+    "DELTA_SCHEMA_CHANGED": Foreign("KD007", "Detected schema change: streaming source schema:"),
+    "DELTA_SCHEMA_CHANGED_WITH_VERSION": Foreign("KD007", "Detected schema change in version <version>:"),
+    "DELTA_SCHEMA_CHANGED_WITH_STARTING_OPTIONS": Foreign("KD007"),
+    "DELTA_STREAMING_SCHEMA_MISMATCH_ON_RESTART": Foreign(
+        "KD007", "The streaming query's schema does not match the current table schema."
+    ),
+    "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE": Foreign("42KD4"),
+    "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG": Foreign(
+        "42KD4", "Streaming read is not supported on tables with read-incompatible schema changes"
+    ),
+    "DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT": Foreign(
+        "22000",
+        "Schema location '<schemaTrackingLocation>' must be placed under checkpoint location"
+        " '<checkpointLocation>'",
+    ),
+    "DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT": Foreign(
+        "22000", "Detected conflicting schema location '<loc>' while streaming"
+    ),
+    "DELTA_STREAMING_SCHEMA_LOG_DESERIALIZE_FAILED": Foreign(
+        "22000", "Incomplete log file in the Delta streaming source schema log at '<location>'"
+    ),
+    "DELTA_STREAMING_SCHEMA_LOG_INCOMPATIBLE_DELTA_TABLE_ID": Foreign(
+        "22000",
+        "Detected incompatible Delta table id when trying to read Delta stream. Persisted table id:"
+        " <oldTableId>, Table id: <newTableId>",
+    ),
+    "DELTA_INVALID_SOURCE_OFFSET_FORMAT": Foreign("XXKDS", "The stored source offset format is invalid"),
+    "DELTA_INVALID_SOURCE_VERSION": Foreign("XXKDS"),
+    "DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION": Foreign("XXKDS"),
+    "DELTA_SCHEMA_NOT_SET": Foreign("KD008"),
+    "DELTA_TABLE_NOT_FOUND": Foreign("42P01", "Delta table <tableName> doesn't exist."),
+    "DELTA_PATH_DOES_NOT_EXIST": Foreign("42K03", "<path> doesn't exist, or is not a Delta table."),
+    "DELTA_TRUNCATED_TRANSACTION_LOG": Foreign(
+        "42K03",
+        "<path>: Unable to reconstruct state at version <version> as the transaction log has been truncated"
+        " due to manual deletion",
+    ),
+    "DELTA_TIMESTAMP_GREATER_THAN_COMMIT": Foreign("42816"),
+    "DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET": Foreign("42613"),
+    "DELTA_METADATA_MISMATCH": Foreign(
+        "42KDG", "A metadata mismatch was detected when writing to the Delta table."
+    ),
+    "DELTA_CONCURRENT_APPEND": Foreign("2D521"),
+    "DELTA_CONCURRENT_DELETE_READ": Foreign("2D521"),
+    "DELTA_CONCURRENT_DELETE_DELETE": Foreign("2D521"),
+    "DELTA_CONCURRENT_TRANSACTION": Foreign("2D521"),
+    "DELTA_CONCURRENT_WRITE": Foreign("2D521"),
+    "DELTA_METADATA_CHANGED": Foreign("2D521"),
+    "DELTA_PROTOCOL_CHANGED": Foreign("2D521"),
+}

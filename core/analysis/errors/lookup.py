@@ -1,0 +1,104 @@
+"""What the open checkpoint says about an error: the files, batches, operators and positions that the error
+names are looked up in it.
+
+Each entry of ``LOOKS`` answers one question; the meaning of an error says which are asked. A listing that
+fails is not the end: it is told among what was not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from core.analysis.errors import lookup_logs, lookup_sources, lookup_state
+from core.analysis.errors.lookup_context import CONTENTS, Looking
+from core.analysis.errors.model import VAGUE, Statement
+from core.analysis.errors.pasted_text import read_pasted
+from core.analysis.errors.recognise import recognise
+from core.analysis.forecast import Forecast, forecast
+from core.storage import StorageError
+
+
+def look_forecast(look: Looking) -> Iterator[Statement]:
+    """Does the next start fail this way, by the files that are there?"""
+    if look.says_missing and look.ck.is_async:
+        return  # the forecast is for a start with asynchronous progress tracking, which does not fail on gaps
+    answer = forecast(look.ck)
+    sentence, evidence = answer.sentence, answer.evidence
+    is_vague = look.main.weight <= VAGUE
+    if answer.outcome == "fail" and (is_vague or is_same(look, answer)):
+        look.finding = answer.reason
+        so = "" if is_vague else " so"
+        yield Statement(f"The next start fails{so}: {sentence}", evidence, answer.certainty, shows_fault=True)
+    elif answer.outcome == "fail":
+        yield Statement(
+            f"By the files that are there the next start fails in another way: {sentence}",
+            evidence,
+            answer.certainty,
+        )
+    elif look.is_confirmed:  # the forecast takes the query to be as it was
+        yield Statement(
+            f"For the query as it was the forecast of the next start is: {sentence}", evidence, "inferred"
+        )
+    elif look.meaning.in_files and CONTENTS in look.not_checked and not look.says_missing:
+        yield Statement(
+            f"By the names and sizes of the files, without their contents: {sentence}", evidence, "inferred"
+        )
+    elif look.meaning.in_files:
+        shows = None if is_vague else False
+        yield Statement(
+            f"By the files that are there the next start does not fail so: {sentence}",
+            evidence,
+            "inferred",
+            shows_fault=shows,
+        )
+
+
+def is_same(look: Looking, answer: Forecast) -> bool:
+    """Whether the forecast's error is the one that was pasted: the same finding, condition or words."""
+    if answer.reason is not None and answer.reason == look.meaning.finding:
+        return True
+    if answer.error is None:
+        return False
+    if answer.error.condition is not None and answer.error.condition == look.main.condition:
+        return True
+    found = recognise(read_pasted(answer.error.message))
+    return bool(found) and found[0].name == look.main.name
+
+
+LOOKS: Mapping[str, Callable[[Looking], Iterator[Statement]]] = MappingProxyType(
+    {
+        "files": lookup_logs.look_named_files,
+        "metadata": lookup_logs.look_metadata,
+        "logs": lookup_logs.look_logs,
+        "source_logs": lookup_sources.look_source_logs,
+        "checksums": lookup_logs.look_checksums,
+        "batch": lookup_logs.look_batch,
+        "state": lookup_state.look_state,
+        "operators": lookup_state.look_operators,
+        "sources": lookup_sources.look_sources,
+        "source_files": lookup_sources.look_files,
+        "kafka": lookup_sources.look_kafka,
+        "delta": lookup_sources.look_delta,
+        "pending": lookup_logs.look_pending,
+        "size": lookup_state.look_size,
+        "version": lookup_logs.look_version,
+        "async": lookup_logs.look_async,
+        "forecast": look_forecast,
+    }
+)
+_WORDS = {"files": "the named files", "forecast": "what the next start does"}
+
+
+def look_up(look: Looking) -> list[Statement]:
+    """The statements of every look-up that the meaning asks for; first the files that the text names. Adds to
+    ``look.not_checked``."""
+    found: list[Statement] = []
+    for name in ("files", *look.meaning.look):
+        try:
+            for statement in LOOKS[name](look):
+                found.append(statement)
+                look.is_confirmed = look.is_confirmed or statement.shows_fault is True
+        except StorageError as error:
+            look.not_checked.append(f"{_WORDS.get(name, name)} ({error})")
+    return list({statement.sentence: statement for statement in found}.values())

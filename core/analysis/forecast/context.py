@@ -1,0 +1,418 @@
+"""What the steps look at: the checkpoint, the version whose rules apply, the query, and what follows from the
+newest ids.
+
+Words as in Spark: N is the highest id in ``offsets/``, C the highest in ``commits/``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from core.analysis.forecast.errors import spark_error
+from core.analysis.forecast.model import EXACT, DataEffect, FailsAt, Query, Risk, SparkError
+from core.analysis.forecast.versions import Version
+from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
+from core.checkpoint.names import batch_id_of, checksum_owner, compact_id_of, name_kind
+from core.checkpoint.source_log import file_log_chain
+from core.checkpoint.sources.files import FILES
+from core.checkpoint.sources.forms import parse
+from core.checkpoint.sources.kafka import KAFKA
+from core.connectors.model import ConnectorAnswers, SinkState
+from core.connectors.sink import sink_state
+from core.sparklogs.evidence import Certainty, Evidence, Problem
+from core.storage import FileInfo, Listing
+
+if TYPE_CHECKING:
+    from core.checkpoint import Checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one step found. ``ok`` None: it cannot be judged from the files, or it does not apply; ``note``
+    says which.
+
+    With ``ok`` False: ``error`` is Spark's, ``reason`` the finding id, ``why`` one clause for the sentence
+    ("offsets/4 is missing"). ``delivered`` is what the sink has already got when the step fails; ``data``
+    what a step that goes well means for the rows, when that is no risk of its own. ``starts_from_scratch``
+    ends the log steps: batch 0 follows.
+    """
+
+    ok: bool | None = True
+    evidence: tuple[Evidence, ...] = ()
+    note: str = ""
+    certainty: Certainty = "certain"
+    error: SparkError | None = None
+    reason: str | None = None
+    why: str = ""
+    fails_at: FailsAt | None = None
+    delivered: DataEffect = EXACT
+    data: DataEffect = EXACT
+    risks: tuple[Risk, ...] = ()
+    not_checked: tuple[str, ...] = ()
+    then: str | None = None
+    starts_from_scratch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileLog:
+    """The log of one file source, from its listing. ``missing``: ids that Spark needs between the last
+    compact file and the newest entry.
+
+    ``files`` are those that together hold every entry: the newest compact file and the plain ones after it.
+    ``interval`` is the compact interval that the names show, None when there is no compact file;
+    ``checksums`` are the ids with a checksum side file, whether or not the entry is there.
+    """
+
+    directory: str
+    newest_id: int | None
+    newest_path: str | None
+    files: Mapping[int, FileInfo]
+    missing: tuple[int, ...]
+    interval: int | None
+    checksums: frozenset[int]
+
+    @property
+    def is_empty(self) -> bool:
+        """There is no entry at all."""
+        return self.newest_id is None
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """One source's part of batch N: its lines in offsets/N and offsets/N-1. ``end`` None = the source has no
+    line in offsets/N."""
+
+    key: str
+    start: SourceOffset | None
+    end: SourceOffset | None
+
+    @property
+    def start_text(self) -> str | None:
+        """The start offset as written; None when there is none."""
+        return self.start.raw if self.start is not None else None
+
+    @property
+    def end_text(self) -> str | None:
+        """The end offset as written; None for ``-`` and for a missing line."""
+        return self.end.raw if self.end is not None else None
+
+    @property
+    def differs(self) -> bool:
+        """Whether Spark has to ask the source for this range: compared as values, as Spark does."""
+        if self.start_text is None or self.end_text is None:
+            return self.start_text != self.end_text
+        return parse(self.start_text) != parse(self.end_text)
+
+
+@dataclass(frozen=True, slots=True)
+class StartStep:
+    """A step of Spark's start as data: what it reads, what it needs and what happens if it is not so.
+
+    ``title`` may use ``{n}`` (newest offset), ``{p}`` (the one before), ``{c}`` (newest commit), ``{b}``
+    (first batch), ``{v}`` (state version that the first batch loads). ``phase`` is when a failure here shows.
+    """
+
+    id: str
+    title: str
+    needs: str
+    otherwise: str
+    phase: FailsAt
+    check: Callable[[RestartContext], Verdict]
+
+
+@dataclass
+class RestartContext:
+    """One look at one checkpoint under one version's rules."""
+
+    checkpoint: Checkpoint
+    version: Version
+    query: Query
+    with_state: bool = True
+    connectors: ConnectorAnswers = field(default_factory=ConnectorAnswers)
+    is_writer: bool = True
+    from_scratch: bool = field(default=False)
+
+    @cached_property
+    def sink(self) -> SinkState | None:
+        """What the sink holds of this query; None when it was not asked."""
+        return sink_state(self.checkpoint, self.connectors.sink) if self.connectors.sink is not None else None
+
+    @cached_property
+    def n(self) -> int | None:
+        """The highest id in ``offsets/``."""
+        return max(self.checkpoint.offset_files, default=None)
+
+    @cached_property
+    def c(self) -> int | None:
+        """The highest id in ``commits/``."""
+        return max(self.checkpoint.commit_files, default=None)
+
+    @cached_property
+    def previous(self) -> int | None:
+        """The offset id that batch N starts from: N-1, or with asynchronous progress the greatest smaller
+        one; None for N = 0."""
+        if not self.n:
+            return None
+        if self.checkpoint.is_async:
+            return self.checkpoint.previous_offset_id(self.n)
+        return self.n - 1
+
+    @property
+    def runs_again(self) -> bool:
+        """Whether the first batch already has an offset file: batch N without its commit, or with a commit
+        that is not the newest."""
+        return self.n is not None and not self.from_scratch and self.c != self.n
+
+    @property
+    def first_batch(self) -> int:
+        """The id of the first batch that runs when something runs."""
+        if self.from_scratch or self.n is None:
+            return 0
+        return self.n if self.runs_again else self.n + 1
+
+    @property
+    def is_stateful(self) -> bool:
+        """Whether the query has stateful operators, by what is asked for or else by what is in the
+        checkpoint."""
+        if self.query.operators is not None:
+            return bool(self.query.operators)
+        return self.checkpoint.has_state or self.was_stateful
+
+    @cached_property
+    def was_stateful(self) -> bool:
+        """Whether the logs show a stateful query although ``state/`` is gone: ids of state files, batches
+        without data.
+
+        A watermark is no such mark: it moves in a stateless query with ``withWatermark`` too (seen with 4.3).
+        Neither does a query leave one that never ran a batch without data. Real-time mode (commits of version
+        2) and continuous mode log batches without data for stateless queries too.
+        """
+        newest = self.commit(self.c)
+        if isinstance(newest, CommitEntry) and newest.state_unique_ids:
+            return True
+        if self.checkpoint.is_continuous or (isinstance(newest, CommitEntry) and newest.format_version > 1):
+            return False
+        read = set(self.checkpoint.loaded_ids)  # an entry before these is not worth a request
+        ids = [
+            i for i in read if self.checkpoint.previous_offset_id(i) in read and not self._may_be_repaired(i)
+        ]
+        return any(self.checkpoint.is_no_data(i) for i in ids)
+
+    def _may_be_repaired(self, batch_id: int) -> bool:
+        """Whether equal offsets may be the repair of a Delta source whose log was cleaned, and no batch
+        without data of a stateful query."""
+        entry = self.newest
+        return (
+            batch_id == self.n
+            and "delta" in self.kinds.values()
+            and entry is not None
+            and not entry.watermark_ms
+        )
+
+    @property
+    def ids_are_missing(self) -> bool:
+        """State checkpoint format 2 (the files carry ids) without a commit that names them."""
+        newest = self.commit(self.c)
+        return not (isinstance(newest, CommitEntry) and newest.state_unique_ids)
+
+    @property
+    def nothing_runs(self) -> bool:
+        """There is nothing to do until data arrives, and the caller says that there is none.
+
+        Files that are in a source's log and in no batch yet count as new data, and so does a broker that has
+        something else than was read.
+        """
+        is_new = self.has_unplanned_files or self.has_other_offsets
+        return self.query.new_data == "no" and not self.runs_again and not self.from_scratch and not is_new
+
+    @cached_property
+    def has_other_offsets(self) -> bool:
+        """Whether a Kafka broker that was asked ends elsewhere than the newest offsets, or has other
+        partitions."""
+        for key, answer in self.connectors.brokers.items():
+            line = self.newest.source(key) if self.newest is not None else None
+            positions = KAFKA.positions(parse(line.raw)) if line is not None and line.raw is not None else {}
+            topics = {name.rpartition("-")[0] for name in positions} | set(self.query.topics.get(key, ()))
+            log_ends = {
+                f"{topic}-{partition}": here.log_end
+                for (topic, partition), here in answer.partitions.items()
+                if topic in topics
+            }
+            if (
+                answer.trouble is None
+                and positions
+                and None not in log_ends.values()
+                and log_ends != positions
+            ):
+                return True
+        return False
+
+    @cached_property
+    def has_unplanned_files(self) -> bool:
+        """Whether the log of a file source goes on after the newest offset."""
+        for key, log in self.file_logs.items():
+            line = self.newest.source(key) if self.newest is not None else None
+            end = FILES.value(parse(line.raw)) if line is not None and line.raw is not None else None
+            if end is not None and log.newest_id is not None and log.newest_id > end:
+                return True
+        return False
+
+    def offset(self, batch_id: int | None) -> OffsetEntry | Problem | None:
+        """The offset entry of a batch; None when the file is not there (or when there is no such id)."""
+        return (
+            None
+            if batch_id is None or batch_id not in self.checkpoint.offset_files
+            else self.checkpoint.offset(batch_id)
+        )
+
+    def commit(self, batch_id: int | None) -> CommitEntry | Problem | None:
+        """The commit entry of a batch; None when the file is not there."""
+        return (
+            None
+            if batch_id is None or batch_id not in self.checkpoint.commit_files
+            else self.checkpoint.commit(batch_id)
+        )
+
+    def offset_entry(self, batch_id: int | None) -> OffsetEntry | None:
+        """The offset entry of a batch when it is there and readable."""
+        entry = self.offset(batch_id)
+        return entry if isinstance(entry, OffsetEntry) else None
+
+    @cached_property
+    def newest(self) -> OffsetEntry | None:
+        """The entry of ``offsets/N`` when it is readable."""
+        return self.offset_entry(self.n)
+
+    @cached_property
+    def location(self) -> str:
+        """The location as it reads in Spark's messages."""
+        return self.checkpoint.location.url
+
+    @cached_property
+    def is_local(self) -> bool:
+        """Whether Hadoop keeps checksum side files here (the local file system)."""
+        return self.checkpoint.location.is_local
+
+    @cached_property
+    def offset_checksums(self) -> frozenset[int]:
+        """Ids that have a checksum side file in ``offsets/`` and no log file."""
+        return self.checkpoint.stale_checksums("offsets")
+
+    @cached_property
+    def commit_checksums(self) -> frozenset[int]:
+        """Ids that have a checksum side file in ``commits/`` and no log file."""
+        return self.checkpoint.stale_checksums("commits")
+
+    @cached_property
+    def later_state(self) -> tuple[Evidence, ...]:
+        """State of the version after the next one, which only a batch after N can have written: offsets and
+        commits were set back.
+
+        A file of a much later version alone is junk: versions have no gaps.
+        """
+        if not self.checkpoint.has_state or self.n is None or not self.with_state:
+            return ()
+        files = (f for op in self.checkpoint.state().operators for part in op.partitions for f in part.files)
+        return tuple(Evidence(path) for path in sorted(f.path for f in files if f.version == self.n + 2)[:1])
+
+    @cached_property
+    def state_is_empty(self) -> bool:
+        """There is no file below ``state/`` that Spark would see."""
+        return self.checkpoint.state().file_count == 0
+
+    @cached_property
+    def source_directories(self) -> tuple[str, ...]:
+        """The directories below ``sources/``."""
+        return self.checkpoint.source_directories
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """Source key -> the name of its kind, as far as its offsets tell."""
+        return {source.key: source.kind.name for source in self.checkpoint.sources}
+
+    @cached_property
+    def file_logs(self) -> dict[str, FileLog]:
+        """The logs of the file sources by source key: one listing each, nothing read."""
+        directories = {
+            s.key: s.directory for s in self.checkpoint.sources if s.kind.name == "file" and s.directory
+        }
+        if (
+            not self.checkpoint.sources
+        ):  # without an offset nothing tells the kinds; only file sources write more than an entry 0
+            directories = {path.removeprefix("sources/"): path for path in self.source_directories}
+        listings = self.checkpoint.door.list(directories.values()) if directories else {}
+        logs = {key: _file_log(directory, listings[directory]) for key, directory in directories.items()}
+        return logs if self.checkpoint.sources else {key: log for key, log in logs.items() if log.newest_id}
+
+    def fill(self, template: str) -> str:
+        """A title with its numbers."""
+        values = {
+            "n": self.n,
+            "p": self.previous if self.previous is not None else "-",
+            "c": self.c,
+            "b": self.first_batch,
+            "v": self.first_batch,
+        }
+        return template.format(**values)
+
+
+def _file_log(directory: str, listing: Listing) -> FileLog:
+    names = listing.names()
+    chain = file_log_chain(names)
+    compact = [i for name in names if (i := compact_id_of(name)) is not None]
+    checksums = (
+        batch_id_of(checksum_owner(name).removesuffix(".compact"))
+        for name in names
+        if name_kind(name) == "checksum"
+    )
+    return FileLog(
+        directory=directory,
+        newest_id=chain.newest_id,
+        newest_path=chain.files[-1][1].path if chain.files else None,
+        files=dict(chain.files),
+        missing=chain.missing,
+        interval=min(compact) + 1 if compact else None,
+        checksums=frozenset(i for i in checksums if i is not None),
+    )
+
+
+def failed(
+    s: RestartContext,
+    error: str,
+    reason: str,
+    why: str,
+    *evidence: Evidence,
+    details: Mapping[str, object] | None = None,
+    certainty: Certainty = "certain",
+    fails_at: FailsAt | None = None,
+    delivered: DataEffect = EXACT,
+    then: str | None = None,
+) -> Verdict:
+    """A step that fails: ``error`` is a key of :data:`~core.analysis.forecast.errors.ERRORS`, ``details``
+    fill its message."""
+    return Verdict(
+        ok=False,
+        evidence=evidence,
+        certainty=certainty,
+        error=spark_error(error, s.version, {"location": s.location, **(details or {})}),
+        reason=reason,
+        why=why,
+        fails_at=fails_at,
+        delivered=delivered,
+        then=then,
+    )
+
+
+def version_number(problem: Problem) -> str:
+    """The version that an unreadable log file claims, or "?"."""
+    match = re.match(rb"\s*v(\d+)", problem.raw)
+    return match[1].decode() if match else "?"
+
+
+def first_line(problem: Problem) -> str:
+    """The first line of an unreadable file, cut for a message."""
+    return problem.raw[:200].decode("utf-8", "replace").split("\n", 1)[0][:60]

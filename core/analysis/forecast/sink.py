@@ -1,0 +1,41 @@
+"""What the sink's own log means for the rows: the concerns of a :class:`SinkEnd` as risks of the forecast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.analysis.forecast.model import DataEffect, Risk
+from core.connectors.model import ConcernKind, SinkState
+from core.sparklogs.evidence import Certainty, Evidence
+
+_RISKS: Mapping[ConcernKind, tuple[str, DataEffect, Certainty]] = {
+    "ahead": ("SINK_AHEAD", DataEffect(skip="unknown"), "certain"),
+    "behind": ("SINK_BEHIND", DataEffect(skip="loss"), "certain"),
+    "changed": ("SINK_CHANGED", DataEffect(skip="loss"), "inferred"),
+    "forgotten": ("SINK_FORGOT_BATCH", DataEffect(skip="duplicates"), "certain"),
+    "unknown": ("SINK_UNKNOWN", DataEffect(skip="unknown"), "needs_input"),
+    "log_hole": ("SINK_LOG_HOLE", DataEffect(), "certain"),
+}
+_ATTENTION = ("SINK_UNKNOWN",)
+
+
+def sink_risks(end: SinkState | None) -> tuple[Risk, ...]:
+    """One risk for each concern, in order; none when the sink was not asked. The evidence names files of the
+    sink."""
+    if end is None:
+        return ()
+    evidence = tuple(Evidence(f"{end.url.rstrip('/')}/{path}") for path in end.evidence)
+    risks = []
+    for kind, sentence in end.concerns:
+        finding, effect, certainty = _RISKS[kind]
+        risks.append(
+            Risk(
+                finding,
+                sentence,
+                evidence,
+                effect,
+                certainty,
+                "attention" if finding in _ATTENTION else "data_risk",
+            )
+        )
+    return tuple(risks)

@@ -1,0 +1,180 @@
+"""The first look at a location: is it a checkpoint, which batch files does it have, what else lies there.
+Four listings, nothing read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from core.checkpoint.model import Leftover
+from core.checkpoint.names import LogDirectory, batch_id_of, other_leftovers, read_log_directory
+from core.storage import Door, FileInfo, Listing, Location, LocationNotFound, NotADirectory, StorageError
+
+PARTS = ("metadata", "offsets", "commits")
+CHILDREN_LOOKED_INTO = (
+    50  # when the pasted place is no checkpoint: how many directories in it are looked into for one
+)
+
+_PARTS_OF_A_CHECKPOINT = {"metadata", "offsets", "commits", "sources", "state", "__tmp_path_dir"}
+
+
+class NotACheckpoint(Exception):  # noqa: N818  the name is the sentence
+    """The directory can be read and is no checkpoint. ``suggestion``: the location that may have been meant."""
+
+    def __init__(self, message: str, location: str, suggestion: str | None = None) -> None:
+        super().__init__(message)
+        self.location = location
+        self.suggestion = suggestion
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the listings of the root, ``offsets/``, ``commits/`` and ``sources/`` showed."""
+
+    read_at_ms: int
+    metadata: FileInfo | None
+    offsets: LogDirectory
+    commits: LogDirectory
+    has_state: bool
+    source_directories: tuple[str, ...]
+    source_files: Mapping[str, FileInfo]
+    leftovers: tuple[Leftover, ...]
+
+
+def read_layout(door: Door, before: Layout | None = None) -> Layout:
+    """Lists the location. With ``before`` (a refresh) ``sources/`` is not listed again.
+
+    Raises :class:`NotACheckpoint` or :class:`StorageError`.
+    """
+    prefixes = ["", "offsets", "commits"] + ([] if before is not None else ["sources"])
+    try:
+        listings = door.list(prefixes)
+    except (NotADirectory, LocationNotFound) as error:
+        suggestion = _outer_checkpoint(door.location)
+        if suggestion is None:
+            raise
+        raise _inside(door.location.url, suggestion) from error
+    root, offsets, commits = listings[""], listings["offsets"], listings["commits"]
+    names, directories = root.names(), root.directory_names()
+    found = [
+        part
+        for part in PARTS
+        if (part in names if part == "metadata" else part in directories or listings[part].files)
+    ]
+    if not found:
+        raise _not_a_checkpoint(door, root)
+    if found == ["offsets"] and re.search(r"/sources/[^/]+$", door.location.url):
+        suggestion = _outer_checkpoint(
+            door.location
+        )  # an Iceberg source keeps a file sources/<n>/offsets/0 of its own
+        if suggestion is not None:
+            raise _inside(door.location.url, suggestion)
+    offset_log, commit_log = read_log_directory(offsets), read_log_directory(commits)
+    leftovers = other_leftovers(root, ("metadata",), ("offsets", "commits", "sources", "state"))
+    if before is None:
+        sources = listings["sources"]
+        source_directories, source_files = sources.directory_names(), _offset_files(sources)
+        leftovers += other_leftovers(sources, source_files, source_directories)
+    else:
+        source_directories, source_files = before.source_directories, before.source_files
+        leftovers += [item for item in before.leftovers if item.path.startswith("sources/")]
+    return Layout(
+        read_at_ms=root.read_at_ms,
+        metadata=names.get("metadata"),
+        offsets=offset_log,
+        commits=commit_log,
+        has_state="state" in directories,
+        source_directories=source_directories,
+        source_files=source_files,
+        leftovers=tuple(
+            sorted([*leftovers, *offset_log.leftovers, *commit_log.leftovers], key=lambda item: item.path)
+        ),
+    )
+
+
+def _offset_files(sources: Listing) -> Mapping[str, FileInfo]:
+    # MongoDB keeps its first offset in the FILE sources/<n>.
+    return {name: info for name, info in sources.names().items() if batch_id_of(name) is not None}
+
+
+def _not_a_checkpoint(door: Door, root: Listing) -> NotACheckpoint:
+    url = door.location.url
+    outer = _outer_checkpoint(door.location)
+    if outer is not None:
+        return _inside(url, outer)
+    inner = _inner_checkpoints(door, root)
+    if len(inner) == 1:
+        suggestion = _join(url, inner[0])
+        return NotACheckpoint(
+            f"{url} is not a checkpoint itself, but it holds one: open {suggestion}.", url, suggestion
+        )
+    if inner:
+        shown = ", ".join(inner[:3]) + (f" and {len(inner) - 3} more" if len(inner) > 3 else "")
+        return NotACheckpoint(
+            f"{url} is not a checkpoint itself, but it holds {len(inner)} of them ({shown}): open one of"
+            " these.",
+            url,
+        )
+    return NotACheckpoint(
+        f"{url} is not a checkpoint: it has none of metadata, offsets/ and commits/ ({_what_is_there(root)})."
+        " Open the directory that was given to the query as checkpointLocation.",
+        url,
+    )
+
+
+def _what_is_there(root: Listing) -> str:
+    names = [name + "/" for name in root.directory_names()] + sorted(root.names())
+    if not names:
+        return "it is empty"
+    if "_delta_log/" in names:
+        return "it is a Delta table"
+    if "_spark_metadata/" in names:
+        return "it is the output directory of a file sink"
+    if "state/" in names:
+        return "it has state/, but no logs"
+    shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:4])
+    return f"it has {shown}" + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def _inside(url: str, suggestion: str) -> NotACheckpoint:
+    return NotACheckpoint(f"{url} is a part of the checkpoint {suggestion}: open that.", url, suggestion)
+
+
+def _outer_checkpoint(location: Location) -> str | None:
+    """The checkpoint that the location lies in, judged by its path and a listing; None when there is none."""
+    parts = location.url.split("/")
+    for at in range(len(parts) - 1, 0, -1):
+        if parts[at] not in _PARTS_OF_A_CHECKPOINT:
+            continue
+        url, inside = "/".join(parts[:at]), "/" + "/".join(parts[at:])
+        path = location.path.removesuffix(inside)
+        if not path.strip("/") or path == location.path:
+            continue
+        try:
+            root = Door.open(replace(location, url=url, path=path)).list([""])[""]
+        except StorageError:
+            continue
+        if _looks_like_a_checkpoint(root):
+            return url
+    return None
+
+
+def _inner_checkpoints(door: Door, root: Listing) -> list[str]:
+    children = root.directories[:CHILDREN_LOOKED_INTO]
+    if not children:
+        return []
+    try:
+        listings = door.list(children)
+    except StorageError:
+        return []
+    return [path for path, listing in listings.items() if _looks_like_a_checkpoint(listing)]
+
+
+def _looks_like_a_checkpoint(root: Listing) -> bool:
+    directories = root.directory_names()
+    return "offsets" in directories and ("metadata" in root.names() or "commits" in directories)
+
+
+def _join(url: str, child: str) -> str:
+    return url.rstrip("/") + "/" + child

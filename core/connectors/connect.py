@@ -1,0 +1,106 @@
+"""Asks every end that was given, once. What cannot be asked is a sentence in ``Ends.troubles``, never an
+exception."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.connectors.delta.log import DeltaLog, DeltaLogError
+from core.connectors.file_sink_log import FileSinkLog, FileSinkLogError
+from core.connectors.kafka.broker import ask
+from core.connectors.kafka.partitions import Positions, kafka_positions, planned_positions
+from core.connectors.kafka.properties import PropertiesError, read_properties
+from core.connectors.kafka.topic_ids import TOPIC_IDS
+from core.connectors.model import ConnectorAnswers, ConnectorSettings
+from core.storage import Door, Location, StorageError
+
+if TYPE_CHECKING:
+    from core.checkpoint import Checkpoint
+    from core.connectors.answers import BrokerAnswer
+
+
+def look(ck: Checkpoint, given: ConnectorSettings) -> ConnectorAnswers:
+    """What the ends say now. Sends at most: one round of calls to the broker, one listing for each place, and
+    what its log needs."""
+    troubles: dict[str, str] = {}
+    brokers = _brokers(ck, given, troubles) if given.kafka is not None else {}
+    tables: dict[str, DeltaLog] = {}
+    places: dict[str, Location] = {}
+    for key, location in given.sources.items():
+        source = ck.source(key)
+        if source is None:
+            troubles[f"source {key}"] = f"The checkpoint has no source {key}."
+        elif source.kind.name == "delta":
+            found = _table(location, f"source {key}", troubles)
+            if found is not None:
+                tables[key] = found
+        else:
+            places[key] = location
+    return ConnectorAnswers(
+        given=given,
+        brokers=brokers,
+        tables=tables,
+        places=places,
+        sink=_sink(given.sink, troubles) if given.sink is not None else None,
+        troubles=troubles,
+    )
+
+
+def _brokers(ck: Checkpoint, given: ConnectorSettings, troubles: dict[str, str]) -> dict[str, BrokerAnswer]:
+    assert given.kafka is not None
+    keys = [source.key for source in ck.sources if source.kind.name == "kafka"]
+    if not keys:
+        return {}
+    try:
+        properties = read_properties(given.kafka)
+    except PropertiesError as error:
+        troubles["kafka"] = str(error)
+        return {}
+    positions: Positions = {}
+    for key in keys:
+        # What is planned may name partitions and topics that the committed batch has not; today's query may
+        # read topics that neither has.
+        wanted: Positions = {topic: {} for topic in given.topics.get(key, ())}
+        for known in (kafka_positions(ck, key), planned_positions(ck, key) or {}, wanted):
+            for topic, partitions in known.items():
+                for partition, position in partitions.items():
+                    positions.setdefault(topic, {}).setdefault(partition, position)
+                positions.setdefault(topic, {})
+    answer = ask(properties, positions, isolation=given.isolation)
+    if answer.trouble is not None:
+        troubles["kafka"] = answer.trouble
+    answer = replace(answer, earlier_topic_ids=TOPIC_IDS.earlier(ck, answer, positions))
+    return dict.fromkeys(keys, answer)
+
+
+def _table(location: Location, end: str, troubles: dict[str, str]) -> DeltaLog | None:
+    try:
+        return DeltaLog.open(location)
+    except StorageError as error:
+        troubles[end] = str(error)
+        return None
+
+
+def _sink(location: Location, troubles: dict[str, str]) -> DeltaLog | FileSinkLog | Location | None:
+    """The log that lies at the place of the sink; the place itself when it keeps none."""
+    try:
+        return DeltaLog.open(location)
+    except DeltaLogError:
+        pass
+    except StorageError as error:
+        troubles["sink"] = str(error)
+        return None
+    try:
+        return FileSinkLog.open(location)
+    except FileSinkLogError:
+        pass
+    except StorageError as error:
+        troubles["sink"] = str(error)
+        return None
+    try:
+        Door.open(location).list([""], first_page=True)  # a place that is not there is no sink without a log
+    except StorageError as error:
+        troubles["sink"] = str(error)
+        return None
+    return location

@@ -1,0 +1,309 @@
+"""The log of Spark's file sink, ``<output>/_spark_metadata``: its batches, the files they wrote, and files
+that it does not know.
+
+Observed (Spark 3.3 to 4.3): a batch whose id is not above the newest id in this log is skipped, whatever it
+holds; readers see only the files that the log names, so files of a batch that never finished stay in the
+directory and count for nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import unquote
+
+import orjson
+
+from core.settings import get_settings
+from core.storage import (
+    Door,
+    FileInfo,
+    Gone,
+    Listing,
+    Location,
+    ReadFailure,
+    Requests,
+    StorageError,
+    parse_location,
+)
+
+LOG = "_spark_metadata"
+
+_ENTRY = re.compile(r"([0-9]{1,18})")
+_COMPACT = re.compile(r"([0-9]{1,18})\.compact")
+
+
+class FileSinkLogError(StorageError):
+    """There is no file sink log here, or it cannot be used. One sentence: what is wrong, where, what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkLogBatch:
+    """One batch in the log. ``files`` and ``size_bytes`` None: not known for this batch alone (it stands only
+    in a compact file)."""
+
+    batch_id: int
+    path: str
+    modified_ms: int | None
+    files: int | None
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SinkBatches:
+    """Batches, newest first. ``limit_words`` says what was left out; empty when nothing was."""
+
+    batches: tuple[SinkLogBatch, ...]
+    limit_words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownFiles:
+    """Data files that no log entry names. ``known`` False: the log could not be read whole, so nothing is
+    said about files.
+
+    ``files`` are paths in the output directory; ``words`` says what was not looked at.
+    """
+
+    files: tuple[FileInfo, ...]
+    known: bool
+    words: str = ""
+
+
+class FileSinkLog:
+    """One look at one output directory. A file that cannot be read is a sentence in ``problems``."""
+
+    def __init__(self, location: Location, door: Door, listing: Listing) -> None:
+        self.location = location
+        self.read_at_ms = listing.read_at_ms
+        self._door = door
+        self._problems: dict[str, str] = {}
+        names = listing.names()
+        self._plain = {int(m[1]): info for name, info in names.items() if (m := _ENTRY.fullmatch(name))}
+        self._compact = {int(m[1]): info for name, info in names.items() if (m := _COMPACT.fullmatch(name))}
+        self._entries: dict[str, Mapping[str, int] | None] = {}
+
+    @classmethod
+    def open(cls, location: Location | str) -> FileSinkLog:
+        """Lists the log of the output directory ``location`` (or the ``_spark_metadata`` in it). One listing,
+        nothing is read.
+
+        Raises :class:`FileSinkLogError` when there is no log, another :class:`~core.storage.StorageError`
+        when it cannot be listed.
+        """
+        place = parse_location(location) if isinstance(location, str) else location
+        if place.url.rstrip("/").rsplit("/", 1)[-1] == LOG:
+            place = parse_location(place.url.rstrip("/").rsplit("/", 1)[0], place.storage_options)
+        door = Door.open(place)
+        listing = door.list([LOG])[LOG]
+        if not listing.exists:
+            raise FileSinkLogError(
+                f"No log of a file sink at {place.url}: {LOG} is not there; give the output directory.",
+                place.url,
+            )
+        return cls(place, door, listing)
+
+    @property
+    def url(self) -> str:
+        """The output directory as people write it."""
+        return self.location.url
+
+    @property
+    def batch_ids(self) -> tuple[int, ...]:
+        """The batch ids that have a file in the log, ascending. Ids before the newest compact file may have
+        been removed: not a gap."""
+        return tuple(sorted({*self._plain, *self._compact}))
+
+    @property
+    def newest(self) -> int | None:
+        """The newest batch id in the log; batches up to it are skipped. None: the log is empty."""
+        return max(self.batch_ids, default=None)
+
+    @cached_property
+    def missing(self) -> tuple[int, ...]:
+        """Ids without a file that readers and the next compaction need: those after the newest compact file,
+        or after the beginning."""
+        base = max(self._compact, default=-1)
+        newest = self.newest
+        return () if newest is None else tuple(i for i in _span(base + 1, newest) if i not in self._plain)
+
+    @property
+    def requests(self) -> Requests:
+        """What this look has cost so far."""
+        return self._door.requests
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One sentence for each file that could not be read or used."""
+        return tuple(self._problems.values())
+
+    def path_of(self, batch_id: int) -> str:
+        """The log file of a batch, relative to the output directory."""
+        info = self._plain.get(batch_id) or self._compact.get(batch_id)
+        return info.path if info is not None else f"{LOG}/{batch_id}"
+
+    def batches(self, limit: int | None = None) -> SinkBatches:
+        """The batches that have a file in the log, newest first, at most ``limit`` (default: setting
+        ``table_versions``)."""
+        at_most = get_settings().table_versions if limit is None else limit
+        wanted = list(reversed(self.batch_ids))
+        taken = wanted[:at_most]
+        self._load([self._plain.get(i) or self._compact[i] for i in taken])
+        words = (
+            f"Only the newest {at_most:,} of {len(wanted):,} batches were read (setting table_versions)."
+            if len(wanted) > at_most
+            else ""
+        )
+        return SinkBatches(tuple(self._batch(i) for i in taken), words)
+
+    def _batch(self, batch_id: int) -> SinkLogBatch:
+        info = self._plain.get(batch_id) or self._compact[batch_id]
+        entries = self._entries.get(info.path)
+        if entries is not None and batch_id not in self._plain:
+            entries = self._own(batch_id, entries)
+        if entries is None:
+            return SinkLogBatch(batch_id, info.path, info.modified_ms, None, None)
+        return SinkLogBatch(batch_id, info.path, info.modified_ms, len(entries), sum(entries.values()))
+
+    def _own(self, batch_id: int, entries: Mapping[str, int]) -> Mapping[str, int] | None:
+        """What a compact file adds to the batches before it; None unless all of these are still there."""
+        base = max((i for i in self._compact if i < batch_id), default=None)
+        before = [self._compact[base]] if base is not None else []
+        after = range(0 if base is None else base + 1, batch_id)
+        if not all(i in self._plain for i in after):
+            return None
+        before += [self._plain[i] for i in after]
+        self._load(before)
+        known: set[str] = set()
+        for info in before:
+            found = self._entries[info.path]
+            if found is None:
+                return None
+            known.update(found)
+        return {path: size for path, size in entries.items() if path not in known}
+
+    @cached_property
+    def named_files(self) -> frozenset[str] | None:
+        """The names (last part of the path) of all files that the log names now; None when a part of it is
+        missing or unreadable."""
+        if self.missing:
+            return None
+        base = max(self._compact, default=None)
+        chain = [self._compact[base]] if base is not None else []
+        chain += [info for i, info in sorted(self._plain.items()) if base is None or i > base]
+        self._load(chain)
+        names: set[str] = set()
+        for info in chain:
+            entries = self._entries[info.path]
+            if entries is None:
+                return None
+            names.update(path.rsplit("/", 1)[-1] for path in entries)
+        return frozenset(names)
+
+    @cached_property
+    def unknown_files(self) -> UnknownFiles:
+        """The data files in the directory that the log does not name: of a batch that did not finish, or
+        written by somebody else.
+
+        Lists the directory and, when it is partitioned, the directories below it, at most
+        ``sink_directories`` of them (setting); once, however many answers ask for it.
+        """
+        names = self.named_files
+        if names is None:
+            return UnknownFiles(
+                (),
+                False,
+                "the log has a hole or an unreadable file, so its files were not compared with the directory",
+            )
+        at_most = get_settings().sink_directories
+        files: list[FileInfo] = []
+        level, listed, words = [""], 0, ""
+        try:
+            while level:
+                if listed + len(level) > at_most:
+                    words = (
+                        f"only {at_most:,} directories of the output were listed (setting sink_directories)"
+                    )
+                    level = level[: at_most - listed]
+                listings = self._door.list(level)
+                listed += len(level)
+                files += [
+                    info
+                    for listing in listings.values()
+                    for info in listing.files.values()
+                    if not _is_hidden(info.name)
+                ]
+                level = (
+                    []
+                    if words
+                    else [
+                        d
+                        for listing in listings.values()
+                        for d in listing.directories
+                        if not _is_hidden(d.rsplit("/", 1)[-1])
+                    ]
+                )
+        except StorageError as error:
+            return UnknownFiles((), False, str(error))
+        return UnknownFiles(tuple(info for info in files if info.name not in names), True, words)
+
+    def _load(self, files: Sequence[FileInfo]) -> None:
+        wanted = [info for info in files if info.path not in self._entries]
+        if not wanted:
+            return
+        try:
+            contents = self._door.read(wanted)
+        except StorageError as error:
+            for info in wanted:
+                self._entries[info.path] = None
+                self._problems[info.path] = str(error)
+            return
+        for path, content in contents.items():
+            try:
+                self._entries[path] = _parse(_bytes(content))
+            except ValueError as error:
+                self._entries[path] = None
+                self._problems[path] = f"{self.url}/{path} {error}."
+
+
+def _bytes(content: bytes | Gone | ReadFailure) -> bytes:
+    if isinstance(content, Gone):
+        raise ValueError("was removed while the log was read")
+    if isinstance(content, ReadFailure):
+        raise ValueError(f"cannot be read: {content.reason.rstrip('.')}")
+    return content
+
+
+def _parse(data: bytes) -> dict[str, int]:
+    """Path -> size of the files that a log file names. Raises ValueError with one clause when it is no such
+    file."""
+    lines = data.split(b"\n")
+    if lines[0].strip() != b"v1":
+        raise ValueError("is empty" if not data.strip() else "does not begin with the version line v1")
+    found: dict[str, int] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        if not line.strip():
+            continue
+        try:
+            entry = orjson.loads(line)
+        except ValueError:
+            entry = None
+        if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
+            raise ValueError(f"has no file entry in line {number}")
+        size = entry.get("size")
+        found[unquote(entry["path"])] = size if isinstance(size, int) and not isinstance(size, bool) else 0
+    return found
+
+
+def _is_hidden(name: str) -> bool:
+    # Spark's readers pass over these, except partition directories such as "_day=1".
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _span(first: int, last: int, at_most: int = 100_000) -> Iterable[int]:
+    return range(max(first, last - at_most), last + 1)
+
+
+__all__ = ["FileSinkLog", "FileSinkLogError", "SinkBatches", "SinkLogBatch", "UnknownFiles"]

@@ -1,0 +1,189 @@
+"""What was given, what the ends said, and the judged rows that pages and the command line show. Frozen;
+nothing here asks anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from core.connectors.answers import BrokerAnswer, Isolation
+from core.sparklogs.evidence import Certainty
+from core.storage import Location
+
+if TYPE_CHECKING:
+    from core.connectors.delta.log import DeltaLog
+    from core.connectors.file_sink_log import FileSinkLog
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorSettings:
+    """Where the ends are: ``--kafka FILE`` (a librdkafka properties file), ``--sink LOCATION``, ``--source
+    KEY=LOCATION``.
+
+    ``isolation`` is the query's ``kafka.isolation.level``; Spark's default is read_uncommitted. ``topics``:
+    source key -> what today's query subscribes to, where it is known; the broker is asked about these too.
+    """
+
+    kafka: Path | None = None
+    sink: Location | None = None
+    sources: Mapping[str, Location] = field(default_factory=dict)
+    isolation: Isolation = "read_uncommitted"
+    topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was given: nobody is asked."""
+        return self.kafka is None and self.sink is None and not self.sources
+
+
+Safety = Literal["lost", "edge", "soon", "until", "never_by_time", "unknown"]
+"""lost: records before the log start were not read; edge: the position is the log start; soon/until:
+``safe_until_ms`` tells."""
+
+PartitionState = Literal["ok", "behind_log_start", "beyond_end", "deleted", "new", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaPartitionState:
+    """One partition of a Kafka source against the broker, all numbers offsets.
+
+    ``position``: next offset to read after the last committed batch (None: new on the broker); ``planned``:
+    end of the newest planned batch (None: no batch is pending). ``lag`` = latest - position, an upper bound
+    of records; ``lost`` counts offsets between position and log start that can no longer be read.
+    ``safe_until_ms``: the record at the position does not expire before (timestamp of the record +
+    retention.ms); ``safety_words`` says it for a person. ``danger`` orders rows: the higher, the worse.
+    ``sentence`` is empty for a partition about which there is nothing to say. ``record_ms`` is exact when
+    ``record_to_ms`` is None; else the time of the record at the position lies between the two.
+    """
+
+    name: str
+    topic: str
+    partition: int
+    state: PartitionState
+    earliest: int | None
+    position: int | None
+    planned: int | None
+    latest: int | None
+    lag: int | None
+    lost: int
+    record_ms: int | None
+    safety: Safety
+    safe_until_ms: int | None
+    safety_words: str
+    danger: int
+    sentence: str
+    certainty: Certainty = "certain"
+    record_to_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaTopicState:
+    """One topic of a Kafka source: whether it is there, its retention in words, and whether it was created
+    anew since it was read.
+
+    ``similar`` are topics of the broker whose name is close to one that is absent.
+    """
+
+    name: str
+    exists: bool
+    retention_words: str
+    topic_id: str | None
+    is_recreated: bool
+    sentence: str
+    certainty: Certainty = "certain"
+    similar: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaSourceState:
+    """The position of a Delta source against the table's log. ``trouble``: one sentence when the log could
+    not be read.
+
+    ``needed_from``: the version from which Spark needs the log (offset N-1 counts); ``is_available`` whether
+    it is there. ``lag_*``: what lies between position and newest version; None when a limit bit or a file
+    tells no number (``limit_words`` says so).
+    """
+
+    key: str
+    url: str
+    table_id: str | None
+    same_table: bool | None
+    oldest: int | None
+    newest: int | None
+    position: int | None
+    needed_from: int | None
+    is_available: bool | None
+    lag_versions: int | None
+    lag_files: int | None
+    lag_bytes: int | None
+    lag_rows: int | None
+    retention_words: str
+    sentence: str
+    certainty: Certainty
+    limit_words: str = ""
+    trouble: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SinkBatch:
+    """One version of a Delta sink, or one batch of a file sink's log. ``fate``: what became of the batch, or
+    a commit of somebody else."""
+
+    batch_id: int | None
+    version: int | None
+    timestamp_ms: int | None
+    rows: int | None
+    files: int | None
+    fate: Literal["written", "missing", "foreign", "uncommitted"]
+    operation: str = ""
+
+
+ConcernKind = Literal["ahead", "behind", "changed", "forgotten", "unknown", "log_hole"]
+"""ahead: batches will be skipped whatever they hold; behind: committed batches are not in the sink; changed:
+somebody took rows of batches away (RESTORE, overwrite); forgotten: a batch that is there will be written
+again; unknown: no batch of this query is there although some are committed; log_hole: the file sink's log has
+a hole."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkState:
+    """What the sink holds of this query. ``pending``: what happens to the batch that runs next with an id the
+    sink may have seen.
+
+    ``holds_up_to_batch``: newest batch id of this query in the sink's log, None for none. ``skips_up_to``:
+    batches up to this id are skipped whatever they hold. ``sentence`` says it for a person; ``warnings`` one
+    sentence each (RESTORE since, expiry, ...). ``concerns``: what of ``sentence`` and ``warnings`` puts rows
+    at risk, as (kind, sentence).
+    """
+
+    kind: Literal["delta", "file", "plain"]
+    url: str
+    holds_up_to_batch: int | None
+    pending: Literal["written", "skipped"] | None
+    skips_up_to: int | None
+    sentence: str
+    certainty: Certainty
+    batches: tuple[SinkBatch, ...] = ()
+    warnings: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    limit_words: str = ""
+    trouble: str | None = None
+    concerns: tuple[tuple[ConcernKind, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorAnswers:
+    """What the ends answered. ``brokers`` and ``tables`` by source key; ``places`` are the directories of
+    file sources. ``sink`` is the bare location when the place keeps no log of batches.
+
+    ``troubles``: end ("sink", "source 0", "kafka") -> one sentence why it could not be asked.
+    """
+
+    given: ConnectorSettings = field(default_factory=ConnectorSettings)
+    brokers: Mapping[str, BrokerAnswer] = field(default_factory=dict)
+    tables: Mapping[str, DeltaLog] = field(default_factory=dict)
+    places: Mapping[str, Location] = field(default_factory=dict)
+    sink: DeltaLog | FileSinkLog | Location | None = None
+    troubles: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Every answer of the command line as a JSON document."""

@@ -1,0 +1,315 @@
+"""Where the pipeline stands: what the checkpoint tells for a recovery, and the answers, in one value that
+everything else judges."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+from core.checkpoint import Checkpoint, Source
+from core.checkpoint.model import FileLogEntry, OffsetEntry
+from core.checkpoint.sources.base import Advance, ResumePoint
+from core.checkpoint.sources.registry import parse
+from core.connectors import ConnectorAnswers
+from core.connectors.delta.log import DeltaLog
+from core.connectors.file_sink_log import FileSinkLog
+from core.recovery.answers import Answers
+from core.recovery.resume import ResumeError, SourceResume, resume_points
+from core.recovery.words import SINK_BEHAVIOUR, Behaviour
+from core.storage import StorageError
+
+FORMATS = {
+    "json": "json",
+    "jsonl": "json",
+    "ndjson": "json",
+    "csv": "csv",
+    "parquet": "parquet",
+    "orc": "orc",
+    "txt": "text",
+    "avro": "avro",
+}
+COMPRESSIONS = {"gz", "bz2", "zst", "snappy", "lz4", "deflate"}
+_log_id = attrgetter("log_id")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSituation:
+    """One source: where the last committed batch ended, and what lies before and behind that position.
+
+    ``position`` is the offset text of the last committed batch (None when the file does not tell).
+    ``read_so_far`` counts from the first start of the query up to it, ``pending`` what the batch without a
+    commit would read; None where the files cannot tell. ``files_read``: files in the file source log up to
+    the position, None for other sources and for a log with gaps. ``newest_file_ms``: the newest modification
+    time among them.
+    """
+
+    index: int
+    key: str
+    kind: str
+    label: str
+    directory: str | None
+    position: str | None
+    says: str
+    point: ResumePoint | None
+    read_so_far: Advance | None
+    pending: Advance | None
+    pending_position: str | None
+    files_read: int | None
+    newest_file_ms: int | None
+    path_guess: str | None
+    format_guess: str | None
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryContext:
+    """Facts and answers together. ``operators`` are Spark's names of the stateful operators (None where the
+    files do not say).
+
+    ``watermark_ms`` is the one in force during the last committed batch. ``unreadable`` is why the position
+    is not known, or None. ``seen_sink`` is the kind of sink that was found at the place given for it.
+    """
+
+    name: str
+    url: str
+    spark_path: str | None
+    query_id: str | None
+    last_committed: int | None
+    pending: int | None
+    newest_offset: int | None
+    is_async: bool
+    named_sources: bool
+    offset_version: int
+    watermark_ms: int
+    sources: tuple[SourceSituation, ...]
+    has_state: bool
+    operators: tuple[str | None, ...]
+    state_bytes: int | None
+    shuffle_partitions: str | None
+    state_provider: str | None
+    unreadable: str | None
+    answers: Answers
+    seen_sink: str | None = None
+    seen_sink_why: str = ""
+
+    @property
+    def sink(self) -> str | None:
+        """Where the query writes: what the user says, else what lies at the place that was given for the
+        sink."""
+        return self.answers.get("sink") or self.seen_sink
+
+    @property
+    def behaviour(self) -> Behaviour | None:
+        """What the chosen sink does with a batch it sees a second time."""
+        return None if self.sink is None else SINK_BEHAVIOUR[self.sink]
+
+    @property
+    def source_complete(self) -> str:
+        """``yes``, ``no`` or ``unknown``: can every record ever read still be read at the source?"""
+        return self.answers.get("source_complete") or self.known_source_complete or "unknown"
+
+    @property
+    def known_source_complete(self) -> str | None:
+        """The same, where the kinds of the sources decide it."""
+        kinds = {source.kind for source in self.sources}
+        if kinds & {"socket", "memory"}:
+            return "no"
+        return "yes" if kinds and kinds <= {"rate", "rate_micro_batch", "rate_continuous"} else None
+
+    @property
+    def stateful(self) -> str:
+        """``unchanged``, ``changed``, ``removed`` or ``added``: the stateful part of the query that will run
+        next."""
+        return self.answers.get("stateful") or "unchanged"
+
+    @property
+    def needs_state(self) -> bool:
+        """Whether the query that runs next keeps state."""
+        return self.stateful == "added" or (self.has_state and self.stateful != "removed")
+
+    @property
+    def platform(self) -> str:
+        """Where the pipeline runs: the answer, else Lakeflow for a Lakeflow table, else open-source PySpark."""
+        return self.answers.get("platform") or ("lakeflow" if self.sink == "lakeflow_table" else "pyspark")
+
+    @property
+    def pending_is_next(self) -> bool:
+        """Whether the batch without a commit follows directly on the last committed one."""
+        return (
+            self.pending is not None
+            and self.last_committed is not None
+            and self.pending == self.last_committed + 1
+        )
+
+
+def read_recovery_context(
+    ck: Checkpoint, answers: Answers, connectors: ConnectorAnswers | None = None
+) -> RecoveryContext:
+    """Reads what a recovery needs: the newest two log entries, the source logs and, where there is state, its
+    listing.
+
+    ``connectors`` is what the connectors of the query said: exact positions, what has expired, what kind of
+    sink it is. Raises :class:`StorageError` when the location cannot be read.
+    """
+    connectors = connectors or ConnectorAnswers()
+    committed, pending = ck.last_committed_batch, ck.pending_batch
+    points, trouble = _resume(ck, connectors)
+    seen, seen_why, place = _seen_sink(ck, connectors)
+    if place is not None and answers.get("sink_path") is None and answers.get("sink") in (None, seen):
+        answers = answers.having(sink_path=place)
+    entry = None if committed is None else ck.offset(committed)
+    known = entry if isinstance(entry, OffsetEntry) else None
+    inventory = ck.state() if ck.has_state else None
+    operators = inventory.operators if inventory is not None else ()
+    keys = [source.key for source in ck.sources]
+    newest = ck.offset_ids[-1] if ck.offset_ids else None
+    return RecoveryContext(
+        name=ck.name,
+        url=ck.location.url,
+        spark_path=spark_path(ck.location.url),
+        query_id=ck.query_id,
+        last_committed=committed,
+        pending=pending,
+        newest_offset=newest,
+        is_async=ck.is_async,
+        named_sources=any(not key.isdecimal() for key in keys),
+        offset_version=known.format_version if known is not None else 1,
+        watermark_ms=(known.watermark_ms or 0) if known is not None else 0,
+        sources=tuple(
+            _source(ck, source, i, known, points.get(source.key)) for i, source in enumerate(ck.sources)
+        ),
+        has_state=bool(operators),
+        operators=tuple(operator.name for operator in operators),
+        state_bytes=inventory.size_bytes if operators and inventory is not None else None,
+        shuffle_partitions=known.conf.get("spark.sql.shuffle.partitions") if known is not None else None,
+        state_provider=(
+            known.conf.get("spark.sql.streaming.stateStore.providerClass") if known is not None else None
+        ),
+        unreadable=_unreadable(ck, committed, known, trouble),
+        answers=answers,
+        seen_sink=seen,
+        seen_sink_why=seen_why,
+    )
+
+
+def _seen_sink(ck: Checkpoint, connectors: ConnectorAnswers) -> tuple[str | None, str, str | None]:
+    """The kind of sink at the place that was given, how it is known, and the place as Spark names it."""
+    if isinstance(connectors.sink, FileSinkLog):
+        return "file", f"{connectors.sink.url} has the log of a file sink.", spark_path(connectors.sink.url)
+    if not isinstance(connectors.sink, DeltaLog) or ck.query_id not in connectors.sink.transactions:
+        return None, "", None
+    built_in = any(commit.query_id == ck.query_id for commit in connectors.sink.commits().commits)
+    why = f"The log of {connectors.sink.url} holds batches of this query"
+    if built_in:
+        return "delta", f"{why}, written by the built-in sink.", spark_path(connectors.sink.url)
+    return "foreach_txn", f"{why}, but none written by the built-in sink.", spark_path(connectors.sink.url)
+
+
+def _resume(ck: Checkpoint, connectors: ConnectorAnswers) -> tuple[dict[str, SourceResume], str | None]:
+    """The start position of every source by its key, or the sentence why there is none."""
+    try:
+        return {
+            source.key: source for source in resume_points(ck, ck.last_committed_batch, connectors).sources
+        }, None
+    except ResumeError as error:
+        return {}, str(error)
+
+
+def _unreadable(
+    ck: Checkpoint, committed: int | None, entry: OffsetEntry | None, trouble: str | None
+) -> str | None:
+    if committed is None:
+        return "No batch is committed, so there is no position to go on from."
+    if entry is None:
+        return trouble or f"offsets/{committed} is missing or cannot be read, so the position is not known."
+    if not entry.sources:
+        return f"offsets/{committed} names no source."
+    return None
+
+
+def _source(
+    ck: Checkpoint, source: Source, index: int, entry: OffsetEntry | None, resume: SourceResume | None
+) -> SourceSituation:
+    kind = resume.kind if resume is not None else source.kind
+    line = entry.source(source.key) if entry is not None else None
+    position = line.raw if line is not None else None
+    try:
+        context = source.context
+    except StorageError:
+        context = None
+    read_so_far = None
+    log: Sequence[FileLogEntry] = ()
+    complete = False
+    if position is not None and context is not None:
+        offset = parse(position)
+        first = kind.first_start(context)
+        if first is not None:
+            read_so_far = kind.advance(first, offset, context)
+        if kind.name == "file":
+            value = kind.positions(offset).get("log id", -1)
+            complete = context.file_log_complete
+            log = context.file_log[: bisect_right(context.file_log, value, key=_log_id)]
+    paths = [item.path for item in log[-2000:]]
+    return SourceSituation(
+        index=index,
+        key=source.key,
+        kind=kind.name,
+        label=kind.label,
+        directory=source.directory,
+        position=position,
+        says=kind.describe(parse(position)) if position is not None else "Position not known",
+        point=resume.point if resume is not None and position is not None else None,
+        read_so_far=read_so_far,
+        pending=ck.advance(ck.pending_batch, source.key) if ck.pending_batch is not None else None,
+        pending_position=(
+            ck.source_texts(ck.pending_batch, source.key)[1] if ck.pending_batch is not None else None
+        ),
+        files_read=len({item.path for item in log}) if complete else None,
+        newest_file_ms=max((item.timestamp_ms for item in log), default=None),
+        path_guess=_common_directory(paths),
+        format_guess=_common_format(paths),
+        topics=_topics(position) if kind.name == "kafka" else (),
+    )
+
+
+def _topics(position: str | None) -> tuple[str, ...]:
+    offset = parse(position) if position is not None else None
+    return tuple(sorted(offset)) if isinstance(offset, dict) else ()
+
+
+def _common_directory(paths: Sequence[str]) -> str | None:
+    """The one directory that all files lie in, decoded; None when they lie in several or it is a partition
+    directory (``a=b``).
+
+    The source log holds URI-encoded paths, a reader option takes plain ones.
+    """
+    parents = {path.rpartition("/")[0] for path in paths}
+    if len(parents) != 1:
+        return None
+    parent = unquote(parents.pop())
+    if not parent or "=" in parent.rpartition("/")[2] or re.search(r"[*?\[\]{}]", parent):
+        return None
+    return re.sub(r"^file:/+", "/", parent)
+
+
+def _common_format(paths: Sequence[str]) -> str | None:
+    found = set()
+    for path in paths:
+        suffixes = [suffix.lstrip(".").lower() for suffix in PurePosixPath(unquote(path)).suffixes]
+        while suffixes and suffixes[-1] in COMPRESSIONS:
+            suffixes.pop()
+        found.add(FORMATS.get(suffixes[-1]) if suffixes else None)
+    return found.pop() if len(found) == 1 else None
+
+
+def spark_path(url: str) -> str | None:
+    """The checkpoint's location as Spark's file systems name it; None for a place that only exists in this
+    process (``memory://``)."""
+    if url.startswith("memory:"):
+        return None
+    return "s3a://" + url.removeprefix("s3://") if url.startswith("s3://") else url

@@ -1,0 +1,1 @@
+"""The log formats that Spark writes, each read in one place."""

@@ -1,0 +1,68 @@
+"""JSON as it stands in log files: numbers of any length kept whole, and a reason in words when the text is
+broken."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Literal
+
+import orjson
+
+# orjson turns integers beyond 64 bits into floats; a text with such a run of digits goes to the slower
+# parser.
+_LONG_NUMBER = re.compile(r"[0-9]{19}")
+
+
+def parse_json(text: str) -> object:
+    """The value of a JSON text. Raises ValueError (nothing else) when it is none."""
+    if _LONG_NUMBER.search(text):
+        try:
+            return json.loads(text)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+    return orjson.loads(text)
+
+
+def parse_object(text: str) -> dict[str, object]:
+    """The JSON object in ``text``. Raises ValueError when it is none."""
+    value = parse_json(text)
+    if not isinstance(value, dict):
+        raise ValueError(f"is a JSON {_type_name(value)}, not an object")
+    return value
+
+
+def is_broken(text: str) -> bool:
+    """Whether a text that begins like a JSON object or array is not valid JSON."""
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        orjson.loads(text)
+    except ValueError:
+        return True
+    return False
+
+
+def json_trouble(text: str) -> tuple[Literal["truncated", "bad_json"], str]:
+    """Why ``text`` is no JSON object: the condition, and half a sentence ("ends in the middle (after 41
+    characters)").
+
+    ``truncated`` means that the text is right as far as it goes and ends too early.
+    """
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg.startswith("Unterminated string") or error.pos >= len(text.rstrip()):
+            return "truncated", f"ends in the middle (after {len(text)} characters)"
+        return "bad_json", f"is not valid JSON ({error.msg.lower()} at character {error.pos + 1})"
+    except (RecursionError, ValueError):
+        return "bad_json", "is not valid JSON (nested too deeply or a number too long)"
+    return "bad_json", f"is a JSON {_type_name(value)}, not an object"
+
+
+def _type_name(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str | bool):
+        return "string" if isinstance(value, str) else "boolean"
+    return "array" if isinstance(value, list) else "number" if isinstance(value, int | float) else "value"

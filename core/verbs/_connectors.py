@@ -1,0 +1,100 @@
+"""The options that name what lies beside the checkpoint: ``--kafka``, ``--sink``, ``--source``. Without them
+nobody else is asked."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from core.checkpoint import Checkpoint
+from core.connectors import ConnectorAnswers, ConnectorSettings
+from core.connectors.connect import look
+from core.connectors.kafka.properties import PropertiesError, read_properties
+from core.recovery.deletion_impact import DeletionImpact
+from core.storage import Location, parse_location
+from core.verbs import UsageError
+from core.verbs._text import clean
+
+PLACES = ("file", "delta")
+
+
+def add_connector_options(parser: ArgumentParser) -> None:
+    """What ``forecast``, ``check``, ``resume`` and ``recover`` take to look at the ends of the query."""
+    parser.add_argument(
+        "--kafka",
+        type=Path,
+        metavar="FILE",
+        help="a librdkafka properties file: the broker is asked, nothing is consumed",
+    )
+    parser.add_argument(
+        "--isolation",
+        choices=("read_uncommitted", "read_committed"),
+        default="read_uncommitted",
+        help="kafka.isolation.level of the query (default read_uncommitted, Spark's own)",
+    )
+    parser.add_argument(
+        "--sink", metavar="LOCATION", help="the Delta table or output directory that the query writes to"
+    )
+    parser.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        metavar="KEY=LOCATION",
+        help="the Delta table or directory that a source reads (repeatable)",
+    )
+
+
+def connectors_of(
+    ck: Checkpoint, args: Namespace, topics: Mapping[str, tuple[str, ...]] | None = None
+) -> ConnectorAnswers:
+    """What the ends that were given say; ``topics``: what today's query subscribes to, by source key.
+
+    Raises UsageError for an unknown source, StorageError for a text that is no location.
+    """
+    given = ConnectorSettings(
+        kafka=args.kafka,
+        sink=parse_location(args.sink) if args.sink is not None else None,
+        sources=_places(ck, args.source),
+        isolation=args.isolation,
+        topics=topics or {},
+    )
+    if given.kafka is not None and not any(source.kind.name == "kafka" for source in ck.sources):
+        raise UsageError("--kafka was given, but the checkpoint has no Kafka source.")
+    if given.kafka is not None:
+        try:
+            read_properties(given.kafka)
+        except PropertiesError as error:
+            raise UsageError(str(error)) from None
+    return look(ck, given)
+
+
+def impact_lines(impacts: Sequence[DeletionImpact]) -> list[str]:
+    """What deleting the checkpoint costs, for a person, with an empty line behind it; nothing for an empty
+    checkpoint."""
+    if not impacts:
+        return []
+    return [
+        "The price of deleting this checkpoint",
+        *(f"  {clean(price.sentence, 1000)} ({price.certainty})" for price in impacts),
+        "",
+    ]
+
+
+def _places(ck: Checkpoint, given: Sequence[str]) -> dict[str, Location]:
+    places: dict[str, Location] = {}
+    for text in given:
+        key, equals, location = text.partition("=")
+        source = ck.source(key)
+        if not equals or source is None:
+            known = ", ".join(source.key for source in ck.sources) or "none"
+            raise UsageError(
+                f"--source takes KEY=LOCATION with the key of a source; the sources here are: {clean(known)}."
+            )
+        if source.kind.name not in PLACES:
+            raise UsageError(
+                f"--source looks at Delta tables and at the files of file sources, and source {clean(key)} is"
+                f" {source.kind.label}."
+            )
+        places[key] = parse_location(location)
+    return places

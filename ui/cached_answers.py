@@ -1,0 +1,211 @@
+"""What the screens ask core/ about an open checkpoint, computed once per reading and shared between viewers."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.analysis.findings import FindingsReport, Level
+from core.analysis.findings import findings as find
+from core.analysis.findings.liveness import Liveness
+from core.analysis.findings.liveness import second_look as look_twice
+from core.analysis.forecast import Forecast, Query, forecast
+from core.analysis.timeline import Timeline, build_timeline
+from core.checkpoint import Checkpoint, NotACheckpoint, Source
+from core.checkpoint.model import StateInventory
+from core.connectors import ConnectorAnswers
+from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
+from core.recovery.resume import ResumeAnswer, ResumeError, resume_points
+from core.settings import get_settings
+from core.storage import StorageError
+from ui import cards, connectors, words
+from ui.open_checkpoints import MOST_OPEN, Opened
+
+OUTCOMES: dict[str, tuple[cards.Tone, str]] = {
+    "resume": ("done", "goes on"),
+    "rerun": ("doubt", "runs a batch again"),
+    "fail": ("blocked", "fails"),
+    "fresh_start": ("plain", "starts from scratch"),
+}
+DEEP_SECONDS = 60.0
+"""So long may a page decode state files; what was not reached is named. The command line takes as long as it
+is told."""
+
+CERTAINTY = {"certain": "certain", "inferred": "inferred", "needs_input": "needs your input"}
+
+
+def timeline(opened: Opened, ck: Checkpoint) -> Timeline:
+    """The timeline with all that has been read so far."""
+    return _timeline(opened.key, len(ck.loaded_ids), ck)
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _timeline(key: tuple[str, int], read_count: int, _ck: Checkpoint) -> Timeline:
+    return build_timeline(_ck)
+
+
+def next_start(opened: Opened, ck: Checkpoint) -> Forecast | str:
+    """What Spark does at the next start, with what the ends said where they were given; or one sentence why
+    that cannot be said."""
+    asked = connectors.answers(opened, ck)
+    topics = connectors.topics(ck)
+    return _next_start(
+        opened.key, (asked.key, tuple(sorted(topics.items()))), ck, asked.connectors, Query(topics=topics)
+    )
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _next_start(
+    key: tuple[str, int],
+    connectors_key: tuple[object, ...],
+    _ck: Checkpoint,
+    _connectors: ConnectorAnswers | None,
+    _query: Query,
+) -> Forecast | str:
+    try:
+        return forecast(_ck, query=_query, connectors=_connectors)
+    except StorageError as error:
+        return f"What happens at the next start is not known: {error}"
+
+
+def start_of(opened: Opened, ck: Checkpoint, spark: str | None, query: str, loss: str) -> Forecast | str:
+    """The next start of another Spark, of the query without its stateful operators ("stateless"), or with
+    failOnDataLoss "false"."""
+    if spark is None and query == "same" and loss == "true":
+        return next_start(opened, ck)
+    operators = () if query == "stateless" else None
+    started = Query(operators=operators, topics=connectors.topics(ck), fail_on_data_loss=loss != "false")
+    try:
+        return forecast(ck, spark=spark, query=started, connectors=connectors.answers(opened, ck).connectors)
+    except StorageError as error:
+        return f"What happens at the next start is not known: {error}"
+
+
+def findings(opened: Opened, ck: Checkpoint, level: Level | None = None) -> FindingsReport | str:
+    """What stands out, or one sentence why it cannot be checked. Without a level: in what the first view has
+    read."""
+    asked = connectors.answers(opened, ck)
+    return _findings(opened.key, asked.key, ck, asked.connectors, level)
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _findings(
+    key: tuple[str, int],
+    connectors_key: tuple[object, ...],
+    _ck: Checkpoint,
+    _connectors: ConnectorAnswers | None,
+    level: Level | None,
+) -> FindingsReport | str:
+    try:
+        if level is None:
+            return find(_ck, newest=get_settings().first_view_batches, connectors=_connectors)
+        return find(
+            _ck, level=level, seconds=DEEP_SECONDS if level == "deep" else None, connectors=_connectors
+        )
+    except (StorageError, NotACheckpoint) as error:
+        return f"The check could not be finished: {error}"
+
+
+def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:
+    """What deleting the checkpoint costs, or one sentence why that cannot be said."""
+    asked = connectors.answers(opened, ck)
+    return _impacts(opened.key, asked.key, ck, asked.connectors)
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _impacts(
+    key: tuple[str, int],
+    connectors_key: tuple[object, ...],
+    _ck: Checkpoint,
+    _connectors: ConnectorAnswers | None,
+) -> tuple[DeletionImpact, ...] | str:
+    try:
+        return impact_of_deleting(_ck, _connectors)
+    except StorageError as error:
+        return f"What deleting this checkpoint would cost is not known: {error}"
+
+
+def second_look(ck: Checkpoint, seconds: float) -> Liveness | str:
+    """Whether a query writes now, or one sentence why that cannot be told."""
+    try:
+        return look_twice(ck, seconds)
+    except (StorageError, NotACheckpoint) as error:
+        return f"The second look failed: {error}"
+
+
+def state(ck: Checkpoint) -> StateInventory | str:
+    """The state inventory, or one sentence why it cannot be listed. The checkpoint keeps it."""
+    try:
+        return ck.state()
+    except StorageError as error:
+        return str(error)
+
+
+def operator_columns(inventory: StateInventory) -> dict[str, list[object]]:
+    """One row per stateful operator, for a table."""
+    operators = inventory.operators
+    return {
+        "operator": [op.operator_id for op in operators],
+        "name": [f"{op.name} ({op.name_certainty})" if op.name else words.NOT_KNOWN for op in operators],
+        "provider": [f"{op.provider} ({op.provider_certainty})" for op in operators],
+        "format": [f"v{op.format_version}" for op in operators],
+        "partitions": [len({part.partition_id for part in op.partitions}) for op in operators],
+        "stores": [", ".join(op.stores) for op in operators],
+        "size": [words.size(op.size_bytes) for op in operators],
+        "files": [op.file_count for op in operators],
+        "rebuilt up to version": [op.restorable.newest_common_version for op in operators],
+    }
+
+
+def resume(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> ResumeAnswer | str:
+    """The start positions for a new checkpoint, with what the ends said; or one sentence why there are none."""
+    try:
+        return resume_points(ck, batch_id, connectors.answers(opened, ck).connectors)
+    except (ResumeError, StorageError) as error:
+        return str(error)
+
+
+def tone_of(found: Forecast) -> cards.Tone:
+    """The shape and colour of a forecast; a start that works and loses or repeats rows is in doubt."""
+    tone = OUTCOMES[found.outcome][0]
+    return "doubt" if tone == "done" and found.is_data_risk else tone
+
+
+def line(opened: Opened) -> None:
+    """The forecast in one line: sentence, certainty, proof."""
+    if opened.ck is None:
+        return
+    found = next_start(opened, opened.ck)
+    if isinstance(found, str):
+        cards.message("plain", found)
+        return
+    cards.message(
+        tone_of(found), found.sentence, f"{CERTAINTY[found.certainty]} · {words.one_line(found.because, 300)}"
+    )
+
+
+def source_words(source: Source) -> str:
+    """``Kafka, 12 partitions``."""
+    parts = source.partitions
+    return (
+        source.kind.label
+        if parts is None or parts < 2
+        else f"{source.kind.label}, {words.count(parts, 'partition')}"
+    )
+
+
+def what_it_is(ck: Checkpoint) -> str:
+    """One line: the sources, whether there is state, which Spark wrote it. Costs no request."""
+    sources = " + ".join(source_words(source) for source in ck.sources) or "no source in the log yet"
+    kept = "stateful" if ck.has_state else "stateless"
+    spark = spark_words(ck)
+    return f"{sources} → {kept}" + (f" · {spark}" if spark else "")
+
+
+def spark_words(ck: Checkpoint) -> str:
+    """``Spark 4.0 or newer``, as far as the files tell."""
+    by = ck.written_by
+    if by.at_least and by.at_most:
+        return f"Spark {by.at_least}" if by.at_least == by.at_most else f"Spark {by.at_least} to {by.at_most}"
+    if by.at_least:
+        return f"Spark {by.at_least} or newer"
+    return f"Spark {by.at_most} or older" if by.at_most else ""

@@ -1,0 +1,213 @@
+"""A Delta source against its table, and a sink (Delta or files) against the batches of the query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.connectors.model import DeltaSourceState, SinkBatch, SinkState
+from ui import cached_answers, cards, charts, connector_charts, links, selection, tables, words
+
+MOST_WARNINGS = 10
+
+PENDING_WORDS = {"written": "will be written", "skipped": "will be skipped"}
+
+
+def delta_source(end: DeltaSourceState) -> None:
+    """Position, lag and availability of one Delta source."""
+    if end.trouble is not None:
+        cards.message("plain", end.trouble)
+        return
+    bad = end.is_available is False or end.same_table is False
+    cards.message(
+        "blocked" if bad else "done" if end.is_available else "plain",
+        end.sentence,
+        cached_answers.CERTAINTY[end.certainty],
+    )
+    with st.grid(4, min_column_width=165):
+        behind = words.NOT_KNOWN if end.lag_versions is None else words.count(end.lag_versions, "version")
+        cards.figure("Behind", behind, _lag(end))
+        cards.figure("Position", _version(end.position), "reservoirVersion of the newest offset")
+        needed = {
+            True: "its log is there",
+            False: "its log is gone",
+            None: "not known whether its log is there",
+        }[end.is_available]
+        cards.figure(
+            "Needs the log from",
+            _version(end.needed_from),
+            needed,
+            "blocked" if end.is_available is False else "plain",
+        )
+        cards.figure("The table has", _version(end.newest), f"newest; the oldest is {_version(end.oldest)}")
+    alt = f"Versions of the source table against the position: {end.sentence}"
+    charts.show(
+        connector_charts.bars([connector_charts.delta_bar(end)], None, ("oldest kept", "newest")),
+        f"versions-{end.key}",
+        alt,
+    )
+    notes = [
+        f"The table keeps its log for {end.retention_words}." if end.retention_words else "",
+        end.limit_words,
+    ]
+    cards.text(" ".join(note for note in notes if note), "small")
+    tables.behind(lambda: delta_columns(end), alt, f"delta-source-{words.file_name(end.key)}")
+
+
+def _version(value: int | None) -> str:
+    return words.NOT_KNOWN if value is None else f"version {value}"
+
+
+def _lag(end: DeltaSourceState) -> str:
+    parts = []
+    if end.lag_files is not None:
+        parts.append(words.count(end.lag_files, "file"))
+    if end.lag_bytes is not None:
+        parts.append(words.size(end.lag_bytes))
+    parts.append("rows not known" if end.lag_rows is None else words.amount(end.lag_rows, "rows"))
+    return ", ".join(parts)
+
+
+def delta_columns(end: DeltaSourceState) -> tables.Columns:
+    """The facts of a Delta source, one per row."""
+    yes = {True: "yes", False: "no", None: words.NOT_KNOWN}
+    facts: list[tuple[str, object]] = [
+        ("table", end.url),
+        ("table id", end.table_id),
+        ("the table of the checkpoint", yes[end.same_table]),
+        ("oldest version", end.oldest),
+        ("newest version", end.newest),
+        ("position", end.position),
+        ("needed from version", end.needed_from),
+        ("available", yes[end.is_available]),
+        ("versions behind", end.lag_versions),
+        ("files behind", end.lag_files),
+        ("bytes behind", end.lag_bytes),
+        ("rows behind", end.lag_rows),
+        ("retention", end.retention_words or words.NOT_KNOWN),
+    ]
+    return {
+        "fact": [name for name, _ in facts],
+        "value": [words.NOT_KNOWN if value is None else str(value) for _, value in facts],
+    }
+
+
+def sink(end: SinkState, pending: int | None, chosen: int | None) -> None:
+    """What the sink holds of this query. ``pending``: the batch that is planned and not committed."""
+    if end.trouble is not None:
+        cards.message("plain", end.trouble)
+        return
+    is_odd = bool(end.warnings) or any(row.fate == "missing" for row in end.batches)
+    tone: cards.Tone = "doubt" if is_odd else "plain" if end.holds_up_to_batch is None else "done"
+    proof = [cached_answers.CERTAINTY[end.certainty], *end.evidence[:6]]
+    cards.message(tone, end.sentence, " · ".join(proof))
+    for warning in end.warnings[:MOST_WARNINGS]:
+        cards.message("doubt", warning)
+    if end.kind == "plain":
+        return
+    with st.grid(4, min_column_width=165):
+        holds = "none" if end.holds_up_to_batch is None else f"batch {end.holds_up_to_batch}"
+        cards.figure("Holds of this query up to", holds, "newest batch id in the sink's log")
+        if pending is None:
+            cards.figure("Pending batch", "none", "no batch is planned and not committed")
+        else:
+            fate = "not known what becomes of it" if end.pending is None else PENDING_WORDS[end.pending]
+            cards.figure(
+                "Pending batch", f"batch {pending}", fate, "doubt" if end.pending == "skipped" else "plain"
+            )
+        skips = "none" if end.skips_up_to is None else f"up to {end.skips_up_to}"
+        cards.figure(
+            "Batches that are skipped",
+            skips,
+            "whatever they hold, with this query id" if end.kind == "delta" else "whatever they hold",
+        )
+        if end.kind == "file":
+            unknown = sum(row.files or 0 for row in end.batches if row.fate == "uncommitted")
+            cards.figure(
+                "Files without a commit",
+                words.number(unknown),
+                "in no entry of the log",
+                "doubt" if unknown else "plain",
+            )
+        else:
+            foreign = sum(1 for row in end.batches if row.fate == "foreign")
+            cards.figure("Other commits", words.number(foreign), "by somebody else, in what was read")
+    if not end.batches:
+        return
+    told = sink_words(end)
+    cards.text(told + " Click a mark to choose its batch.", "small")
+    charts.show(connector_charts.sink(end, chosen), "sink-batches", f"{told} {end.sentence}", clicked)
+    selection.number_field("Batch", "batch", "id")
+    if chosen is not None:
+        chosen_batch(end.batches, chosen)
+    if end.limit_words:
+        cards.text(end.limit_words, "small")
+    tables.behind(lambda: as_columns(end.batches), told, "sink-batches")
+
+
+def sink_words(end: SinkState) -> str:
+    """What the picture of a sink shows: how many of each fate."""
+    counts = {
+        fate: sum(1 for row in end.batches if row.fate == fate)
+        for fate in connector_charts.FATES
+        if fate != "uncommitted"
+    }
+    parts = [f"{many:,} {connector_charts.FATES[fate][0]}" for fate, many in counts.items() if many]
+    open_ones = [row for row in end.batches if row.fate == "uncommitted"]
+    unknown = sum(row.files or 0 for row in open_ones)
+    if unknown:
+        parts.append(f"{words.count(unknown, 'file')} without a commit")
+    parts.extend(
+        f"batch {row.batch_id} {connector_charts.fate_words(row)}"
+        for row in open_ones
+        if not row.files and row.batch_id is not None
+    )
+    rows = [row.rows for row in end.batches if row.fate == "written" and row.rows is not None]
+    if rows:
+        parts.append(f"{words.amount(sum(rows), 'rows')} in these batches")
+    what = (
+        "Batches against versions of the table"
+        if end.kind == "delta"
+        else "Batches against the log of the sink"
+    )
+    return f"{what}: {', '.join(parts)}."
+
+
+def clicked() -> None:
+    """A mark of the sink was clicked: its batch becomes the chosen one."""
+    batch_id = charts.clicked_value("sink-batches")
+    if isinstance(batch_id, int | float) and batch_id >= 0:
+        links.choose(batch=int(batch_id))
+
+
+def chosen_batch(batches: Sequence[SinkBatch], chosen: int) -> None:
+    """The chosen batch in the sink."""
+    mine = [row for row in batches if row.batch_id == chosen]
+    for row in mine[:3]:
+        cards.text(
+            connector_charts.hover_of(row)[0].upper() + connector_charts.hover_of(row)[1:] + ".", "strong"
+        )
+    if not mine:
+        cards.text(
+            f"Batch {chosen} is not among the batches and commits that were read from the sink.", "strong"
+        )
+    st.page_link(
+        "pages/timeline.py", label=f"Batch {chosen} on the timeline", query_params={"batch": str(chosen)}
+    )
+
+
+def as_columns(batches: Sequence[SinkBatch]) -> tables.Columns:
+    """One row per batch or commit."""
+    return {
+        "batch": [row.batch_id if row.batch_id is not None else "not of this query" for row in batches],
+        "version": [row.version if row.version is not None else "none" for row in batches],
+        "what became of it": [connector_charts.fate_words(row) for row in batches],
+        "operation": [row.operation for row in batches],
+        "time (UTC)": [
+            words.exact_moment(row.timestamp_ms) if row.timestamp_ms is not None else words.NOT_KNOWN
+            for row in batches
+        ],
+        "rows": [row.rows for row in batches],
+        "files": [row.files for row in batches],
+    }

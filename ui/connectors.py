@@ -1,0 +1,148 @@
+"""Asking the ends of the open checkpoint: once per reading, again on request, files apart from the broker,
+which can take seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from core.checkpoint import Checkpoint
+from core.connectors.connect import look
+from core.connectors.model import ConnectorAnswers, ConnectorSettings
+from ui import cards, connector_settings, links, words
+from ui.connector_settings import Given
+from ui.open_checkpoints import MOST_OPEN, Opened
+
+_TOKENS = "_asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the ends said. ``key`` tells two answers apart in a cache; ``ends`` is None where nothing was
+    given."""
+
+    key: tuple[object, ...]
+    connectors: ConnectorAnswers | None
+    asked_at_ms: int
+
+
+NOTHING = Asked((), None, 0)
+
+
+def answers(opened: Opened, ck: Checkpoint, with_kafka: bool = True) -> Asked:
+    """What all ends that were given say; ``with_kafka`` False leaves out the broker, so that the rest of a
+    page need not wait for it."""
+    found = connector_settings.read(ck)
+    wanted = found.connectors if with_kafka else replace(found.connectors, kafka=None)
+    if wanted.is_empty:
+        return NOTHING
+    token = st.session_state.get(_TOKENS, {}).get(opened.name, 0)
+    files = replace(wanted, kafka=None)
+    parts = []
+    if not files.is_empty:
+        parts.append(_look((opened.key, token, _key(found, files)), ck, files))
+    if wanted.kafka is not None:
+        broker = replace(wanted, sink=None, sources={})
+        parts.append(_look((opened.key, token, _key(found, broker)), ck, broker))
+    key = (opened.key, token, _key(found, wanted))
+    return Asked(
+        key,
+        _together(wanted, [part.connectors for part in parts if part.connectors is not None]),
+        min(part.asked_at_ms for part in parts),
+    )
+
+
+def topics(ck: Checkpoint) -> Mapping[str, tuple[str, ...]]:
+    """What the Kafka sources subscribe to today, by source key, where somebody said it."""
+    return connector_settings.read(ck).connectors.topics
+
+
+def waits(ck: Checkpoint) -> bool:
+    """Whether an answer can take seconds: then a page draws first what does not need it."""
+    return connector_settings.read(ck).has_kafka
+
+
+def ask_again(name: str) -> None:
+    """The next run asks all ends of this checkpoint anew; for callbacks."""
+    st.session_state.setdefault(_TOKENS, {})[name] = time.time_ns()
+
+
+def _key(found: Given, wanted: ConnectorSettings) -> tuple[object, ...]:
+    """Where is asked, without anything that is secret."""
+    places = tuple(
+        sorted((key, location.url, location.options_token) for key, location in wanted.sources.items())
+    )
+    sink = None if wanted.sink is None else (wanted.sink.url, wanted.sink.options_token)
+    topics = tuple(sorted(wanted.topics.items()))
+    return (None if wanted.kafka is None else str(wanted.kafka), sink, places, wanted.isolation, topics)
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _look(key: tuple[object, ...], _ck: Checkpoint, _given: ConnectorSettings) -> Asked:
+    asked_at_ms = int(time.time() * 1000)
+    return Asked(key, look(_ck, _given), asked_at_ms)
+
+
+def _together(wanted: ConnectorSettings, parts: list[ConnectorAnswers]) -> ConnectorAnswers:
+    """One answer out of those of the files and of the broker."""
+    whole = ConnectorAnswers(given=wanted)
+    for part in parts:
+        whole = replace(
+            whole,
+            brokers={**whole.brokers, **part.brokers},
+            tables={**whole.tables, **part.tables},
+            places={**whole.places, **part.places},
+            sink=whole.sink if part.sink is None else part.sink,
+            troubles={**whole.troubles, **part.troubles},
+        )
+    return whole
+
+
+def asked_line(opened: Opened, asked_at_ms: int, more: str, key: str) -> None:
+    """When was asked, how long ago, and a button that asks again."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _age(asked_at_ms, more)
+        st.button("Ask again", key=f"ask-{key}", on_click=ask_again, args=(opened.name,), type="tertiary")
+
+
+@st.fragment(run_every="20s")
+def _age(asked_at_ms: int, more: str) -> None:
+    age = words.age(int(time.time() * 1000) - asked_at_ms)
+    cards.text(
+        f"asked {words.clock(asked_at_ms)}, {age}" + (f" · {more}" if more else ""), "small", "content"
+    )
+
+
+def told(opened: Opened, ck: Checkpoint, with_offer: bool = True) -> None:
+    """What was asked, when, and what could not be: for pages that use the answers and do not show them.
+    Nothing given: an offer to."""
+    found = connector_settings.read(ck)
+    for problem in found.problems.values():
+        cards.message("plain", problem, "The page Source & sink says what can be given.")
+    if found.connectors.is_empty:
+        if with_offer:
+            st.page_link(
+                "pages/source_sink.py",
+                label="Give the source and the sink to have them checked too",
+                query_params={},
+            )
+        return
+    asked = answers(opened, ck)
+    troubles = asked.connectors.troubles if asked.connectors is not None else {}
+    for trouble in dict.fromkeys(troubles.values()):
+        cards.message("plain", trouble, "What this end would have told is not in the answers on this page.")
+    where = [f"source {key} reads {', '.join(topics)}" for key, topics in found.connectors.topics.items()]
+    where += [
+        f"source {name.removeprefix(links.PLACE)}: {text}"
+        for name, text in found.texts
+        if name.startswith(links.PLACE)
+    ]
+    where += [
+        f"{label}: {found.text(name)}"
+        for name, label in ((links.KAFKA, "broker"), (links.SINK, "sink"))
+        if found.text(name)
+    ]
+    asked_line(opened, asked.asked_at_ms, words.one_line(" · ".join(where), 300), "told")

@@ -1,0 +1,189 @@
+"""Opening checkpoints for the screens: by the name in the address, shared between viewers, and read anew when
+somebody asks for it.
+
+A session keeps looking at the state it read until Refresh; a new session shares what another one read a
+moment ago, or reads anew. Opened checkpoints are kept in a bounded cache and never changed, except that they
+read more of the files they listed.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.checkpoint import Checkpoint, NotACheckpoint
+from core.settings import InvalidSettingError, get_settings
+from core.storage import StorageError
+from core.storage.roots import FoundCheckpoints, find_checkpoints, link_for, locate, require_roots, roots
+
+MOST_OPEN = 24
+"""Checkpoints kept open, over all viewers. One of 20,000 batches takes about 50 MB."""
+
+SHARED_MS = 10_000
+"""A new session shares what was read at most this long ago."""
+
+MOST_RECENT = 8
+_PASSWORD = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-]*://[^/@]*:[^/@]*@")
+_ROOTS_SECONDS = 60
+
+CREDENTIALS_REFUSED = (
+    "This location carries a password, which every link would hand on; "
+    "configure it as a root with storage_options (docs/settings.md) and open it by its name."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What the address asks for: ``name`` as in the address, and the checkpoint or one sentence that says why
+    there is none.
+
+    ``key`` tells two readings apart in a cache. ``suggestion`` names the location that may have been meant.
+    """
+
+    name: str
+    key: tuple[str, int]
+    ck: Checkpoint | None
+    problem: str | None = None
+    suggestion: str | None = None
+
+    @property
+    def title(self) -> str:
+        """What people call it: the last telling part of its name."""
+        return title_of(self.name)
+
+
+def title_of(name: str) -> str:
+    """The telling part of a name: its last part, or the one before where the last is only ``checkpoint``."""
+    parts = [part for part in name.replace("\\", "/").split("/") if part]
+    telling = [
+        part
+        for part in parts
+        if part.lower() not in ("checkpoint", "checkpoints", "_checkpoint", "_checkpoints")
+    ]
+    return (telling or parts or [name])[-1]
+
+
+def server_problem() -> str | None:
+    """One sentence when this server must not answer: settings that cannot be used, or open to others without
+    roots."""
+    try:
+        require_roots(st.get_option("server.address"))
+    except (InvalidSettingError, StorageError) as error:
+        return str(error)
+    return None
+
+
+def opened(name: str) -> Opened:
+    """The checkpoint of this name as this session reads it. Never raises: what is wrong is in the answer."""
+    if carries_password(name):
+        return Opened("a location with a password", (name, 0), None, CREDENTIALS_REFUSED)
+    tokens: dict[str, int] = st.session_state.setdefault("_readings", {})
+    if name not in tokens:
+        latest = _latest().get(name)
+        is_young = latest is not None and time.time_ns() // 1_000_000 - latest[1].read_at_ms <= SHARED_MS
+        tokens[name] = latest[0] if latest is not None and is_young else time.time_ns()
+    key = (name, tokens[name])
+    try:
+        ck = _read(*key)
+    except NotACheckpoint as error:
+        return Opened(name, key, None, str(error), error.suggestion and _name_of(error.suggestion))
+    except StorageError as error:
+        return Opened(name, key, None, str(error))
+    _remember(name)
+    return Opened(name, key, ck)
+
+
+def carries_password(text: str) -> bool:
+    """Whether a pasted location has a password in it (``s3://key:secret@bucket``)."""
+    return _PASSWORD.match(text) is not None
+
+
+def refresh(name: str) -> None:
+    """The next run lists the directory again and reads what is new."""
+    st.session_state.setdefault("_readings", {})[name] = time.time_ns()
+
+
+def canonical(text: str) -> str:
+    """The name for a pasted location: ``root/relative`` where it lies below a root, else what was pasted. A
+    password is cut out."""
+    if carries_password(text):
+        return _PASSWORD.sub(lambda found: found[0].split("//")[0] + "//***:***@", text, count=1).strip()
+    try:
+        location = locate(text)
+        return link_for(location) or location.url
+    except StorageError:
+        return text.strip()
+
+
+def recent() -> list[str]:
+    """What this session opened, newest first."""
+    found: list[str] = st.session_state.get("_recent", [])
+    return found
+
+
+def known_names() -> list[str]:
+    """Names of all checkpoints below the roots, for the choice in the sidebar."""
+    names: list[str] = []
+    for root in root_names():
+        found = below(root)
+        if isinstance(found, FoundCheckpoints):
+            names.extend(found.links)
+    return names
+
+
+def root_names() -> list[str]:
+    """The configured roots."""
+    return list(roots())
+
+
+def below(root: str) -> FoundCheckpoints | str:
+    """The checkpoints below a root, or one sentence why they cannot be listed. At most a minute old."""
+    return _below(root)
+
+
+def list_again() -> None:
+    """Forgets which checkpoints lie below the roots."""
+    _below.clear()
+
+
+@st.cache_resource(
+    max_entries=64, ttl=_ROOTS_SECONDS, show_spinner="Looking for checkpoints below the roots ..."
+)
+def _below(root: str) -> FoundCheckpoints | str:
+    try:
+        return find_checkpoints(root)
+    except StorageError as error:
+        return str(error)
+
+
+@st.cache_resource(max_entries=MOST_OPEN, show_spinner="Reading the checkpoint ...")
+def _read(name: str, token: int) -> Checkpoint:
+    latest = _latest()
+    before = latest.get(name)
+    if before is not None:
+        ck = before[1].refresh()
+    else:
+        ck = Checkpoint.open(locate(name), newest=get_settings().first_view_batches)
+    latest.pop(name, None)
+    latest[name] = (token, ck)
+    while len(latest) > MOST_OPEN:
+        latest.pop(next(iter(latest)), None)
+    return ck
+
+
+@st.cache_resource(show_spinner=False)
+def _latest() -> dict[str, tuple[int, Checkpoint]]:
+    """The newest reading of each checkpoint, oldest entry first."""
+    return {}
+
+
+def _remember(name: str) -> None:
+    names = [name, *(other for other in recent() if other != name)]
+    st.session_state["_recent"] = names[:MOST_RECENT]
+
+
+def _name_of(location: str) -> str:
+    return canonical(location)
