@@ -69,7 +69,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _json(answer: Answer) -> str:
     """The answer with the version of the program that gave it, right after the version of the document."""
-    document = {"schema_version": answer.document["schema_version"], "version": __version__, **answer.document}
+    document = {
+        "schema_version": answer.document["schema_version"],
+        "version": __version__,
+        **answer.document,
+    }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 

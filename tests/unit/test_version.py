@@ -31,11 +31,22 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("package")
     for name in BUILT_FROM:
         if (PROJECT / name).is_dir():
-            shutil.copytree(PROJECT / name, place / "source" / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                PROJECT / name, place / "source" / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
         else:
             shutil.copy2(PROJECT / name, place / "source" / name)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--no-cache-dir"]
-    build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(place), str(place / "source")]
+    build = [
+        *pip,
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "--wheel-dir",
+        str(place),
+        str(place / "source"),
+    ]
     subprocess.run(build, check=True, capture_output=True, timeout=300)
     (wheel,) = place.glob("*.whl")
     assert wheel.name == f"checkpoint_explorer-{core.__version__}-py3-none-any.whl"
@@ -49,7 +60,9 @@ def test_the_version_is_a_release() -> None:
 
 
 def test_the_changelog_has_a_section_of_this_version() -> None:
-    releases = re.findall(r"^## (\d+\.\d+\.\d+)", (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    releases = re.findall(
+        r"^## (\d+\.\d+\.\d+)", (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     assert releases[0] == core.__version__
 
 
@@ -61,7 +74,9 @@ def test_the_program_says_its_version(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("verb", sorted(verbs()))
-def test_every_json_answer_names_the_version(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_json_answer_names_the_version(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     error = tmp_path / "error.txt"
     error.write_text("org.apache.spark.SparkException: nobody knows this one", encoding="utf-8")
     more = {"explain": ["--error", str(error)]}.get(verb, [])
@@ -84,27 +99,39 @@ def test_every_generated_script_names_the_version(option: str, platform: str, tm
             assert any(line.endswith(MADE_BY) for line in header), block.title
 
 
-def test_the_installed_package_has_every_template_and_answers_from_another_folder(installed: Path, tmp_path: Path) -> None:
+def test_the_installed_package_has_every_template_and_answers_from_another_folder(
+    installed: Path, tmp_path: Path
+) -> None:
     templates = {path.name for path in (PROJECT / "core/recovery/templates").glob("*.j2")}
     assert templates
     assert {path.name for path in (installed / "core/recovery/templates").glob("*.j2")} == templates
     environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def answer(*command: str) -> str:
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        )
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
     for command in ([sys.executable, "-m", "core"], [str(installed / "bin" / "checkpoint-explorer")]):
         assert answer(*command, "--version") == f"checkpoint-explorer {core.__version__}\n"
     checkpoint = SAMPLES / "kafka-pipeline-died-mid-batch" / "checkpoint"
-    code = answer(sys.executable, "-m", "core", "recover", str(checkpoint), "--option", "reset", "--set", "sink=file")
+    code = answer(
+        sys.executable, "-m", "core", "recover", str(checkpoint), "--option", "reset", "--set", "sink=file"
+    )
     assert MADE_BY in code
-    where = answer(sys.executable, "-c", "import core.recovery.code, ui, pages; print(core.recovery.code.__file__)")
+    where = answer(
+        sys.executable, "-c", "import core.recovery.code, ui, pages; print(core.recovery.code.__file__)"
+    )
     assert Path(where.strip()).is_relative_to(installed)
 
 
 def test_the_package_requires_exactly_what_the_app_is_tested_with(installed: Path) -> None:
-    metadata = (next(installed.glob("checkpoint_explorer-*.dist-info")) / "METADATA").read_text(encoding="utf-8")
-    wanted = re.findall(r"^([\w-]+==\S+)", (PROJECT / "requirements.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    metadata = (next(installed.glob("checkpoint_explorer-*.dist-info")) / "METADATA").read_text(
+        encoding="utf-8"
+    )
+    wanted = re.findall(
+        r"^([\w-]+==\S+)", (PROJECT / "requirements.txt").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     assert re.findall(r"^Requires-Dist: (\S+)$", metadata, flags=re.MULTILINE) == wanted
