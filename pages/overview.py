@@ -179,7 +179,7 @@ def way_on() -> None:
             ("pages/timeline.py", "Timeline of the batches"),
             ("pages/state.py", "State and its partitions"),
             ("pages/watermark.py", "Watermark and stalls"),
-            ("pages/source_sink.py", "Source & sink: Kafka, Delta"),
+            ("pages/ends.py", "Source & sink: Kafka, Delta"),
             ("pages/integrity.py", "Integrity: steps, findings, errors"),
             ("pages/recovery.py", "Recovery: choose, copy the code"),
         ):

@@ -125,7 +125,7 @@ def told(opened: Opened, ck: Checkpoint, with_offer: bool = True) -> None:
     if found.connectors.is_empty:
         if with_offer:
             st.page_link(
-                "pages/source_sink.py",
+                "pages/ends.py",
                 label="Give the source and the sink to have them checked too",
                 query_params={},
             )

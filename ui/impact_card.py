@@ -41,7 +41,7 @@ def card(opened: Opened, ck: Checkpoint, with_link: bool = True) -> None:
         if missing
         else "Source & sink: where these numbers come from"
     )
-    st.page_link("pages/source_sink.py", label=label, query_params={})
+    st.page_link("pages/ends.py", label=label, query_params={})
 
 
 def _one(price: DeletionImpact) -> None:

@@ -34,7 +34,7 @@ def pages() -> list[StreamlitPage]:
         st.Page("pages/timeline.py", title="Timeline", url_path="timeline"),
         st.Page("pages/state.py", title="State", url_path="state"),
         st.Page("pages/watermark.py", title="Watermark", url_path="watermark"),
-        st.Page("pages/source_sink.py", title="Source & sink", url_path="ends"),
+        st.Page("pages/ends.py", title="Source & sink", url_path="ends"),
         st.Page("pages/integrity.py", title="Integrity", url_path="integrity"),
         st.Page("pages/recovery.py", title="Recovery", url_path="recovery"),
     ]

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 PROJECT = Path(__file__).resolve().parents[2]
-PAGES = ("overview", "timeline", "state", "watermark", "source_sink", "integrity", "recovery")
+PAGES = ("overview", "timeline", "state", "watermark", "ends", "integrity", "recovery")
 SECONDS = 120
 
 OpenPage = Callable[..., AppTest]

@@ -44,7 +44,7 @@ BESIDE = {
     "at_0": "samples/delta-batch-already-in-table/source",
 }
 PASSWORD = "correct-horse-battery-staple"
-ON_PAGES = ("source_sink", "overview", "integrity", "recovery")
+ON_PAGES = ("ends", "overview", "integrity", "recovery")
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def everything(at: AppTest) -> str:
 
 
 def test_without_ends_the_page_says_what_to_give_and_how(open_page: OpenPage) -> None:
-    shown = words_of(open_page("source_sink", KAFKA))
+    shown = words_of(open_page("ends", KAFKA))
     for text in (
         "say where the ends are",
         f"export {PREFIX}KAFKA=",
@@ -106,7 +106,7 @@ def test_a_source_without_an_end_to_ask_says_so(open_page: OpenPage, tmp_path: P
         tmp_path,
         {"metadata": json.dumps({"id": "x"}), "offsets/0": offset_text(["17"]), "commits/0": commit_text()},
     )
-    at = open_page("source_sink", root)
+    at = open_page("ends", root)
     assert_no_error(at)
     assert "Nothing can be asked about" in words_of(at)
 
@@ -119,7 +119,7 @@ def test_without_ends_the_price_of_deleting_says_what_to_give(open_page: OpenPag
 
 
 def test_a_table_beside_the_checkpoint_is_offered_and_taken_with_one_click(open_page: OpenPage) -> None:
-    at = open_page("source_sink", DELTA)
+    at = open_page("ends", DELTA)
     assert "Found beside the checkpoint: samples/delta-batch-already-in-table/sink" in words_of(at)
     at.button(key="offer-sink").click().run()
     assert_no_error(at)
@@ -130,7 +130,7 @@ def test_a_table_beside_the_checkpoint_is_offered_and_taken_with_one_click(open_
 def test_a_table_that_holds_the_checkpoint_is_offered(open_page: OpenPage, tmp_path: Path) -> None:
     shutil.copytree(SAMPLES / "delta-batch-already-in-table" / "sink", tmp_path / "table")
     root = copy_sample("delta-batch-already-in-table", tmp_path / "table")
-    at = open_page("source_sink", root)
+    at = open_page("ends", root)
     assert f"The checkpoint lies inside a table: {tmp_path / 'table'}" in words_of(at)
 
 
@@ -139,7 +139,7 @@ def test_nothing_outside_the_root_is_offered(
 ) -> None:
     shutil.copytree(SAMPLES / "delta-batch-already-in-table", tmp_path / "q", dirs_exist_ok=True)
     settings.setenv(f"{PREFIX}ROOTS", json.dumps({"here": str(tmp_path / "q" / "checkpoint")}))
-    at = open_page("source_sink", "here")
+    at = open_page("ends", "here")
     assert_no_error(at)
     assert "Found beside" not in words_of(at)
 
@@ -148,7 +148,7 @@ def test_nothing_outside_the_root_is_offered(
 
 
 def test_a_link_with_both_ends_shows_table_and_batches(open_page: OpenPage) -> None:
-    at = open_page("source_sink", DELTA, batch="3", **BESIDE)
+    at = open_page("ends", DELTA, batch="3", **BESIDE)
     assert_no_error(at)
     shown = words_of(at)
     assert "Pending batch 5 is already in the table and will be skipped" in shown
@@ -161,8 +161,8 @@ def test_the_given_ends_are_used_on_every_page_and_stay(open_page: OpenPage) -> 
     ck = Checkpoint.open(str(SAMPLES / "delta-batch-already-in-table" / "checkpoint"))
     expected = forecast(ck, connectors=beside()).sentence
     assert expected != forecast(ck).sentence, "the ends change nothing, so this test would prove nothing"
-    at = open_page("source_sink", DELTA, **BESIDE)
-    for page in ("overview", "timeline", "integrity", "recovery", "source_sink"):
+    at = open_page("ends", DELTA, **BESIDE)
+    for page in ("overview", "timeline", "integrity", "recovery", "ends"):
         at = at.switch_page(f"pages/{page}.py").run()
         assert_no_error(at)
         assert expected in words_of(at), page
@@ -185,7 +185,7 @@ def test_the_price_in_rows_stands_above_the_code_that_resets(open_page: OpenPage
 
 
 def test_the_ends_go_when_another_checkpoint_is_opened(open_page: OpenPage) -> None:
-    at = open_page("source_sink", DELTA, **BESIDE)
+    at = open_page("ends", DELTA, **BESIDE)
     assert "already in the table" in words_of(at)
     at.selectbox(key="ck").set_value("samples/delta-stopped-in-first-snapshot/checkpoint").run()
     assert_no_error(at)
@@ -193,16 +193,16 @@ def test_the_ends_go_when_another_checkpoint_is_opened(open_page: OpenPage) -> N
 
 
 def test_an_end_can_be_taken_back(open_page: OpenPage) -> None:
-    at = open_page("source_sink", DELTA, sink=BESIDE["sink"])
+    at = open_page("ends", DELTA, sink=BESIDE["sink"])
     at.text_input(key="give_sink").set_value("").run()
     assert "already in the table" not in words_of(at)
-    at = at.switch_page("pages/overview.py").run().switch_page("pages/source_sink.py").run()
+    at = at.switch_page("pages/overview.py").run().switch_page("pages/ends.py").run()
     assert at.text_input(key="give_sink").value == ""
 
 
 def test_a_file_sink_shows_its_log_against_the_batches(open_page: OpenPage) -> None:
     at = open_page(
-        "source_sink", "samples/files-died-mid-batch/checkpoint", sink="samples/files-died-mid-batch/sink"
+        "ends", "samples/files-died-mid-batch/checkpoint", sink="samples/files-died-mid-batch/sink"
     )
     assert_no_error(at)
     assert "newest batch id in the sink's log" in words_of(at)
@@ -240,7 +240,7 @@ def test_a_location_outside_the_roots_is_refused_on_a_server(
 ) -> None:
     settings.setenv(f"{PREFIX}ADDRESS", "192.0.2.1")
     settings.setenv(f"{PREFIX}ROOTS", json.dumps({"samples": str(SAMPLES)}))
-    at = open_page("source_sink", DELTA, sink=str(tmp_path))
+    at = open_page("ends", DELTA, sink=str(tmp_path))
     assert_no_error(at)
     assert "lies outside the configured roots" in words_of(at)
 
@@ -250,7 +250,7 @@ def test_a_path_of_a_properties_file_is_refused_on_a_server(
 ) -> None:
     settings.setenv(f"{PREFIX}ADDRESS", "192.0.2.1")
     settings.setenv(f"{PREFIX}ROOTS", json.dumps({"samples": str(SAMPLES)}))
-    at = open_page("source_sink", KAFKA, kafka=str(closed_broker))
+    at = open_page("ends", KAFKA, kafka=str(closed_broker))
     assert_no_error(at)
     assert "a path may be given only where the app listens on this machine alone" in words_of(at)
     assert not [field for field in at.text_input if field.key == "give_path"]
@@ -259,7 +259,7 @@ def test_a_path_of_a_properties_file_is_refused_on_a_server(
 def test_a_properties_file_that_cannot_be_used_is_one_sentence(open_page: OpenPage, tmp_path: Path) -> None:
     place = tmp_path / "broken.properties"
     place.write_text(f"bootstrap.servers=127.0.0.1:1\nno.such.setting={PASSWORD}\n")
-    at = open_page("source_sink", KAFKA, kafka=str(place))
+    at = open_page("ends", KAFKA, kafka=str(place))
     assert_no_error(at)
     assert "no.such.setting" in words_of(at) and PASSWORD not in everything(at)
 
@@ -293,7 +293,7 @@ def test_a_broker_that_does_not_answer_leaves_the_other_parts_alone(
         silent.listen()
         place = tmp_path / "silent.properties"
         place.write_text(f"bootstrap.servers=127.0.0.1:{silent.getsockname()[1]}\n")
-        at = open_page("source_sink", KAFKA, kafka=str(place), sink=BESIDE["sink"])
+        at = open_page("ends", KAFKA, kafka=str(place), sink=BESIDE["sink"])
     assert_no_error(at)
     assert "did not answer in time" in words_of(at) and "Holds of this query up to" in words_of(at)
 
@@ -318,7 +318,7 @@ def test_a_real_topic_of_200_partitions_shortened_beyond_the_position(
     place = tmp_path / "real.properties"
     place.write_text(f"bootstrap.servers={kafka.bootstrap}\n")
     settings.setenv(f"{PREFIX}KAFKA", json.dumps({"real": str(place)}))
-    at = open_page("source_sink", write(tmp_path / "ck", files), kafka="real")
+    at = open_page("ends", write(tmp_path / "ck", files), kafka="real")
     assert_no_error(at)
     shown = words_of(at)
     assert "1 of 200 partitions lost 4 offsets that were not read" in shown
@@ -365,7 +365,7 @@ def test_1000_partitions_are_one_map_and_a_page_of_rows_and_stay_small(
         "offsets/0": offset_text([kafka_offset(50, 1_000)]),
         "commits/0": commit_text(),
     }
-    at = open_page("source_sink", write(tmp_path / "ck", files), kafka="b")
+    at = open_page("ends", write(tmp_path / "ck", files), kafka="b")
     assert_no_error(at)
     assert "1 of 1,000 partitions lost 10 offsets that were not read" in words_of(at)
     partitions, rows = charts_of(at)
@@ -382,14 +382,14 @@ def test_the_chosen_partition_of_a_link_is_shown_on_its_page_of_rows(
         "commits/0": commit_text()
     }
     write(root, {"metadata": json.dumps({"id": "x"}), **files})
-    at = open_page("source_sink", root, kafka="b", tp="orders-55")
+    at = open_page("ends", root, kafka="b", tp="orders-55")
     assert_no_error(at)
     assert "Partition orders-55" in words_of(at) and "51 to 60 of 60 partitions" in words_of(at)
-    at = open_page("source_sink", root, kafka="b", rows="26")
+    at = open_page("ends", root, kafka="b", rows="26")
     assert "26 to 50 of 60 partitions" in words_of(at)
     at.button(key="better-0").click().run()
     assert "51 to 60 of 60 partitions" in words_of(at)
-    at = open_page("source_sink", root, kafka="b", tp="orders-77", rows="x")
+    at = open_page("ends", root, kafka="b", tp="orders-77", rows="x")
     assert_no_error(at)
     assert "This link asks for partition 'orders-77'" in words_of(
         at
@@ -406,12 +406,12 @@ def test_the_broker_is_asked_once_for_all_pages_and_again_on_request(
         return answer(2)
 
     settings.setattr("core.connectors.connect.ask", counted)
-    at = open_page("source_sink", kafka_checkpoint(tmp_path / "ck", range(3), commits=range(2)), kafka="b")
+    at = open_page("ends", kafka_checkpoint(tmp_path / "ck", range(3), commits=range(2)), kafka="b")
     for page in PAGES:
         at = at.switch_page(f"pages/{page}.py").run()
         assert_no_error(at)
     assert len(questions) == 1
-    at = at.switch_page("pages/source_sink.py").run()
+    at = at.switch_page("pages/ends.py").run()
     at.button(key="ask-kafka-0").click().run()
     assert len(questions) == 2
 
@@ -421,7 +421,7 @@ def test_expired_records_fail_the_next_start_and_integrity_tells_what_failondata
 ) -> None:
     answered["answer"] = answer(2, p1=BrokerPartition(50, 100))
     root = kafka_checkpoint(tmp_path / "ck", range(3))
-    for page in ("overview", "source_sink", "recovery"):
+    for page in ("overview", "ends", "recovery"):
         at = open_page(page, root, kafka="b")
         assert_no_error(at)
         assert "KAFKA_DATA_LOSS" in words_of(at) and "orders-1" in words_of(at), page
@@ -445,14 +445,14 @@ def test_topics_that_the_query_reads_today_change_the_forecast_and_are_asked_abo
 
     settings.setattr("core.connectors.connect.ask", counted)
     root = kafka_checkpoint(tmp_path / "ck", range(3))
-    at = open_page("source_sink", root, kafka="b")
+    at = open_page("ends", root, kafka="b")
     before = next(text.value for text in at.text if "Spark will" in text.value)
     at.text_input(key="give_topics_0").set_value("parcels, refunds").run()
     assert_no_error(at)
     assert set(questions[0]) == {"orders"} and set(questions[-1]) == {"orders", "parcels", "refunds"}
     after = next(text.value for text in at.text if "Spark will" in text.value)
     assert before != after and after.startswith("▲"), "orders is no longer read"
-    at = open_page("source_sink", DELTA, topics_0="orders")
+    at = open_page("ends", DELTA, topics_0="orders")
     assert "This link gives topics of source '0'; Kafka sources in this checkpoint: none." in words_of(at)
 
 
@@ -467,10 +467,10 @@ def test_hostile_names_from_the_broker_and_the_address_are_plain_text(
         "commits/0": commit_text(),
     }
     at = open_page(
-        "source_sink", write(tmp_path / "ck", files), kafka="b", sink=f"samples/{topic}", at_0=topic, tp=topic
+        "ends", write(tmp_path / "ck", files), kafka="b", sink=f"samples/{topic}", at_0=topic, tp=topic
     )
     assert_no_error(at)
-    assert_only_plain(at, "source_sink")
+    assert_only_plain(at, "ends")
     assert MARK in everything(at)
     for page in ("overview", "integrity", "recovery"):
         at = at.switch_page(f"pages/{page}.py").run()
