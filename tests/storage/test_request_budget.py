@@ -3,32 +3,24 @@ depend on the machine.
 
 The budget (LIST, HEAD, GET): first view of 100 batches <= 4, 0, 201; of 20,000 batches <= 190, 0, 201; state
 of K operators, P partitions and S stores <= 1 + K + K x P x pages, 0, K x (1 + S); refresh with nothing new
-<= 3 and no GET; with n new batches <= 2n GETs. The small checkpoints always run, over moto; the large ones
-use generator and slow server of ../shared/bench where those are present.
+<= 3 and no GET; with n new batches <= 2n GETs. The small checkpoints are read from
+moto; the large ones come from the generator and the slow server of ``scripts/bench``.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.settings import Settings
-from core.storage import Door, Location, parse_location
+from core.storage import Door, Location
+from scripts.bench.large_checkpoint import Shape, write
+from scripts.bench.slow_s3 import SlowS3, serving
 from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server
-
-BENCH = Path(__file__).resolve().parents[3] / "shared" / "bench"
-needs_bench = pytest.mark.skipif(
-    not (BENCH / "slow_s3.py").exists(), reason="../shared/bench (slow server and generator) is not here"
-)
 
 METADATA = '{{"batchWatermarkMs":0,"batchTimestampMs":{time},"conf":{{"spark.sql.shuffle.partitions":"12"}}}}'
 OFFSET = "v1\n" + METADATA + '\n{{"topic-a":{{"0":{n},"1":{n}}}}}'
@@ -175,75 +167,26 @@ def test_the_state_of_a_checkpoint_is_within_its_budget(s3_server: S3Server) -> 
 # measured with.
 
 
-class SlowServer:
-    """slow_s3.py over generated checkpoints; no latency is asked of it here, only its counts."""
-
-    def __init__(self, directory: Path) -> None:
-        for name, arguments in {
-            "hundred": ["--batches", "100", "--partitions", "200"],
-            "long": ["--batches", "20000", "--partitions", "0", "--topic-partitions", "12"],
-            "join": ["--batches", "100", "--stores", "4", "--partitions", "50", "--versions", "100"],
-        }.items():
-            subprocess.run(
-                [sys.executable, BENCH / "make_big.py", directory / name, *arguments],
-                check=True,
-                stdout=subprocess.DEVNULL,
-            )
-        buckets = [
-            part
-            for name in ("hundred", "long", "join")
-            for part in ("--bucket", f"{name}={directory / name}")
-        ]
-        self.port, self._process = self._start(buckets)
-
-    @staticmethod
-    def _start(buckets: list[str]) -> tuple[int, subprocess.Popen[str]]:
-        for port in range(9210, 9240):
-            process = subprocess.Popen(
-                [sys.executable, BENCH / "slow_s3.py", "--port", str(port), "--ms", "0", *buckets],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-            assert process.stdout is not None
-            if process.stdout.readline().startswith("ready") and process.poll() is None:
-                return port, process
-            process.wait()
-            process.stdout.close()
-        raise AssertionError("no free port for the slow server between 9210 and 9239")
-
-    def location(self, bucket: str) -> Location:
-        options = {
-            "key": "k",
-            "secret": "s",
-            "endpoint_url": f"http://127.0.0.1:{self.port}",
-            "client_kwargs": {"region_name": "us-east-1"},
-        }
-        return parse_location(f"s3://{bucket}", options)
-
-    def stats(self) -> dict[str, int]:
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(f"http://127.0.0.1:{self.port}/-/stats") as answer:
-            return {"list": 0, "head": 0, "get": 0, **json.load(answer)}
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+LARGE = {
+    "hundred": Shape(batches=100, partitions=200),
+    "long": Shape(batches=20_000, partitions=0, topic_partitions=12),
+    "join": Shape(batches=100, stores=4, partitions=50, versions=100),
+}
 
 
 @pytest.fixture(scope="module")
-def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlowServer]:
-    server = SlowServer(tmp_path_factory.mktemp("slow"))
-    yield server
-    server.stop()
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlowS3]:
+    """The model of S3 over generated checkpoints; no latency is asked of it here, only its counts."""
+    directory = tmp_path_factory.mktemp("slow")
+    for name, shape in LARGE.items():
+        write(directory / name, shape)
+    with serving({name: directory / name for name in LARGE}) as server:
+        yield server
 
 
-@needs_bench
 @pytest.mark.parametrize(("bucket", "lists"), [("hundred", 4), ("long", 190)])
 def test_the_first_view_of_a_large_checkpoint_is_within_its_budget(
-    slow: SlowServer, bucket: str, lists: int
+    slow: SlowS3, bucket: str, lists: int
 ) -> None:
     slow.stats()
     ck = Checkpoint.open(slow.location(bucket), newest=100)
@@ -257,10 +200,9 @@ def test_the_first_view_of_a_large_checkpoint_is_within_its_budget(
     assert (seen["list"], seen["head"], seen["get"]) == (0, 0, 0)
 
 
-@needs_bench
 @pytest.mark.parametrize(("bucket", "partitions", "stores"), [("hundred", 200, 1), ("join", 50, 4)])
 def test_the_state_of_a_large_checkpoint_is_within_its_budget(
-    slow: SlowServer, bucket: str, partitions: int, stores: int
+    slow: SlowS3, bucket: str, partitions: int, stores: int
 ) -> None:
     ck = Checkpoint.open(slow.location(bucket))
     slow.stats()
@@ -273,13 +215,12 @@ def test_the_state_of_a_large_checkpoint_is_within_its_budget(
     assert seen["get"] <= 1 + stores
 
 
-@needs_bench
 @pytest.mark.parametrize(
     ("bucket", "log_pages", "state_lists"),
     [("hundred", 1, 2 + 200), ("long", 190, 1), ("join", 1, 2 + 50 * 4 * 2)],
 )
 def test_a_forecast_of_a_large_checkpoint_costs_one_listing_four_reads_per_source_and_the_state_listing(
-    slow: SlowServer, bucket: str, log_pages: int, state_lists: int
+    slow: SlowS3, bucket: str, log_pages: int, state_lists: int
 ) -> None:
     slow.stats()
     ck = Checkpoint.open(slow.location(bucket), newest=2)

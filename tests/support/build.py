@@ -12,8 +12,8 @@ from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[2]
 SAMPLES = PROJECT / "sample_checkpoints"
-CORPUS = PROJECT.parent / "shared" / "corpus"
-BENCH = PROJECT.parent / "shared" / "bench"
+CORPUS = PROJECT / "tests" / "corpus"
+CORPUS_CHECKPOINTS, CORPUS_SINGLE_FILES = 21, "spark-single-files"  # the second is no checkpoint
 
 QUERY_ID = "730aa211-41ff-4ee3-b1b9-9e62ed047c5f"
 
@@ -42,8 +42,11 @@ CONF_4_3 = {
 
 
 def sample_names() -> list[str]:
-    """The committed samples that hold a checkpoint."""
-    return sorted(path.parent.name for path in SAMPLES.glob("*/checkpoint") if path.is_dir())
+    """The committed samples that hold a checkpoint. Raises when none is there: a missing test cannot fail."""
+    found = sorted(path.parent.name for path in SAMPLES.glob("*/checkpoint") if path.is_dir())
+    if not found:
+        raise AssertionError("there is no sample in sample_checkpoints: git checkout sample_checkpoints")
+    return found
 
 
 def copy_sample(name: str, target: Path) -> Path:
@@ -52,13 +55,18 @@ def copy_sample(name: str, target: Path) -> Path:
 
 
 def corpus_names() -> list[str]:
-    """The corpus entries that are a checkpoint; none when the corpus is not there."""
-    return sorted(path.stem for path in CORPUS.glob("*.json") if path.stem != "spark-single-files")
+    """The corpus entries that are a checkpoint. Raises when some are missing: a missing test cannot fail."""
+    found = sorted(path.stem for path in CORPUS.glob("*.json") if path.stem != CORPUS_SINGLE_FILES)
+    if len(found) != CORPUS_CHECKPOINTS:
+        raise AssertionError(
+            f"tests/corpus has {len(found)} checkpoints, not {CORPUS_CHECKPOINTS}: git checkout tests/corpus"
+        )
+    return found
 
 
 def corpus_entry(name: str) -> dict[str, Any]:
     """A corpus entry as it stands in its file."""
-    return dict(json.loads((CORPUS / f"{name}.json").read_text()))
+    return dict(json.loads((CORPUS / f"{name}.json").read_text(encoding="utf-8")))
 
 
 def unpack_corpus(name: str, target: Path) -> Path:

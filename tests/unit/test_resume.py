@@ -4,7 +4,6 @@ code to paste."""
 from __future__ import annotations
 
 import ast
-import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +16,8 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.sources.base import ResumePoint, SourceContext
 from core.checkpoint.sources.registry import KINDS, kind_named
 from core.recovery.resume import ResumeError, as_pyspark, resume_json, resume_points
+from tests.support.build import unpack_corpus
 
-CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1795177497259,"conf":{}}'
 Make = Callable[..., Path]
 
@@ -286,19 +285,6 @@ def test_no_text_from_a_checkpoint_can_become_code(key: str, value: str, note: s
 # Real checkpoints
 
 
-def corpus(tmp_path: Path, entry: str) -> Checkpoint:
-    for name, content in json.loads((CORPUS / f"{entry}.json").read_text())["files"].items():
-        if name.endswith("/"):
-            continue
-        path = tmp_path / entry / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(
-            base64.b64decode(content["base64"]) if "base64" in content else content.get("text", "").encode()
-        )
-    return Checkpoint.open(str(tmp_path / entry))
-
-
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of checkpoints is not beside the project")
 @pytest.mark.parametrize(
     ("entry", "batch", "expected"),
     [
@@ -331,7 +317,7 @@ def corpus(tmp_path: Path, entry: str) -> Checkpoint:
 def test_real_checkpoints_are_answered(
     tmp_path: Path, entry: str, batch: int | None, expected: dict[str, dict[str, str] | None]
 ) -> None:
-    answer = resume_json(resume_points(corpus(tmp_path, entry)))
+    answer = resume_json(resume_points(Checkpoint.open(str(unpack_corpus(entry, tmp_path)))))
     assert answer["batch"] == batch
     assert {source["key"]: source["options"] for source in answer["sources"]} == expected  # type: ignore[attr-defined]
     for source in answer["sources"]:  # type: ignore[attr-defined]

@@ -14,7 +14,6 @@ from core.checkpoint.source_log import file_log_chain, parse_file_log, parse_ini
 from core.sparklogs.evidence import Evidence
 from core.storage import FileInfo
 from tests.support.build import (
-    CORPUS,
     QUERY_ID,
     commit_text,
     corpus_entry,
@@ -102,7 +101,6 @@ def test_a_damaged_source_log_file_is_a_problem(data: bytes, condition: str) -> 
     assert [p.condition for p in problems] == [condition]
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus beside the project")
 def test_a_published_2_1_source_log_is_read() -> None:
     text = corpus_entry("spark-single-files")["files"]["file-source-log/2.compact"]["text"]
     entries, problems = parse_file_log(text.encode(), 2, "sources/0/2.compact")

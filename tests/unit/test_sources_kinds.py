@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +19,9 @@ from core.checkpoint.sources.messaging import PUBSUB, PUBSUB_LITE, PULSAR, REDIS
 from core.checkpoint.sources.other import PYTHON, SEQUENTIAL_UNION, UNKNOWN
 from core.checkpoint.sources.registry import KIND_NAMES, KINDS, kind_named, kind_of, parse
 from core.checkpoint.sources.tables import HUDI, ICEBERG, PAIMON
+from tests.support.build import corpus_entry
 
 NOTHING = SourceContext("0")
-CORPUS = Path(__file__).parents[2] / "../shared/corpus"
 SEQUENCE = "49590338271490256608559692538361571095921575989136588898"
 QUBOLE = f'{{"iteratorType":"AFTER_SEQUENCE_NUMBER","iteratorPosition":"{SEQUENCE}"}}'
 AWSLABS = QUBOLE[:-1] + ',"subSequenceNumber":"-1","isLast":"true"}'
@@ -479,7 +478,6 @@ def test_an_unknown_source_is_shown_and_refused() -> None:
     assert "0/16B3748" in point.note
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of checkpoints is not beside the project")
 @pytest.mark.parametrize(
     ("entry", "name"),
     [
@@ -498,7 +496,7 @@ def test_an_unknown_source_is_shown_and_refused() -> None:
     ],
 )
 def test_every_offset_line_of_a_real_checkpoint_is_recognised(entry: str, name: str) -> None:
-    files = json.loads((CORPUS / f"{entry}.json").read_text())["files"]
+    files = corpus_entry(entry)["files"]
     entries = sorted(
         (key for key in files if key.startswith("offsets/") and key[8:].isdecimal()),
         key=lambda key: int(key[8:]),

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import struct
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -20,8 +18,8 @@ from core.checkpoint.restore_chain import CommittedIds
 from core.checkpoint.state import StateContext, inventory, read_schemas
 from core.sparklogs.evidence import Problem
 from core.storage import Door, FileInfo
+from scripts.bench import large_checkpoint
 from tests.support.build import (
-    BENCH,
     CONF_4_3,
     SAMPLES,
     commit_text,
@@ -606,23 +604,11 @@ def test_operator_metadata_of_the_corpus_is_read(name: str) -> None:
 # Many files
 
 
-@pytest.mark.skipif(not BENCH.is_dir(), reason="the generator of large checkpoints is not there")
-def test_a_large_state_is_complete_and_restorable(tmp_path: Path) -> None:
-    listing = tmp_path / "large.tsv"
-    command = [
-        sys.executable,
-        str(BENCH / "make_big.py"),
-        "-",
-        "--stores",
-        "4",
-        "--partitions",
-        "100",
-        "--listing",
-        str(listing),
-    ]
-    subprocess.run(command, check=True, capture_output=True)
-    rows = (line.split("\t") for line in listing.read_text().splitlines())
-    sizes = {path: int(size) for path, size in rows if path.startswith("state/")}
+def test_a_large_state_is_complete_and_restorable() -> None:
+    shape = large_checkpoint.Shape(stores=4, partitions=100)
+    sizes = {
+        path: size for path, size in large_checkpoint.listing(shape).items() if path.startswith("state/")
+    }
     operator = one(sizes, shuffle_partitions=100, last_committed_batch=99, newest_planned_batch=99)
     assert operator.file_count == len(sizes) == 44_005
     assert len(operator.partitions) == 400

@@ -1,4 +1,5 @@
-"""One version, typed in one place: the package, ``--version``, every JSON answer and every generated script carry it."""
+"""One version, typed in one place: the package, ``--version``, every JSON answer and every generated script
+carry it."""
 
 from __future__ import annotations
 

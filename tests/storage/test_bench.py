@@ -1,0 +1,135 @@
+"""The measuring tools measure what they say: generator, slow S3, latency proxy, comparison."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from core.analysis.forecast import forecast
+from core.checkpoint import Checkpoint
+from core.storage import Location
+from scripts.bench.large_checkpoint import PROVIDERS, Shape, files, listing, write
+from scripts.bench.latency_proxy import proxying
+from scripts.bench.slow_s3 import SlowS3, serving
+from tests.support.build import PROJECT
+
+KEYS = ["a/1", "a/2", "a/b/3", "b", "\u00e9", "\U0001f600"]
+
+
+@pytest.mark.parametrize("layout", sorted(PROVIDERS))
+def test_a_generated_checkpoint_is_read_without_a_problem_and_can_be_resumed(
+    layout: str, tmp_path: Path
+) -> None:
+    shape = Shape(batches=12, first=5, partitions=3, versions=8, stores=4, sources=2, layout=layout)  # type: ignore[arg-type]
+    count = write(tmp_path / "ck", shape, crc=True)
+    names = {
+        path.relative_to(tmp_path / "ck").as_posix()
+        for path in (tmp_path / "ck").rglob("*")
+        if path.is_file()
+    }
+    assert count == len(names) // 2 == len(listing(shape))
+    assert {name for name in names if not name.endswith(".crc")} == set(listing(shape))
+    ck = Checkpoint.open(str(tmp_path / "ck"))
+    assert (ck.offset_ids[0], ck.last_committed_batch, ck.pending_batch, len(ck.sources)) == (5, 16, None, 2)
+    (operator,) = ck.state().operators
+    assert (len(operator.partitions), operator.restorable.newest_common_version) == (3 * 4, 17)
+    assert (list(ck.problems), forecast(ck).outcome) == ([], "resume")
+
+
+def test_a_pending_batch_has_no_commit_and_a_shape_is_always_the_same() -> None:
+    shape = Shape(batches=3, partitions=0, pending=True)
+    assert {name for name in listing(shape) if name.startswith("commits/")} == {"commits/0", "commits/1"}
+    assert dict(files(shape)) == dict(files(shape))
+
+
+def connected(location: Location) -> fsspec.AbstractFileSystem:
+    return fsspec.filesystem(
+        location.protocol, **location.storage_options, use_listings_cache=False, skip_instance_cache=True
+    )
+
+
+def test_the_slow_s3_lists_reads_and_counts_like_a_server(tmp_path: Path) -> None:
+    names = tmp_path / "names.tsv"
+    names.write_text("".join(f"{key}\t{len(key)}\n" for key in KEYS), encoding="utf-8")
+    many = tmp_path / "many.tsv"
+    many.write_text("".join(f"k{number:05}\t1\n" for number in range(2500)), encoding="utf-8")
+    (tmp_path / "folder" / "d").mkdir(parents=True)
+    (tmp_path / "folder" / "d" / "file").write_bytes(b"0123456789")
+    (tmp_path / "folder" / "d" / ".file.crc").write_bytes(b"crc")
+    with serving({"names": names, "many": many, "folder": tmp_path / "folder"}) as server:
+        fs = connected(server.location("names"))
+        assert sorted(fs.find("names")) == sorted(f"names/{key}" for key in KEYS)
+        assert {path.rstrip("/") for path in fs.ls("names", detail=False)} == {
+            "names/a",
+            "names/b",
+            *(f"names/{key}" for key in KEYS[4:]),
+        }
+        server.stats()
+        assert len(fs.find("many")) == 2500
+        assert server.stats()["list"] == 3
+        assert fs.find("folder") == ["folder/d/file"]
+        server.stats()
+        assert fs.cat_file("folder/d/file", start=2, end=5) == b"234"
+        assert fs.cat_file("folder/d/file") == b"0123456789"
+        assert server.stats() == {
+            "list": 0,
+            "head": 1,
+            "get": 2,
+            "most_at_once": 1,
+        }  # fsspec asks for the size of a whole file
+        assert fs.cat_file("folder/d/file", start=-3) == b"789"
+        with pytest.raises(FileNotFoundError):
+            fs.cat_file("folder/d/other")
+        server.stats()
+        assert server.stats() == {"list": 0, "head": 0, "get": 0, "most_at_once": 1}
+
+
+def seconds_of_a_read(server: SlowS3, endpoint: str | None = None) -> float:
+    fs = connected(server.location("bucket", endpoint))
+    fs.cat_file("bucket/file")  # connects
+    start = time.perf_counter()
+    assert fs.cat_file("bucket/file") == b"x"
+    return time.perf_counter() - start
+
+
+def test_each_request_waits_for_the_latency_of_the_server_or_of_the_proxy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    with serving({"bucket": tmp_path}, ms=150) as slow:
+        assert seconds_of_a_read(slow) >= 0.15
+    with (
+        serving({"bucket": tmp_path}) as quick,
+        proxying(quick.endpoint.removeprefix("http://"), ms=150) as endpoint,
+    ):
+        assert seconds_of_a_read(quick, endpoint) >= 0.15
+
+
+@pytest.mark.parametrize("server", [[], ["--moto"]])
+def test_the_comparison_runs_and_prints_a_ratio_for_every_case(server: list[str]) -> None:
+    command = [
+        str(PROJECT / "scripts/bench/run"),
+        "--rounds",
+        "1",
+        "--ms",
+        "0",
+        "--batches",
+        "4",
+        "--long",
+        "6",
+        "--partitions",
+        "2",
+    ]
+    done = subprocess.run([*command, *server], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = re.findall(
+        r"^(.{42}) plain +(\d+) .*\n {42} ours +(\d+) .* (\d+) +0 +(\d+) +[\d.]+ \.\. [\d.]+$",
+        done.stdout,
+        re.MULTILINE,
+    )
+    assert [row[0].split(":")[0].strip() for row in rows] == ["local", "local", "S3", "S3", "S3", "S3"]
+    assert all(plain == ours for _, plain, ours, _, _ in rows)
+    assert [int(gets) for *_, gets in rows][2:5] == [8, 9, 12]
