@@ -143,7 +143,7 @@ def generate(directory: Path, batches: int, long: int, partitions: int) -> None:
 
 @contextmanager
 def model(directory: Path, ms: float, port: int) -> Iterator[tuple[Callable[[str], Location], Stats]]:
-    """The slow S3 with the generated checkpoints: how to name one there, and what it counted since last time."""
+    """The slow S3 with the generated checkpoints: how to name one there, and what it counted lately."""
     with serving({name: directory / name for name in NAMES}, ms, port) as server:
         yield server.location, server.stats
 
