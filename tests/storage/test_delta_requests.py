@@ -14,8 +14,8 @@ from core.connectors.delta.source import delta_source_state
 from core.connectors.sink import sink_state
 from core.settings import get_settings
 from core.storage import Location
+from scripts.bench.slow_s3 import SlowS3, serving
 from tests.storage.conftest import BUCKET
-from tests.storage.test_request_budget import SlowServer, needs_bench
 from tests.support.build import QUERY_ID, commit_text, offset_text
 from tests.support.delta_tables import (
     TABLE_ID,
@@ -117,17 +117,14 @@ def test_what_the_sink_holds_costs_one_get_per_version_that_is_shown(
 
 
 @pytest.fixture(scope="module")
-def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlowServer]:
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlowS3]:
     place = tmp_path_factory.mktemp("slow-delta")
     table(place / "long" / "t", 1000)
-    server = SlowServer.__new__(SlowServer)
-    server.port, server._process = SlowServer._start(["--bucket", f"long={place / 'long'}"])
-    yield server
-    server.stop()
+    with serving({"long": place / "long"}) as server:
+        yield server
 
 
-@needs_bench
-def test_1000_versions_on_the_slow_server_are_within_the_budget(slow: SlowServer) -> None:
+def test_1000_versions_on_the_slow_server_are_within_the_budget(slow: SlowS3) -> None:
     """That server leaves out every name that ends in .crc, so the newest log checkpoint and the commits after
     it are read."""
     slow.stats()
