@@ -15,13 +15,11 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from core import __version__
-from core.checkpoint import NotACheckpoint
-from core.settings import InvalidSettingError
-from core.storage import StorageError
-from core.verbs import Answer, UsageError, Verb, verbs
+from core.errors import CheckpointExplorerError, UsageError
+from core.verbs import Answer, Verb, verbs
 from core.verbs._text import clean
 
-ANSWERED, PROBLEMS_FOUND, WRONG_USAGE, NOT_READABLE = 0, 1, 2, 10
+ANSWERED, PROBLEMS_FOUND = 0, 1  # 2 and 10 are in core/errors.py
 
 
 class _Parser(ArgumentParser):
@@ -57,10 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = build_parser(table).parse_args(argv)
         answer = table[args.verb].run(args)
-    except (UsageError, InvalidSettingError) as error:
-        return _fail(error, WRONG_USAGE)
-    except (StorageError, NotACheckpoint) as error:
-        return _fail(error, NOT_READABLE)
+    except CheckpointExplorerError as error:
+        return _fail(error, error.exit_status)
     except KeyboardInterrupt:
         return _fail("Stopped.", 130)
     _write(_json(answer) if args.json else answer.text)

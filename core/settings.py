@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, Secret, ValidationError, Vali
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
+from core.errors import InvalidSettingError
+
 PREFIX = "CHECKPOINT_EXPLORER_"
 _EXAMPLES = {"roots": "s3://bucket/checkpoints", "kafka": "/etc/checkpoint-explorer/prod.properties"}
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_checkpoints"
@@ -27,11 +29,6 @@ def is_loopback(address: str | None) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-class InvalidSettingError(ValueError):
-    """A setting cannot be used. The message names the environment variable and what is wrong, and never shows
-    its value."""
 
 
 class RootSettings(BaseModel):

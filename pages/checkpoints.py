@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui import cards, checkpoint_rows, open_checkpoints, shell, tables, words
+from core.messages import words
+from ui import cards, checkpoint_rows, open_checkpoints, shell, tables
 
 
 def main() -> None:
@@ -75,7 +76,7 @@ def below(root: str) -> None:
         )
         return
     rows = list(checkpoint_rows.rows(found.links))
-    told = f"{words.count(len(rows), 'checkpoint')}. Click one to open it."
+    told = f"{words.counted(len(rows), 'checkpoint')}. Click one to open it."
     if not found.is_complete:
         told += (
             f" The search stopped after {found.listed} directories (setting checkpoints_per_root); there may"

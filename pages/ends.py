@@ -8,18 +8,9 @@ from core.checkpoint import Checkpoint, Source
 from core.connectors.delta.source import delta_source_state
 from core.connectors.model import ConnectorAnswers
 from core.connectors.sink import sink_state
+from core.messages import words
 from core.settings import PREFIX
-from ui import (
-    cards,
-    connector_settings,
-    connector_tables,
-    connectors,
-    kafka_panel,
-    links,
-    selection,
-    shell,
-    words,
-)
+from ui import cards, connector_settings, connector_tables, connectors, kafka_panel, links, selection, shell
 from ui.connector_settings import Given, Suggestion
 from ui.open_checkpoints import Opened
 
@@ -286,7 +277,7 @@ def kafka(opened: Opened, ck: Checkpoint, source: Source, found: Given) -> None:
         return
     told = (
         f"{words.one_line(broker.servers, 120)} · {broker.isolation} ·"
-        f" {words.count(broker.requests, 'request')} in {broker.seconds:.1f} s"
+        f" {words.counted(broker.requests, 'request')} in {broker.seconds:.1f} s"
     )
     connectors.asked_line(opened, broker.asked_at_ms, told, f"kafka-{source.key}")
     kafka_panel.show(ck, source.key, broker)

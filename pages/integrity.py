@@ -9,18 +9,9 @@ from core.analysis.errors import Explanation, explain
 from core.analysis.findings import LEVELS, Level
 from core.analysis.forecast import SUPPORTED_SPARK, Forecast
 from core.checkpoint import Checkpoint
-from core.storage import StorageError
-from ui import (
-    cached_answers,
-    cards,
-    connectors,
-    finding_cards,
-    impact_card,
-    selection,
-    shell,
-    start_steps,
-    words,
-)
+from core.errors import StorageError
+from core.messages import words
+from ui import cached_answers, cards, connectors, finding_cards, impact_card, selection, shell, start_steps
 from ui.open_checkpoints import Opened
 
 LEVEL_LABELS: dict[str, str] = {
@@ -127,7 +118,7 @@ def cost(ck: Checkpoint, level: Level) -> str:
     if level == "quick":
         return "Reads nothing beyond what is open already."
     logs = (
-        f"Reads the logs of {words.count(len(ck.offset_ids), 'batch')} that are not read yet, and lists"
+        f"Reads the logs of {words.counted(len(ck.offset_ids), 'batch')} that are not read yet, and lists"
         " state/ where there is one."
     )
     if level == "normal" or not ck.has_state:
@@ -135,7 +126,9 @@ def cost(ck: Checkpoint, level: Level) -> str:
     inventory = cached_answers.state(ck)
     if isinstance(inventory, str):
         return f"{logs} The state cannot be listed: {inventory}"
-    files = f"{words.count(inventory.file_count, 'state file')}, {words.size(inventory.size_bytes)} together"
+    files = (
+        f"{words.counted(inventory.file_count, 'state file')}, {words.size(inventory.size_bytes)} together"
+    )
     return (
         f"{logs} Then decodes the state files that are needed, of {files}, for at most"
         f" {cached_answers.DEEP_SECONDS:.0f} s."
@@ -218,7 +211,7 @@ def explained(answer: Explanation) -> None:
     if set(answer.options) & {"reset", "backup_and_backfill", "full_refresh"}:
         st.page_link("pages/recovery.py", label="Recovery: options and their price", query_params={})
     if answer.others:
-        with st.expander(f"{words.count(len(answer.others), 'other error')} in the text"):
+        with st.expander(f"{words.counted(len(answer.others), 'other error')} in the text"):
             for other in answer.others[:20]:
                 cards.text(f"line {other.line}: {other.name} · {words.one_line(other.message, 300)}")
     cards.text(f"Not checked: {'; '.join(answer.not_checked) or 'nothing'}.", "small")

@@ -13,6 +13,7 @@ from core.analysis.timeline import Timeline
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import ConfChange, OffsetEntry, StateInventory
 from core.checkpoint.sources.forms import parse
+from core.messages import words
 from ui import (
     cached_answers,
     cards,
@@ -24,7 +25,6 @@ from ui import (
     start_position,
     start_steps,
     tables,
-    words,
 )
 from ui.open_checkpoints import Opened
 
@@ -220,7 +220,9 @@ def identity(ck: Checkpoint) -> None:
 def sources(ck: Checkpoint) -> None:
     """One row per source."""
     cards.text(
-        words.count(len(ck.sources), "source") if ck.sources else "No source is named in the offset log yet.",
+        words.counted(len(ck.sources), "source")
+        if ck.sources
+        else "No source is named in the offset log yet.",
         "strong",
     )
     if not ck.sources:
@@ -257,7 +259,7 @@ def operators(inventory: StateInventory | str) -> None:
         cards.message("plain", f"The state cannot be listed: {inventory}")
         return
     cards.text(
-        f"{words.count(len(inventory.operators), 'stateful operator')}, {words.size(inventory.size_bytes)}",
+        f"{words.counted(len(inventory.operators), 'stateful operator')}, {words.size(inventory.size_bytes)}",
         "strong",
     )
     if not inventory.operators:
@@ -271,9 +273,9 @@ def settings(ck: Checkpoint) -> None:
     changes = ck.conf_changes()
     changed = {change.key: change for change in changes}
     title = (
-        f"{words.count(len(ck.conf), 'pinned setting')}, {len(changed)} changed"
+        f"{words.counted(len(ck.conf), 'pinned setting')}, {len(changed)} changed"
         if changed
-        else words.count(len(ck.conf), "pinned setting")
+        else words.counted(len(ck.conf), "pinned setting")
     )
     with st.expander(f"{title}: the checkpoint wins over the session"):
         names = sorted(ck.conf, key=lambda name: (name not in changed, name))
@@ -302,14 +304,14 @@ def the_rest(ck: Checkpoint) -> None:
     """Files that are no part of the checkpoint, and files that could not be understood."""
     if ck.problems:
         with st.expander(
-            f"{words.count(len(ck.problems), 'file or line', 'files or lines')} could not be understood",
+            f"{words.counted(len(ck.problems), 'file or line', 'files or lines')} could not be understood",
             expanded=True,
         ):
             for problem in ck.problems[:MOST_LEFTOVERS]:
                 cards.text(f"{problem.evidence}: {words.one_line(problem.reason, 400)}")
     if ck.leftovers:
         with st.expander(
-            f"{words.count(len(ck.leftovers), 'leftover')}: files that are no part of a checkpoint"
+            f"{words.counted(len(ck.leftovers), 'leftover')}: files that are no part of a checkpoint"
         ):
             columns = {
                 "file": [item.path for item in ck.leftovers],

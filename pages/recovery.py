@@ -6,6 +6,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core.checkpoint import Checkpoint
+from core.errors import StorageError
+from core.messages import words
 from core.recovery.code import CodeBlock, generate_of, why_no_code
 from core.recovery.context import RecoveryContext, read_recovery_context
 from core.recovery.options import Cell, Option, options_of
@@ -13,18 +15,7 @@ from core.recovery.plan import Plan, plan_of
 from core.recovery.questions import questions_of
 from core.recovery.recipe import recipe
 from core.recovery.words import TITLES
-from core.storage import StorageError
-from ui import (
-    cards,
-    connectors,
-    impact_card,
-    recovery_answers,
-    selection,
-    shell,
-    start_position,
-    tables,
-    words,
-)
+from ui import cards, connectors, impact_card, recovery_answers, selection, shell, start_position, tables
 
 ROWS: tuple[tuple[str, str], ...] = (
     ("complexity", "Complexity"),

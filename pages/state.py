@@ -8,7 +8,8 @@ import streamlit as st
 from core.analysis.balance import Balance, Growth, Measure, balance, growth
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState, StateInventory
-from ui import cached_answers, cards, charts, links, selection, shell, state_charts, tables, words
+from core.messages import words
+from ui import cached_answers, cards, charts, links, selection, shell, state_charts, tables
 
 MEASURES = {
     "state": "rows now: files the next batch loads",
@@ -51,9 +52,9 @@ def main() -> None:
 
 def overview(inventory: StateInventory) -> None:
     """One row per operator."""
-    files = words.count(inventory.file_count, "file")
+    files = words.counted(inventory.file_count, "file")
     cards.text(
-        f"{words.count(len(inventory.operators), 'stateful operator')}, {words.size(inventory.size_bytes)} in"
+        f"{words.counted(len(inventory.operators), 'stateful operator')}, {words.size(inventory.size_bytes)} in"
         f" {files}",
         "lead",
     )
@@ -108,7 +109,7 @@ def restorable(ck: Checkpoint, operator: OperatorState) -> None:
         common = "There is no version that all can rebuild."
         if told.newest_common_version is not None:
             common = f"The newest version that all can rebuild is {told.newest_common_version}."
-        broken = words.count(len(told.broken_partitions), "partition")
+        broken = words.counted(len(told.broken_partitions), "partition")
         cards.message(
             "blocked",
             f"{broken} of operator {operator.operator_id} cannot rebuild {needed} from the files.",
@@ -241,7 +242,7 @@ def one_partition(operator: OperatorState, store: str | None, found: Balance, ch
     share = next((item for item in found.partitions if item.partition_id == chosen), None)
     told = (
         f"Partition {chosen}, store {part.store}: {words.size(part.size_bytes)} in"
-        f" {words.count(len(part.files), 'file')}"
+        f" {words.counted(len(part.files), 'file')}"
     )
     told += f", newest version {part.newest_version}" if part.newest_version is not None else ", no version"
     cards.text(told + (f", {share.share:.1%} of the store" if share is not None else "") + ".")

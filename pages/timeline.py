@@ -6,7 +6,8 @@ import numpy as np
 
 from core.analysis.timeline import STATUS_WORDS, STATUSES, Timeline, bins
 from core.checkpoint import Checkpoint, SourceProgress
-from ui import batch_details, cached_answers, cards, charts, selection, shell, tables, timeline_charts, words
+from core.messages import words
+from ui import batch_details, cached_answers, cards, charts, selection, shell, tables, timeline_charts
 
 STRIP_FROM = 1.1  # the strip of all batches appears when there are more than this many windows of them
 
@@ -45,7 +46,7 @@ def headline(timeline: Timeline, rows: slice) -> str:
     gaps = gaps[gaps >= 0]
     parts = [
         (
-            f"Batches {ids[0]} to {ids[-1]} of {words.count(len(timeline), 'batch')}"
+            f"Batches {ids[0]} to {ids[-1]} of {words.counted(len(timeline), 'batch')}"
             if len(ids) > 1
             else f"Batch {ids[0]}"
         )
@@ -180,7 +181,7 @@ def progress_words(found: SourceProgress, label: str) -> str:
     total = found.total[found.total >= 0]
     parts = [
         f"{label}: {words.amount(int(total.sum()), found.unit)} in"
-        f" {words.count(len(found.batch_ids), 'batch')}"
+        f" {words.counted(len(found.batch_ids), 'batch')}"
     ]
     if len(found.partitions) > 1:
         sums = np.where(found.advance > 0, found.advance, 0).sum(axis=0)

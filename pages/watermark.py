@@ -7,7 +7,8 @@ import streamlit as st
 
 from core.analysis.watermark import FutureJump, Stall, WatermarkHistory, watermark_history
 from core.checkpoint import Checkpoint
-from ui import cached_answers, cards, charts, selection, shell, tables, watermark_charts, words
+from core.messages import words
+from ui import cached_answers, cards, charts, selection, shell, tables, watermark_charts
 
 
 def main() -> None:
@@ -39,7 +40,7 @@ def main() -> None:
 def no_watermark(ck: Checkpoint, history: WatermarkHistory) -> None:
     """What it means that no batch has a watermark."""
     read = (
-        words.count(len(history), "batch") + " that were read"
+        words.counted(len(history), "batch") + " that were read"
         if len(history) > 1
         else "the batch that was read"
     )
@@ -74,7 +75,7 @@ def headline(history: WatermarkHistory) -> str:
     longest = max(history.stalls, key=lambda stall: stall.data_batches, default=None)
     if longest is not None:
         parts.append(
-            f"it stood still for {words.count(longest.batches, 'batch')} ({longest.first} to {longest.last})"
+            f"it stood still for {words.counted(longest.batches, 'batch')} ({longest.first} to {longest.last})"
         )
     else:
         parts.append("it did not stand still")
@@ -159,7 +160,7 @@ def stall_words(stall: Stall) -> str:
     end = " It still does." if stall.reaches_end else ""
     ran = f"{stall.data_batches} of them had data"
     return (
-        f"Stall of {words.count(stall.batches, 'batch')} ({stall.first} to {stall.last}{length}): the"
+        f"Stall of {words.counted(stall.batches, 'batch')} ({stall.first} to {stall.last}{length}): the"
         f" watermark {at}, {ran}.{end}"
     )
 

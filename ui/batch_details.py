@@ -9,8 +9,9 @@ from core.analysis.timeline import STATUS_WORDS, STATUSES, Timeline, moves
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.sources.forms import parse
+from core.messages import words
 from core.sparklogs.evidence import Problem
-from ui import cards, tables, words
+from ui import cards, tables
 
 MOST_SETTINGS = 200
 
@@ -158,7 +159,7 @@ def _settings(ck: Checkpoint, batch_id: int, offset: OffsetEntry) -> None:
         ck.offset(previous)  # the change is told from the entry before
     changes = [change for change in ck.conf_changes() if change.batch_id == batch_id]
     if changes:
-        cards.text(f"{words.count(len(changes), 'pinned setting')} changed with this batch", "strong")
+        cards.text(f"{words.counted(len(changes), 'pinned setting')} changed with this batch", "strong")
         columns = {
             "setting": [change.key for change in changes],
             "before": [_or_absent(change.before) for change in changes],

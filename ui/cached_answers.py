@@ -10,14 +10,15 @@ from core.analysis.findings.liveness import Liveness
 from core.analysis.findings.liveness import second_look as look_twice
 from core.analysis.forecast import Forecast, Query, forecast
 from core.analysis.timeline import Timeline, build_timeline
-from core.checkpoint import Checkpoint, NotACheckpoint, Source
+from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import StateInventory
 from core.connectors import ConnectorAnswers
+from core.errors import NotACheckpoint, ResumeError, StorageError
+from core.messages import words
 from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
-from core.recovery.resume import ResumeAnswer, ResumeError, resume_points
+from core.recovery.resume import ResumeAnswer, resume_points
 from core.settings import get_settings
-from core.storage import StorageError
-from ui import cards, connectors, words
+from ui import cards, connectors
 from ui.open_checkpoints import MOST_OPEN, Opened
 
 OUTCOMES: dict[str, tuple[cards.Tone, str]] = {
@@ -189,7 +190,7 @@ def source_words(source: Source) -> str:
     return (
         source.kind.label
         if parts is None or parts < 2
-        else f"{source.kind.label}, {words.count(parts, 'partition')}"
+        else f"{source.kind.label}, {words.counted(parts, 'partition')}"
     )
 
 

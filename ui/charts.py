@@ -2,7 +2,7 @@
 with its words and its table.
 
 One palette reads on white and on near-black, so nothing here depends on the theme. Every text from a
-checkpoint passes :func:`ui.words.for_chart` before it gets into a figure, because Plotly reads ``<b>`` and
+checkpoint passes :func:`core.messages.words.for_chart` before it gets into a figure, because Plotly reads ``<b>`` and
 ``<a href>`` as markup.
 """
 
@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
-from ui import words
+from core.messages import words
 
 COMMITTED = "#0072B2"
 PENDING = "#D55E00"

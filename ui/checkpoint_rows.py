@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.checkpoint import Checkpoint, NotACheckpoint
-from core.storage import Door, StorageError
+from core.checkpoint import Checkpoint
+from core.errors import NotACheckpoint, StorageError
+from core.messages import words
+from core.storage import Door
 from core.storage.roots import locate
-from ui import cached_answers, words
+from ui import cached_answers
 
 MOST_LOOKED_INTO = 60
 """So many checkpoints of a root are looked into for the table (4 listings each); the others are named only.

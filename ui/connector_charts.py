@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.connectors.model import DeltaSourceState, KafkaPartitionState, Safety, SinkBatch, SinkState
-from ui import charts, words
+from core.messages import words
+from ui import charts
 
 BLOCKED = "#CC3311"
 UNREAD = "#56B4E9"
@@ -96,7 +97,7 @@ def short(row: KafkaPartitionState) -> str:
 
 def delta_bar(end: DeltaSourceState) -> Bar:
     """The bar of a Delta source: the versions whose log is kept."""
-    behind = "" if end.lag_versions is None else f"{words.count(end.lag_versions, 'version')} behind"
+    behind = "" if end.lag_versions is None else f"{words.counted(end.lag_versions, 'version')} behind"
     hover = (
         f"oldest version {_exact(end.oldest)}, position {_exact(end.position)}, newest {_exact(end.newest)}"
     )

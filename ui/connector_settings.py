@@ -17,8 +17,9 @@ import streamlit as st
 
 from core.checkpoint import Checkpoint, Source
 from core.connectors.model import ConnectorSettings
+from core.errors import StorageError
 from core.settings import PREFIX, get_settings
-from core.storage import Location, StorageError
+from core.storage import Location
 from core.storage.door import Door
 from core.storage.roots import link_for, locate
 from ui import links, open_checkpoints

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.connectors.model import DeltaSourceState, SinkBatch, SinkState
-from ui import cached_answers, cards, charts, connector_charts, links, selection, tables, words
+from core.messages import words
+from ui import cached_answers, cards, charts, connector_charts, links, selection, tables
 
 MOST_WARNINGS = 10
 
@@ -26,7 +27,7 @@ def delta_source(end: DeltaSourceState) -> None:
         cached_answers.CERTAINTY[end.certainty],
     )
     with st.grid(4, min_column_width=165):
-        behind = words.NOT_KNOWN if end.lag_versions is None else words.count(end.lag_versions, "version")
+        behind = words.NOT_KNOWN if end.lag_versions is None else words.counted(end.lag_versions, "version")
         cards.figure("Behind", behind, _lag(end))
         cards.figure("Position", _version(end.position), "reservoirVersion of the newest offset")
         needed = {
@@ -62,7 +63,7 @@ def _version(value: int | None) -> str:
 def _lag(end: DeltaSourceState) -> str:
     parts = []
     if end.lag_files is not None:
-        parts.append(words.count(end.lag_files, "file"))
+        parts.append(words.counted(end.lag_files, "file"))
     if end.lag_bytes is not None:
         parts.append(words.size(end.lag_bytes))
     parts.append("rows not known" if end.lag_rows is None else words.amount(end.lag_rows, "rows"))
@@ -157,7 +158,7 @@ def sink_words(end: SinkState) -> str:
     open_ones = [row for row in end.batches if row.fate == "uncommitted"]
     unknown = sum(row.files or 0 for row in open_ones)
     if unknown:
-        parts.append(f"{words.count(unknown, 'file')} without a commit")
+        parts.append(f"{words.counted(unknown, 'file')} without a commit")
     parts.extend(
         f"batch {row.batch_id} {connector_charts.fate_words(row)}"
         for row in open_ones

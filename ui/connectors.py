@@ -12,7 +12,8 @@ import streamlit as st
 from core.checkpoint import Checkpoint
 from core.connectors.connect import look
 from core.connectors.model import ConnectorAnswers, ConnectorSettings
-from ui import cards, connector_settings, links, words
+from core.messages import words
+from ui import cards, connector_settings, links
 from ui.connector_settings import Given
 from ui.open_checkpoints import MOST_OPEN, Opened
 

@@ -6,7 +6,8 @@ import streamlit as st
 
 from core.analysis.findings import SEVERITIES, Finding, FindingsReport, Level
 from core.checkpoint import Checkpoint
-from ui import cached_answers, cards, words
+from core.messages import words
+from ui import cached_answers, cards
 from ui.open_checkpoints import Opened
 
 LABELS: dict[str, tuple[cards.Tone, str, str]] = {
@@ -39,7 +40,7 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
     for item in serious:
         _one(item)
     if notes and serious:
-        with st.expander(words.count(len(notes), "note")):
+        with st.expander(words.counted(len(notes), "note")):
             for item in notes:
                 _one(item)
     else:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import streamlit as st
 
 from core.checkpoint import Checkpoint
+from core.messages import words
 from core.recovery.deletion_impact import DeletionImpact
-from ui import cached_answers, cards, words
+from ui import cached_answers, cards
 from ui.open_checkpoints import Opened
 
 TITLES: dict[str, str] = {

@@ -11,7 +11,8 @@ from core.checkpoint import Checkpoint
 from core.connectors.answers import BrokerAnswer
 from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic_states
 from core.connectors.model import KafkaPartitionState, KafkaTopicState
-from ui import cached_answers, cards, charts, connector_charts, links, tables, words
+from core.messages import words
+from ui import cached_answers, cards, charts, connector_charts, links, tables
 
 ROWS = 25
 """Bars shown at once: 1,000 of them cannot be read, and each row costs a line on a phone."""
@@ -48,7 +49,7 @@ def show(ck: Checkpoint, key: str, answer: BrokerAnswer) -> None:
         pictures(rows, key, told)
         tables.behind(lambda: as_columns(rows), told, f"partitions-source-{words.file_name(key)}")
     if topics:
-        cards.text(words.count(len(topics), "topic"), "strong")
+        cards.text(words.counted(len(topics), "topic"), "strong")
         columns = topic_columns(topics)
         tables.table(columns, alt="The topics of the source on the broker", most=8)
         tables.downloads(columns, f"topics-source-{key}", key=f"topics-{key}")
@@ -90,9 +91,9 @@ def headline(rows: Sequence[KafkaPartitionState]) -> str:
 
 def _of(many: int, rows: Sequence[KafkaPartitionState]) -> str:
     return (
-        words.count(many, "partition")
+        words.counted(many, "partition")
         if many == len(rows) == 1
-        else f"{many:,} of {words.count(len(rows), 'partition')}"
+        else f"{many:,} of {words.counted(len(rows), 'partition')}"
     )
 
 
@@ -152,7 +153,7 @@ def sentences(rows: Sequence[KafkaPartitionState]) -> None:
         cards.text(f"{row.sentence} ({cached_answers.CERTAINTY[row.certainty]})")
     if len(said) > MOST_SENTENCES:
         cards.text(
-            f"The same kind of thing for {words.count(len(said) - MOST_SENTENCES, 'more partition')}: see the"
+            f"The same kind of thing for {words.counted(len(said) - MOST_SENTENCES, 'more partition')}: see the"
             " table.",
             "small",
         )

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.checkpoint import Checkpoint, NotACheckpoint
-from core.settings import InvalidSettingError, get_settings
-from core.storage import StorageError
+from core.checkpoint import Checkpoint
+from core.errors import InvalidSettingError, NotACheckpoint, StorageError
+from core.settings import get_settings
 from core.storage.roots import FoundCheckpoints, find_checkpoints, link_for, locate, require_roots, roots
 
 MOST_OPEN = 24

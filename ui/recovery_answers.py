@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.recovery.answers import CHOICES, AnswerError, Answers
+from core.errors import AnswerError
+from core.recovery.answers import CHOICES, Answers
 from core.recovery.context import RecoveryContext
 from core.recovery.questions import LABELS, Question
 from ui import cards, links, selection

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from core.checkpoint import Checkpoint, NotACheckpoint
-from core.storage import StorageError
-from ui import cached_answers, cards, connector_settings, links, open_checkpoints, words
+from core.checkpoint import Checkpoint
+from core.errors import NotACheckpoint, StorageError
+from core.messages import words
+from ui import cached_answers, cards, connector_settings, links, open_checkpoints
 from ui.open_checkpoints import Opened
 
 TITLE = "Checkpoint Explorer"

@@ -6,7 +6,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.analysis.balance import Balance, Growth
-from ui import charts, words
+from core.messages import words
+from ui import charts
 
 MOST_BARS = 64
 """Up to here each partition is a bar; more are points in order of size, because 1,000 bars cannot be read."""

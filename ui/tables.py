@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ui import cards, words
+from core.messages import words
+from ui import cards
 
 MOST_ROWS = 500
 """More rows than this are not sent to the browser (200 bytes a row); the download holds all of them."""

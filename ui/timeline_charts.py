@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from core.analysis.timeline import STATUS_WORDS, STATUSES, Bins, Status, Timeline
-from ui import charts, words
+from core.messages import words
+from ui import charts
 
 By = Literal["id", "time"]
 

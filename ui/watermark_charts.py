@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from core.analysis.watermark import Stall, WatermarkHistory
-from ui import charts, words
+from core.messages import words
+from ui import charts
 
 MOST_POINTS = 1_500
 MOST_SHADES = 100
@@ -97,7 +98,7 @@ def figure(history: WatermarkHistory, chosen: int | None) -> go.Figure:
 
 def label(stall: Stall) -> str:
     """``stall 803 batches``."""
-    return f"stall {words.count(stall.batches, 'batch')}"
+    return f"stall {words.counted(stall.batches, 'batch')}"
 
 
 def thinned(history: WatermarkHistory, most: int) -> NDArray[np.int64]:

@@ -1,8 +1,7 @@
 """Files -> facts: what a checkpoint holds. See ``docs/architecture.md`` for the contract."""
 
 from core.checkpoint.checkpoint import Checkpoint
-from core.checkpoint.layout import NotACheckpoint
 from core.checkpoint.progress import SourceProgress
 from core.checkpoint.source import Source
 
-__all__ = ["Checkpoint", "NotACheckpoint", "Source", "SourceProgress"]
+__all__ = ["Checkpoint", "Source", "SourceProgress"]

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from core.checkpoint.model import Leftover
 from core.checkpoint.names import LogDirectory, batch_id_of, other_leftovers, read_log_directory
-from core.storage import Door, FileInfo, Listing, Location, LocationNotFound, NotADirectory, StorageError
+from core.errors import LocationNotFound, NotACheckpoint, NotADirectory, StorageError
+from core.storage import Door, FileInfo, Listing, Location
 
 PARTS = ("metadata", "offsets", "commits")
 CHILDREN_LOOKED_INTO = (
@@ -17,15 +18,6 @@ CHILDREN_LOOKED_INTO = (
 )
 
 _PARTS_OF_A_CHECKPOINT = {"metadata", "offsets", "commits", "sources", "state", "__tmp_path_dir"}
-
-
-class NotACheckpoint(Exception):  # noqa: N818  the name is the sentence
-    """The directory can be read and is no checkpoint. ``suggestion``: the location that may have been meant."""
-
-    def __init__(self, message: str, location: str, suggestion: str | None = None) -> None:
-        super().__init__(message)
-        self.location = location
-        self.suggestion = suggestion
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.connectors.delta.log import DeltaLog, DeltaLogError
-from core.connectors.file_sink_log import FileSinkLog, FileSinkLogError
+from core.connectors.delta.log import DeltaLog
+from core.connectors.file_sink_log import FileSinkLog
 from core.connectors.kafka.broker import ask
 from core.connectors.kafka.partitions import Positions, kafka_positions, planned_positions
-from core.connectors.kafka.properties import PropertiesError, read_properties
+from core.connectors.kafka.properties import read_properties
 from core.connectors.kafka.topic_ids import TOPIC_IDS
 from core.connectors.model import ConnectorAnswers, ConnectorSettings
-from core.storage import Door, Location, StorageError
+from core.errors import DeltaLogError, FileSinkLogError, PropertiesError, StorageError
+from core.storage import Door, Location
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint

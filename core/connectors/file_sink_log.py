@@ -16,27 +16,14 @@ from urllib.parse import unquote
 
 import orjson
 
+from core.errors import FileSinkLogError, StorageError
 from core.settings import get_settings
-from core.storage import (
-    Door,
-    FileInfo,
-    Gone,
-    Listing,
-    Location,
-    ReadFailure,
-    Requests,
-    StorageError,
-    parse_location,
-)
+from core.storage import Door, FileInfo, Gone, Listing, Location, ReadFailure, Requests, parse_location
 
 LOG = "_spark_metadata"
 
 _ENTRY = re.compile(r"([0-9]{1,18})")
 _COMPACT = re.compile(r"([0-9]{1,18})\.compact")
-
-
-class FileSinkLogError(StorageError):
-    """There is no file sink log here, or it cannot be used. One sentence: what is wrong, where, what to do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from core.checkpoint.model import CommitEntry, Leftover, OffsetEntry, OperatorState, StateInventory
 from core.checkpoint.progress import NOT_KNOWN, parsed
+from core.errors import StorageError
 from core.sparklogs.evidence import Evidence, Problem
-from core.storage import StorageError
 
 if TYPE_CHECKING:
     from core.checkpoint.checkpoint import Checkpoint

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from core.errors import AnswerError
+
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "what_happened": ("crash", "query_changed", "damaged", "data_expired", "source_changed", "reprocess"),
@@ -56,10 +58,6 @@ _SOURCE = re.compile(
 )
 _SINK_OPTION = re.compile(r"sink\.option\.(?P<option>.+)", re.DOTALL)
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-class AnswerError(ValueError):
-    """An answer that cannot be understood; one sentence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from core.checkpoint.sources.registry import parse
 from core.connectors import ConnectorAnswers
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
+from core.errors import ResumeError, StorageError
 from core.recovery.answers import Answers
-from core.recovery.resume import ResumeError, SourceResume, resume_points
+from core.recovery.resume import SourceResume, resume_points
 from core.recovery.words import SINK_BEHAVIOUR, Behaviour
-from core.storage import StorageError
 
 FORMATS = {
     "json": "json",

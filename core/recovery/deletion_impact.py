@@ -22,7 +22,8 @@ from core.connectors.delta.log import DeltaLog
 from core.connectors.delta.source import lag_after
 from core.connectors.sink import sink_state
 from core.connectors.words import span
-from core.recovery.resume import ResumeError, held_by_the_sink, resume_points
+from core.errors import ResumeError
+from core.recovery.resume import held_by_the_sink, resume_points
 from core.recovery.words import amounts, listed
 from core.sparklogs.evidence import Certainty
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from core.checkpoint import Checkpoint
-from core.recovery.answers import CHOICES, AnswerError, Answers
+from core.errors import AnswerError
+from core.recovery.answers import CHOICES, Answers
 from core.recovery.context import RecoveryContext, read_recovery_context
 from core.recovery.recipe import recipe
 from core.recovery.words import OPTION_IDS, SINK_LABELS, TITLES, OptionId

@@ -14,12 +14,10 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from core.errors import QuotingError
+
 _WORDS = re.compile(r"[A-Za-z0-9 .,:;'()_<>=/+-]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-class QuotingError(TypeError):
-    """A template would have written a value that is no literal."""
 
 
 class Quoted(str):

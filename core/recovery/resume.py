@@ -19,14 +19,10 @@ from core.checkpoint.sources.registry import kind_of, parse
 from core.connectors import ConnectorAnswers, SinkState
 from core.connectors.sink import sink_state
 from core.connectors.words import span
+from core.errors import ResumeError
 from core.recovery.resume_delta import with_table
 from core.recovery.resume_kafka import with_broker
 from core.sparklogs.evidence import Evidence, Problem
-
-
-class ResumeError(Exception):
-    """There is no start position after this batch. The message is one sentence for a person: what is wrong
-    and what to do."""
 
 
 @dataclass(frozen=True, slots=True)

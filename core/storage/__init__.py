@@ -2,31 +2,17 @@
 contract."""
 
 from core.storage.door import Door
-from core.storage.errors import (
-    AccessDenied,
-    LocationNotFound,
-    NotADirectory,
-    NotAllowed,
-    StorageError,
-    UnsupportedLocation,
-)
 from core.storage.listing import Content, FileInfo, Gone, Listing, ReadFailure, Requests
 from core.storage.location import Location, parse_location
 
 __all__ = [
-    "AccessDenied",
     "Content",
     "Door",
     "FileInfo",
     "Gone",
     "Listing",
     "Location",
-    "LocationNotFound",
-    "NotADirectory",
-    "NotAllowed",
     "ReadFailure",
     "Requests",
-    "StorageError",
-    "UnsupportedLocation",
     "parse_location",
 ]

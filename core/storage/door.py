@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from core.errors import NotAllowed, StorageError
 from core.settings import Settings, get_settings
 from core.storage.cache import ContentCache
-from core.storage.errors import NotAllowed, StorageError
 from core.storage.filesystems import filesystem
 from core.storage.listing import Content, FileInfo, Listing, Requests
 from core.storage.local import LocalStore

@@ -13,7 +13,7 @@ import fsspec
 from fsspec.registry import known_implementations
 from fsspec.utils import tokenize
 
-from core.storage.errors import UnsupportedLocation
+from core.errors import UnsupportedLocation
 
 # Names that Spark and Hadoop use for a store that fsspec knows under another name.
 ALIASES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "az": "abfs", "gcs": "gs", "local": "file"}

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from core.errors import LocationNotFound, NotAllowed, StorageError
 from core.settings import PREFIX, Settings, get_settings, is_loopback
 from core.storage.door import Door
-from core.storage.errors import LocationNotFound, NotAllowed, StorageError
 from core.storage.listing import Listing
 from core.storage.location import Location, parse_location
 

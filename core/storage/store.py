@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from core.storage.errors import AccessDenied, LocationNotFound, NotADirectory, StorageError
+from core.errors import AccessDenied, LocationNotFound, NotADirectory, StorageError
 from core.storage.listing import Content, FileInfo, Requests
 from core.storage.location import Location
 

@@ -12,11 +12,6 @@ from importlib import import_module
 MODULES = ("inspect", "resume", "forecast", "check", "state", "recover", "explain")
 
 
-class UsageError(Exception):
-    """What was asked for cannot be asked of this checkpoint. The message is one sentence; the exit status is
-    2."""
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a verb found: the JSON object, the same for a person, and whether problems were found (exit status

@@ -10,10 +10,10 @@ from pathlib import Path
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers, ConnectorSettings
 from core.connectors.connect import look
-from core.connectors.kafka.properties import PropertiesError, read_properties
+from core.connectors.kafka.properties import read_properties
+from core.errors import PropertiesError, UsageError
 from core.recovery.deletion_impact import DeletionImpact
 from core.storage import Location, parse_location
-from core.verbs import UsageError
 from core.verbs._text import clean
 
 PLACES = ("file", "delta")

@@ -10,10 +10,11 @@ from typing import cast
 
 from core.analysis.findings import LEVELS, Finding, FindingsReport, Level, findings
 from core.analysis.findings.liveness import Liveness, second_look
-from core.analysis.forecast import SUPPORTED_SPARK, UnsupportedSparkError
+from core.analysis.forecast import SUPPORTED_SPARK
 from core.checkpoint import Checkpoint
+from core.errors import UnsupportedSparkError, UsageError
 from core.storage import Requests
-from core.verbs import Answer, UsageError, Verb
+from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of
 from core.verbs._text import clean
 

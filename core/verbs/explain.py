@@ -9,7 +9,8 @@ from pathlib import Path
 
 from core.analysis.errors import LONGEST_TEXT, OPTION_TITLES, Explanation, explain
 from core.checkpoint import Checkpoint
-from core.verbs import Answer, UsageError, Verb
+from core.errors import UsageError
+from core.verbs import Answer, Verb
 from core.verbs._text import clean
 
 NEWEST_READ = 20  # log entries: enough for the newest batches, which an error is about

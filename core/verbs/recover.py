@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from core.checkpoint import Checkpoint
 from core.documents.recovery import report_of
-from core.recovery.answers import AnswerError, Answers
+from core.errors import AnswerError, UsageError
+from core.recovery.answers import Answers
 from core.recovery.code import generate_of, why_no_code
 from core.recovery.context import RecoveryContext, read_recovery_context
 from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
@@ -16,7 +17,7 @@ from core.recovery.options import Option, options_of
 from core.recovery.plan import plan_of
 from core.recovery.questions import questions_of
 from core.recovery.words import OPTION_IDS, OptionId
-from core.verbs import Answer, UsageError, Verb
+from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
 from core.verbs._text import clean
 

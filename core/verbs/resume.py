@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from core.checkpoint import Checkpoint
-from core.recovery.resume import ResumeAnswer, ResumeError, as_pyspark, resume_json, resume_points
-from core.verbs import Answer, UsageError, Verb
+from core.errors import ResumeError, UsageError
+from core.recovery.resume import ResumeAnswer, as_pyspark, resume_json, resume_points
+from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of
 from core.verbs._text import clean
 

@@ -10,7 +10,8 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
 from core.checkpoint.state import committed_ids
 from core.checkpoint.state_content.counts import PartitionCount, count_keys
-from core.verbs import Answer, UsageError, Verb
+from core.errors import UsageError
+from core.verbs import Answer, Verb
 from core.verbs._text import clean, size, table
 
 ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"

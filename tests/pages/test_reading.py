@@ -8,7 +8,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from core.storage import Door, StorageError
+from core.errors import StorageError
+from core.storage import Door
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
 from tests.support.build import commit_text, kafka_checkpoint, kafka_offset, offset_text, write
 from ui import open_checkpoints

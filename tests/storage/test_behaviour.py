@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.storage import Door, FileInfo, Gone, LocationNotFound, NotADirectory, NotAllowed, parse_location
+from core.errors import LocationNotFound, NotADirectory, NotAllowed
+from core.storage import Door, FileInfo, Gone, parse_location
 from tests.storage.conftest import Place
 
 LOGS = {

@@ -14,17 +14,9 @@ from fsspec.asyn import AsyncFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.registry import _registry
 
+from core.errors import AccessDenied, NotADirectory, StorageError
 from core.settings import Settings
-from core.storage import (
-    AccessDenied,
-    Door,
-    Gone,
-    Location,
-    NotADirectory,
-    ReadFailure,
-    StorageError,
-    parse_location,
-)
+from core.storage import Door, Gone, Location, ReadFailure, parse_location
 from core.storage import filesystems as filesystems_module
 from core.storage import remote as remote_module
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from core.errors import AccessDenied
 from core.settings import RootSettings, Settings
-from core.storage import AccessDenied, Door, FileInfo, ReadFailure
+from core.storage import Door, FileInfo, ReadFailure
 
 NOBODY = 65534
 

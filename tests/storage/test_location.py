@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.storage import Location, StorageError, UnsupportedLocation, parse_location
+from core.errors import StorageError, UnsupportedLocation
+from core.storage import Location, parse_location
 from core.storage import location as location_module
 
 

@@ -9,8 +9,9 @@ import fsspec
 import pytest
 from pydantic import Secret
 
+from core.errors import LocationNotFound, NotAllowed, StorageError, UnsupportedLocation
 from core.settings import RootSettings, Settings, is_loopback
-from core.storage import LocationNotFound, NotAllowed, StorageError, UnsupportedLocation, parse_location
+from core.storage import parse_location
 from core.storage.roots import (
     find_checkpoints,
     link_for,

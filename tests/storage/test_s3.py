@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.storage import AccessDenied, Door, LocationNotFound, ReadFailure, StorageError, parse_location
+from core.errors import AccessDenied, LocationNotFound, StorageError
+from core.storage import Door, ReadFailure, parse_location
 from core.storage.s3 import ENTRIES, parse_page
 from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from core.settings import PREFIX, SAMPLES, InvalidSettingError, Settings, load_settings
+from core.errors import InvalidSettingError
+from core.settings import PREFIX, SAMPLES, Settings, load_settings
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 

@@ -25,7 +25,7 @@ from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
 from core.connectors.delta.log import DeltaLog
-from core.storage import StorageError
+from core.errors import StorageError
 from tests.support.delta import DeltaEngine
 
 # Names in scripts: put() commits rows, run() copies what is there until a row `stop_at` or above is met,

@@ -10,10 +10,11 @@ import fsspec
 import numpy as np
 import pytest
 
-from core.checkpoint import Checkpoint, NotACheckpoint
+from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry
+from core.errors import AccessDenied, LocationNotFound, NotACheckpoint, NotADirectory
 from core.sparklogs.evidence import Problem
-from core.storage import AccessDenied, Door, LocationNotFound, NotADirectory, parse_location
+from core.storage import Door, parse_location
 from tests.support.build import (
     CONF_4_3,
     QUERY_ID,

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.checkpoint import Checkpoint, NotACheckpoint
+from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry
+from core.errors import NotACheckpoint, StorageError
 from core.sparklogs.evidence import Problem
-from core.storage import StorageError
 from tests.support.build import SAMPLES, offset_text, sample_names, write
 
 DAMAGES = st.one_of(
@@ -133,7 +133,11 @@ def test_no_content_at_all_raises_anything_else(files: dict[str, bytes]) -> None
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )

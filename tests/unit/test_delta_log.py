@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from core.connectors.delta.actions import number, parse_commit
-from core.connectors.delta.log import DeltaLog, DeltaLogError
+from core.connectors.delta.log import DeltaLog
 from core.connectors.delta.log_names import log_names
 from core.connectors.delta.properties import interval_ms, retention_words
+from core.errors import DeltaLogError, LocationNotFound
 from core.settings import Settings
-from core.storage import FileInfo, LocationNotFound
+from core.storage import FileInfo
 from tests.support.delta_tables import (
     TABLE_ID,
     TIME,

@@ -19,7 +19,7 @@ from core.analysis.errors.model import Statement
 from core.analysis.findings.catalogue import CATALOGUE
 from core.checkpoint import Checkpoint
 from core.cli import main
-from core.storage import StorageError
+from core.errors import StorageError
 from tests.support.build import (
     SAMPLES,
     commit_text,

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from core.connectors.file_sink_log import FileSinkLog, FileSinkLogError
+from core.connectors.file_sink_log import FileSinkLog
+from core.errors import FileSinkLogError
 from core.settings import Settings
 
 

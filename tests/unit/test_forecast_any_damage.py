@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from core.analysis.findings import CATALOGUE, findings
 from core.analysis.forecast import SUPPORTED_SPARK, Query, forecast
-from core.checkpoint import Checkpoint, NotACheckpoint
-from core.storage import StorageError
+from core.checkpoint import Checkpoint
+from core.errors import NotACheckpoint, StorageError
 from tests.support.build import copy_sample, kafka_checkpoint
 from tests.support.forecasting import files_checkpoint, stateful_conf, with_state
 

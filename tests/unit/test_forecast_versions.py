@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.forecast import SUPPORTED_SPARK, UnsupportedSparkError
+from core.analysis.forecast import SUPPORTED_SPARK
 from core.analysis.forecast.errors import ERRORS, spark_error
 from core.analysis.forecast.start import steps_of
 from core.analysis.forecast.versions import SUPPORTED, V40, V41, choose_spark, parse_version
 from core.checkpoint.model import WrittenBy
+from core.errors import UnsupportedSparkError
 from tests.support.build import CONF_4_3, offset_text, remove, write
 from tests.support.forecasting import (
     CONF_3_5,

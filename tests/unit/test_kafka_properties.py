@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.connectors.kafka.properties import KafkaProperties, PropertiesError, read_properties
+from core.connectors.kafka.properties import KafkaProperties, read_properties
+from core.errors import PropertiesError
 
 PASSWORD = "S3cr3t-of-the-house"
 

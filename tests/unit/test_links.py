@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from ui import cards, charts, open_checkpoints, tables, timeline_charts, words
+from core.messages import words
+from ui import cards, charts, open_checkpoints, tables, timeline_charts
 from ui.links import LARGEST_NUMBER
 
 
@@ -184,7 +185,7 @@ def test_a_number_that_is_no_time_is_not_known(ms: int | None) -> None:
     ],
 )
 def test_counts_have_their_plural(amount: int, noun: str, text: str) -> None:
-    assert words.count(amount, noun) == text
+    assert words.counted(amount, noun) == text
 
 
 @given(st.text())

@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 from jinja2 import DictLoader, StrictUndefined, UndefinedError
 
 from core.checkpoint import Checkpoint
+from core.errors import QuotingError
 from core.recovery.answers import Answers
 from core.recovery.code import TEMPLATES, CodeBlock, generate
-from core.recovery.quoting import QuotingError, environment, python_literal
+from core.recovery.quoting import environment, python_literal
 from core.recovery.words import OPTION_IDS
 from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint, make
 

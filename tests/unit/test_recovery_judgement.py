@@ -11,7 +11,8 @@ import pytest
 
 from core.checkpoint import Checkpoint
 from core.documents.recovery import recover_json, report_of
-from core.recovery.answers import CHOICES, AnswerError, Answers
+from core.errors import AnswerError
+from core.recovery.answers import CHOICES, Answers
 from core.recovery.code import generate
 from core.recovery.context import read_recovery_context
 from core.recovery.options import Option, options, options_of

@@ -16,7 +16,7 @@ from core.analysis.errors.model import VAGUE, Statement
 from core.analysis.errors.pasted_text import read_pasted
 from core.analysis.errors.recognise import recognise
 from core.analysis.forecast import Forecast, forecast
-from core.storage import StorageError
+from core.errors import StorageError
 
 
 def look_forecast(look: Looking) -> Iterator[Statement]:

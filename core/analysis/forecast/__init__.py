@@ -27,7 +27,7 @@ from core.analysis.forecast.sentence import (
     what_then,
 )
 from core.analysis.forecast.start import walk
-from core.analysis.forecast.versions import SUPPORTED, UnsupportedSparkError, choose_spark
+from core.analysis.forecast.versions import SUPPORTED, choose_spark
 from core.checkpoint.names import read_log_directory
 from core.connectors.model import ConnectorAnswers
 
@@ -141,6 +141,5 @@ __all__ = [
     "Risk",
     "SparkError",
     "Step",
-    "UnsupportedSparkError",
     "forecast",
 ]

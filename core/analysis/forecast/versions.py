@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from core.checkpoint.model import WrittenBy
+from core.errors import UnsupportedSparkError
 from core.sparklogs.evidence import Certainty
 
 
@@ -25,10 +26,6 @@ V33, V34, V35 = Version(3, 3), Version(3, 4), Version(3, 5)
 V40, V41, V42, V43 = Version(4, 0), Version(4, 1), Version(4, 2), Version(4, 3)
 SUPPORTED = (V33, V34, V35, V40, V41, V42, V43)
 OLDEST, NEWEST = SUPPORTED[0], SUPPORTED[-1]
-
-
-class UnsupportedSparkError(ValueError):
-    """The asked version is not one whose restarts were observed. The text is one sentence for a person."""
 
 
 class _HasWriter(Protocol):

@@ -28,12 +28,9 @@ from core.connectors.delta.actions import (
 from core.connectors.delta.log_checkpoint import CheckpointContent, read_part, together
 from core.connectors.delta.log_names import LOG, LogNames, log_names
 from core.connectors.delta.properties import TRANSACTION_RETENTION, interval_ms
+from core.errors import DeltaLogError, StorageError
 from core.settings import get_settings
-from core.storage import Door, FileInfo, Gone, Location, ReadFailure, Requests, StorageError, parse_location
-
-
-class DeltaLogError(StorageError):
-    """There is no Delta log here, or it cannot be used. One sentence: what is wrong, where, what to do."""
+from core.storage import Door, FileInfo, Gone, Location, ReadFailure, Requests, parse_location
 
 
 @dataclass(frozen=True, slots=True)

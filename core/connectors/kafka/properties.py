@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from core.errors import PropertiesError
+
 MOST_BYTES = (
     256 * 1024
 )  # a certificate chain written into the file is some 10 kB; a wrong path may name anything
@@ -70,11 +72,6 @@ _JAVA = {
     "value.deserializer": "it is a setting of Java clients; leave it out",
     "kafka.": "write the key without Spark's prefix kafka.",
 }
-
-
-class PropertiesError(Exception):
-    """The file cannot be used. The message is one sentence for a person: the file's name, the line or the
-    key, never a value."""
 
 
 class _Hidden(dict[str, Any]):

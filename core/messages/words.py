@@ -1,8 +1,9 @@
-"""Numbers, sizes, times and ages as people read them. Pure functions: text in, text out."""
+"""Numbers, plurals, lists, sizes and times as people read them: one way for the whole project. Text in, text out."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 NOT_KNOWN = "not known"
@@ -17,14 +18,52 @@ def number(value: int | float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
-def count(amount: int, noun: str, plural: str | None = None) -> str:
-    """``1 file``, ``2 files``, ``3 batches``."""
-    if amount == 1:
-        return f"1 {noun}"
-    many = plural or (
-        noun[:-1] + "ies" if noun.endswith("y") else noun + ("es" if noun.endswith(("s", "ch", "x")) else "s")
-    )
-    return f"{amount:,} {many}"
+def plural_of(noun: str) -> str:
+    """``file`` -> ``files``, ``batch`` -> ``batches``, ``query`` -> ``queries``."""
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "ch", "x")) else "s")
+
+
+def counted(amount: int, noun: str, plural: str | None = None) -> str:
+    """``1 file``, ``1,234 files``, ``3 batches``. ``noun`` is the singular."""
+    return f"1 {noun}" if amount == 1 else f"{amount:,} {plural or plural_of(noun)}"
+
+
+def one_or_more(amount: int, one: str, more: str) -> str:
+    """The word that fits the number: ``is`` or ``are``, ``has`` or ``have``."""
+    return one if amount == 1 else more
+
+
+def listed(items: Iterable[object], most: int | None = None) -> str:
+    """``a``, ``a and b``, ``a, b and c``; with ``most`` at most so many and how many more; ``none`` for nothing."""
+    parts = [str(item) for item in items]
+    if most is not None and len(parts) > most:
+        return f"{', '.join(parts[:most])} and {len(parts) - most:,} more"
+    if not parts:
+        return "none"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def spanned(first: int, last: int, noun: str = "batch") -> str:
+    """``batch 5``, ``batches 5 and 6``, ``batches 5 to 9``."""
+    if first == last:
+        return f"{noun} {first}"
+    return f"{plural_of(noun)} {first} {'and' if last == first + 1 else 'to'} {last}"
+
+
+def batches(ids: Sequence[int], most: int = 5) -> str:
+    """Batch ids, ascending: ``batch 5``, ``batches 5 to 9``, ``batches 5, 7 and 9``."""
+    if not ids:
+        return "no batch"
+    if ids[-1] - ids[0] == len(ids) - 1:
+        return spanned(ids[0], ids[-1])
+    return f"batches {listed(ids, most)}"
+
+
+def capital(sentence: str) -> str:
+    """The first letter large."""
+    return sentence[:1].upper() + sentence[1:]
 
 
 def amount(value: int, unit: str) -> str:
@@ -37,7 +76,7 @@ def size(size_bytes: int | None) -> str:
     if size_bytes is None:
         return NOT_KNOWN
     if size_bytes < 1024:
-        return count(size_bytes, "byte")
+        return counted(size_bytes, "byte")
     value, unit = float(size_bytes), "bytes"
     for unit in ("KiB", "MiB", "GiB", "TiB", "PiB"):  # noqa: B007 - the unit that fits is the result
         value /= 1024
@@ -129,3 +168,52 @@ def _utc(ms: int | None) -> datetime | None:
         return datetime.fromtimestamp(ms / 1000, UTC)
     except (OverflowError, OSError, ValueError):  # a number in a file that is no time of this calendar
         return None
+
+
+def even_duration(ms: int) -> str:
+    """A configured length of time in the largest unit that comes out even: ``7 days``, ``36 hours``, ``90 seconds``."""
+    for unit, unit_ms in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000)):
+        if ms >= unit_ms and ms % unit_ms == 0:
+            return counted(ms // unit_ms, unit)
+    return f"{ms:,} ms"
+
+
+def _counted(value: object, argument: str) -> str:
+    noun, _, plural = argument.partition("/")
+    return counted(int(str(value)), noun, plural or None)
+
+
+def _one_or_more(value: object, argument: str) -> str:
+    one, _, more = argument.partition("/")
+    return one_or_more(int(str(value)), one, more)
+
+
+def _listed(value: object, argument: str) -> str:
+    items: Iterable[object] = (
+        value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+    )
+    return listed(items, int(argument) if argument else None)
+
+
+def _batches(value: object, argument: str) -> str:
+    return batches(value) if isinstance(value, Sequence) else batches([int(str(value))])
+
+
+def _of_number(write: Callable[[int | None], str]) -> Callable[[object, str], str]:
+    return lambda value, _: write(value if isinstance(value, int) else None)
+
+
+WRITERS: Mapping[str, Callable[[object, str], str]] = {
+    "number": _of_number(number),
+    "counted": _counted,
+    "one": _one_or_more,
+    "listed": _listed,
+    "batches": _batches,
+    "size": _of_number(size),
+    "duration": _of_number(duration),
+    "even_duration": lambda value, _: even_duration(int(str(value))),
+    "moment": _of_number(moment),
+    "clock": _of_number(clock),
+    "capital": lambda value, _: capital(str(value)),
+}
+"""What a field of a template may ask for, by name: (value, what follows the name) -> text."""
