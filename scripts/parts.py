@@ -1,10 +1,12 @@
 """Fetch the jars that the tests and the sample maker need: Spark's Kafka connector, a Kafka broker, Delta's
 two jars.
 
-The list is `scripts/parts.txt`; the jars come from Maven Central through the Ivy that PySpark ships, so Java
-and pip are all it takes. They are kept in `.parts/<part>/` beside Ivy's cache (`.parts/ivy/`), which git
-ignores. Each jar is checked against its SHA-256 when it arrives and by its presence later, so a second call
-takes no time.
+The list is `scripts/parts.txt`; the jars come from Maven Central through the Ivy that PySpark ships, so Java and pip are all it
+takes. They are kept in `.parts/<part>/` beside Ivy's cache (`.parts/ivy/`), which git ignores. Each jar is checked against its
+SHA-256 when it arrives and at every later call, which takes a tenth of a second; an interrupted call is continued.
+
+Java does not read https_proxy and no_proxy: they are passed on. DEFAULT_ARTIFACT_REPOSITORY names another repository than Maven
+Central, as it does for Spark itself.
 
     python scripts/parts.py [part ...]       fetch what is missing (default: every part)
     python scripts/parts.py --check [part]   only say what is missing
@@ -13,17 +15,22 @@ takes no time.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import importlib.util
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from scripts import fetching
 
 PROJECT = Path(__file__).resolve().parent.parent
 PARTS = PROJECT / ".parts"
@@ -72,17 +79,15 @@ def read_list(path: Path = LIST) -> dict[str, tuple[Jar, ...]]:
     return {name: tuple(jars) for name, jars in parts.items()}
 
 
+def is_right(path: Path, jar: Jar) -> bool:
+    """Whether this is the jar that was asked for, to the last byte."""
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == jar.sha256
+
+
 def missing_jars(names: Iterable[str]) -> list[Jar]:
-    """What the named parts lack."""
+    """What the named parts lack; a jar with another content is missing too."""
     parts = read_list()
-    return [jar for name in names for jar in parts[name] if not jar.path.is_file()]
-
-
-def jar_paths(part: str) -> tuple[Path, ...]:
-    """The paths of one part's jars. Raises PartsError when one is missing."""
-    if missing_jars([part]):
-        raise PartsError(f"the part {part} is missing: run scripts/setup tests")
-    return tuple(jar.path for jar in read_list()[part])
+    return [jar for name in names for jar in parts[name] if not is_right(jar.path, jar)]
 
 
 def java() -> str:
@@ -105,15 +110,30 @@ def ivy_jar() -> Path:
     return found[-1]
 
 
+def proxy_options() -> list[str]:
+    """What tells Java about the proxy of the environment, unless it is told already."""
+    address = os.environ.get("https_proxy") or os.environ.get("HTTPS_PROXY") or ""
+    if not address or "proxyHost" in os.environ.get("JAVA_TOOL_OPTIONS", ""):
+        return []
+    proxy = urlsplit(address if "://" in address else f"http://{address}")
+    options = [f"-Dhttps.proxyHost={proxy.hostname}", f"-Dhttps.proxyPort={proxy.port or 80}"]
+    outside = [
+        name.strip() for name in (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
+    ]
+    hosts = [f"*{name}" if name.startswith(".") else name for name in outside if name]
+    return [*options, f"-Dhttp.nonProxyHosts={'|'.join(hosts)}"] if hosts else options
+
+
 def fetch(wanted: list[Jar]) -> None:
     """Fetch these jars with one Ivy call per part and put the right ones in their place.
 
-    What did not arrive is simply still missing afterwards. Raises PartsError when a jar is not the one that
-    was asked for.
+    Raises PartsError when one did not arrive or is not the one that was asked for.
     """
     PARTS.mkdir(exist_ok=True)
+    for leftover in PARTS.glob("fetch-*"):
+        shutil.rmtree(leftover)
     log: list[str] = []
-    wrong: list[str] = []
+    wrong: list[Jar] = []
     with tempfile.TemporaryDirectory(dir=PARTS, prefix="fetch-") as scratch_name:
         scratch = Path(scratch_name)
         # One call per part: in one module Ivy would keep only the newer of the two kafka-clients.
@@ -122,27 +142,45 @@ def fetch(wanted: list[Jar]) -> None:
             log.append(retrieve(part, of_part, scratch))
             for jar in of_part:
                 arrived = scratch / part / jar.path.name
-                if not arrived.is_file():
-                    continue
-                if hashlib.sha256(arrived.read_bytes()).hexdigest() != jar.sha256:
-                    wrong.append(jar.coordinates)
-                    continue
-                jar.path.parent.mkdir(parents=True, exist_ok=True)
-                arrived.replace(jar.path)
+                if is_right(arrived, jar):
+                    jar.path.parent.mkdir(parents=True, exist_ok=True)
+                    arrived.replace(jar.path)
+                elif arrived.is_file():
+                    wrong.append(jar)
     (PARTS / "ivy.log").write_text("\n".join(log), encoding="utf-8")
+    for jar in wrong:  # or Ivy would hand out the same again
+        shutil.rmtree(PARTS / "ivy" / jar.group / jar.artifact, ignore_errors=True)
     if wrong:
-        raise PartsError(
-            f"wrong SHA-256, not used: {', '.join(wrong)}. Delete {PARTS / 'ivy'} and try again."
-        )
+        raise PartsError(f"wrong SHA-256, not used: {', '.join(jar.coordinates for jar in wrong)}")
+    lacking = [jar for jar in wanted if not jar.path.is_file()]
+    if lacking:
+        raise PartsError(reason("\n".join(log), lacking))
+
+
+def reason(output: str, lacking: list[Jar]) -> str:
+    """One sentence about why these jars did not arrive."""
+    host = urlsplit(repository()).hostname or "Maven Central"
+    known = fetching.reason(output, host)
+    names = ", ".join(jar.coordinates for jar in lacking[:3]) + (" ..." if len(lacking) > 3 else "")
+    if known is None and ": not found" in output:
+        return f"{host} does not have {names}"
+    last = next(
+        (line.strip() for line in reversed(output.splitlines()) if line.strip()), "Ivy printed nothing"
+    )
+    return f"{len(lacking)} jars could not be fetched from {host} ({names}): {known or last}"
+
+
+def repository() -> str:
+    """The address of the Maven repository."""
+    return os.environ.get("DEFAULT_ARTIFACT_REPOSITORY") or "https://repo1.maven.org/maven2/"
 
 
 def retrieve(part: str, wanted: list[Jar], scratch: Path) -> str:
     """Let Ivy put the jars into `scratch/<part>/`; returns what it printed."""
     settings = scratch / "settings.xml"
     settings.write_text(
-        f"<ivysettings><caches defaultCacheDir={quoteattr(str(PARTS / 'ivy'))}/><settings"
-        ' defaultResolver="central"/><resolvers><ibiblio name="central"'
-        ' m2compatible="true"/></resolvers></ivysettings>',
+        f'<ivysettings><caches defaultCacheDir={quoteattr(str(PARTS / "ivy"))}/><settings defaultResolver="central"/>'
+        f'<resolvers><ibiblio name="central" m2compatible="true" root={quoteattr(repository())}/></resolvers></ivysettings>',
         encoding="utf-8",
     )
     dependencies = "".join(
@@ -157,21 +195,34 @@ def retrieve(part: str, wanted: list[Jar], scratch: Path) -> str:
         f' name="default"/></configurations><dependencies>{dependencies}</dependencies></ivy-module>',
         encoding="utf-8",
     )
-    command = [java(), "-jar", str(ivy_jar()), "-settings", str(settings), "-ivy", str(module)]
+    command = [
+        java(),
+        *proxy_options(),
+        "-jar",
+        str(ivy_jar()),
+        "-settings",
+        str(settings),
+        "-ivy",
+        str(module),
+    ]
     # "bundle" matters: several jars are published with that type and would be left out.
     command += ["-retrieve", str(scratch / part / "[artifact]-[revision].[ext]"), "-types", "jar", "bundle"]
-    try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=TIME_LIMIT_SECONDS,
-            stdin=subprocess.DEVNULL,
-            check=False,
+    arriving: list[str] = []
+
+    def state(line: str) -> str | None:
+        if line.startswith("downloading "):
+            arriving.append(line.split()[1].rpartition("/")[2])
+            return f"{part}, jar {len(arriving)} of {len(wanted)}: {arriving[-1]}"
+        found = line.strip().removeprefix("found ")
+        return (
+            f"{part}, found {found.partition(';')[0].replace('#', ':')}"
+            if line.startswith("\tfound ")
+            else None
         )
-    except subprocess.TimeoutExpired:
-        return f"{part}: Maven Central did not answer within {TIME_LIMIT_SECONDS} seconds"
-    return done.stdout + done.stderr
+
+    return fetching.run(
+        command, "parts", state, first=f"{part}, asking for {len(wanted)} jars", time_limit=TIME_LIMIT_SECONDS
+    ).output
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -184,28 +235,31 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"unknown part {', '.join(unknown)}: choose from {', '.join(parts)}")
     names = options.parts or list(parts)
-    lacking = missing_jars(names)
-    if lacking and not options.check:
-        print(
-            f"parts: fetching {len(lacking)} jars ({', '.join(dict.fromkeys(jar.part for jar in lacking))})",
-            file=sys.stderr,
-        )
-        try:
-            fetch(lacking)
-        except PartsError as problem:
-            print(f"parts: {problem}", file=sys.stderr)
-            return 1
+    with fetching.locked("parts") if not options.check else contextlib.nullcontext():
         lacking = missing_jars(names)
+        if lacking and not options.check:
+            print(
+                f"parts: fetching {len(lacking)} jars ({', '.join(dict.fromkeys(jar.part for jar in lacking))})",
+                file=sys.stderr,
+            )
+            try:
+                fetch(lacking)
+            except PartsError as problem:
+                print(
+                    f"parts: {problem}. Run the same command again: it continues from here.", file=sys.stderr
+                )
+                return 1
+            except OSError as problem:
+                print(f"parts: {fetching.reason(str(problem)) or problem}.", file=sys.stderr)
+                return 1
+            except KeyboardInterrupt:
+                print("parts: stopped. Run the same command again: it continues from here.", file=sys.stderr)
+                return 130
+            return 0
     for name in dict.fromkeys(jar.part for jar in lacking):
         absent = [jar.coordinates for jar in lacking if jar.part == name]
         some = ", ".join(absent[:3]) + (" ..." if len(absent) > 3 else "")
         print(f"parts: {name} is missing, {len(absent)} of {len(parts[name])} jars: {some}", file=sys.stderr)
-    if lacking and not options.check:
-        print(
-            "parts: they could not be fetched from Maven Central; what it answered is in"
-            f" {PARTS / 'ivy.log'}",
-            file=sys.stderr,
-        )
     return 1 if lacking else 0
 
 

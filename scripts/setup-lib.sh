@@ -1,4 +1,5 @@
-# Sourced by scripts/setup, run, test and check: where things are, and how missing ones are had. POSIX sh.
+# Sourced by scripts/setup, run, test and check: where things are, how missing ones are installed. POSIX sh.
+# shellcheck shell=sh disable=SC2034  # used by those that source this
 
 PROJECT=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 VENV=$PROJECT/.venv
@@ -22,58 +23,70 @@ listed() {
 
 # ---------------------------------------------------------------- Python
 
-# A Python 3.11 to 3.13 that can make virtual environments: PYTHON when it is set, else the newest one of PATH.
-find_python() {
-    if [ -n "${PYTHON:-}" ]; then
-        candidates=$PYTHON
-    else
-        candidates='python3.13 python3.12 python3.11 python3 python'
-    fi
-    for candidate in $candidates; do
-        if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' > /dev/null 2>&1; then
-            if "$candidate" -c 'import ensurepip, venv' > /dev/null 2>&1; then
-                printf '%s\n' "$candidate"
-                return 0
-            fi
-            without_venv=$candidate
-        fi
-    done
-    if [ -n "${without_venv:-}" ]; then
-        die "$without_venv cannot make virtual environments: install its venv package (on Debian and Ubuntu: apt-get install python3-venv)."
-    fi
-    if [ -n "${PYTHON:-}" ]; then
-        die "PYTHON=$PYTHON is not a Python 3.11, 3.12 or 3.13: name one of those."
-    fi
-    die "Python 3.11, 3.12 or 3.13 was not found: install one, or name it with PYTHON=/path/to/python3."
+# Whether this is a Python that the project runs on.
+is_supported() {
+    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' > /dev/null 2>&1
 }
 
-# environment DIR NAME FILE...: a virtual environment with these requirements; nothing is done when it has them already.
+# first_python [MODULE...]: PYTHON when it is set, else the newest one of PATH, if it has these modules.
+first_python() {
+    modules=$(printf 'import %s;' sys "$@")
+    if [ -n "${PYTHON:-}" ]; then
+        is_supported "$PYTHON" && "$PYTHON" -c "$modules" > /dev/null 2>&1 && printf '%s\n' "$PYTHON"
+        return
+    fi
+    for candidate in python3.13 python3.12 python3.11 python3 python; do
+        if is_supported "$candidate" && "$candidate" -c "$modules" > /dev/null 2>&1; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+# A Python 3.11 to 3.13 that can make virtual environments; what it lacks is installed.
+find_python() {
+    first_python ensurepip venv && return
+    if python=$(first_python); then
+        number=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+        need_package "$python (Python $number) cannot make virtual environments: its venv package is missing" \
+            "python3-venv python$number-venv" "python$number-libs python3-libs" "python@$number" || exit 1
+        first_python ensurepip venv || die "$python still cannot make virtual environments:" \
+            "name another Python 3.11, 3.12 or 3.13 with PYTHON=/path/to/python3."
+    elif [ -n "${PYTHON:-}" ]; then
+        die "PYTHON=$PYTHON is not a Python 3.11, 3.12 or 3.13: name one of those."
+    else
+        need_package "Python 3.11, 3.12 or 3.13 was not found" \
+            'python3.13-venv python3.12-venv python3.11-venv' 'python3.13 python3.12 python3.11' 'python@3.13' ||
+            exit 1
+        first_python ensurepip venv ||
+            die "Python 3.11, 3.12 or 3.13 still was not found: name one with PYTHON=/path/to/python3."
+    fi
+}
+
+# environment DIR STAMP FILE...: a virtual environment with these requirements; quick when it has them.
 environment() {
     directory=$1
-    stamp=$1/.$2
+    stamp=$2
     shift 2
     wanted=$(cat "$@" | cksum)
-    if [ -x "$directory/bin/python" ] && "$directory/bin/python" -c '' > /dev/null 2>&1; then
-        [ "$(cat "$stamp" 2> /dev/null)" != "$wanted" ] || return 0
-    else
-        python=$(find_python) || exit 1
-        say "setup: making $directory with $("$python" -V 2>&1)"
-        rm -rf "$directory"
-        "$python" -m venv "$directory" || die "The virtual environment $directory could not be made with $python."
+    python=$directory/bin/python
+    if [ "$(cat "$directory/.$stamp" 2> /dev/null)" = "$wanted" ] && "$python" -c '' > /dev/null 2>&1; then
+        return 0
     fi
-    say "setup: installing $(for file in "$@"; do basename "$file"; done | tr '\n' ' ')into $(basename "$directory") (minutes the first time)"
-    set -- $(printf -- '-r %s ' "$@")
-    # shellcheck disable=SC2068
-    "$directory/bin/python" -m pip install --quiet --disable-pip-version-check --no-input $@ < /dev/null ||
-        die "pip could not install the requirements into $directory: is the package index reachable?"
-    printf '%s' "$wanted" > "$stamp"
+    # A whole environment is changed by its own Python: another one may not even be there.
+    if [ ! -e "$directory/.made" ] || ! "$python" -c '' > /dev/null 2>&1; then
+        python=$(find_python) || exit 1
+    fi
+    "$python" "$PROJECT/scripts/environment.py" "$directory" ".$stamp" "$wanted" "$@" || exit 1
 }
 
 # An environment with another PySpark: spark_environment 3.5.9 makes .venv-spark-3.5.9.
 spark_environment() {
     case $1 in
     3.[345].[0-9]* | 4.[0-3].[0-9]*) ;;
-    *) die "$1 is not a Spark release that the oracle knows: name one from 3.3 to 4.3 in full, for example 3.5.9 or 4.0.5." ;;
+    *) die "$1 is not a Spark release that the oracle knows: name one from 3.3 to 4.3 in full," \
+        "for example 3.5.9 or 4.0.5." ;;
     esac
     SPARK_RELEASE=$1
     export SPARK_RELEASE
@@ -82,44 +95,74 @@ spark_environment() {
 
 # ------------------------------------------------------- system packages
 
-# Whether we may install system packages without asking anybody.
-may_install() {
-    if [ "$(uname -s)" = Darwin ]; then
-        command -v brew > /dev/null 2>&1
+# What runs a command as root: nothing, or sudo if it asks no password. Homebrew wants no root.
+root_prefix() {
+    [ "$1" != brew ] && [ "$(id -u)" != 0 ] || return 0
+    sudo -n true > /dev/null 2>&1 && echo 'sudo -n'
+}
+
+# The first of these packages that the package manager knows.
+first_known() {
+    manager=$1
+    shift
+    for package in "$@"; do
+        case $manager in
+        apt-get) apt-cache show "$package" ;;
+        dnf) dnf -q list "$package" ;;
+        brew) brew info "$package" ;;
+        esac > /dev/null 2>&1 < /dev/null && break
+    done
+    printf '%s\n' "$package"
+}
+
+# watched LABEL COMMAND...: with its progress in short when there is a Python for that, else with its own output.
+watched() {
+    label=$1
+    shift
+    if watcher=$(PYTHON='' first_python); then
+        "$watcher" "$PROJECT/scripts/fetching.py" "$label" "$@" >&2
     else
-        [ "$(id -u)" = 0 ] || sudo -n true > /dev/null 2>&1
+        "$@" < /dev/null >&2
     fi
 }
 
-as_root() {
-    if [ "$(id -u)" = 0 ]; then
-        "$@"
-    else
-        sudo -n "$@"
+# need_package WHY APT DNF BREW: install the first known of these names, or say how to.
+need_package() {
+    why=$1
+    for manager in apt-get dnf brew none; do
+        shift
+        command -v "$manager" > /dev/null 2>&1 && break
+    done
+    names=${1:-}
+    if [ "$manager" = none ] || [ -z "$names" ]; then
+        say "setup: $why; install it with this system's package manager."
+        return 1
     fi
-}
-
-# install_one_of APT DNF BREW: names that are tried in their order, for the package manager that is there.
-install_one_of() {
-    may_install || return 1
-    if command -v apt-get > /dev/null 2>&1; then
-        as_root apt-get update -qq < /dev/null > /dev/null 2>&1 || say "setup: apt-get update failed, going on with the list that is there"
-        for package in $1; do
-            say "setup: apt-get install $package"
-            as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$package" < /dev/null > /dev/null 2>&1 && return 0
-        done
-    elif command -v dnf > /dev/null 2>&1; then
-        for package in $2; do
-            say "setup: dnf install $package"
-            as_root dnf install -y -q "$package" < /dev/null > /dev/null 2>&1 && return 0
-        done
-    elif command -v brew > /dev/null 2>&1; then
-        for package in $3; do
-            say "setup: brew install $package"
-            brew install --quiet "$package" < /dev/null > /dev/null 2>&1 && return 0
-        done
+    if ! prefix=$(root_prefix "$manager"); then
+        # shellcheck disable=SC2086
+        say "setup: $why; install it with: sudo $manager install -y $(first_known "$manager" $names)"
+        return 1
     fi
-    return 1
+    # shellcheck disable=SC2086
+    {
+        if [ "$manager" = apt-get ]; then
+            prefix="$prefix env DEBIAN_FRONTEND=noninteractive"
+            watched "setup: apt-get update" $prefix apt-get update -q -o APT::Update::Error-Mode=any || true
+            # What a killed apt-get left half done.
+            [ -z "$(ls /var/lib/dpkg/updates 2> /dev/null)$(dpkg --audit 2> /dev/null)" ] ||
+                watched "setup: dpkg --configure" $prefix dpkg --configure -a || true
+        fi
+        package=$(first_known "$manager" $names)
+        say "setup: installing $package with $manager, because $why"
+        case $manager in
+        apt-get)
+            watched "setup: installing $package" $prefix apt-get install -y -q \
+                -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$package"
+            ;;
+        dnf) watched "setup: installing $package" $prefix dnf install -y "$package" ;;
+        brew) watched "setup: installing $package" brew install $package ;;
+        esac
+    }
 }
 
 # ------------------------------------------------------------------ Java
@@ -156,10 +199,12 @@ need_java() {
     java_is_there && return 0
     find_java_of_homebrew
     java_is_there && return 0
-    install_one_of 'openjdk-21-jre-headless openjdk-17-jre-headless' 'java-21-openjdk-headless java-17-openjdk-headless' 'openjdk@21' || true
+    need_package "Java 17 or newer was not found (JAVA_HOME, PATH), and the tests start Spark and Kafka" \
+        'openjdk-21-jre-headless openjdk-17-jre-headless' \
+        'java-21-openjdk-headless java-17-openjdk-headless' 'openjdk@21' || return 1
     find_java_of_homebrew
     java_is_there && return 0
-    say "Java 17 or newer was not found and could not be installed: install a Java runtime (for example openjdk-17-jre-headless) and set JAVA_HOME if it is not on PATH."
+    say "setup: Java 17 or newer still was not found: name one with JAVA_HOME=/path."
     return 1
 }
 
@@ -173,7 +218,8 @@ find_chromium() {
             return 0
         fi
     done
-    for candidate in '/Applications/Chromium.app/Contents/MacOS/Chromium' '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'; do
+    for candidate in '/Applications/Chromium.app/Contents/MacOS/Chromium' \
+        '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'; do
         if [ -x "$candidate" ]; then
             printf '%s\n' "$candidate"
             return 0
@@ -184,8 +230,24 @@ find_chromium() {
 
 need_chromium() {
     find_chromium > /dev/null && return 0
-    install_one_of 'chromium chromium-browser' 'chromium' '--cask=chromium' || true
+    need_package 'Chromium was not found (CHROMIUM, PATH), and the browser tests drive one' \
+        'chromium chromium-browser' 'chromium' '--cask=chromium' || return 1
     find_chromium > /dev/null && return 0
-    say "Chromium was not found and could not be installed: install the package chromium, or name a Chrome with CHROMIUM=/path."
+    say "setup: Chromium still was not found: name a Chromium or Chrome with CHROMIUM=/path."
+    return 1
+}
+
+# Playwright drives Chromium through a Node of its own, which needs a library that a bare system lacks.
+need_node() {
+    node=$("$VENV/bin/python" -c 'import playwright; print(playwright.__path__[0])')/driver/node || return 1
+    words=$("$node" --version 2>&1) && return 0
+    case $words in
+    *libatomic*)
+        need_package "the Node inside Playwright, which drives the browser tests, needs libatomic.so.1" \
+            'libatomic1' 'libatomic' '' || return 1
+        ;;
+    esac
+    words=$("$node" --version 2>&1) && return 0
+    say "setup: the Node inside Playwright does not start: $words"
     return 1
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -53,13 +54,42 @@ def test_check_names_the_missing_part_and_fails(
     assert not list(tmp_path.iterdir())
 
 
+def list_of_one(monkeypatch: pytest.MonkeyPatch, place: Path, content: bytes) -> parts.Jar:
+    """Another list, with one jar of this content."""
+    listed = place / "parts.txt"
+    listed.write_text(
+        f"[delta]\nio.delta:delta-storage:4.4.0  {hashlib.sha256(content).hexdigest()}\n", encoding="utf-8"
+    )
+    everything = parts.read_list
+    monkeypatch.setattr(parts, "read_list", lambda: everything(listed))
+    monkeypatch.setattr(parts, "PARTS", place)
+    return parts.read_list()["delta"][0]
+
+
 def test_a_part_that_is_there_is_not_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "PARTS", tmp_path)
+    jar = list_of_one(monkeypatch, tmp_path, b"a whole jar")
     monkeypatch.setattr(parts, "fetch", lambda _: pytest.fail("fetched"))
-    for jar in parts.read_list()["delta"]:
-        jar.path.parent.mkdir(exist_ok=True)
-        jar.path.touch()
+    jar.path.parent.mkdir()
+    jar.path.write_bytes(b"a whole jar")
     assert parts.main(["delta"]) == 0
+
+
+@pytest.mark.parametrize("half", [b"a whole", b""])
+def test_half_a_jar_is_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, half: bytes) -> None:
+    jar = list_of_one(monkeypatch, tmp_path, b"a whole jar")
+    jar.path.parent.mkdir()
+    jar.path.write_bytes(half)
+    (tmp_path / "fetch-interrupted").mkdir()
+
+    def retrieve(part: str, jars: list[parts.Jar], scratch: Path) -> str:
+        (scratch / part).mkdir()
+        (scratch / part / jar.path.name).write_bytes(b"a whole jar")
+        return ""
+
+    monkeypatch.setattr(parts, "retrieve", retrieve)
+    assert parts.main(["delta"]) == 0
+    assert jar.path.read_bytes() == b"a whole jar"
+    assert not list(tmp_path.glob("fetch-*"))
 
 
 def test_a_jar_with_another_content_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,6 +106,26 @@ def test_a_jar_with_another_content_is_not_used(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(parts.PartsError, match=r"wrong SHA-256, not used: io\.delta:delta-spark"):
         parts.fetch(wanted)
     assert not any(jar.path.exists() for jar in wanted)
+
+
+def test_ivy_is_not_asked_for_a_wrong_jar_from_its_cache_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jar = list_of_one(monkeypatch, tmp_path, b"a whole jar")
+    cached = tmp_path / "ivy" / "io.delta" / "delta-storage" / "jars" / "delta-storage-4.4.0.jar"
+    cached.parent.mkdir(parents=True)
+    cached.write_bytes(b"half")
+
+    def retrieve(part: str, jars: list[parts.Jar], scratch: Path) -> str:
+        (scratch / part).mkdir()
+        (scratch / part / jar.path.name).write_bytes(
+            cached.read_bytes() if cached.exists() else b"a whole jar"
+        )
+        return ""
+
+    monkeypatch.setattr(parts, "retrieve", retrieve)
+    assert parts.main(["delta"]) == 1
+    assert parts.main(["delta"]) == 0
 
 
 @pytest.mark.parametrize("name", ["setup", "run", "test"])
