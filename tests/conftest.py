@@ -8,6 +8,7 @@ the test that needs it.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,30 @@ ENGINES = {
     "spark-3.5": ("older",),
     "browser": ("browser",),
 }
+
+
+def load_hypothesis_profile() -> None:
+    """The one profile of every property test. No deadline and no complaint about slow generation: a loaded
+    machine is not a defect. Where CI is set the examples are the same in every run; elsewhere they are new ones,
+    and a failure prints the line that repeats it.
+    """
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile(
+        "project",
+        max_examples=100,
+        deadline=None,
+        derandomize="CI" in os.environ,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("project")
+
+
+if importlib.util.find_spec(
+    "hypothesis"
+):  # the environments of other Sparks run the oracle alone, without it
+    load_hypothesis_profile()
 
 
 def left_out() -> set[str]:

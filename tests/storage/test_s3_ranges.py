@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.storage.s3 import ENTRIES, _Lister
@@ -96,7 +96,6 @@ STRANGE = [
 ODD = st.sets(st.sampled_from(STRANGE))
 
 
-@settings(deadline=None)
 @given(NUMBERS | RUNS, ODD, st.integers(1, 12))
 def test_every_name_of_a_long_directory_comes_back_once(
     numbers: set[str], odd: set[str], page_size: int
@@ -109,7 +108,6 @@ def test_every_name_of_a_long_directory_comes_back_once(
     assert model.requests <= 1 + 5 * (len(names) // page_size + 1)
 
 
-@settings(deadline=None)
 @given(NUMBERS, ODD, st.integers(1, 12))
 def test_every_name_of_a_tree_comes_back_once(numbers: set[str], odd: set[str], page_size: int) -> None:
     names = (

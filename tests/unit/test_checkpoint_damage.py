@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.checkpoint import Checkpoint
@@ -90,7 +90,7 @@ def log_files(root: Path) -> list[str]:
 SAMPLE_FILES = {name: log_files(SAMPLES / name / "checkpoint") for name in sample_names()}
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120)
 @given(st.data())
 def test_no_damage_to_the_logs_of_a_sample_raises_anything_else(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(SAMPLE_FILES)))
@@ -104,7 +104,7 @@ def test_no_damage_to_the_logs_of_a_sample_raises_anything_else(data: st.DataObj
         ask_everything(root)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.dictionaries(
         st.sampled_from(
@@ -143,7 +143,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(JSON, min_size=1, max_size=4))
 def test_every_json_offset_is_kept_as_written(offsets: list[object]) -> None:
     with tempfile.TemporaryDirectory() as scratch:

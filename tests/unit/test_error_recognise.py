@@ -375,7 +375,7 @@ def test_a_megabyte_of_garbage_gives_an_answer(kind: str) -> None:
     assert len(list(text.offsets("Available"))) < 1_000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.sampled_from(

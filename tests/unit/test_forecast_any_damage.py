@@ -86,7 +86,7 @@ def apply(root: Path, hits: list[tuple[float, str, bytes]], new: list[tuple[str,
 
 
 @pytest.mark.parametrize("kind", ["files", "kafka", *SAMPLES])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     change=damage(),
     spark=st.sampled_from([None, *SUPPORTED_SPARK]),

@@ -120,7 +120,7 @@ def test_strange_names_are_data_in_every_piece_of_code(text: str, tmp_path: Path
         )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(min_size=1, max_size=40))
 def test_any_text_survives_as_a_literal(text: str, tmp_path: Path) -> None:
     value = {"a": [text, (text,), None, True, 3]}

@@ -41,7 +41,7 @@ CONTEXTS = st.builds(SourceContext, key=st.just("0"), initial=st.none() | TEXTS 
 INT64 = range(-(2**63), 2**63)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(start=st.none() | VALUES, end=VALUES, context=CONTEXTS)
 def test_no_kind_raises_on_any_json(start: Any, end: Any, context: SourceContext) -> None:
     for kind in KINDS:
@@ -60,7 +60,7 @@ def test_no_kind_raises_on_any_json(start: Any, end: Any, context: SourceContext
         assert not point.exact or point.options is not None
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(value=VALUES, spaced=st.booleans(), context=st.none() | CONTEXTS)
 def test_any_json_ends_as_a_kind_that_recognises_it(
     value: Any, spaced: bool, context: SourceContext | None
@@ -72,7 +72,7 @@ def test_any_json_ends_as_a_kind_that_recognises_it(
         assert kind.recognises(parse(text)) or kind.name == "file"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(text=st.text())
 def test_any_text_ends_as_a_kind_and_is_kept_as_it_is_when_it_is_no_json(text: str) -> None:
     offset = parse(text)
