@@ -107,7 +107,7 @@ def test_what_is_listed_as_not_in_the_files_exists_in_the_catalogue_and_has_a_re
     assert len(listed) == len(set(listed))
     assert set(listed) <= set(spark_catalogue().conditions)
     assert not set(listed) & set(HANDLED)
-    assert all(group.why and group.action and group.what for group in UNSEEN)
+    assert all(group.text.unseen and group.text.action and group.text.means for group in UNSEEN)
     assert set(NOT_IN_FILES) == set(listed)
 
 

@@ -41,7 +41,7 @@ def fields(template: str) -> set[str]:
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
     """Every call of ``say`` and ``say_of`` in the product, with its place."""
-    for folder in ("core", "ui", "pages", "scripts"):
+    for folder in ("core", "ui", "pages"):
         for path in sorted((PROJECT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
                 if (

@@ -47,7 +47,13 @@ OPTION_TITLES: Mapping[RecoveryOption, str] = MappingProxyType(
 def _unseen() -> dict[str, Meaning]:
     return {
         name: Meaning(
-            group.what, (), group.action, group.options, weight=GENERAL, unseen=group.why, look=("pending",)
+            group.text.means,
+            (),
+            group.text.action,
+            group.options,
+            weight=GENERAL,
+            unseen=group.text.unseen,
+            look=("pending",),
         )
         for group in UNSEEN
         for name in group.ids

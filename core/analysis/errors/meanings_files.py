@@ -1,162 +1,101 @@
-"""What the errors of files mean: input files, the file sink's log, and the store that the checkpoint lies in."""
+"""What the errors of files mean: input files, the file sink's log, and the store that the checkpoint lies in. What to look at and which options fit; the texts are in ``core/messages/errors_files.py``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.analysis.errors.model import WRAPPER, Meaning, RecoveryOption
+from core.analysis.errors.model import WRAPPER, Kind, Meaning, RecoveryOption, meanings
+from core.messages.errors_files import TEXTS
 
-_STORE = "Rights, network and quota of the store are not in the files."
 _RESTART: tuple[RecoveryOption, ...] = ("restart",)
 
-FILES: Mapping[str, Meaning] = {
-    "INPUT_PATH_MOVED": Meaning(
-        "The file source's path is another one than that of the files in its log, which knows them by full"
-        " path.",
-        (
-            "The input directory was moved, or the path in the query was changed.",
-            "Two file sources were swapped in the query.",
-        ),
-        "Read from the old path, or from a wider one that contains it; else begin a new checkpoint with a"
-        " seeded source log.",
-        ("change_query", "reset"),
-        look=("source_files", "pending"),
-        unseen="The path that the query reads today is in its code.",
-    ),
-    "PATH_NOT_FOUND": Meaning(
-        "A path that the query reads does not exist. This comes before the checkpoint is looked at.",
-        ("The input directory was deleted or renamed.", "A spelling mistake, or missing rights."),
-        "Correct the path, or create the directory, and start again.",
-        _RESTART,
-        look=("source_files",),
-        unseen="The path that the query reads today is in its code.",
-    ),
-    "FAILED_READ_FILE.FILE_NOT_EXIST": Meaning(
-        "An input file of the batch is gone. The batch stays pending, so every start meets it again.",
-        (
-            "The file was deleted or moved after the batch was planned.",
-            (
-                "The source is a Delta table, and VACUUM removed files that the query, being behind, still"
-                " needed."
+FILES: Mapping[str, Meaning] = meanings(
+    TEXTS,
+    {
+        "INPUT_PATH_MOVED": Kind(
+            options=(
+                "change_query",
+                "reset",
+            ),
+            look=(
+                "source_files",
+                "pending",
             ),
         ),
-        "Put the file back. With spark.sql.files.ignoreMissingFiles=true the batch is committed without its"
-        " rows, without a word; of a Delta table take them by a batch read afterwards, if newer files"
-        " (OPTIMIZE, MERGE) still hold them.",
-        ("restore", "restart", "backup_and_backfill"),
-        look=("pending", "source_files", "delta"),
-        unseen="The input files are not part of the checkpoint.",
-    ),
-    "FAILED_READ_FILE": Meaning(
-        "An input file could not be read. The batch stays pending, so every start meets it again.",
-        (
-            "The file was deleted, replaced or cut after the batch was planned.",
-            "Its contents are not of the expected format.",
-        ),
-        "Put the file back. To go on without it, set spark.sql.files.ignoreMissingFiles or ignoreCorruptFiles"
-        " for one batch: its rows are lost then.",
-        ("restart",),
-        look=("pending", "source_files"),
-        unseen="The input files are not part of the checkpoint.",
-    ),
-    "SINK_LOG_ENTRY_MISSING": Meaning(
-        "The log of the file sink (_spark_metadata in the output directory) lacks an entry, so Spark cannot"
-        " read the output any more.",
-        (
-            "The output directory was changed, emptied or restored, and the checkpoint was kept.",
-            "A query that wrote elsewhere before was given this file sink.",
-        ),
-        "Read the files by an explicit list of paths. For the query: put _spark_metadata back, or use a new"
-        " output directory with a new checkpoint.",
-        ("restore", "full_refresh"),
-        look=("pending",),
-        unseen="The output directory is not part of the checkpoint.",
-    ),
-    "BATCH_METADATA_NOT_FOUND": Meaning(
-        "The log of the file sink (_spark_metadata in the output directory) lacks an entry, and its entries"
-        " are to be compacted.",
-        (
-            (
-                "Output and checkpoint do not belong together: the output directory was changed, emptied or"
-                " restored."
+        "PATH_NOT_FOUND": Kind(options=_RESTART, look=("source_files",)),
+        "FAILED_READ_FILE.FILE_NOT_EXIST": Kind(
+            options=(
+                "restore",
+                "restart",
+                "backup_and_backfill",
+            ),
+            look=(
+                "pending",
+                "source_files",
+                "delta",
             ),
         ),
-        "Put _spark_metadata back, or use a new output directory with a new checkpoint.",
-        ("restore", "full_refresh"),
-        look=("pending",),
-        unseen="The output directory is not part of the checkpoint.",
-    ),
-    "MALFORMED_STATE_IN_RATE_PER_MICRO_BATCH_SOURCE": Meaning(
-        "The positions of a rate-micro-batch source do not go forward.",
-        ("The clock of the driver was set back.", "Offset files were edited or restored."),
-        "Begin a new checkpoint: such a source makes its rows anew.",
-        ("reset", "full_refresh"),
-        look=("sources",),
-    ),
-    "PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR": Meaning(
-        "A data source written in Python failed; the message says in which of its functions.",
-        ("Its code raised an exception.", "It was handed an offset that it did not write."),
-        "Correct the source and start again. The batch, if it was planned, runs again.",
-        ("change_query", "restart"),
-        weight=WRAPPER,
-        look=("sources", "pending"),
-        unseen="What the source does is in its code.",
-    ),
-    # the store
-    "STORAGE_ACCESS_DENIED": Meaning(
-        "The store refused access.",
-        ("A role or a right was changed.", "The session's credentials are those of another user."),
-        "Give the query the right to list, read, write and delete in the checkpoint (and in what it reads and"
-        " writes), then start again.",
-        _RESTART,
-        look=("pending",),
-        unseen=_STORE,
-    ),
-    "STORAGE_CREDENTIALS": Meaning(
-        "There are no credentials for the store, or they are not valid any more.",
-        ("A token ran out while the query ran.", "The provider of credentials is not configured."),
-        "Renew the credentials and start again.",
-        _RESTART,
-        look=("pending",),
-        unseen=_STORE,
-    ),
-    "STORAGE_NO_BUCKET": Meaning(
-        "The bucket does not exist.",
-        ("A spelling mistake, or another region or endpoint.",),
-        "Correct the location and start again.",
-        _RESTART,
-        unseen=_STORE,
-    ),
-    "STORAGE_SLOW_DOWN": Meaning(
-        "The store asked for fewer requests.",
-        ("Many small files: each batch writes one per state partition.",),
-        "Start again; with RocksDB, fewer shuffle partitions (new checkpoint) or longer batches there are"
-        " fewer requests.",
-        _RESTART,
-        look=("pending", "size"),
-        unseen=_STORE,
-    ),
-    "STORAGE_UNREACHABLE": Meaning(
-        "A host could not be reached.",
-        ("Network or DNS.", "A wrong endpoint."),
-        "Start again when it can be reached.",
-        _RESTART,
-        look=("pending",),
-        unseen=_STORE,
-    ),
-    "STORAGE_FULL": Meaning(
-        "There is no space left, or a quota is met. A file that was being written may be cut.",
-        ("The disk of the checkpoint, or of an executor, is full.",),
-        "Make room and start again; then have the checkpoint checked: look for empty and cut files.",
-        ("restart", "repair"),
-        look=("logs", "forecast", "size"),
-        unseen="Which disk is full is not in the files.",
-    ),
-    "STORAGE_UNKNOWN_SCHEME": Meaning(
-        "Spark has no file system for this kind of location.",
-        ("hadoop-aws (s3a://) or another library is missing.", "s3:// is used where only s3a:// is known."),
-        "Add the library of the same version as Spark's Hadoop, or correct the scheme.",
-        _RESTART,
-        unseen="The libraries of the cluster are not in the files.",
-    ),
-}
+        "FAILED_READ_FILE": Kind(
+            options=_RESTART,
+            look=(
+                "pending",
+                "source_files",
+            ),
+        ),
+        "SINK_LOG_ENTRY_MISSING": Kind(
+            options=(
+                "restore",
+                "full_refresh",
+            ),
+            look=("pending",),
+        ),
+        "BATCH_METADATA_NOT_FOUND": Kind(
+            options=(
+                "restore",
+                "full_refresh",
+            ),
+            look=("pending",),
+        ),
+        "MALFORMED_STATE_IN_RATE_PER_MICRO_BATCH_SOURCE": Kind(
+            options=(
+                "reset",
+                "full_refresh",
+            ),
+            look=("sources",),
+        ),
+        "PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR": Kind(
+            options=(
+                "change_query",
+                "restart",
+            ),
+            weight=WRAPPER,
+            look=(
+                "sources",
+                "pending",
+            ),
+        ),
+        "STORAGE_ACCESS_DENIED": Kind(options=_RESTART, look=("pending",)),
+        "STORAGE_CREDENTIALS": Kind(options=_RESTART, look=("pending",)),
+        "STORAGE_NO_BUCKET": Kind(options=_RESTART),
+        "STORAGE_SLOW_DOWN": Kind(
+            options=_RESTART,
+            look=(
+                "pending",
+                "size",
+            ),
+        ),
+        "STORAGE_UNREACHABLE": Kind(options=_RESTART, look=("pending",)),
+        "STORAGE_FULL": Kind(
+            options=(
+                "restart",
+                "repair",
+            ),
+            look=(
+                "logs",
+                "forecast",
+                "size",
+            ),
+        ),
+        "STORAGE_UNKNOWN_SCHEME": Kind(options=_RESTART),
+    },
+)

@@ -1,586 +1,591 @@
-"""What the errors about state mean: files below ``state/``, their schemas, the operators, repartition,
-reading state as a table."""
+"""What the errors about state mean: files below ``state/``, their schemas, the operators, repartition, reading state as a table. What to look at and which options fit; the texts are in ``core/messages/errors_state.py``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.analysis.errors.model import GENERAL, VAGUE, Meaning, RecoveryOption
+from core.analysis.errors.model import GENERAL, VAGUE, Kind, Meaning, RecoveryOption, meanings
+from core.messages.errors_state import TEXTS
 
-_LOST = "State files were deleted by hand, by a rule of the bucket, or not copied with the rest."
-_CUT = "The file was cut: full disk, dead machine, interrupted copy."
-_FLIPPED = "The file was changed after Spark wrote it, or the disk gave back other bytes."
-_REWIND = "Restore the file from a backup; else rewind to the newest batch whose state is complete."
-_BACK: tuple[RecoveryOption, ...] = ("restore", "rewind", "reset")
-_NEW: tuple[RecoveryOption, ...] = ("change_query", "reset", "full_refresh")
-_FILES = ("state", "forecast")
+_BACK: tuple[RecoveryOption, ...] = (
+    "restore",
+    "rewind",
+    "reset",
+)
+_NEW: tuple[RecoveryOption, ...] = (
+    "change_query",
+    "reset",
+    "full_refresh",
+)
 _RESTART: tuple[RecoveryOption, ...] = ("restart",)
-_NOT_CLASS = "What the executors did is in their logs, not in the files."
 
-
-def _missing(what: str, *reasons: str) -> Meaning:
-    return Meaning(
-        what, (_LOST, *reasons), _REWIND, _BACK, "STATE_NOT_RESTORABLE", in_files=True, look=_FILES
-    )
-
-
-def _damaged(what: str, *reasons: str, weight: int = GENERAL + 1) -> Meaning:
-    return Meaning(what, reasons, _REWIND, _BACK, "STATE_NOT_RESTORABLE", weight, in_files=True, look=_FILES)
-
-
-def _schema(what: str) -> Meaning:
-    return Meaning(
-        what,
-        (
-            "The aggregates, the keys or the columns of the stateful part were changed in the query.",
-            (
-                "Spark was upgraded or downgraded: dropDuplicates of five or more columns orders its key"
-                " differently in 3.x, 4.0 to 4.2 and 4.3."
-            ),
-            (
-                "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " needs: delete that uncommitted file and its .crc."
+STATE: Mapping[str, Meaning] = meanings(
+    TEXTS,
+    {
+        "CANNOT_LOAD_STATE_STORE": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            weight=GENERAL,
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
             ),
         ),
-        "Undo the change and start again: the failed start left a plan, which stays valid. If the change is"
-        " meant, carry the state over or begin a new checkpoint."
-        " spark.sql.streaming.stateStore.stateSchemaCheck=false is no way round: the tasks fail later.",
-        _NEW,
-        look=("operators", "pending", "version"),
-        unseen="The keys and values that the query has today are in its code.",
-    )
-
-
-def _row_format(what: str) -> Meaning:
-    return Meaning(
-        what,
-        (
-            (
-                "The stateful part of the query was changed, and the schema file that would have told is"
-                " missing."
+        "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            weight=GENERAL,
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
             ),
-            "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
-            "A state file is damaged, or is one of another partition.",
         ),
-        "Undo the change of the query, or start with the Spark that wrote the state. If neither is so,"
-        " restore state/ from a backup.",
-        ("change_query", "restore", "reset"),
-        look=("operators", "state", "version"),
-        unseen="The rows inside the state files are not decoded here.",
-    )
-
-
-def _repartition(what: str, action: str, options: tuple[RecoveryOption, ...] = ("repartition",)) -> Meaning:
-    return Meaning(what, (), action, options, in_files=True, look=("logs", "state"))
-
-
-def _reader(what: str, reason: str, action: str) -> Meaning:
-    return Meaning(
-        what,
-        (reason, "The path is not the root of the checkpoint."),
-        action,
-        ("none",),
-        in_files=True,
-        look=("logs", "state"),
-    )
-
-
-STATE: Mapping[str, Meaning] = {
-    # loading
-    "CANNOT_LOAD_STATE_STORE": Meaning(
-        "The state of a partition could not be loaded, so no batch can run.",
-        ("A state file is missing or damaged.", "The reason is in the cause of the trace."),
-        _REWIND,
-        _BACK,
-        "STATE_NOT_RESTORABLE",
-        GENERAL,
-        in_files=True,
-        look=_FILES,
-    ),
-    "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED": Meaning(
-        "The state of a partition could not be loaded; the reason stands in the cause ('Caused by'), not in"
-        " this message. A file that is cut, empty or damaged looks like this.",
-        (_CUT, _FLIPPED, "The store (S3, HDFS) gave an error while the file was read."),
-        "See the last 'Caused by'. " + _REWIND,
-        _BACK,
-        "STATE_NOT_RESTORABLE",
-        GENERAL,
-        in_files=True,
-        look=_FILES,
-    ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS": _missing(
-        "A file of changes (.delta) that the state needs is not there. The HDFS-backed store needs the newest"
-        " snapshot and every delta after it.",
-        "The partition is new: the number of state partitions in the newest offset file was raised, or a"
-        " stateful operator was added.",
-        "A sink that skips batch ids skipped the batch that should have written it (a checkpoint older than"
-        " its Delta table).",
-    ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE": _missing(
-        "A RocksDB state file is not there. Spark names a .changelog even when the .zip is what is missing.",
-        "State checkpoint format 2: the newest commit names files of another version, because commits in"
-        " between are missing or one was rewritten.",
-        "A stateful operator was added or changed.",
-    ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE": _missing(
-        "A snapshot that the state is to be rebuilt from is not there."
-    ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT": _missing(
-        "State checkpoint format 2: no full file (.zip) of the line of versions that the commit names is"
-        " there."
-    ),
-    "CANNOT_LOAD_STATE_STORE.INVALID_CHECKPOINT_LINEAGE": _damaged(
-        "State checkpoint format 2: the line of versions inside a changelog does not lead to the version that"
-        " is needed.",
-        "Files of two time lines are mixed: a restore, or two queries on one checkpoint.",
-        _FLIPPED,
-    ),
-    "CANNOT_LOAD_STATE_STORE.AUTO_SNAPSHOT_REPAIR_FAILED": _damaged(
-        "The newest snapshot is damaged, and the older ones that Spark 4.2 and newer fall back to could not"
-        " be used either.",
-        "All full files of the partition are damaged or gone.",
-        "The changes between an older snapshot and the version that is needed are not complete.",
-    ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_CHECKPOINT": _damaged(
-        "The description inside a RocksDB snapshot (.zip) is not what Spark expects.",
-        _FLIPPED,
-        "A newer Spark wrote it.",
-    ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_KEY_SIZE": _damaged(
-        "A .delta file holds nonsense where the length of a key should be.", _FLIPPED
-    ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_KEY_SIZE": _damaged(
-        "A .snapshot file holds nonsense where the length of a key should be.", _FLIPPED
-    ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_VALUE_SIZE": _damaged(
-        "A .snapshot file holds nonsense where the length of a value should be.", _FLIPPED
-    ),
-    "CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE": _damaged(
-        "An SST file of a RocksDB snapshot has not the size that was recorded when it was written.",
-        _CUT,
-        "Another file has its name.",
-    ),
-    "CANNOT_LOAD_STATE_STORE.UNEXPECTED_VERSION": Meaning(
-        "A negative state version was asked for.",
-        ("The batch id of the state reader is below 0.", "A commit or offset file with a wrong number."),
-        "Look at the ids in offsets/ and commits/.",
-        ("none",),
-        in_files=True,
-        look=("logs",),
-    ),
-    "CANNOT_LOAD_STATE_STORE.INVALID_CHANGE_LOG_READER_VERSION": Meaning(
-        "A changelog has a version that this Spark does not read.",
-        ("A newer Spark wrote it.", _FLIPPED),
-        "Start with the Spark that wrote the state, or a newer one.",
-        ("none",),
-        "STATE_NOT_RESTORABLE",
-        look=("state", "version"),
-        unseen="The version inside the changelogs is not decoded here.",
-    ),
-    "CANNOT_LOAD_STATE_STORE.SNAPSHOT_PARTITION_ID_NOT_FOUND": _reader(
-        "The state reader was asked for a partition that the state does not have.",
-        "snapshotPartitionId is wrong.",
-        "Give a partition id that exists, or leave the option out.",
-    ),
-    "CANNOT_LOAD_STATE_STORE.KEY_ROW_FORMAT_VALIDATION_FAILURE": _row_format(
-        "A key in the state does not have the form that the query expects."
-    ),
-    "CANNOT_LOAD_STATE_STORE.VALUE_ROW_FORMAT_VALIDATION_FAILURE": _row_format(
-        "A value in the state does not have the form that the query expects."
-    ),
-    "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE": _row_format(
-        "A key in the state does not have the form that the query expects."
-    ),
-    "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE": _row_format(
-        "A value in the state does not have the form that the query expects."
-    ),
-    "STATE_ROW_FORMAT_INVALID": _row_format(
-        "A row in the state does not have the form that the query expects (wording of Spark 3.x)."
-    ),
-    "CANNOT_LOAD_STATE_STORE.HDFS_STORE_PROVIDER_OUT_OF_MEMORY": Meaning(
-        "The state of a partition does not fit into the memory of the executor: the HDFS-backed store keeps"
-        " it all on the heap.",
-        (
-            "The state grows without an end: no watermark, or one that stands still.",
-            "One key or one partition is much larger than the others.",
-        ),
-        "Give the executors more memory or more partitions, or move to RocksDB in a new checkpoint; look at"
-        " the growth and the balance of the state.",
-        ("restart", "reset"),
-        look=("size",),
-        unseen="The memory of the executors is not in the files.",
-    ),
-    "CANNOT_LOAD_STATE_STORE.ROCKSDB_STORE_PROVIDER_OUT_OF_MEMORY": Meaning(
-        "The state of a partition does not fit into the memory that RocksDB has.",
-        (
-            "Too many partitions on one executor.",
-            "No limit on RocksDB's memory is set, and the container's limit was met.",
-        ),
-        "Bound RocksDB's memory (spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage) or give the"
-        " executors more, and start again.",
-        _RESTART,
-        look=("size",),
-        unseen="The memory of the executors is not in the files.",
-    ),
-    "CANNOT_LOAD_STATE_STORE.UNRELEASED_THREAD_ERROR": Meaning(
-        "A task waited in vain for the RocksDB store of its partition: another task still held it.",
-        (
-            "The task of the batch before hangs.",
-            "Two batches of one query run in one executor: the query was started twice.",
-        ),
-        "Start again. If it comes back, look at what the named thread does.",
-        _RESTART,
-        look=("pending",),
-        unseen=_NOT_CLASS,
-    ),
-    "CANNOT_LOAD_STATE_STORE.FAILED_TO_GET_CHANGELOG_WRITER": Meaning(
-        "The file for the changes of the next state version could not be created.",
-        ("The store refused or was not reachable.", "The disk is full or the directory may not be written."),
-        "Make the location writable and start again: the batch runs again.",
-        _RESTART,
-        look=("pending",),
-        unseen="Why the store refused is in the cause of the trace, not in the files.",
-    ),
-    "CANNOT_WRITE_STATE_STORE": Meaning(
-        "The new version of the state could not be written, so the batch is not committed. The version before"
-        " it is untouched.",
-        ("The store refused or was not reachable.", "The disk of the executor is full."),
-        "See the cause in the trace, mend it and start again: the batch runs again.",
-        _RESTART,
-        look=("pending", "state"),
-        unseen="Why the store refused is in the cause of the trace, not in the files.",
-    ),
-    "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED": _damaged(
-        "A state file does not match the checksum that Spark wrote beside it (N.delta.crc, N.changelog.crc"
-        " ...; 4.1 and newer).",
-        _FLIPPED,
-        "A file was copied or restored without its .crc, so that the .crc is of another version.",
-        _CUT,
-    ),
-    "STATE_STORE_ROW_CHECKSUM_VERIFICATION_FAILED": Meaning(
-        "A row in the state does not match its own checksum (rowChecksum, Spark 4.2 and newer).",
-        (_FLIPPED, "Faulty memory."),
-        _REWIND,
-        _BACK,
-        look=("state",),
-        unseen="The rows inside the state files are not decoded here.",
-    ),
-    "STATE_STORE_UNEXPECTED_EMPTY_FILE_IN_ROCKSDB_ZIP": Meaning(
-        "RocksDB left an empty file when a snapshot was written. Spark stopped before it could be used.",
-        ("The disk of the executor was full.",),
-        "Start again: the batch runs again.",
-        _RESTART,
-        look=("pending",),
-        unseen=_NOT_CLASS,
-    ),
-    "STATE_FILE_DAMAGED": _damaged(
-        "A state file ends too early or cannot be unpacked. This is the bare cause; Spark 4.0 and newer wrap"
-        " it in CANNOT_LOAD_STATE_STORE.",
-        _CUT,
-        _FLIPPED,
-        weight=VAGUE,
-    ),
-    "STATE_SCHEMA_UNREADABLE": Meaning(
-        "A state schema file (state/<operator>/0/_metadata/schema) is empty or cut. The error has no words,"
-        " only the class EOFException.",
-        (_CUT,),
-        options=("repair", "restore"),
-        finding="STATE_SCHEMA_UNREADABLE",
-        in_files=True,
-        look=("state", "operators", "forecast"),
-    ),
-    "TRANSFORM_WITH_STATE_UNKNOWN": Meaning(
-        "This Spark does not have transformWithState: it came with 4.0. The start failed before the"
-        " checkpoint was looked at.",
-        ("The query was run by Spark 4.x and is now started with 3.x.",),
-        "Start with Spark 4.0 or newer.",
-        ("none",),
-        look=("version",),
-    ),
-    "ROCKSDB_FILE_TOO_NEW": Meaning(
-        "The RocksDB of this Spark cannot read the files: Spark 3.3 cannot read what 4.0 and newer have"
-        " written.",
-        ("The query was run by Spark 4.x and is now started with 3.3.",),
-        "Start with Spark 3.4 or newer. There is no way back to 3.3 for this checkpoint.",
-        ("none",),
-        look=("version",),
-        unseen="The form of the SST files is not decoded here.",
-    ),
-    "STREAM_STREAM_JOIN_INCONSISTENT_STATE": Meaning(
-        "The four stores of a stream-stream join do not belong to one moment.",
-        (
-            "A store was restored from another moment than the others.",
-            "State files of one store were replaced.",
-        ),
-        "Restore state/ as a whole from a backup of one moment, or rewind.",
-        _BACK,
-        look=("state",),
-        unseen="The rows inside the state files are not decoded here.",
-    ),
-    "STREAM_STREAM_JOIN_INCONSISTENT_STATE.NULL_VALUE": Meaning(
-        "A stream-stream join counts more rows for a key than its store holds: its stores are of different"
-        " versions.",
-        (
-            "An older file lies in place of the right one in one of the four stores.",
-            "A store was restored from another moment than the others.",
-        ),
-        "Restore state/ as a whole from a backup of one moment, or rewind. The setting in the message only"
-        " skips the missing rows.",
-        _BACK,
-        look=("state",),
-        unseen="The rows inside the state files are not decoded here.",
-    ),
-    "STREAM_STREAM_JOIN_INCONSISTENT_STATE.RANGE_SCAN_TIMESTAMP_OUT_OF_RANGE": Meaning(
-        "A stream-stream join met a row with a time outside the range that it asked its store for.",
-        ("A store was restored from another moment than the others.", "A state file is damaged."),
-        "Restore state/ as a whole from a backup of one moment, or rewind.",
-        _BACK,
-        look=("state",),
-        unseen="The rows inside the state files are not decoded here.",
-    ),
-    "STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH": Meaning(
-        "State checkpoint format 2: a task built its state upon another version than the commit names.",
-        ("Two queries share the checkpoint.", "A task of an earlier attempt of the batch was still running."),
-        "Make sure that one query uses the checkpoint, then start again: the batch runs again.",
-        _RESTART,
-        look=("state", "pending"),
-        unseen=_NOT_CLASS,
-    ),
-    "STATE_STORE_COMMIT_VALIDATION_FAILED": Meaning(
-        "Not every partition of the state was written in the batch, so the batch is not committed.",
-        (
-            (
-                "The function of foreachBatch does not use the whole frame: show(), limit(), take(), or it"
-                " returns early."
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
             ),
-            "It catches an exception and goes on.",
         ),
-        "Let the function process the whole frame (and cache it when it is used twice), then start again: the"
-        " batch runs again.",
-        ("change_query", "restart"),
-        look=("pending", "state"),
-        unseen="What the function does is in its code.",
-    ),
-    "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED": Meaning(
-        "The commits name state files by id (state checkpoint format 2), and the state store of the query"
-        " does not know ids.",
-        (
-            (
-                "The HDFS-backed store is used with spark.sql.streaming.stateStore.checkpointFormatVersion=2:"
-                " only RocksDB has format 2."
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
             ),
-            "A commit file of another checkpoint was copied here.",
         ),
-        "Use the store that the checkpoint was made with; format 2 needs RocksDB.",
-        ("change_query", "restore"),
-        in_files=True,
-        look=("version", "state", "forecast"),
-    ),
-    "STATE_STORE_INVALID_CONFIG_AFTER_RESTART": Meaning(
-        "A setting that belongs to the state was changed. It is pinned for the life of a checkpoint.",
-        ("The setting in the message has another value in this session.",),
-        "Set it back to the old value that the message names, or begin a new checkpoint.",
-        ("change_query", "reset"),
-        look=("version",),
-    ),
-    "STATE_STORE_INVALID_PROVIDER": Meaning(
-        "The class in spark.sql.streaming.stateStore.providerClass is no state store.",
-        ("A spelling mistake.", "A library of another Spark version."),
-        "Correct the setting. The store that the checkpoint was made with is pinned in its offset files.",
-        ("change_query",),
-        look=("version",),
-    ),
-    "STREAM_STREAM_JOIN_INCOMPATIBLE_STATE_STORE_CONFIGS": Meaning(
-        "Two settings of a stream-stream join do not go together in a checkpoint of this kind.",
-        ("The state format of joins was changed in the session.",),
-        "Take back the setting, or begin a new checkpoint as the message says.",
-        ("change_query", "reset"),
-        look=("version",),
-    ),
-    # operators and schemas
-    "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA": Meaning(
-        "The query's stateful operators are not those that wrote the state. The failed start has left an"
-        " offset file without a commit, whose plan stays valid.",
-        (
-            "An aggregation, deduplication or join was added, removed or replaced.",
-            "Operators were put into another order.",
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
+            ),
         ),
-        options=("change_query", "drop_state", "reset"),
-        finding="OPERATORS_DIFFER",
-        look=("operators", "pending"),
-        unseen="Which stateful operators the query has today is in its code.",
-    ),
-    "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY": Meaning(
-        "The query keeps state, batches are committed, and state/ is missing or empty.",
-        (
-            "A stateful operator was added to a query that had none.",
-            "state/ was deleted, or not copied with the rest.",
+        "CANNOT_LOAD_STATE_STORE.CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
+            ),
         ),
-        options=("restore", "change_query", "reset"),
-        finding="STATE_FOLDER_MISSING",
-        in_files=True,
-        look=("state", "pending", "forecast"),
-    ),
-    "STDS_FAILED_TO_READ_OPERATOR_METADATA": Meaning(
-        "The description of the stateful operators (state/<operator>/_metadata) is missing or damaged."
-        " transformWithState cannot do without it; the state reader neither.",
-        (
-            "The file was deleted or not copied.",
-            "Only Spark before 4.0 ran this query.",
-            "The checkpoint has no state.",
+        "CANNOT_LOAD_STATE_STORE.INVALID_CHECKPOINT_LINEAGE": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
+            ),
         ),
-        "Restore state/<operator>/_metadata from a backup.",
-        ("restore", "reset"),
-        "OPERATOR_METADATA_MISSING",
-        in_files=True,
-        look=("operators", "state", "forecast"),
-    ),
-    "STDS_FAILED_TO_READ_STATE_SCHEMA": Meaning(
-        "The schema of the state is missing or damaged, so the state cannot be read as a table. The query"
-        " itself writes a missing one anew.",
-        (
-            "The checkpoint has no state, or not that operator or store.",
-            "The schema file was deleted or cut.",
+        "CANNOT_LOAD_STATE_STORE.AUTO_SNAPSHOT_REPAIR_FAILED": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
+            ),
         ),
-        "Check operatorId and storeName. To have the schema written anew, run the query for one batch.",
-        ("none",),
-        "STATE_SCHEMA_UNREADABLE",
-        in_files=True,
-        look=("state", "operators"),
-    ),
-    "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE": _schema(
-        "The keys of the query do not have the number and types of the keys in the state."
-    ),
-    "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE": _schema(
-        "The values of the query do not have the number and types of the values in the state."
-    ),
-    "STATE_SCHEMA_NOT_COMPATIBLE": _schema(
-        "The keys or values of the query do not have the number and types of those in the state (wording of"
-        " Spark 3.x)."
-    ),
-    "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE": _schema(
-        "A state variable of transformWithState has another type than the one in the state."
-    ),
-    "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION": _schema(
-        "A state variable was changed in a way that Avro cannot follow."
-    ),
-    "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE": _schema(
-        "A state variable of transformWithState became one of another kind (value, list, map)."
-    ),
-    "STATE_STORE_STATE_SCHEMA_FILES_THRESHOLD_EXCEEDED": Meaning(
-        "The state variables of transformWithState were changed more often than is allowed.",
-        ("Variables are added and removed at every start.",),
-        "Raise spark.sql.streaming.stateStore.stateSchemaFilesThreshold, or take the changes back.",
-        ("change_query",),
-        look=("operators",),
-    ),
-    "STATE_STORE_VALUE_SCHEMA_EVOLUTION_THRESHOLD_EXCEEDED": Meaning(
-        "The values of one state variable were changed more often than is allowed.",
-        ("Its type changes at every start.",),
-        "Raise the setting that the message names, or take the changes back.",
-        ("change_query",),
-        look=("operators",),
-    ),
-    # repartition
-    "STATE_REPARTITION_INVALID_CHECKPOINT": _repartition(
-        "The state of this checkpoint cannot be repartitioned as it is.", "See the reason behind it."
-    ),
-    "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_ABANDONED_REPARTITION": _repartition(
-        "An earlier repartition to another number did not end.",
-        "Repartition to the number of the earlier one, or delete its offset file and .crc.",
-    ),
-    "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_FAILED": _repartition(
-        "The newest batch has no commit, and a repartition needs one that ended.",
-        "Run the query until the batch is committed, then repartition.",
-        ("restart",),
-    ),
-    "STATE_REPARTITION_INVALID_CHECKPOINT.MISSING_OFFSET_SEQ_METADATA": _repartition(
-        "The newest offset file has no line with settings, so it is not known how the state is cut.",
-        "Run the query for one batch with this Spark, then repartition.",
-        ("restart",),
-    ),
-    "STATE_REPARTITION_INVALID_CHECKPOINT.NO_BATCH_FOUND": _repartition(
-        "There is no batch in this directory.",
-        "Check the path: it is the root of a checkpoint that has run.",
-        ("none",),
-    ),
-    "STATE_REPARTITION_INVALID_CHECKPOINT.NO_COMMITTED_BATCH": _repartition(
-        "No batch is committed yet.",
-        "Run the query until a batch is committed, then repartition.",
-        ("restart",),
-    ),
-    "STATE_REPARTITION_INVALID_CHECKPOINT.OFFSET_SEQ_NOT_FOUND": _repartition(
-        "The offset file of a batch that the repartition needs is missing.",
-        "Restore the offset file, or copy the newest one to the missing name.",
-        ("repair", "restore"),
-    ),
-    "STATE_REPARTITION_INVALID_CHECKPOINT.SHUFFLE_PARTITIONS_ALREADY_MATCH": _repartition(
-        "The state has that number of partitions already; nothing was done.", "Start the query.", ("restart",)
-    ),
-    "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_OFFSET_SEQ_VERSION": _repartition(
-        "The offset log has a version that cannot be repartitioned.",
-        "Use the newest Spark that wrote the checkpoint.",
-        ("none",),
-    ),
-    "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_PROVIDER": _repartition(
-        "Only RocksDB state can be repartitioned. The refused attempt has left an offset file, and the query"
-        " does not start until it is removed.",
-        "Delete the newest offset file without a commit and its .crc. Another number of partitions needs a"
-        " new checkpoint.",
-        ("repair", "reset"),
-    ),
-    "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_STATEFUL_OPERATOR": _repartition(
-        "The state of this operator cannot be repartitioned.",
-        "Another number of partitions needs a new checkpoint.",
-        ("reset",),
-    ),
-    "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_TRANSFORM_WITH_STATE_VARIABLE_TYPE": _repartition(
-        "A state variable of transformWithState cannot be repartitioned.",
-        "Another number of partitions needs a new checkpoint.",
-        ("reset",),
-    ),
-    "STATE_REWRITER_INVALID_CHECKPOINT": _repartition(
-        "The state of this checkpoint cannot be rewritten as it is.", "See the reason behind it."
-    ),
-    "STATE_REWRITER_INVALID_CHECKPOINT.MISSING_OPERATOR_METADATA": _repartition(
-        "The checkpoint has no description of its stateful operators: only Spark before 4.0 ran it, or it was"
-        " deleted.",
-        "Run the query for one batch with this Spark, then try again.",
-        ("restart",),
-    ),
-    "STATE_REWRITER_INVALID_CHECKPOINT.STATE_CHECKPOINT_FORMAT_VERSION_MISMATCH": _repartition(
-        "The session asks for another state checkpoint format than the commits have.",
-        "Set spark.sql.streaming.stateStore.checkpointFormatVersion to the version that the message expects.",
-    ),
-    "STATE_REWRITER_INVALID_CHECKPOINT.UNSUPPORTED_STATE_STORE_METADATA_VERSION": _repartition(
-        "The description of the stateful operators has a version that this Spark does not know.",
-        "Use the Spark that wrote it, or a newer one.",
-        ("none",),
-    ),
-    # the state reader
-    "STDS_COMMITTED_BATCH_UNAVAILABLE": _reader(
-        "No committed batch was found up to the one that was asked for.",
-        "The batch id is not among the commits.",
-        "Give a batch id that is committed.",
-    ),
-    "STDS_OFFSET_LOG_UNAVAILABLE": _reader(
-        "The offset file of the batch that was asked for is missing.",
-        "The batch is purged: Spark keeps the newest 100 by default.",
-        "Give a batch id that has its offset file.",
-    ),
-    "STDS_OFFSET_METADATA_LOG_UNAVAILABLE": _reader(
-        "The offset file of the batch has no line with settings.",
-        "Only a very old Spark ran this query.",
-        "Run the query for one batch with this Spark.",
-    ),
-    "STDS_NO_PARTITION_DISCOVERED_IN_STATE_STORE": _reader(
-        "Below state/ there is no partition of that operator.",
-        "operatorId is wrong, or state/ was not copied.",
-        "Check operatorId and the path.",
-    ),
-    "STDS_MIXED_CHECKPOINT_FORMAT_VERSIONS_NOT_SUPPORTED": _reader(
-        "The batches that were asked for have state checkpoint format 1 and 2.",
-        "The range crosses the change.",
-        "Ask for a range on one side of it.",
-    ),
-}
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_CHECKPOINT": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
+            ),
+        ),
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_KEY_SIZE": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
+            ),
+        ),
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_KEY_SIZE": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
+            ),
+        ),
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_VALUE_SIZE": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
+            ),
+        ),
+        "CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
+            ),
+        ),
+        "CANNOT_LOAD_STATE_STORE.UNEXPECTED_VERSION": Kind(in_files=True, look=("logs",)),
+        "CANNOT_LOAD_STATE_STORE.INVALID_CHANGE_LOG_READER_VERSION": Kind(
+            finding="STATE_NOT_RESTORABLE",
+            look=(
+                "state",
+                "version",
+            ),
+        ),
+        "CANNOT_LOAD_STATE_STORE.SNAPSHOT_PARTITION_ID_NOT_FOUND": Kind(
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "CANNOT_LOAD_STATE_STORE.KEY_ROW_FORMAT_VALIDATION_FAILURE": Kind(
+            options=(
+                "change_query",
+                "restore",
+                "reset",
+            ),
+            look=(
+                "operators",
+                "state",
+                "version",
+            ),
+        ),
+        "CANNOT_LOAD_STATE_STORE.VALUE_ROW_FORMAT_VALIDATION_FAILURE": Kind(
+            options=(
+                "change_query",
+                "restore",
+                "reset",
+            ),
+            look=(
+                "operators",
+                "state",
+                "version",
+            ),
+        ),
+        "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE": Kind(
+            options=(
+                "change_query",
+                "restore",
+                "reset",
+            ),
+            look=(
+                "operators",
+                "state",
+                "version",
+            ),
+        ),
+        "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE": Kind(
+            options=(
+                "change_query",
+                "restore",
+                "reset",
+            ),
+            look=(
+                "operators",
+                "state",
+                "version",
+            ),
+        ),
+        "STATE_ROW_FORMAT_INVALID": Kind(
+            options=(
+                "change_query",
+                "restore",
+                "reset",
+            ),
+            look=(
+                "operators",
+                "state",
+                "version",
+            ),
+        ),
+        "CANNOT_LOAD_STATE_STORE.HDFS_STORE_PROVIDER_OUT_OF_MEMORY": Kind(
+            options=(
+                "restart",
+                "reset",
+            ),
+            look=("size",),
+        ),
+        "CANNOT_LOAD_STATE_STORE.ROCKSDB_STORE_PROVIDER_OUT_OF_MEMORY": Kind(
+            options=_RESTART, look=("size",)
+        ),
+        "CANNOT_LOAD_STATE_STORE.UNRELEASED_THREAD_ERROR": Kind(options=_RESTART, look=("pending",)),
+        "CANNOT_LOAD_STATE_STORE.FAILED_TO_GET_CHANGELOG_WRITER": Kind(options=_RESTART, look=("pending",)),
+        "CANNOT_WRITE_STATE_STORE": Kind(
+            options=_RESTART,
+            look=(
+                "pending",
+                "state",
+            ),
+        ),
+        "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
+            ),
+        ),
+        "STATE_STORE_ROW_CHECKSUM_VERIFICATION_FAILED": Kind(options=_BACK, look=("state",)),
+        "STATE_STORE_UNEXPECTED_EMPTY_FILE_IN_ROCKSDB_ZIP": Kind(options=_RESTART, look=("pending",)),
+        "STATE_FILE_DAMAGED": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            weight=VAGUE,
+            in_files=True,
+            look=(
+                "state",
+                "forecast",
+            ),
+        ),
+        "STATE_SCHEMA_UNREADABLE": Kind(
+            options=(
+                "repair",
+                "restore",
+            ),
+            finding="STATE_SCHEMA_UNREADABLE",
+            in_files=True,
+            look=(
+                "state",
+                "operators",
+                "forecast",
+            ),
+        ),
+        "TRANSFORM_WITH_STATE_UNKNOWN": Kind(look=("version",)),
+        "ROCKSDB_FILE_TOO_NEW": Kind(look=("version",)),
+        "STREAM_STREAM_JOIN_INCONSISTENT_STATE": Kind(options=_BACK, look=("state",)),
+        "STREAM_STREAM_JOIN_INCONSISTENT_STATE.NULL_VALUE": Kind(options=_BACK, look=("state",)),
+        "STREAM_STREAM_JOIN_INCONSISTENT_STATE.RANGE_SCAN_TIMESTAMP_OUT_OF_RANGE": Kind(
+            options=_BACK, look=("state",)
+        ),
+        "STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH": Kind(
+            options=_RESTART,
+            look=(
+                "state",
+                "pending",
+            ),
+        ),
+        "STATE_STORE_COMMIT_VALIDATION_FAILED": Kind(
+            options=(
+                "change_query",
+                "restart",
+            ),
+            look=(
+                "pending",
+                "state",
+            ),
+        ),
+        "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED": Kind(
+            options=(
+                "change_query",
+                "restore",
+            ),
+            in_files=True,
+            look=(
+                "version",
+                "state",
+                "forecast",
+            ),
+        ),
+        "STATE_STORE_INVALID_CONFIG_AFTER_RESTART": Kind(
+            options=(
+                "change_query",
+                "reset",
+            ),
+            look=("version",),
+        ),
+        "STATE_STORE_INVALID_PROVIDER": Kind(options=("change_query",), look=("version",)),
+        "STREAM_STREAM_JOIN_INCOMPATIBLE_STATE_STORE_CONFIGS": Kind(
+            options=(
+                "change_query",
+                "reset",
+            ),
+            look=("version",),
+        ),
+        "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA": Kind(
+            options=(
+                "change_query",
+                "drop_state",
+                "reset",
+            ),
+            finding="OPERATORS_DIFFER",
+            look=(
+                "operators",
+                "pending",
+            ),
+        ),
+        "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY": Kind(
+            options=(
+                "restore",
+                "change_query",
+                "reset",
+            ),
+            finding="STATE_FOLDER_MISSING",
+            in_files=True,
+            look=(
+                "state",
+                "pending",
+                "forecast",
+            ),
+        ),
+        "STDS_FAILED_TO_READ_OPERATOR_METADATA": Kind(
+            options=(
+                "restore",
+                "reset",
+            ),
+            finding="OPERATOR_METADATA_MISSING",
+            in_files=True,
+            look=(
+                "operators",
+                "state",
+                "forecast",
+            ),
+        ),
+        "STDS_FAILED_TO_READ_STATE_SCHEMA": Kind(
+            finding="STATE_SCHEMA_UNREADABLE",
+            in_files=True,
+            look=(
+                "state",
+                "operators",
+            ),
+        ),
+        "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE": Kind(
+            options=_NEW,
+            look=(
+                "operators",
+                "pending",
+                "version",
+            ),
+        ),
+        "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE": Kind(
+            options=_NEW,
+            look=(
+                "operators",
+                "pending",
+                "version",
+            ),
+        ),
+        "STATE_SCHEMA_NOT_COMPATIBLE": Kind(
+            options=_NEW,
+            look=(
+                "operators",
+                "pending",
+                "version",
+            ),
+        ),
+        "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE": Kind(
+            options=_NEW,
+            look=(
+                "operators",
+                "pending",
+                "version",
+            ),
+        ),
+        "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION": Kind(
+            options=_NEW,
+            look=(
+                "operators",
+                "pending",
+                "version",
+            ),
+        ),
+        "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE": Kind(
+            options=_NEW,
+            look=(
+                "operators",
+                "pending",
+                "version",
+            ),
+        ),
+        "STATE_STORE_STATE_SCHEMA_FILES_THRESHOLD_EXCEEDED": Kind(
+            options=("change_query",), look=("operators",)
+        ),
+        "STATE_STORE_VALUE_SCHEMA_EVOLUTION_THRESHOLD_EXCEEDED": Kind(
+            options=("change_query",), look=("operators",)
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT": Kind(
+            options=("repartition",),
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_ABANDONED_REPARTITION": Kind(
+            options=("repartition",),
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_FAILED": Kind(
+            options=_RESTART,
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.MISSING_OFFSET_SEQ_METADATA": Kind(
+            options=_RESTART,
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.NO_BATCH_FOUND": Kind(
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.NO_COMMITTED_BATCH": Kind(
+            options=_RESTART,
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.OFFSET_SEQ_NOT_FOUND": Kind(
+            options=(
+                "repair",
+                "restore",
+            ),
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.SHUFFLE_PARTITIONS_ALREADY_MATCH": Kind(
+            options=_RESTART,
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_OFFSET_SEQ_VERSION": Kind(
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_PROVIDER": Kind(
+            options=(
+                "repair",
+                "reset",
+            ),
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_STATEFUL_OPERATOR": Kind(
+            options=("reset",),
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_TRANSFORM_WITH_STATE_VARIABLE_TYPE": Kind(
+            options=("reset",),
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REWRITER_INVALID_CHECKPOINT": Kind(
+            options=("repartition",),
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REWRITER_INVALID_CHECKPOINT.MISSING_OPERATOR_METADATA": Kind(
+            options=_RESTART,
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REWRITER_INVALID_CHECKPOINT.STATE_CHECKPOINT_FORMAT_VERSION_MISMATCH": Kind(
+            options=("repartition",),
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STATE_REWRITER_INVALID_CHECKPOINT.UNSUPPORTED_STATE_STORE_METADATA_VERSION": Kind(
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STDS_COMMITTED_BATCH_UNAVAILABLE": Kind(
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STDS_OFFSET_LOG_UNAVAILABLE": Kind(
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STDS_OFFSET_METADATA_LOG_UNAVAILABLE": Kind(
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STDS_NO_PARTITION_DISCOVERED_IN_STATE_STORE": Kind(
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+        "STDS_MIXED_CHECKPOINT_FORMAT_VERSIONS_NOT_SUPPORTED": Kind(
+            in_files=True,
+            look=(
+                "logs",
+                "state",
+            ),
+        ),
+    },
+)

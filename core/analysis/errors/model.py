@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from core.messages.error_text import ErrorText
 from core.sparklogs.evidence import Certainty, Evidence
 
 Shown = Literal["yes", "no", "unknown"]
@@ -109,6 +110,37 @@ class Meaning:
     in_files: bool = False
     look: tuple[str, ...] = ()
     unseen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What an error is for the translator, beside its texts; the fields are those of :class:`Meaning`."""
+
+    options: tuple[RecoveryOption, ...] = ("none",)
+    finding: str | None = None
+    weight: int = EXACT
+    in_files: bool = False
+    look: tuple[str, ...] = ()
+
+
+def meaning(text: ErrorText, kind: Kind) -> Meaning:
+    """Text and kind of one error together."""
+    return Meaning(
+        text.means,
+        text.reasons,
+        text.action,
+        kind.options,
+        kind.finding,
+        kind.weight,
+        kind.in_files,
+        kind.look,
+        text.unseen,
+    )
+
+
+def meanings(texts: Mapping[str, ErrorText], kinds: Mapping[str, Kind]) -> Mapping[str, Meaning]:
+    """A table of meanings by the name of the error. Raises KeyError for an error without a text."""
+    return {name: meaning(texts[name], kind) for name, kind in kinds.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def _lines() -> Iterator[str]:
         " it is instead."
     )
     for group in UNSEEN:
-        yield from ("", f"### {group.what}", "", f"{group.why} {group.action}", "")
+        yield from ("", f"### {group.text.means}", "", f"{group.text.unseen} {group.text.action}", "")
         yield from (f"- `{name}`" for name in group.ids)
 
 

@@ -1,0 +1,225 @@
+"""What the errors of the query's own code mean, and the conditions whose cause the files of a checkpoint cannot show, each with the reason."""
+
+from __future__ import annotations
+
+from core.messages.error_text import ErrorText
+
+_FUNCTION = "What the function does is in the query's code."
+
+TEXTS: dict[str, ErrorText] = {
+    "FOREACH_BATCH_USER_FUNCTION_ERROR": ErrorText(
+        "The function of foreachBatch failed; this wraps what it raised. The batch is not committed.",
+        (
+            "The function raised an exception: see the end of the Python traceback, or the last 'Caused by'.",
+            "A service or table that it uses failed.",
+        ),
+        action=(
+            "Correct the function (or what it uses) and start again: the batch is pending and runs again with"
+            " the same rows. What the function had already written is written again, unless it goes by batch"
+            " id or key."
+        ),
+        unseen=_FUNCTION,
+    ),
+    "FOREACH_USER_FUNCTION_ERROR": ErrorText(
+        "The function or object of foreach failed; this wraps what it raised. The batch is not committed.",
+        (
+            "The function raised an exception: see the end of the Python traceback, or the last 'Caused by'.",
+            "A service or table that it uses failed.",
+        ),
+        action=(
+            "Correct the function (or what it uses) and start again: the batch is pending and runs again with"
+            " the same rows. What the function had already written is written again, unless it goes by batch"
+            " id or key."
+        ),
+        unseen=_FUNCTION,
+    ),
+    "FLATMAPGROUPSWITHSTATE_USER_FUNCTION_ERROR": ErrorText(
+        "The function of flatMapGroupsWithState or mapGroupsWithState failed; this wraps what it raised. The"
+        " batch is not committed.",
+        (
+            "The function raised an exception: see the end of the Python traceback, or the last 'Caused by'.",
+            "A service or table that it uses failed.",
+        ),
+        action=(
+            "Correct the function (or what it uses) and start again: the batch is pending and runs again with"
+            " the same rows. What the function had already written is written again, unless it goes by batch"
+            " id or key."
+        ),
+        unseen=_FUNCTION,
+    ),
+    "TRANSFORM_WITH_STATE_USER_FUNCTION_ERROR": ErrorText(
+        "A function of the StatefulProcessor failed; this wraps what it raised. The batch is not committed.",
+        (
+            "The function raised an exception: see the end of the Python traceback, or the last 'Caused by'.",
+            "A service or table that it uses failed.",
+        ),
+        action=(
+            "Correct the function (or what it uses) and start again: the batch is pending and runs again with"
+            " the same rows. What the function had already written is written again, unless it goes by batch"
+            " id or key."
+        ),
+        unseen=_FUNCTION,
+    ),
+    "PYTHON_EXCEPTION": ErrorText(
+        "Python code that runs in the executors (a UDF, a pandas function) raised an exception. The batch is"
+        " not committed.",
+        (
+            "A row that the function does not expect.",
+            "A mistake in the function.",
+            "A package that is missing on the executors.",
+        ),
+        action=(
+            "Correct the function and start again: the batch is pending and runs again with the same rows. To"
+            " leave out bad rows, start once with a filter against them."
+        ),
+        unseen=_FUNCTION,
+    ),
+    "AUTOCDC_MICROBATCH_VALIDATION": ErrorText(
+        "A micro-batch of an AutoCDC flow holds rows that it may not hold. The batch is not committed.",
+        ("Rows without a key or without a sequence value.",),
+        action="Filter such rows out before the flow and start again.",
+        unseen="The rows of the query are not in the checkpoint.",
+    ),
+    "EMITTING_ROWS_OLDER_THAN_WATERMARK_NOT_ALLOWED": ErrorText(
+        "A stateful operator handed out a row that is older than the watermark, which the next operator would"
+        " drop.",
+        ("The function gives its rows an event time in the past.",),
+        action="Give the rows an event time at or after the watermark, and start again.",
+        unseen=_FUNCTION,
+    ),
+    "ASYNC_PROGRESS_NOT_SUPPORTED": ErrorText(
+        "Asynchronous progress tracking works for stateless queries with some sinks and triggers only.",
+        ("foreachBatch, a stateful operator, availableNow or once is used with it.",),
+        action=(
+            "Switch asyncProgressTrackingEnabled off. If the checkpoint was written with it, run first with"
+            " asyncProgressTrackingCheckpointIntervalMs=0 where it works, so that two consecutive batches are"
+            " logged."
+        ),
+        unseen="The options of the query are in its code.",
+    ),
+    "LAKEFLOW_UNKNOWN_FLOW": ErrorText(
+        "A pipeline was asked to reset the checkpoint of a flow that it does not have.",
+        (
+            "The name is not complete: catalog.schema.flow.",
+            "The flow was renamed.",
+        ),
+        action="Use the full name of the flow; an update with validate_only tells whether it is right.",
+        unseen="The flows of a pipeline are in its definition.",
+    ),
+    "OUT_OF_MEMORY": ErrorText(
+        "The driver or an executor ran out of memory.",
+        (
+            "A batch is too large: after a rewind or a long stop a source can hand out everything at once.",
+            "State on the heap has grown too large.",
+        ),
+        action=(
+            "Bound the batch (maxFilesPerTrigger, maxOffsetsPerTrigger: not for the batch that is already"
+            " planned) or give more memory, then start again."
+        ),
+        unseen="The memory of the machines is not in the files.",
+    ),
+    "PYTHON_WORKER_CRASHED": ErrorText(
+        "A Python process on an executor ended without a word. The batch is not committed.",
+        (
+            "It ran out of memory and was killed.",
+            "Another Python than the driver's is used, and a package is missing there.",
+            "A native library crashed.",
+        ),
+        action="See the log of the executor; check PYSPARK_PYTHON and the memory; start again.",
+        unseen="The logs of the executors are not part of the checkpoint.",
+    ),
+    "EXECUTOR_LOST": ErrorText(
+        "An executor was lost. The batch is not committed.",
+        ("It was killed for its memory, or its machine was taken away.",),
+        action="Start again: the batch runs again.",
+        unseen="The machines are not in the files.",
+    ),
+    "SPARK_STOPPED": ErrorText(
+        "The application was stopped while a batch ran. The batch is not committed.",
+        (
+            "Somebody stopped the job or the cluster.",
+            "The driver ended for another reason: see the log before this.",
+        ),
+        action="Start again: the batch runs again.",
+        unseen="Why the application ended is in its log.",
+    ),
+    "CLASS_MISSING": ErrorText(
+        "A library does not fit this Spark, or is not there.",
+        (
+            "A connector was built for another Spark or Scala version.",
+            "A jar was left out.",
+        ),
+        action="Use the connector's version that belongs to this Spark. The checkpoint needs nothing.",
+        unseen="The libraries of the cluster are not in the files.",
+    ),
+}
+
+
+UNSEEN: dict[str, ErrorText] = {
+    "CALL_ON_STREAMING_DATASET_UNSUPPORTED": ErrorText(
+        "Spark refuses the query as it is written; the message says what it does not allow.",
+        action="Change the query as the message says and start again. The checkpoint is not the cause.",
+        unseen="The query's text and its options are not in the checkpoint.",
+    ),
+    "INVALID_STREAMING_REAL_TIME_MODE_TRIGGER_INTERVAL": ErrorText(
+        "The query asks for something that real-time mode does not do.",
+        action=(
+            "Change the query as the message says, or use a micro-batch trigger: it goes on with the same"
+            " checkpoint."
+        ),
+        unseen="The trigger and the operators of the query are in its code.",
+    ),
+    "ILLEGAL_STATE_STORE_VALUE": ErrorText(
+        "The code of a StatefulProcessor, or what it asks of its state variables, is not allowed; the message"
+        " says what.",
+        action=(
+            "Change the processor as the message says and start again. If a batch was planned, it is pending"
+            " and runs again."
+        ),
+        unseen="The code of the processor is not in the checkpoint.",
+    ),
+    "STATE_STORE_PROVIDER_DOES_NOT_SUPPORT_FINE_GRAINED_STATE_REPLAY": ErrorText(
+        "The state reader was given options that it does not take; the message says which.",
+        action="Correct the options. The checkpoint is only read and is not the cause.",
+        unseen="The options of the reader are in the code that reads.",
+    ),
+    "CANNOT_LOAD_STATE_STORE.INVALID_CHANGE_LOG_WRITER_VERSION": ErrorText(
+        "Spark did something in an order that it takes for a bug of its own. The batch is not committed.",
+        action=(
+            "Start again: the batch runs again. If it comes back, report it to Spark with the whole trace."
+        ),
+        unseen="What the tasks did is in the logs of the driver and the executors.",
+    ),
+    "STREAMING_PYTHON_RUNNER_INITIALIZATION_COMMUNICATION_FAILURE": ErrorText(
+        "The Python process on the driver that runs the query's Python code did not start.",
+        action=(
+            "Check the Python of the driver (PYSPARK_PYTHON, packages, memory) and start again. The"
+            " checkpoint is not the cause."
+        ),
+        unseen="The environment of the driver is not in the files.",
+    ),
+    "STREAMING_SHUFFLE_CHECKSUM_VERIFICATION_FAILED": ErrorText(
+        "Data between two tasks was lost or came late on the network. The batch is not committed.",
+        action="Start again: the batch runs again.",
+        unseen="Network and machines are not in the files.",
+    ),
+    "CONNECT_INVALID_PLAN.MULTIPLE_PATHS_NOT_SUPPORTED_FOR_STREAMING_SOURCE": ErrorText(
+        "Spark Connect was asked about a query that it does not know, or after it had ended.",
+        action="Ask again with the id of a query that runs. The checkpoint is not the cause.",
+        unseen="Sessions and running queries are not in the files.",
+    ),
+    "APPEND_ONCE_FROM_BATCH_QUERY": ErrorText(
+        "The definition of a declarative pipeline is not allowed as it is; the message says what.",
+        action="Change the pipeline as the message says. The checkpoint is not the cause.",
+        unseen="The definition of a pipeline is not in the checkpoint.",
+    ),
+    "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND": ErrorText(
+        "This is about checkpoints of RDDs (SparkContext.setCheckpointDir), not about the checkpoint of a"
+        " streaming query.",
+        action=(
+            "Give SparkContext.setCheckpointDir a directory on shared storage that is kept while the"
+            " application runs."
+        ),
+        unseen="RDD checkpoints are kept elsewhere and have nothing to do with these files.",
+    ),
+}

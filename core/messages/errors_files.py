@@ -1,0 +1,162 @@
+"""What the errors of files mean: input files, the file sink's log, and the store that the checkpoint lies in."""
+
+from __future__ import annotations
+
+from core.messages.error_text import ErrorText
+
+_STORE = "Rights, network and quota of the store are not in the files."
+
+TEXTS: dict[str, ErrorText] = {
+    "INPUT_PATH_MOVED": ErrorText(
+        "The file source's path is another one than that of the files in its log, which knows them by full"
+        " path.",
+        (
+            "The input directory was moved, or the path in the query was changed.",
+            "Two file sources were swapped in the query.",
+        ),
+        action=(
+            "Read from the old path, or from a wider one that contains it; else begin a new checkpoint with a"
+            " seeded source log."
+        ),
+        unseen="The path that the query reads today is in its code.",
+    ),
+    "PATH_NOT_FOUND": ErrorText(
+        "A path that the query reads does not exist. This comes before the checkpoint is looked at.",
+        (
+            "The input directory was deleted or renamed.",
+            "A spelling mistake, or missing rights.",
+        ),
+        action="Correct the path, or create the directory, and start again.",
+        unseen="The path that the query reads today is in its code.",
+    ),
+    "FAILED_READ_FILE.FILE_NOT_EXIST": ErrorText(
+        "An input file of the batch is gone. The batch stays pending, so every start meets it again.",
+        (
+            "The file was deleted or moved after the batch was planned.",
+            (
+                "The source is a Delta table, and VACUUM removed files that the query, being behind, still"
+                " needed."
+            ),
+        ),
+        action=(
+            "Put the file back. With spark.sql.files.ignoreMissingFiles=true the batch is committed without"
+            " its rows, without a word; of a Delta table take them by a batch read afterwards, if newer files"
+            " (OPTIMIZE, MERGE) still hold them."
+        ),
+        unseen="The input files are not part of the checkpoint.",
+    ),
+    "FAILED_READ_FILE": ErrorText(
+        "An input file could not be read. The batch stays pending, so every start meets it again.",
+        (
+            "The file was deleted, replaced or cut after the batch was planned.",
+            "Its contents are not of the expected format.",
+        ),
+        action=(
+            "Put the file back. To go on without it, set spark.sql.files.ignoreMissingFiles or"
+            " ignoreCorruptFiles for one batch: its rows are lost then."
+        ),
+        unseen="The input files are not part of the checkpoint.",
+    ),
+    "SINK_LOG_ENTRY_MISSING": ErrorText(
+        "The log of the file sink (_spark_metadata in the output directory) lacks an entry, so Spark cannot"
+        " read the output any more.",
+        (
+            "The output directory was changed, emptied or restored, and the checkpoint was kept.",
+            "A query that wrote elsewhere before was given this file sink.",
+        ),
+        action=(
+            "Read the files by an explicit list of paths. For the query: put _spark_metadata back, or use a"
+            " new output directory with a new checkpoint."
+        ),
+        unseen="The output directory is not part of the checkpoint.",
+    ),
+    "BATCH_METADATA_NOT_FOUND": ErrorText(
+        "The log of the file sink (_spark_metadata in the output directory) lacks an entry, and its entries"
+        " are to be compacted.",
+        (
+            (
+                "Output and checkpoint do not belong together: the output directory was changed, emptied or"
+                " restored."
+            ),
+        ),
+        action="Put _spark_metadata back, or use a new output directory with a new checkpoint.",
+        unseen="The output directory is not part of the checkpoint.",
+    ),
+    "MALFORMED_STATE_IN_RATE_PER_MICRO_BATCH_SOURCE": ErrorText(
+        "The positions of a rate-micro-batch source do not go forward.",
+        (
+            "The clock of the driver was set back.",
+            "Offset files were edited or restored.",
+        ),
+        action="Begin a new checkpoint: such a source makes its rows anew.",
+    ),
+    "PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR": ErrorText(
+        "A data source written in Python failed; the message says in which of its functions.",
+        (
+            "Its code raised an exception.",
+            "It was handed an offset that it did not write.",
+        ),
+        action="Correct the source and start again. The batch, if it was planned, runs again.",
+        unseen="What the source does is in its code.",
+    ),
+    "STORAGE_ACCESS_DENIED": ErrorText(
+        "The store refused access.",
+        (
+            "A role or a right was changed.",
+            "The session's credentials are those of another user.",
+        ),
+        action=(
+            "Give the query the right to list, read, write and delete in the checkpoint (and in what it reads"
+            " and writes), then start again."
+        ),
+        unseen=_STORE,
+    ),
+    "STORAGE_CREDENTIALS": ErrorText(
+        "There are no credentials for the store, or they are not valid any more.",
+        (
+            "A token ran out while the query ran.",
+            "The provider of credentials is not configured.",
+        ),
+        action="Renew the credentials and start again.",
+        unseen=_STORE,
+    ),
+    "STORAGE_NO_BUCKET": ErrorText(
+        "The bucket does not exist.",
+        ("A spelling mistake, or another region or endpoint.",),
+        action="Correct the location and start again.",
+        unseen=_STORE,
+    ),
+    "STORAGE_SLOW_DOWN": ErrorText(
+        "The store asked for fewer requests.",
+        ("Many small files: each batch writes one per state partition.",),
+        action=(
+            "Start again; with RocksDB, fewer shuffle partitions (new checkpoint) or longer batches there are"
+            " fewer requests."
+        ),
+        unseen=_STORE,
+    ),
+    "STORAGE_UNREACHABLE": ErrorText(
+        "A host could not be reached.",
+        (
+            "Network or DNS.",
+            "A wrong endpoint.",
+        ),
+        action="Start again when it can be reached.",
+        unseen=_STORE,
+    ),
+    "STORAGE_FULL": ErrorText(
+        "There is no space left, or a quota is met. A file that was being written may be cut.",
+        ("The disk of the checkpoint, or of an executor, is full.",),
+        action="Make room and start again; then have the checkpoint checked: look for empty and cut files.",
+        unseen="Which disk is full is not in the files.",
+    ),
+    "STORAGE_UNKNOWN_SCHEME": ErrorText(
+        "Spark has no file system for this kind of location.",
+        (
+            "hadoop-aws (s3a://) or another library is missing.",
+            "s3:// is used where only s3a:// is known.",
+        ),
+        action="Add the library of the same version as Spark's Hadoop, or correct the scheme.",
+        unseen="The libraries of the cluster are not in the files.",
+    ),
+}
