@@ -104,7 +104,7 @@ def verdict(forecast: Forecast | str) -> None:
 
 def latest(ck: Checkpoint, timeline: Timeline, forecast: Forecast | str) -> None:
     """Four figures: last committed, in doubt, next at restart, newest file."""
-    last, pending = ck.last_committed_batch, ck.pending_batch
+    last, pending = ck.last_committed_batch, ck.uncommitted_batch
     with st.grid(4, min_column_width=165):
         cards.figure(
             "Last committed",

@@ -64,7 +64,7 @@ def look(name: str) -> Row:
             name=name,
             story=story(name),
             last_committed=ck.last_committed_batch,
-            pending=ck.pending_batch,
+            pending=ck.uncommitted_batch,
             batches=len(ck.offset_ids),
             sources=" + ".join(cached_answers.source_words(source) for source in ck.sources),
             is_stateful=ck.has_state,

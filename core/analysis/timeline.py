@@ -207,7 +207,7 @@ def build_timeline(ck: Checkpoint) -> Timeline:
         is_read=_frozen(is_read),
         gaps=_gaps(ids, ck.is_async),
         removed_before=int(ids[0]) if len(ids) and ids[0] > 0 else None,
-        pending_batch=ck.pending_batch,
+        pending_batch=ck.uncommitted_batch,
         times=times,
         times_note=note,
         is_copy=bool(copy.any()),
@@ -337,9 +337,9 @@ def _statuses(
         status[edge & (has_offset != has_commit)] = code["retention_edge"]
     status[unreadable] = code["unreadable"]
     if (
-        ck.pending_batch is not None
+        ck.uncommitted_batch is not None
     ):  # also when its file is unreadable: that it is not committed matters more
-        status[ids == ck.pending_batch] = code["pending"]
+        status[ids == ck.uncommitted_batch] = code["pending"]
     return status
 
 

@@ -22,6 +22,7 @@ from core.checkpoint.model import (
     StateInventory,
     WrittenBy,
 )
+from core.checkpoint.next_batch import NextBatch, next_batch
 from core.checkpoint.progress import SourceProgress, build_progress, parsed
 from core.checkpoint.source import Source, directories_of, read_context
 from core.checkpoint.sources.base import Advance, SourceContext, SourceKind
@@ -212,11 +213,22 @@ class Checkpoint:
         return self.commit_ids[-1] if self.commit_ids else None
 
     @property
+    def next_batch(self) -> NextBatch:
+        """The batch that the next start runs first, by the names of the log files."""
+        return next_batch(self)
+
+    @property
     def pending_batch(self) -> int | None:
-        """The newest batch of the offset log when it has no commit: Spark runs it (again) at the next start.
-        Otherwise None."""
-        newest = self.offset_ids[-1] if self.offset_ids else None
-        return None if newest is None or newest in self.commit_files else newest
+        """The planned batch that the next start re-runs, None when it runs a new one. It has no commit, or
+        one that is not the newest: see :attr:`uncommitted_batch`."""
+        following = self.next_batch
+        return following.batch_id if following.is_rerun else None
+
+    @property
+    def uncommitted_batch(self) -> int | None:
+        """The newest batch of the offset log when it has no commit file."""
+        following = self.next_batch
+        return following.batch_id if following.is_rerun and not following.is_committed else None
 
     def stale_checksums(self, log: Literal["offsets", "commits"]) -> frozenset[int]:
         """Ids whose checksum side file is there and whose log file is not: the log file was removed by hand,

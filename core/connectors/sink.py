@@ -73,13 +73,6 @@ def _concerns(judged: _Judged, notes: Iterable[Note]) -> tuple[tuple[ConcernKind
     )
 
 
-def _first_batch(ck: Checkpoint) -> int:
-    """The id of the batch that runs next."""
-    if ck.pending_batch is not None:
-        return ck.pending_batch
-    return ck.offset_ids[-1] + 1 if ck.offset_ids else 0
-
-
 def _delta(ck: Checkpoint, log: DeltaLog) -> SinkState:
     query_id = ck.query_id
     found = log.transactions.get(query_id) if query_id is not None else None
@@ -194,7 +187,7 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
 def _compare(ck: Checkpoint, holds: int, where: str) -> _Judged:
     """The sentences for a sink that holds batches of this query up to ``holds``."""
     pending, newest = ck.pending_batch, ck.offset_ids[-1] if ck.offset_ids else None
-    first = _first_batch(ck)
+    first = ck.next_batch.batch_id
     of = "of this query" if where == "table" else "in its log"
     skips = holds if holds >= first else None
     if newest is None:
@@ -296,7 +289,7 @@ def _nothing_held(ck: Checkpoint, log: DeltaLog, found: TableTransaction | None)
     others = [
         item
         for item in log.transactions.values()
-        if item.app_id != ck.query_id and item.version >= _first_batch(ck)
+        if item.app_id != ck.query_id and item.version >= ck.next_batch.batch_id
     ]
     if others and pending is not None:
         # Of a foreachBatch sink with an id of its own only its code knows the name.
@@ -455,7 +448,7 @@ def _stateful(ck: Checkpoint, judged: _Judged) -> list[Note]:
         return []
     sentence = (
         "The query keeps state, and a skipped batch writes none:"
-        f" {span(_first_batch(ck), judged.skips_up_to)} would pass empty, and the batch after them fails"
+        f" {span(ck.next_batch.batch_id, judged.skips_up_to)} would pass empty, and the batch after them fails"
         " because its state is missing (CANNOT_LOAD_STATE_STORE). Try on a copy only."
     )
     return [(None, sentence)]

@@ -157,7 +157,7 @@ def read_recovery_context(
     sink it is. Raises :class:`StorageError` when the location cannot be read.
     """
     connectors = connectors or ConnectorAnswers()
-    committed, pending = ck.last_committed_batch, ck.pending_batch
+    committed, pending = ck.last_committed_batch, ck.uncommitted_batch
     points, trouble = _resume(ck, connectors)
     seen, seen_why, place = _seen_sink(ck, connectors)
     if place is not None and answers.get("sink_path") is None and answers.get("sink") in (None, seen):
@@ -255,6 +255,7 @@ def _source(
             complete = context.file_log_complete
             log = context.file_log[: bisect_right(context.file_log, value, key=_log_id)]
     paths = [item.path for item in log[-2000:]]
+    pending = ck.uncommitted_batch
     return SourceSituation(
         index=index,
         key=source.key,
@@ -265,10 +266,8 @@ def _source(
         says=kind.describe(parse(position)) if position is not None else "Position not known",
         point=resume.point if resume is not None and position is not None else None,
         read_so_far=read_so_far,
-        pending=ck.advance(ck.pending_batch, source.key) if ck.pending_batch is not None else None,
-        pending_position=(
-            ck.source_texts(ck.pending_batch, source.key)[1] if ck.pending_batch is not None else None
-        ),
+        pending=ck.advance(pending, source.key) if pending is not None else None,
+        pending_position=ck.source_texts(pending, source.key)[1] if pending is not None else None,
         files_read=len({item.path for item in log}) if complete else None,
         newest_file_ms=max((item.timestamp_ms for item in log), default=None),
         path_guess=_common_directory(paths),

@@ -266,7 +266,7 @@ def _exact(
             "inferred",
         )
     lost = None if ck.has_state else 0  # what an empty state changes in the results cannot be counted
-    pending = ck.pending_batch if ck.pending_batch != last else None
+    pending = ck.uncommitted_batch if ck.uncommitted_batch != last else None
     if pending is not None and (sink is None or sink.kind == "plain"):
         sentence = (
             f"{head}: no row is skipped; batch {pending} is read again, and what of it had reached the sink"

@@ -223,22 +223,27 @@ def test_a_file_is_a_storage_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("offsets", "commits", "last", "pending"),
+    ("offsets", "commits", "last", "pending", "uncommitted"),
     [
-        (range(4), range(4), 3, None),
-        (range(4), range(3), 2, 3),
-        (range(4), range(1), 0, 3),  # several are not committed: only the newest is run
-        (range(4), (), None, 3),
-        (range(4), range(8), 7, None),  # commits ahead
-        (range(4), (0, 1, 5), 5, 3),
-        ((), range(3), 2, None),
+        (range(4), range(4), 3, None, None),
+        (range(4), range(3), 2, 3, 3),
+        (range(4), range(1), 0, 3, 3),  # several are not committed: only the newest is run
+        (range(4), (), None, 3, 3),
+        (range(4), range(8), 7, 3, None),  # commits ahead: batch 3 is re-run although it has its commit
+        (range(4), (0, 1, 5), 5, 3, 3),
+        ((), range(3), 2, None, None),
     ],
 )
-def test_the_newest_planned_batch_without_a_commit_is_pending(
-    tmp_path: Path, offsets: range, commits: range, last: int | None, pending: int | None
+def test_the_newest_planned_batch_is_pending_unless_its_commit_is_the_newest(
+    tmp_path: Path,
+    offsets: range,
+    commits: range,
+    last: int | None,
+    pending: int | None,
+    uncommitted: int | None,
 ) -> None:
     ck = Checkpoint.open(str(kafka_checkpoint(tmp_path, offsets, commits=commits)))
-    assert (ck.last_committed_batch, ck.pending_batch) == (last, pending)
+    assert (ck.last_committed_batch, ck.pending_batch, ck.uncommitted_batch) == (last, pending, uncommitted)
 
 
 # Damage in one file leaves the rest

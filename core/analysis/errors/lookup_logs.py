@@ -186,7 +186,7 @@ def look_batch(look: Looking) -> Iterator[Statement]:
 def look_pending(look: Looking) -> Iterator[Statement]:
     """The batch that a start runs again, and whether it is the one of the error."""
     ck = look.ck
-    pending, last = ck.pending_batch, ck.last_committed_batch
+    pending, last = ck.uncommitted_batch, ck.last_committed_batch
     if pending is not None:
         same = (
             " It is the batch that was running when the error came." if _planned_there(look, pending) else ""

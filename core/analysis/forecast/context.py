@@ -17,6 +17,7 @@ from core.analysis.forecast.model import EXACT, DataEffect, FailsAt, Query, Risk
 from core.analysis.forecast.versions import Version
 from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
 from core.checkpoint.names import batch_id_of, checksum_owner, compact_id_of, name_kind
+from core.checkpoint.next_batch import NextBatch
 from core.checkpoint.source_log import file_log_chain
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
@@ -142,14 +143,19 @@ class RestartContext:
         return sink_state(self.checkpoint, self.connectors.sink) if self.connectors.sink is not None else None
 
     @cached_property
+    def next_batch(self) -> NextBatch:
+        """The first batch, as the names in the logs have it."""
+        return self.checkpoint.next_batch
+
+    @property
     def n(self) -> int | None:
         """The highest id in ``offsets/``."""
-        return max(self.checkpoint.offset_files, default=None)
+        return self.next_batch.newest_offset
 
-    @cached_property
+    @property
     def c(self) -> int | None:
         """The highest id in ``commits/``."""
-        return max(self.checkpoint.commit_files, default=None)
+        return self.next_batch.newest_commit
 
     @cached_property
     def previous(self) -> int | None:
@@ -165,14 +171,12 @@ class RestartContext:
     def runs_again(self) -> bool:
         """Whether the first batch already has an offset file: batch N without its commit, or with a commit
         that is not the newest."""
-        return self.n is not None and not self.from_scratch and self.c != self.n
+        return self.next_batch.is_rerun and not self.from_scratch
 
     @property
     def first_batch(self) -> int:
         """The id of the first batch that runs when something runs."""
-        if self.from_scratch or self.n is None:
-            return 0
-        return self.n if self.runs_again else self.n + 1
+        return 0 if self.from_scratch else self.next_batch.batch_id
 
     @property
     def is_stateful(self) -> bool:

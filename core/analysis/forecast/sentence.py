@@ -76,12 +76,14 @@ def fail_sentence(s: RestartContext, walk: Walk) -> str:
     else:
         when = "" if s.query.new_data == "yes" or s.has_other_offsets else ", as soon as there is new data"
         head = f"Spark will start and fail in batch {s.first_batch}{when}"
-    return f"{head}: {failure.why}.{_delivered(failure.delivered)}"
+    return f"{head}: {failure.why}.{_delivered(s, failure.delivered)}"
 
 
-def _delivered(effect: DataEffect) -> str:
+def _delivered(s: RestartContext, effect: DataEffect) -> str:
     if effect.is_exact:
         return " The sink gets no rows."
+    if s.sink is not None and s.sink.kind != "plain":  # what this sink does with the batch, instead of any
+        return f" The batch is handed to the sink before that. {s.sink.sentence}"
     return " The sink gets the rows of the batch before that; one that appends has them twice."
 
 

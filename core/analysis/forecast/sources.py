@@ -454,7 +454,12 @@ def _check_commit(s: RestartContext) -> Verdict:
     if batch in commits:
         why = f"commits/{batch} is already there (commits go on to {max(commits)}, offsets end at {s.n})"
         evidence = (Evidence(commits[batch].path), Evidence("offsets"))
-        again = "Every further start does the same: the sink gets these rows once more each time."
+        skipped = s.sink is not None and s.sink.pending == "skipped"
+        again = (
+            "Every further start fails the same way; the given sink skips the batch each time."
+            if skipped
+            else "Every further start does the same: the sink gets these rows once more each time."
+        )
         twice = DataEffect(append="duplicates")
         return failed(
             s,
