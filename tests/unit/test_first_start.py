@@ -628,7 +628,7 @@ def test_fast_runs_what_needs_no_engine_and_says_what_is_left_out(
         for call in machine.called("../project/.venv/bin/python")
         if "-m pytest" in call
     ]
-    assert sorted(runs) == [f"tests/pages -m {engines} -q", f"tests/unit tests/storage -m {engines} -q"]
+    assert sorted(runs) == [f"tests/pages tests/storage -m {engines} -q", f"tests/unit -m {engines} -q"]
     assert "LEFT OUT by --fast: tests/spark, tests/kafka, tests/delta, tests/browser" in done.stderr
     assert not any(machine.called(name) for name in ("apt-get", "java", "chromium", "dnf"))
     assert not list(machine.project.glob(".venv-*")) and not (machine.project / ".parts").exists()
