@@ -54,7 +54,8 @@ NOT_TRUSTED = (
 SILENT = r"timed out|Timeout was reached|did not answer|Network is unreachable|No route to host|NoRouteToHostException"
 
 # In this order: what a program prints at its end ("not found") often follows from what it printed before ("no such host").
-# {host} is the host of the matching line, {0} the first group that matched, {proxy} the proxy of the environment.
+# {host} is the host of the matching line, {0} the first group that matched, {proxy} the proxy of the environment;
+# {peer} is that proxy when there is one: connections go to it.
 REASONS: tuple[tuple[str, str], ...] = (
     (r"No space left on device|enough free (?:disk )?space|Disk quota exceeded", "the disk is full"),
     (r"407\b.*[Pp]roxy|Proxy Authentication Required", "{proxy} asks for a name and a password"),
@@ -76,9 +77,9 @@ REASONS: tuple[tuple[str, str], ...] = (
         r"Cannot connect to proxy|Unable to (?:tunnel|connect).* proxy|Could not connect to .*proxy",
         "{proxy} cannot be reached",
     ),
-    (NOT_FOUND_HOST, "the host {host} was not found: is there a network, and does it need a proxy?"),
-    (r"Connection refused|ConnectionRefusedError|connection refused", "{host} refused the connection"),
-    (SILENT, "{host} did not answer: is there a network, and does it need a proxy?"),
+    (NOT_FOUND_HOST, "the host {host} was not found; check the network and the proxy settings"),
+    (r"Connection refused|ConnectionRefusedError|connection refused", "{peer} refused the connection"),
+    (SILENT, "{peer} did not answer; check the network and the proxy settings"),
     (
         r"Connection reset|Remote end closed|Connection broken|IncompleteRead|Premature EOF",
         "the connection to {host} broke off",
@@ -131,7 +132,8 @@ def reason(output: str, host: str = "the server") -> str | None:
         named = next((match[1] for match in (re.search(where, line) for where in HOSTS) if match), host)
         group = next((group for group in found.groups() if group), "")
         by = f"the proxy {proxy}" if proxy else "the proxy"
-        return sentence.format(group, host=named, proxy=by, line=line[-160:])
+        peer = by if proxy and named not in ("localhost", "127.0.0.1") else named
+        return sentence.format(group, host=named, proxy=by, peer=peer, line=line[-160:])
     return None
 
 

@@ -19,9 +19,11 @@ import contextlib
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +37,7 @@ from scripts import fetching
 PROJECT = Path(__file__).resolve().parent.parent
 PARTS = PROJECT / ".parts"
 LIST = Path(__file__).with_name("parts.txt")
+PASSWORD = b"changeit"  # Java wants one even for certificates, which are no secret
 TIME_LIMIT_SECONDS = 600  # one Ivy call; all 51 jars take half a minute on a good line
 
 
@@ -124,6 +127,26 @@ def proxy_options() -> list[str]:
     return [*options, f"-Dhttp.nonProxyHosts={'|'.join(hosts)}"] if hosts else options
 
 
+def trust_options(scratch: Path) -> list[str]:
+    """What makes Java trust the certificates that the environment names for other programs; nothing without."""
+    names = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+    file = next((Path(os.environ[name]) for name in names if os.environ.get(name)), None)
+    if file is None or not file.is_file():
+        return []
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
+    except ImportError:  # not in the app's environment, which needs no jars
+        return []
+    with warnings.catch_warnings(action="ignore"):  # some old root certificates are not quite to the letter
+        found = x509.load_pem_x509_certificates(file.read_bytes())
+    trusted = [pkcs12.PKCS12Certificate(one, b"%d" % number) for number, one in enumerate(found)]
+    store = scratch / "trusted.p12"
+    store.write_bytes(pkcs12.serialize_java_truststore(trusted, BestAvailableEncryption(PASSWORD)))
+    print(f"parts: Java is told to trust the certificates of {file}", file=sys.stderr)
+    return [f"-Djavax.net.ssl.trustStore={store}", f"-Djavax.net.ssl.trustStorePassword={PASSWORD.decode()}"]
+
+
 def fetch(wanted: list[Jar]) -> None:
     """Fetch these jars with one Ivy call per part and put the right ones in their place.
 
@@ -140,6 +163,8 @@ def fetch(wanted: list[Jar]) -> None:
         for part in dict.fromkeys(jar.part for jar in wanted):
             of_part = [jar for jar in wanted if jar.part == part]
             log.append(retrieve(part, of_part, scratch))
+            if "PKIX path building failed" in log[-1] and (options := trust_options(scratch)):
+                log[-1] = retrieve(part, of_part, scratch, options)
             for jar in of_part:
                 arrived = scratch / part / jar.path.name
                 if is_right(arrived, jar):
@@ -161,13 +186,19 @@ def reason(output: str, lacking: list[Jar]) -> str:
     """One sentence about why these jars did not arrive."""
     host = urlsplit(repository()).hostname or "Maven Central"
     known = fetching.reason(output, host)
+    absent = dict.fromkeys(re.findall(r":: (\S+): not found", output))
+    if known is None and absent:
+        return (
+            f"{host} does not have {', '.join(name.replace('#', ':').replace(';', ':') for name in absent)}"
+        )
     names = ", ".join(jar.coordinates for jar in lacking[:3]) + (" ..." if len(lacking) > 3 else "")
-    if known is None and ": not found" in output:
-        return f"{host} does not have {names}"
     last = next(
         (line.strip() for line in reversed(output.splitlines()) if line.strip()), "Ivy printed nothing"
     )
-    return f"{len(lacking)} jars could not be fetched from {host} ({names}): {known or last}"
+    return (
+        f"{len(lacking)} jars could not be fetched from {host} ({names}): {known or last}. "
+        "Run the same command again: it continues from here"
+    )
 
 
 def repository() -> str:
@@ -175,7 +206,7 @@ def repository() -> str:
     return os.environ.get("DEFAULT_ARTIFACT_REPOSITORY") or "https://repo1.maven.org/maven2/"
 
 
-def retrieve(part: str, wanted: list[Jar], scratch: Path) -> str:
+def retrieve(part: str, wanted: list[Jar], scratch: Path, options: Iterable[str] = ()) -> str:
     """Let Ivy put the jars into `scratch/<part>/`; returns what it printed."""
     settings = scratch / "settings.xml"
     settings.write_text(
@@ -198,6 +229,7 @@ def retrieve(part: str, wanted: list[Jar], scratch: Path) -> str:
     command = [
         java(),
         *proxy_options(),
+        *options,
         "-jar",
         str(ivy_jar()),
         "-settings",
@@ -245,9 +277,7 @@ def main(arguments: list[str] | None = None) -> int:
             try:
                 fetch(lacking)
             except PartsError as problem:
-                print(
-                    f"parts: {problem}. Run the same command again: it continues from here.", file=sys.stderr
-                )
+                print(f"parts: {problem}.", file=sys.stderr)
                 return 1
             except OSError as problem:
                 print(f"parts: {fetching.reason(str(problem)) or problem}.", file=sys.stderr)

@@ -26,6 +26,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import pkcs12
 
 from scripts import fetching
 
@@ -363,7 +364,7 @@ def test_a_host_that_does_not_exist_is_named(ready: Machine) -> None:
     done = ready.run("scripts/setup", PIP_INDEX_URL="https://packages.invalid/simple")
     assert done.returncode == 1
     assert last_line(done).startswith(
-        f"{COULD_NOT}the host packages.invalid was not found: is there a network"
+        f"{COULD_NOT}the host packages.invalid was not found; check the network"
     )
     assert last_line(done).endswith("Run the same command again: it continues from here.")
 
@@ -410,7 +411,7 @@ IVY = {
     "space": ("java.io.IOException: No space left on device", "the disk is full"),
     "missing": (
         "\t\t:: io.delta#delta-storage;4.4.0: not found",
-        "repo1.maven.org does not have io.delta:delta-spark_4.2_2.13:4.4.0",
+        "repo1.maven.org does not have io.delta:delta-storage:4.4.0.",
     ),
 }
 
@@ -436,6 +437,30 @@ def test_why_jars_did_not_arrive_is_one_sentence(machine: Machine, case: str) ->
     assert expected in last_line(done)
     assert "ivy.log" not in done.stderr
     assert len(done.stderr.splitlines()) == 2
+
+
+def test_java_is_told_to_trust_what_other_programs_trust(
+    machine: Machine, own_certificate: ssl.SSLContext
+) -> None:
+    machine.program(
+        "java",
+        'case "$*" in *trusted.p12*) cp "$(echo "$1" | cut -d= -f2)" "$0.p12" ;; esac',
+        f"echo '{IVY['trust'][0].strip()}'",
+    )
+    named = machine.project.parent / "own.pem"
+    done = subprocess.run(
+        [sys.executable, "scripts/parts.py", "delta"],
+        cwd=machine.project,
+        env={"PATH": str(machine.bin), "SSL_CERT_FILE": str(named)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert f"parts: Java is told to trust the certificates of {named}\n" in done.stderr
+    assert len(machine.called("java")) == 2
+    store = pkcs12.load_pkcs12((machine.bin / "java.p12").read_bytes(), b"changeit")
+    assert [one.certificate.subject.rfc4514_string() for one in store.additional_certs] == ["CN=localhost"]
 
 
 def test_java_is_told_the_proxy_of_the_environment(machine: Machine) -> None:
