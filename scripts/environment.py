@@ -26,7 +26,7 @@ class SetupError(Exception):
     """One sentence for the person at the terminal."""
 
 
-def say(text: str) -> None:
+def announce(text: str) -> None:
     print(f"{LABEL}: {text}", file=sys.stderr, flush=True)
 
 
@@ -52,7 +52,7 @@ def is_whole(directory: Path) -> bool:
 def make(directory: Path) -> None:
     """Make the environment and its pip from nothing; a half-made one is removed first."""
     again = directory.exists()
-    say(
+    announce(
         f"{'making' if not again else 'removing the unusable or half-made'} {directory.name}{' and making it again' if again else ''}"
         f" with Python {sys.version.split()[0]}"
     )
@@ -108,12 +108,12 @@ def install(directory: Path, files: list[Path]) -> None:
     unfinished = directory / INSTALLING
     if unfinished.exists():
         again = forget_half_installed(directory)
-        say(
+        announce(
             f"continuing with {directory.name}, which was interrupted"
             + (f"; half-installed packages: {again}" if again else "")
         )
     unfinished.touch()
-    say(f"installing {names} into {directory.name} with pip; minutes the first time")
+    announce(f"installing {names} into {directory.name} with pip; minutes the first time")
     command = [str(python_of(directory)), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     command += ["--progress-bar", "off", *[word for file in files for word in ("-r", str(file))]]
     log = directory / ".pip.log"
