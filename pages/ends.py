@@ -38,20 +38,20 @@ def main() -> None:
         if found.connectors.sink is not None and found.connectors.sources
         else connector_settings.suggestions(opened, ck)
     )
-    kafka_first = next((source.key for source in ck.sources if source.kind.name == "kafka"), None)
+    kafka_first = next((source.key for source in ck.sources if source.kind.asks == "broker"), None)
     places = {}
     for source in ck.sources:
         cards.text(f"Source {source.key}: {source.kind.label}", "section")
         if source.key == kafka_first:
             ask_for_broker(found)
-        if source.kind.name == "kafka":
+        if source.kind.asks == "broker":
             ask_for_topics(source, found)
         elif source in connector_settings.with_place(ck):
             name = links.PLACE + source.key
             ask_for_place(
                 found,
                 name,
-                "Table that it reads" if source.kind.name == "delta" else "Directory that it reads",
+                "Table that it reads" if source.kind.asks == "table" else "Directory that it reads",
                 offers,
             )
         places[source.key] = st.container()
@@ -71,7 +71,7 @@ def main() -> None:
     with sink_place:
         the_sink(opened, ck, found, answer)
     for source in ck.sources:  # last, because a broker may take seconds to answer or not to answer
-        if source.kind.name == "kafka":
+        if source.kind.asks == "broker":
             with places[source.key]:
                 kafka(opened, ck, source, found)
 
@@ -178,7 +178,7 @@ def ask_for_place(found: Given, name: str, label: str, offers: tuple[Suggestion,
 def others(ck: Checkpoint, found: Given) -> None:
     """What the link asks for and cannot be honoured, apart from what has its own place on the page."""
     own = {links.SINK, *(links.PLACE + source.key for source in connector_settings.with_place(ck))}
-    if any(source.kind.name == "kafka" for source in ck.sources):
+    if any(source.kind.asks == "broker" for source in ck.sources):
         own.add(links.KAFKA)
     for name, problem in found.problems.items():
         if name not in own:
@@ -189,10 +189,10 @@ def beside_kafka(
     opened: Opened, ck: Checkpoint, source: Source, found: Given, answer: connectors.Asked
 ) -> None:
     """A source that is no Kafka source: its table, its directory, or why there is nothing to ask."""
-    kind, key = source.kind.name, source.key
-    if kind == "kafka":
+    asks, key = source.kind.asks, source.key
+    if asks == "broker":
         return
-    if kind not in ("file", "delta"):
+    if asks is None:
         cards.text(f"Nothing can be asked about {source.kind.label} here.", "small")
         return
     name = links.PLACE + key
@@ -203,16 +203,16 @@ def beside_kafka(
     trouble = None if said is None else said.troubles.get(f"source {key}")
     if trouble is not None:
         cards.message("plain", trouble)
-    elif kind == "delta" and said is not None and key in said.tables:
+    elif asks == "table" and said is not None and key in said.tables:
         connector_tables.delta_source(delta_source_state(ck, key, said.tables[key]))
         connectors.asked_line(opened, answer.asked_at_ms, "", f"source-{key}")
-    elif kind == "file" and said is not None and key in said.places:
+    elif asks == "directory" and said is not None and key in said.places:
         cards.message(
             "plain",
             "The forecast above looks there for the files of a batch that runs again.",
             said.places[key].url,
         )
-    elif kind == "delta":
+    elif asks == "table":
         cards.text(
             "Then: how far behind the position is, and whether the versions it needs are still in the log.",
             "small",

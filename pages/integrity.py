@@ -75,7 +75,7 @@ def start(opened: Opened, ck: Checkpoint) -> None:
             "Query that starts next", "query", QUERY_LABELS, "the query", QUERY_LABELS["same"], width=250
         )
         loss = None
-        if any(source.kind.name in ("kafka", "delta") for source in ck.sources):
+        if any(source.kind.fails_on_data_loss for source in ck.sources):
             loss = selection.pick(
                 "failOnDataLoss", "loss", LOSS_LABELS, "failOnDataLoss", LOSS_LABELS["true"], width=250
             )

@@ -321,7 +321,7 @@ def sink(end: SinkState, chosen: int | None) -> go.Figure:
     """A Delta sink: batch ids against table versions, rows of each version below. A file sink: files per
     batch."""
     rows = end.batches[-MOST_SINK_ROWS:]
-    return _versions(rows, chosen) if end.kind == "delta" else _file_batches(rows, chosen)
+    return _versions(rows, chosen) if end.knows_queries else _file_batches(rows, chosen)
 
 
 def _versions(rows: Sequence[SinkBatch], chosen: int | None) -> go.Figure:

@@ -138,7 +138,7 @@ def read(ck: Checkpoint) -> Given:
 
 def with_place(ck: Checkpoint) -> list[Source]:
     """The sources that read a directory or a table, whose place can be given."""
-    return [source for source in ck.sources if source.kind.name in ("file", "delta")]
+    return [source for source in ck.sources if source.kind.has_place]
 
 
 def brokers() -> list[str]:
@@ -177,7 +177,7 @@ def _kafka(texts: Mapping[str, str], problems: dict[str, str]) -> Path | None:
 
 def _topics(ck: Checkpoint, texts: Mapping[str, str], problems: dict[str, str]) -> dict[str, tuple[str, ...]]:
     """What each Kafka source subscribes to today, where somebody said it."""
-    known = [source.key for source in ck.sources if source.kind.name == "kafka"]
+    known = [source.key for source in ck.sources if source.kind.asks == "broker"]
     found = {}
     for name, text in texts.items():
         key = name.removeprefix(links.TOPICS)
@@ -234,16 +234,18 @@ def _suggestions(key: tuple[str, int], _ck: Checkpoint) -> tuple[Suggestion, ...
     elif logs[""]:
         found.append(Suggestion(links.SINK, name, f"The checkpoint lies inside a table: {name}"))
     placed = with_place(_ck)
-    if len(placed) == 1 and listings["source"].exists:
-        kind = placed[0].kind.name
-        if kind == "file" or "_delta_log" in logs["source"]:
-            found.append(
-                Suggestion(
-                    links.PLACE + placed[0].key,
-                    f"{name}/source",
-                    f"Found beside the checkpoint: {name}/source",
-                )
+    if (
+        len(placed) == 1
+        and listings["source"].exists
+        and (placed[0].kind.asks == "directory" or "_delta_log" in logs["source"])
+    ):
+        found.append(
+            Suggestion(
+                links.PLACE + placed[0].key,
+                f"{name}/source",
+                f"Found beside the checkpoint: {name}/source",
             )
+        )
     return tuple(found)
 
 

@@ -105,7 +105,7 @@ def sink(end: SinkState, pending: int | None, chosen: int | None) -> None:
     cards.message(tone, end.sentence, " · ".join(proof))
     for warning in end.warnings[:MOST_WARNINGS]:
         cards.message("doubt", warning)
-    if end.kind == "plain":
+    if not end.has_log:
         return
     with st.grid(4, min_column_width=165):
         holds = "none" if end.holds_up_to_batch is None else f"batch {end.holds_up_to_batch}"
@@ -121,9 +121,9 @@ def sink(end: SinkState, pending: int | None, chosen: int | None) -> None:
         cards.figure(
             "Batches that are skipped",
             skips,
-            "whatever they hold, with this query id" if end.kind == "delta" else "whatever they hold",
+            "whatever they hold, with this query id" if end.knows_queries else "whatever they hold",
         )
-        if end.kind == "file":
+        if end.skips_any_query:
             unknown = sum(row.files or 0 for row in end.batches if row.fate == "uncommitted")
             cards.figure(
                 "Files without a commit",
@@ -169,7 +169,7 @@ def sink_words(end: SinkState) -> str:
         parts.append(f"{words.amount(sum(rows), 'rows')} in these batches")
     what = (
         "Batches against versions of the table"
-        if end.kind == "delta"
+        if end.knows_queries
         else "Batches against the log of the sink"
     )
     return f"{what}: {', '.join(parts)}."

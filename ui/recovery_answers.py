@@ -108,20 +108,20 @@ def fields(situation: RecoveryContext, option: str) -> list[Field]:
             f"source.{source.key}",
             f"of source {source.index}" if len(situation.sources) > 1 else "of the source",
         )
-        if source.kind == "kafka":
+        if source.kind.takes_topics:
             wanted += [
                 Field(f"{name}.servers", f"Brokers {where}", "broker:9092"),
                 Field(f"{name}.topics", f"Topics {where}", ",".join(source.topics) or "orders"),
             ]
             continue
         wanted.append(Field(f"{name}.path", f"Path {where}", source.path_guess or "s3://bucket/landing"))
-        if source.kind == "file":
+        if source.kind.asks == "directory":
             wanted += [
                 Field(f"{name}.format", f"Format {where}", source.format_guess or "json"),
                 Field(f"{name}.schema", f"Schema {where}", "id int, name string"),
             ]
-        elif source.kind != "delta":
-            wanted.append(Field(f"{name}.format", f"Format {where}", source.kind))
+        elif source.kind.reader_format is None:
+            wanted.append(Field(f"{name}.format", f"Format {where}", source.kind.name))
     return wanted
 
 

@@ -393,7 +393,7 @@ class Checkpoint:
         with self._lock:
             if key not in self._contexts:
                 file = self._layout.source_files.get(directory.removeprefix("sources/"))
-                self._contexts[key] = read_context(self.door, key, directory, file, kind.name == "file")
+                self._contexts[key] = read_context(self.door, key, directory, file, kind.has_own_log)
             return self._contexts[key][0]
 
     def source_texts(self, batch_id: int, key: str) -> tuple[str | None, str | None]:
@@ -463,8 +463,9 @@ class Checkpoint:
         source = self.source(key)
         if source is None:
             return None
-        needs_files = source.kind.name == "file"
-        return source.kind.advance(start, end, source.context if needs_files else SourceContext(key))
+        return source.kind.advance(
+            start, end, source.context if source.kind.has_own_log else SourceContext(key)
+        )
 
     def progress(self, key: str, batch_ids: Iterable[int] | None = None) -> SourceProgress:
         """The positions of a source as matrices, for these batches (default: those that were read).

@@ -32,7 +32,7 @@ def look(ck: Checkpoint, given: ConnectorSettings) -> ConnectorAnswers:
         source = ck.source(key)
         if source is None:
             troubles[f"source {key}"] = f"The checkpoint has no source {key}."
-        elif source.kind.name == "delta":
+        elif source.kind.asks == "table":
             found = _table(location, f"source {key}", troubles)
             if found is not None:
                 tables[key] = found
@@ -50,7 +50,7 @@ def look(ck: Checkpoint, given: ConnectorSettings) -> ConnectorAnswers:
 
 def _brokers(ck: Checkpoint, given: ConnectorSettings, troubles: dict[str, str]) -> dict[str, BrokerAnswer]:
     assert given.kafka is not None
-    keys = [source.key for source in ck.sources if source.kind.name == "kafka"]
+    keys = [source.key for source in ck.sources if source.kind.asks == "broker"]
     if not keys:
         return {}
     try:

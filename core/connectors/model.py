@@ -140,6 +140,9 @@ class SinkBatch:
     operation: str = ""
 
 
+SinkLog = Literal["delta", "file", "plain"]
+"""Which log of batches lies at the sink: a Delta log, the log of a file sink, or none."""
+
 ConcernKind = Literal["ahead", "behind", "changed", "forgotten", "unknown", "log_hole"]
 """ahead: batches will be skipped whatever they hold; behind: committed batches are not in the sink; changed:
 somebody took rows of batches away (RESTORE, overwrite); forgotten: a batch that is there will be written
@@ -158,7 +161,7 @@ class SinkState:
     at risk, as (kind, sentence).
     """
 
-    kind: Literal["delta", "file", "plain"]
+    kind: SinkLog
     url: str
     holds_up_to_batch: int | None
     pending: Literal["written", "skipped"] | None
@@ -171,6 +174,22 @@ class SinkState:
     limit_words: str = ""
     trouble: str | None = None
     concerns: tuple[tuple[ConcernKind, str], ...] = ()
+
+    @property
+    def has_log(self) -> bool:
+        """Whether the sink keeps a log of the batches it has committed."""
+        return self.kind != "plain"
+
+    @property
+    def knows_queries(self) -> bool:
+        """Whether that log tells the batches of one query from those of another: a new query ID starts from
+        nothing."""
+        return self.kind == "delta"
+
+    @property
+    def skips_any_query(self) -> bool:
+        """Whether batch IDs are skipped whoever wrote them: the log of a file sink knows no query."""
+        return self.kind == "file"
 
 
 @dataclass(frozen=True, slots=True)

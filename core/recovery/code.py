@@ -92,7 +92,7 @@ def why_no_code(situation: RecoveryContext, option_id: OptionId) -> str:
 def _script(s: RecoveryContext, made: Recipe, platform: Platform) -> CodeBlock:
     constants = _constants(s, made, platform)
     needed = [constant for constant in constants if constant.required is not None]
-    kinds = {source.kind for source in s.sources} | ({"kafka"} if s.sink == "kafka" else set())
+    kinds = {source.kind.name for source in s.sources} | ({"kafka"} if s.sink == "kafka" else set())
     connectors = kinds | ({"delta"} if s.sink in ("delta", "foreach_txn") else set())
     template = TEMPLATES.get_template(SCRIPTS[made.method or "from_start"])
     text = template.render(
@@ -340,12 +340,9 @@ def _source_constants(s: RecoveryContext) -> list[Constant]:
         kind = s.answers.source(source.key, "format")
         path = s.answers.source(source.key, "path")
         guessed = "Inferred from the source log." if path is None and source.path_guess is not None else ""
-        file_like = source.kind == "file"
-        known_format = (
-            kind or source.format_guess or (source.kind if source.kind in ("kafka", "delta") else None)
-        )
+        file_like = source.kind.asks == "directory"
+        known_format = kind or source.format_guess or source.kind.reader_format
         needs_schema = file_like and known_format != "text"
-        reads_place = file_like or source.kind == "delta"
         found += [
             Constant(
                 f"{name}FORMAT", known_format, "", f"the format of source {source.index}, as in the query"
@@ -354,7 +351,7 @@ def _source_constants(s: RecoveryContext) -> list[Constant]:
                 f"{name}PATH",
                 path or source.path_guess,
                 guessed,
-                f"the path of source {source.index}" if reads_place else None,
+                f"the path of source {source.index}" if source.kind.has_place else None,
             ),
             Constant(
                 f"{name}SCHEMA",
@@ -367,7 +364,7 @@ def _source_constants(s: RecoveryContext) -> list[Constant]:
             Constant(f"{name}OPTIONS", options),
             Constant(f"{name}SECRETS", secrets, "Option: name of the environment variable that holds it."),
         ]
-        if source.kind == "kafka":
+        if source.kind.takes_topics:
             servers = options.get("kafka.bootstrap.servers")
             found.append(
                 Constant(f"{name}SERVERS", servers, "", f"the brokers of source {source.index}, host:port")
@@ -380,7 +377,7 @@ def _options(s: RecoveryContext, source: SourceSituation) -> tuple[dict[str, str
     secrets."""
     given = s.answers.source_options(source.key)
     options = {name: value for name, value in given.items() if not is_secret(name)}
-    if source.kind == "kafka":
+    if source.kind.takes_topics:
         servers = s.answers.source(source.key, "servers")
         if servers is not None:
             options["kafka.bootstrap.servers"] = servers
@@ -394,7 +391,7 @@ def _source_values(s: RecoveryContext, made: Recipe, source: SourceSituation) ->
     return {
         "index": source.index,
         "key": source.key,
-        "kind": source.kind,
+        "kind": source.kind.name,
         "directory": source.directory,
         "name": source.key if s.named_sources else None,
         "position": source.position,

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import FileLogEntry, OffsetEntry
-from core.checkpoint.sources.base import Advance, ResumePoint
+from core.checkpoint.sources.base import Advance, ResumePoint, SourceKind
 from core.checkpoint.sources.registry import parse
 from core.connectors import ConnectorAnswers
 from core.connectors.delta.log import DeltaLog
@@ -50,7 +50,7 @@ class SourceSituation:
 
     index: int
     key: str
-    kind: str
+    kind: SourceKind
     label: str
     directory: str | None
     position: str | None
@@ -116,10 +116,10 @@ class RecoveryContext:
     @property
     def known_source_complete(self) -> str | None:
         """The same, where the kinds of the sources decide it."""
-        kinds = {source.kind for source in self.sources}
-        if kinds & {"socket", "memory"}:
+        replays = {source.kind.replay for source in self.sources}
+        if "never" in replays:
             return "no"
-        return "yes" if kinds and kinds <= {"rate", "rate_micro_batch", "rate_continuous"} else None
+        return "yes" if replays == {"always"} else None
 
     @property
     def stateful(self) -> str:
@@ -250,7 +250,7 @@ def _source(
         first = kind.first_start(context)
         if first is not None:
             read_so_far = kind.advance(first, offset, context)
-        if kind.name == "file":
+        if kind.has_own_log:
             value = kind.positions(offset).get("log id", -1)
             complete = context.file_log_complete
             log = context.file_log[: bisect_right(context.file_log, value, key=_log_id)]
@@ -259,7 +259,7 @@ def _source(
     return SourceSituation(
         index=index,
         key=source.key,
-        kind=kind.name,
+        kind=kind,
         label=kind.label,
         directory=source.directory,
         position=position,
@@ -272,7 +272,7 @@ def _source(
         newest_file_ms=max((item.timestamp_ms for item in log), default=None),
         path_guess=_common_directory(paths),
         format_guess=_common_format(paths),
-        topics=_topics(position) if kind.name == "kafka" else (),
+        topics=_topics(position) if kind.takes_topics else (),
     )
 
 

@@ -178,7 +178,7 @@ def _beginning(
     ck: Checkpoint, rows: list[SourceRows], sink: SinkState | None, connectors: ConnectorAnswers
 ) -> DeletionImpact:
     start: Start = "from the beginning"
-    if sink is not None and sink.kind == "file" and sink.holds_up_to_batch is not None:
+    if sink is not None and sink.skips_any_query and sink.holds_up_to_batch is not None:
         return _skipped_by_number(start, sink, rows)
     done = _sum(each.done for each in rows)
     if done is None:
@@ -204,7 +204,7 @@ def _beginning(
     sentence = (
         f"From the beginning: {_said(done, rows)} that were processed before are written a second time."
     )
-    if sink is not None and sink.kind == "delta":
+    if sink is not None and sink.knows_queries:
         sentence += _NO_HELP
     elif done:
         sentence += " Only a sink that overwrites by key is spared."
@@ -237,7 +237,7 @@ def _exact(
     connectors: ConnectorAnswers,
 ) -> DeletionImpact:
     start: Start = "exact position"
-    if sink is not None and sink.kind == "file" and sink.holds_up_to_batch is not None:
+    if sink is not None and sink.skips_any_query and sink.holds_up_to_batch is not None:
         return _skipped_by_number(start, sink, rows)
     if last is None:
         return DeletionImpact(
@@ -267,7 +267,7 @@ def _exact(
         )
     lost = None if ck.has_state else 0  # what an empty state changes in the results cannot be counted
     pending = ck.uncommitted_batch if ck.uncommitted_batch != last else None
-    if pending is not None and (sink is None or sink.kind == "plain"):
+    if pending is not None and (sink is None or not sink.has_log):
         sentence = (
             f"{head}: no row is skipped; batch {pending} is read again, and what of it had reached the sink"
             f" before the stop is there twice, as after a plain restart.{state}"
@@ -323,13 +323,13 @@ def _beyond(ck: Checkpoint, sink: SinkState, last: int) -> DeletionImpact:
 
 def _same_id(rows: list[SourceRows], sink: SinkState | None) -> DeletionImpact:
     start: Start = "old query id kept"
-    if sink is None or sink.kind == "plain":
+    if sink is None or not sink.has_log:
         sentence = (
             "Old query id kept (metadata put back, logs emptied): batch numbers begin at 0 again, and a Delta"
             " table that has these numbers of this query skips the new batches with their rows."
         )
         return DeletionImpact(start, None, None, sentence, "needs_input")
-    if sink.kind == "file" and sink.holds_up_to_batch is not None:
+    if sink.skips_any_query and sink.holds_up_to_batch is not None:
         return _skipped_by_number(start, sink, rows)
     held = sink.holds_up_to_batch
     if held is None:
@@ -406,7 +406,7 @@ def _read_before(ck: Checkpoint) -> str | None:
         moved = None
         if (
             text is not None
-            and source.kind.name != "file"
+            and not source.kind.has_own_log
             and (first := source.kind.first_start(source.context)) is not None
         ):
             moved = source.kind.advance(first, parse(text), source.context)

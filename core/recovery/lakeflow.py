@@ -81,12 +81,12 @@ def _source(s: RecoveryContext, made: Recipe, source: SourceSituation) -> dict[s
     start = next(start for start in made.starts if start.source.key == source.key)
     options = dict(s.answers.source_options(source.key))
     path = s.answers.source(source.key, "path") or source.path_guess
-    kind = s.answers.source(source.key, "format") or source.format_guess or source.kind
-    if source.kind == "kafka":
-        kind, path = "kafka", None
+    kind = s.answers.source(source.key, "format") or source.format_guess or source.kind.name
+    if source.kind.takes_topics:
+        kind, path = source.kind.reader_format or kind, None
         options.setdefault("kafka.bootstrap.servers", s.answers.source(source.key, "servers") or "")
         options.setdefault("subscribe", s.answers.source(source.key, "topics") or ",".join(source.topics))
-    elif source.kind == "file":
+    elif source.kind.has_own_log:
         options["cloudFiles.format"] = kind
         kind = "cloudFiles"
     if made.option == "reset":
@@ -97,5 +97,5 @@ def _source(s: RecoveryContext, made: Recipe, source: SourceSituation) -> dict[s
         "path": path,
         "options": options,
         "modified_after_ms": source.newest_file_ms if start.how == "modified_after" else None,
-        "is_kafka": source.kind == "kafka",
+        "is_kafka": source.kind.takes_topics,
     }

@@ -83,7 +83,7 @@ def _before(s: RecoveryContext) -> list[Step]:
 
 
 def _start_options(s: RecoveryContext, made: Recipe) -> list[Step]:
-    asked = [start.source for start in made.starts if start.source.kind == "kafka"]
+    asked = [start.source for start in made.starts if start.source.kind.asks == "broker"]
     steps = []
     if asked:
         why = (

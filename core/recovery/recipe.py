@@ -26,15 +26,8 @@ from core.recovery.words import OptionId, listed
 Method = Literal["start_options", "seeded", "warm_up", "empty_state", "from_start", "pipeline"]
 How = Literal["options", "file_log", "offset_text", "earliest", "modified_after"]
 
-SEEDABLE = ("file", "kafka", "delta")
 WARM_OPERATORS = frozenset({"stateStoreSave", "dedupe", "dedupeWithinWatermark"})
 NUMBERED_SINKS = frozenset({"file", "foreach_txn"})
-NO_BEGINNING = frozenset({"socket", "memory"})
-EARLIEST: Mapping[str, Mapping[str, str]] = {
-    "kafka": {"startingOffsets": "earliest"},
-    "file": {},
-    "delta": {},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +81,7 @@ def recipe(situation: RecoveryContext, option: OptionId) -> Recipe:
 
 
 def _refresh(s: RecoveryContext, option: OptionId) -> Recipe:
-    gone = [source.label for source in s.sources if source.kind in NO_BEGINNING]
+    gone = [source.label for source in s.sources if source.kind.replay == "never"]
     if gone:
         return Recipe(
             option, False, f"{listed(gone)}: such a source cannot be read again from the beginning."
@@ -111,7 +104,7 @@ def _refresh(s: RecoveryContext, option: OptionId) -> Recipe:
     if option == "backup_and_backfill" and s.sink == "other":
         return Recipe(option, False, "How rows are merged into this sink is not known.")
     starts = tuple(
-        SourceStart(source, "earliest", EARLIEST.get(source.kind, {}), _earliest_words(source))
+        SourceStart(source, "earliest", source.kind.earliest_options, _earliest_words(source))
         for source in s.sources
     )
     why = "Everything is read again from the beginning into a new, empty output."
@@ -125,11 +118,12 @@ def _refresh(s: RecoveryContext, option: OptionId) -> Recipe:
 
 def _earliest_words(source: SourceSituation) -> str:
     words = {
-        "kafka": "startingOffsets=earliest (the default of a streaming query is latest)",
-        "file": "every file that is there; a file source has no start option",
-        "delta": "the whole table as it is now, then its later versions",
+        "broker": "startingOffsets=earliest (the default of a streaming query is latest)",
+        "directory": "every file that is there; a file source has no start option",
+        "table": "the whole table as it is now, then its later versions",
+        None: "the earliest position, by the reader options of this source",
     }
-    return words.get(source.kind, "the earliest position, by the reader options of this source")
+    return words[source.kind.asks]
 
 
 # ---------------------------------------------------------------- from the last committed batch
@@ -157,7 +151,7 @@ def _by_options(source: SourceSituation) -> SourceStart | None:
     if (
         point is None
         or point.options is None
-        or source.kind == "file"
+        or source.kind.has_own_log
         or not (point.exact or _has_lost(source))
     ):
         return None
@@ -167,12 +161,12 @@ def _by_options(source: SourceSituation) -> SourceStart | None:
 
 
 def _by_seed(source: SourceSituation) -> SourceStart | None:
-    if source.kind == "file" and source.files_read is not None:
+    if source.kind.seed == "file_source_log" and source.files_read is not None:
         return SourceStart(
             source, "file_log", {}, f"a source log that names the {source.files_read:,} files already read"
         )
     if (
-        source.kind in ("kafka", "delta")
+        source.kind.seed == "offset_text"
         and source.point is not None
         and (source.point.exact or source.point.seed == "transplant")
     ):
@@ -186,7 +180,7 @@ def _has_lost(source: SourceSituation) -> bool:
     """Whether the broker was asked and no longer has all that lies behind the position; the options then
     start with what is left."""
     return (
-        source.kind == "kafka"
+        source.kind.asks == "broker"
         and source.point is not None
         and not source.point.exact
         and source.point.options is not None
@@ -241,7 +235,7 @@ def _reset_with_loss(s: RecoveryContext) -> Recipe:
 
 
 def _why_not(source: SourceSituation) -> str:
-    if source.kind == "file":
+    if source.kind.has_own_log:
         return (
             f"Source {source.key} is a file source whose log has gaps or cannot be read, so which files were"
             " read is not known; without it every file would be read again."
@@ -252,7 +246,7 @@ def _why_not(source: SourceSituation) -> str:
 
 def _reset_stateless(s: RecoveryContext) -> Recipe:
     numbered = s.sink in NUMBERED_SINKS or (s.sink == "delta" and s.pending_is_next)
-    seeded = numbered or any(source.kind in ("file", "delta") for source in s.sources)
+    seeded = numbered or any(source.kind.needs_seed for source in s.sources)
     starts = [_by_seed(source) if seeded else _by_options(source) for source in s.sources]
     for source, start in zip(s.sources, starts, strict=True):
         if start is None:
@@ -267,7 +261,7 @@ def _reset_stateless(s: RecoveryContext) -> Recipe:
     keep_pending = numbered and s.pending_is_next and all(source.pending is not None for source in s.sources)
     keep_id = numbered and s.sink != "file" and s.query_id is not None
     committed = s.last_committed if s.last_committed is not None else 0
-    pair = seeded and any(source.kind == "delta" for source in s.sources) and not keep_pending
+    pair = seeded and any(source.kind.is_seeded_twice for source in s.sources) and not keep_pending
     first = (max(committed, 1 if pair else 0) + 1) if seeded else 0
     removed = " The stateful part is gone from the query, so its state is left behind." if s.has_state else ""
     why = "The query keeps no state and the position of every source is exact." + removed
@@ -286,14 +280,13 @@ def _reset_stateless(s: RecoveryContext) -> Recipe:
 
 
 def _reset_stateful(s: RecoveryContext) -> Recipe:
-    kinds = {source.kind for source in s.sources}
     caution = list(_repeat_cautions(s))
     if s.stateful == "unchanged" and s.has_state:
         caution.append(
             "The stateful part did not change, so a plain restart keeps the state; a reset gives it up."
         )
     new_output = s.sink == "file"
-    if kinds <= {"file", "kafka"}:
+    if all(source.kind.can_warm_up for source in s.sources):
         starts = [_by_seed(source) for source in s.sources]
         for source, start in zip(s.sources, starts, strict=True):
             if start is None:
@@ -313,7 +306,7 @@ def _reset_stateful(s: RecoveryContext) -> Recipe:
                 caution=tuple(caution),
             )
         caution.append(cold)
-        if "file" in kinds:
+        if any(source.kind.has_own_log for source in s.sources):
             return Recipe(
                 "reset",
                 True,
@@ -379,7 +372,7 @@ def _reset_pipeline(s: RecoveryContext) -> Recipe:
     caution = list(_repeat_cautions(s))
     for source in s.sources:
         start = _by_options(source)
-        if start is None and source.kind == "file" and source.newest_file_ms is not None:
+        if start is None and source.kind.has_own_log and source.newest_file_ms is not None:
             start = SourceStart(
                 source,
                 "modified_after",

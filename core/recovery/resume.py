@@ -111,7 +111,7 @@ def _sink_words(sink: SinkState | None, chosen: int) -> list[str]:
     """What the sink makes of a new checkpoint that starts after batch ``chosen``."""
     if sink is None or sink.holds_up_to_batch is None:
         return []
-    if sink.kind == "file":
+    if sink.skips_any_query:
         held = sink.holds_up_to_batch
         return [
             f"A new checkpoint counts from batch 0, and this output directory skips batches up to {held}:"

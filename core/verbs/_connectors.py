@@ -16,8 +16,6 @@ from core.recovery.deletion_impact import DeletionImpact
 from core.storage import Location, parse_location
 from core.verbs._text import clean
 
-PLACES = ("file", "delta")
-
 
 def add_connector_options(parser: ArgumentParser) -> None:
     """What ``forecast``, ``check``, ``resume`` and ``recover`` take to look at the ends of the query."""
@@ -59,7 +57,7 @@ def connectors_of(
         isolation=args.isolation,
         topics=topics or {},
     )
-    if given.kafka is not None and not any(source.kind.name == "kafka" for source in ck.sources):
+    if given.kafka is not None and not any(source.kind.asks == "broker" for source in ck.sources):
         raise UsageError("--kafka was given, but the checkpoint has no Kafka source.")
     if given.kafka is not None:
         try:
@@ -91,7 +89,7 @@ def _places(ck: Checkpoint, given: Sequence[str]) -> dict[str, Location]:
             raise UsageError(
                 f"--source takes KEY=LOCATION with the key of a source; the sources here are: {clean(known)}."
             )
-        if source.kind.name not in PLACES:
+        if not source.kind.has_place:
             raise UsageError(
                 f"--source looks at Delta tables and at the files of file sources, and source {clean(key)} is"
                 f" {source.kind.label}."

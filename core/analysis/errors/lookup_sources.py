@@ -46,7 +46,7 @@ def look_source_logs(look: Looking) -> Iterator[Statement]:
     newest = look.newest
     named = number(look.value("batch"))
     for source in ck.sources:
-        if source.kind.name != "file" or source.directory is None:
+        if not source.kind.has_own_log or source.directory is None:
             continue
         chain = file_log_chain(ck.door.list([source.directory])[source.directory].names())
         if chain.missing:
@@ -83,7 +83,7 @@ def _log_offset(entry: OffsetEntry | None, source: Source) -> int | None:
 def look_files(look: Looking) -> Iterator[Statement]:
     """Which directories the files in the log of a file source come from."""
     for source in look.ck.sources:
-        if source.kind.name != "file":
+        if not source.kind.has_own_log:
             continue
         entries = source.context.file_log
         directories = sorted({normal_path(entry.path).rpartition("/")[0] for entry in entries})
@@ -103,7 +103,7 @@ def look_kafka(look: Looking) -> Iterator[Statement]:
     last, pending = ck.last_committed_batch, ck.pending_batch
     names = _partitions(look)
     for source in ck.sources:
-        if source.kind.name != "kafka":
+        if source.kind.asks != "broker":
             continue
         done = _positions(look, source, last)
         planned = _positions(look, source, pending)
@@ -179,7 +179,7 @@ def look_delta(look: Looking) -> Iterator[Statement]:
         line = newest.source(source.key)
         offset = (
             parsed(line.raw)
-            if source.kind.name == "delta" and line is not None and line.raw is not None
+            if source.kind.asks == "table" and line is not None and line.raw is not None
             else None
         )
         if not isinstance(offset, Mapping):

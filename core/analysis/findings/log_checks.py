@@ -100,8 +100,8 @@ def watermark_back(entries: Sequence[OffsetEntry], ck: Checkpoint) -> Iterator[F
 
 def positions_back(entries: Sequence[OffsetEntry], ck: Checkpoint) -> Iterator[Finding]:
     """A Kafka position that goes down, or a partition that disappears, between two committed batches."""
-    kafka = {source.key: source for source in ck.sources if source.kind.name in ("kafka", "event_hubs")}
-    for key, source in kafka.items():
+    growing = {source.key: source for source in ck.sources if source.kind.positions_only_grow}
+    for key, source in growing.items():
         before: dict[str, int] = {}
         for entry in entries:
             line = entry.source(key)

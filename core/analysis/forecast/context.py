@@ -19,9 +19,11 @@ from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
 from core.checkpoint.names import batch_id_of, checksum_owner, compact_id_of, name_kind
 from core.checkpoint.next_batch import NextBatch
 from core.checkpoint.source_log import file_log_chain
+from core.checkpoint.sources.base import SourceKind
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import KAFKA
+from core.checkpoint.sources.other import UNKNOWN
 from core.connectors.model import ConnectorAnswers, SinkState
 from core.connectors.sink import sink_state
 from core.sparklogs.evidence import Certainty, Evidence, Problem
@@ -212,7 +214,7 @@ class RestartContext:
         entry = self.newest
         return (
             batch_id == self.n
-            and "delta" in self.kinds.values()
+            and any(kind.asks == "table" for kind in self.kinds.values())
             and entry is not None
             and not entry.watermark_ms
         )
@@ -334,15 +336,19 @@ class RestartContext:
         return self.checkpoint.source_directories
 
     @cached_property
-    def kinds(self) -> dict[str, str]:
-        """Source key -> the name of its kind, as far as its offsets tell."""
-        return {source.key: source.kind.name for source in self.checkpoint.sources}
+    def kinds(self) -> dict[str, SourceKind]:
+        """Source key -> its kind, as far as its offsets tell."""
+        return {source.key: source.kind for source in self.checkpoint.sources}
+
+    def kind(self, key: str) -> SourceKind:
+        """The kind of this source; the unknown kind for a source that no offset names."""
+        return self.kinds.get(key, UNKNOWN)
 
     @cached_property
     def file_logs(self) -> dict[str, FileLog]:
         """The logs of the file sources by source key: one listing each, nothing read."""
         directories = {
-            s.key: s.directory for s in self.checkpoint.sources if s.kind.name == "file" and s.directory
+            s.key: s.directory for s in self.checkpoint.sources if s.kind.has_own_log and s.directory
         }
         if (
             not self.checkpoint.sources

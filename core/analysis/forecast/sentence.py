@@ -9,7 +9,7 @@ from core.analysis.forecast.model import DataEffect, SparkError
 from core.analysis.forecast.sources import log_id, ranges, start_id
 from core.analysis.forecast.start import Walk
 from core.analysis.forecast.upgrade import SPOILS
-from core.checkpoint.sources.base import Advance
+from core.checkpoint.sources.base import Advance, SourceKind
 from core.sparklogs.evidence import Evidence
 
 CODE_STAYS_OPEN = (
@@ -115,7 +115,7 @@ def amounts(s: RestartContext) -> str:
     """How much batch N holds, per source: "orders: 18,422 offsets on 12 partitions"."""
     parts = []
     for source in s.checkpoint.sources:
-        advance = _advance(s, source.key, source.kind.name)
+        advance = _advance(s, source.key, source.kind)
         if advance is None or advance.amount is None:
             continue
         noun = advance.unit if advance.amount != 1 else advance.unit.removesuffix("s")
@@ -129,12 +129,12 @@ def amounts(s: RestartContext) -> str:
     return "; ".join(parts)
 
 
-def _advance(s: RestartContext, key: str, kind: str) -> Advance | None:
+def _advance(s: RestartContext, key: str, kind: SourceKind) -> Advance | None:
     """How far a source moves in batch N. For a file source only the log entries of this batch are read, not
     its whole log."""
     if s.n is None:
         return None
-    if kind != "file":
+    if not kind.has_own_log:
         return s.checkpoint.advance(s.n, key)
     part = next((part for part in ranges(s) if part.key == key), None)
     end = log_id(part.end_text) if part is not None else None
@@ -171,7 +171,7 @@ def not_checked(s: RestartContext, walk: Walk) -> tuple[str, ...]:
     if s.query.operators is None and s.is_stateful:
         open_ends.append("whether the query still has the same stateful operators")
     open_ends.append(CODE_STAYS_OPEN)
-    if s.sink is None or s.sink.kind == "plain":
+    if s.sink is None or not s.sink.has_log:
         trouble = s.connectors.troubles.get("sink")
         open_ends.append(f"{SINK_STAYS_OPEN}: {trouble}" if trouble else SINK_STAYS_OPEN)
     return tuple(dict.fromkeys(open_ends))
@@ -180,6 +180,6 @@ def not_checked(s: RestartContext, walk: Walk) -> tuple[str, ...]:
 def sink_sentence(s: RestartContext, walk: Walk) -> str:
     """What the sink holds, for the end of the sentence; empty when it was not asked, or when no batch gets to
     it."""
-    if s.sink is None or s.sink.kind == "plain" or walk.failure is not None:
+    if s.sink is None or not s.sink.has_log or walk.failure is not None:
         return ""
     return f" {s.sink.sentence}"

@@ -3,7 +3,7 @@ commit at its end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -21,6 +21,7 @@ from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Effect, Fai
 from core.analysis.forecast.sink import sink_risks
 from core.analysis.forecast.versions import V40
 from core.checkpoint.model import OffsetEntry
+from core.checkpoint.sources.base import Asks
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
@@ -95,7 +96,7 @@ def check_ranges(s: RestartContext) -> Verdict:
         failure = _file_range(s, part, phase)
         if failure is not None:
             return failure
-        if s.kinds.get(part.key) == "delta":
+        if s.kind(part.key).asks == "table":
             verdict = check_delta_range(s, part, phase)
             if verdict.ok is False:
                 return verdict
@@ -116,16 +117,16 @@ def _broken_line(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | No
     File and Delta sources are asked for the range N-1..N at start; Kafka only for what comes next, so of a
     committed batch the start does not matter, and the end is met while the next batch is planned.
     """
-    is_kafka = s.kinds.get(part.key) == "kafka"
-    used = (part.end,) if is_kafka and not s.runs_again else (part.end, part.start)
+    is_late = s.kind(part.key).is_parsed_when_planned
+    used = (part.end,) if is_late and not s.runs_again else (part.end, part.start)
     broken = next((o for o in used if o is not None and o.raw is not None and is_broken(o.raw)), None)
     if broken is None:
         return None
     why = f"the offset of source {part.key} in {broken.evidence} is not valid JSON"
     condition, _ = json_trouble(broken.raw or "")
-    error = "kafka_line_bad" if is_kafka else "json_cut" if condition == "truncated" else "json_bad"
+    error = "kafka_line_bad" if is_late else "json_cut" if condition == "truncated" else "json_bad"
     details = {"text": broken.raw}
-    fails_at: FailsAt = "batch" if is_kafka else phase
+    fails_at: FailsAt = "batch" if is_late else phase
     return failed(
         s, error, "SOURCE_OFFSET_UNREADABLE", why, broken.evidence, details=details, fails_at=fails_at
     )
@@ -138,7 +139,7 @@ def _file_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | Non
         end is None
         or start is None
         or part.end is None
-        or s.kinds.get(part.key) != "file"
+        or not s.kind(part.key).has_own_log
         or not part.differs
     ):
         return None
@@ -210,15 +211,13 @@ def check_plan(s: RestartContext) -> Verdict:
     notes: list[str] = []
     then: str | None = None
     for part in ranges(s):
-        check = {"file": _file_plan, "kafka": _kafka_plan, "delta": check_delta_plan}.get(
-            s.kinds.get(part.key, "")
-        )
-        if check is None:
+        kind = s.kind(part.key)
+        if kind.asks is None:
             continue
-        verdict = check(s, part)
+        verdict = _PLANS[kind.asks](s, part)
         if verdict.ok is False:
             return verdict
-        if s.runs_again and s.kinds.get(part.key) == "file" and part.differs:
+        if s.runs_again and kind.has_own_log and part.differs:
             inputs = check_inputs(s, part, start_id(part), log_id(part.end_text) or 0)
             risks += inputs.risks
             not_checked += inputs.not_checked
@@ -513,3 +512,10 @@ def _newest_id(log: FileLog | None) -> int:
 
 def _directory(log: FileLog | None, part: Range) -> str:
     return log.directory if log is not None else f"sources/{part.key}"
+
+
+_PLANS: Mapping[Asks, Callable[[RestartContext, Range], Verdict]] = {
+    "directory": _file_plan,
+    "broker": _kafka_plan,
+    "table": check_delta_plan,
+}

@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, Protocol
 
 from core.checkpoint.model import FileLogEntry
 from core.sparklogs.evidence import Certainty
 
 Bound = Literal["exact", "at_most", "estimate"]
+Asks = Literal["broker", "table", "directory"]
+Seed = Literal["file_source_log", "offset_text"]
+Replay = Literal["always", "while_retained", "never"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,47 @@ class SourceContext:
     file_log_complete: bool = False
 
 
-class SourceKind(Protocol):
+class Capabilities(Protocol):
+    """What a kind of source can do, and what can be done with it. Other rooms ask these fields; no room compares
+    kinds by name. The defaults are those of a source about which only its offsets are known."""
+
+    asks: Asks | None = None
+    """What lies at the source and can be asked by this program."""
+    has_own_log: bool = False
+    """Whether the offset is an id in a log of its own (``sources/<n>``, the file source log), which names what was
+    read."""
+    takes_topics: bool = False
+    """Whether the reader is given topics and the servers that have them."""
+    reader_format: str | None = None
+    """What stands in ``readStream.format(...)``; None where the files do not tell."""
+    replay: Replay = "while_retained"
+    """Whether what was read can be read again: always (it is generated), while the source retains it, or never."""
+    earliest_options: Mapping[str, str] = MappingProxyType({})
+    """The reader options of a start at the earliest position. Empty where the reader starts there anyway."""
+    seed: Seed | None = None
+    """What can be written into a new checkpoint so that the source resumes exactly; None: nothing is known to work.
+    """
+    needs_seed: bool = False
+    """Whether the start options of the reader cannot name every position, so that a new checkpoint is seeded."""
+    is_seeded_twice: bool = False
+    """Whether the seed must be the offset of two batches: with one the source reads its range again."""
+    can_warm_up: bool = False
+    """Whether building state again by reading the old data once was observed with this source."""
+    fails_on_data_loss: bool = False
+    """Whether the reader has the option ``failOnDataLoss``."""
+    positions_only_grow: bool = False
+    """Whether the position of a partition never becomes smaller while the query is left alone."""
+    is_parsed_when_planned: bool = False
+    """Whether Spark parses the offset only while it plans the next batch; other sources parse the whole range at
+    the start of the query."""
+
+    @property
+    def has_place(self) -> bool:
+        """Whether the source reads a place (a table or a directory) that a user can name."""
+        return self.asks in ("table", "directory")
+
+
+class SourceKind(Capabilities, Protocol):
     """One kind of source. ``offset`` arguments are the parsed JSON of one offset text (or the text itself
     when it is not JSON)."""
 
@@ -76,9 +120,6 @@ class SourceKind(Protocol):
     """The stable name for programs (``kafka``); see ``registry.KIND_NAMES``."""
     label: str
     """What a person reads ("Delta table")."""
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"]
-    """What the logged value means: next position, last position read, where the batch starts, or not known.
-    """
 
     def recognises(self, offset: object) -> bool:
         """Whether this offset has the form that this kind writes. Only the form decides, never a guess from a

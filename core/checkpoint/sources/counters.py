@@ -10,9 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Literal
 
-from core.checkpoint.sources.base import Advance, Bound, ResumePoint, SourceContext
+from core.checkpoint.sources.base import (
+    Advance,
+    Bound,
+    Capabilities,
+    Replay,
+    ResumePoint,
+    SourceContext,
+)
 from core.checkpoint.sources.forms import (
     OnePosition,
     as_decimal,
@@ -30,8 +36,7 @@ class BareNumber(OnePosition):
     """A number alone. Its growth is known, its unit is not."""
 
     name = "counter"
-    label = "A number (rate, socket or memory source, or Neo4j)"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "unknown"
+    label = "rate / socket / memory"
     unit = "steps"
     bound: Bound = "estimate"
 
@@ -65,7 +70,7 @@ class Rate(BareNumber):
 
     name = "rate"
     label = "Rate (test data)"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
+    replay: Replay = "always"
     unit = "seconds"
     partition = "seconds"
 
@@ -96,7 +101,7 @@ class Socket(BareNumber):
 
     name = "socket"
     label = "Socket (test source)"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
+    replay: Replay = "never"
     unit = "lines"
     bound: Bound = "exact"
     partition = "line"
@@ -127,7 +132,7 @@ class Memory(BareNumber):
 
     name = "memory"
     label = "Memory (test source)"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
+    replay: Replay = "never"
     unit = "blocks"
     partition = "block"
 
@@ -150,7 +155,7 @@ class RateMicroBatch(OnePosition):
 
     name = "rate_micro_batch"
     label = "Rate per micro-batch (test data)"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "exclusive"
+    replay: Replay = "always"
     partition = "row"
 
     def recognises(self, offset: object) -> bool:
@@ -188,13 +193,13 @@ class RateMicroBatch(OnePosition):
         return f"{value} rows made" + ("" if stamp is None else f", next rows at {_time(stamp)}")
 
 
-class RateContinuous:
+class RateContinuous(Capabilities):
     """The rate source in continuous mode: the last value that each partition emitted. With n partitions its
     values are n apart."""
 
     name = "rate_continuous"
     label = "Rate, continuous mode (test data)"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
+    replay: Replay = "always"
 
     def _values(self, offset: object) -> dict[int, int] | None:
         if not isinstance(offset, dict) or not offset:

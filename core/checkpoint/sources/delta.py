@@ -9,9 +9,8 @@ change in version V, before any of its rows; -100 is the same as -1.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from core.checkpoint.sources.base import Advance, ResumePoint, SourceContext
+from core.checkpoint.sources.base import Advance, Asks, ResumePoint, Seed, SourceContext
 from core.checkpoint.sources.forms import (
     TRANSPLANT,
     OnePosition,
@@ -45,14 +44,13 @@ class TablePosition:
         return self.index in (-20, -19)
 
 
-class DeltaTable(OnePosition):
-    """Delta as a streaming source."""
+class TableVersions(OnePosition):
+    """What a Delta table and a shared one have in common: the rules of their offsets."""
 
-    name = "delta"
-    label = "Delta table"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
+    label: str
     partition = "version"
-    id_field, version_field = "reservoirId", "reservoirVersion"
+    id_field: str
+    version_field: str
 
     def position(self, offset: object) -> TablePosition | None:
         """The offset in numbers; None when it does not have this form. A missing ``isStartingVersion`` counts
@@ -166,7 +164,21 @@ class DeltaTable(OnePosition):
         return f"{table}, before version {position.version}"
 
 
-class DeltaSharing(DeltaTable):
+class DeltaTable(TableVersions):
+    """Delta as a streaming source."""
+
+    name = "delta"
+    label = "Delta table"
+    id_field, version_field = "reservoirId", "reservoirVersion"
+    asks: Asks | None = "table"
+    reader_format: str | None = "delta"
+    seed: Seed | None = "offset_text"
+    needs_seed = True
+    is_seeded_twice = True
+    fails_on_data_loss = True
+
+
+class DeltaSharing(TableVersions):
     """A shared Delta table: the same rules under other field names (documented, not run)."""
 
     name = "delta_sharing"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Literal
 
-from core.checkpoint.sources.base import Advance, ResumePoint, SourceContext
+from core.checkpoint.sources.base import Advance, Capabilities, ResumePoint, SourceContext
 from core.checkpoint.sources.forms import (
     COPY_THE_LOGS,
     OnePosition,
@@ -33,7 +32,6 @@ class MongoDb(OnePosition):
 
     name = "mongodb"
     label = "MongoDB change stream"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "exclusive"
     partition = "cluster time (s)"
 
     def _content(self, offset: object) -> Mapping[str, object]:
@@ -92,13 +90,12 @@ class MongoDb(OnePosition):
         return f"Resume token {shortened(token, 40)}" if isinstance(token, str) else "Not a MongoDB offset."
 
 
-class Cosmos:
+class Cosmos(Capabilities):
     """Cosmos DB change feed: continuation tokens per feed range inside a base64 JSON text. The token of a
     range is its sequence number."""
 
     name = "cosmos"
     label = "Cosmos DB change feed"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "unknown"
 
     def _ranges(self, offset: object) -> dict[str, object]:
         state = as_object(offset).get("state")

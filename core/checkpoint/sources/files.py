@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from operator import attrgetter
-from typing import Literal
 
-from core.checkpoint.sources.base import Advance, ResumePoint, SourceContext
+from core.checkpoint.sources.base import Advance, Asks, ResumePoint, Seed, SourceContext
 from core.checkpoint.sources.forms import (
     OnePosition,
     as_int,
@@ -29,8 +28,12 @@ class Files(OnePosition):
     """
 
     name = "file"
-    label = "Files"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
+    label = "file source"
+    asks: Asks | None = "directory"
+    has_own_log = True
+    seed: Seed | None = "file_source_log"
+    needs_seed = True
+    can_warm_up = True
     partition = "log id"
 
     def recognises(self, offset: object) -> bool:
@@ -95,7 +98,6 @@ class AutoLoader(OnePosition):
 
     name = "auto_loader"
     label = "Databricks Auto Loader"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "unknown"
     partition = "sequence number"
 
     def recognises(self, offset: object) -> bool:

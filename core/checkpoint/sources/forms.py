@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from core.checkpoint.sources.base import Advance, Bound, ResumePoint, SourceContext
+from core.checkpoint.sources.base import Advance, Bound, Capabilities, ResumePoint, SourceContext
 from core.sparklogs.evidence import Certainty
 from core.sparklogs.json_text import parse_json
 
@@ -162,7 +162,7 @@ def no_option(
 def malformed(label: str, offset: object) -> ResumePoint:
     """The offset does not have the form this kind writes, so no position is given."""
     return no_option(
-        f"This offset does not have the form a {label} source writes, so no start position can be given:"
+        f"This is not an offset of this kind ({label}), so no start position can be given:"
         f" {shortened(offset)}",
         repeats="not known",
         skips="not known",
@@ -174,7 +174,7 @@ def initial_offset(context: SourceContext) -> object | None:
     return None if context.initial is None else parse(context.initial)
 
 
-class OnePosition:
+class OnePosition(Capabilities):
     """The parts that are the same for every source with one number: its partition, and what is known about
     its first start (nothing)."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Literal
+from types import MappingProxyType
 
-from core.checkpoint.sources.base import Advance, ResumePoint, SourceContext
+from core.checkpoint.sources.base import Advance, Asks, Capabilities, ResumePoint, Seed, SourceContext
 from core.checkpoint.sources.forms import (
     as_decimal,
     as_int,
@@ -54,12 +54,12 @@ def _negative(topics: Mapping[str, Mapping[int, int]]) -> list[str]:
     ]
 
 
-class TopicPartitions:
+class TopicPartitions(Capabilities):
     """What both connectors share: positions by ``topic-partition``, and their difference as an upper bound of
     records."""
 
     unit = "offsets"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "exclusive"
+    positions_only_grow = True
 
     def recognises(self, offset: object) -> bool:
         return topics_of(offset) is not None
@@ -110,6 +110,14 @@ class Kafka(TopicPartitions):
 
     name = "kafka"
     label = "Kafka"
+    asks: Asks | None = "broker"
+    takes_topics = True
+    reader_format: str | None = "kafka"
+    earliest_options: Mapping[str, str] = MappingProxyType({"startingOffsets": "earliest"})
+    seed: Seed | None = "offset_text"
+    can_warm_up = True
+    fails_on_data_loss = True
+    is_parsed_when_planned = True
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
         """``startingOffsets`` = the logged JSON, nothing added: exact (observed, also with subscribePattern

@@ -4,9 +4,8 @@ comparable, not countable."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
-from core.checkpoint.sources.base import Advance, ResumePoint, SourceContext
+from core.checkpoint.sources.base import Advance, Capabilities, ResumePoint, SourceContext
 from core.checkpoint.sources.forms import (
     COPY_THE_LOGS,
     as_int,
@@ -20,7 +19,7 @@ from core.checkpoint.sources.forms import (
 )
 
 
-class Shards:
+class Shards(Capabilities):
     """What the three have in common: shards by name, no countable position, no start per shard."""
 
     label = "Kinesis"
@@ -80,7 +79,6 @@ class KinesisQubole(Shards):
 
     name = "kinesis"
     label = "Kinesis (qubole connector)"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "start"
     copy_note = (
         "The offset log names where the batch started; what was read of each shard is below"
         " `sources/<n>/shard-commit`."
@@ -124,7 +122,6 @@ class KinesisDatabricks(Shards):
 
     name = "kinesis_databricks"
     label = "Kinesis (Databricks)"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
     copy_note = "A copy of the offsets into a new checkpoint was not tried on Databricks."
 
     def shards(self, offset: object) -> dict[str, str] | None:

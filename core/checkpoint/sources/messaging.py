@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
-from core.checkpoint.sources.base import Advance, ResumePoint, SourceContext
+from core.checkpoint.sources.base import Advance, Capabilities, ResumePoint, SourceContext
 from core.checkpoint.sources.forms import (
     COPY_THE_LOGS,
     OnePosition,
@@ -27,7 +26,6 @@ class PubSub(OnePosition):
 
     name = "pubsub"
     label = "Google Pub/Sub"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "unknown"
     partition = "fetch"
 
     def recognises(self, offset: object) -> bool:
@@ -58,12 +56,11 @@ class PubSub(OnePosition):
         )
 
 
-class PubSubLite:
+class PubSubLite(Capabilities):
     """Pub/Sub Lite: the last offset read per partition, inclusive; -1 = none."""
 
     name = "pubsub_lite"
     label = "Google Pub/Sub Lite"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
 
     def _numbers(self, offset: object) -> dict[int, int] | None:
         if not isinstance(offset, dict) or not offset:
@@ -119,12 +116,11 @@ class PubSubLite:
         )
 
 
-class Pulsar:
+class Pulsar(Capabilities):
     """Pulsar: the last message id read per topic, inclusive, as the signed bytes of its protobuf form."""
 
     name = "pulsar"
     label = "Pulsar"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
 
     def recognises(self, offset: object) -> bool:
         return (
@@ -196,12 +192,11 @@ class Pulsar:
         return f"Last message ids read: {listed(ids, 2)}" if ids else "Not a Pulsar offset."
 
 
-class RedisStreams:
+class RedisStreams(Capabilities):
     """spark-redis: the last stream id (``milliseconds-sequence``) per stream, inclusive."""
 
     name = "redis"
     label = "Redis streams"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
 
     def _ids(self, offset: object) -> dict[str, str] | None:
         fields = as_object(offset)

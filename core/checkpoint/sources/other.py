@@ -8,9 +8,8 @@ Nothing is dropped: integers anywhere in the JSON are followed as counters under
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
-from core.checkpoint.sources.base import Advance, ResumePoint, SourceContext
+from core.checkpoint.sources.base import Advance, Capabilities, ResumePoint, SourceContext
 from core.checkpoint.sources.forms import (
     COPY_THE_LOGS,
     as_int,
@@ -42,12 +41,11 @@ def leaves(offset: object) -> dict[str, int]:
     return found
 
 
-class Unknown:
+class Unknown(Capabilities):
     """Any offset that no other kind recognises. Shown raw; its integers are followed as counters."""
 
     name = "unknown"
     label = "Unknown source"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "unknown"
 
     def recognises(self, offset: object) -> bool:
         return True
@@ -119,13 +117,12 @@ class PythonSource(Unknown):
         )
 
 
-class SequentialUnion:
+class SequentialUnion(Capabilities):
     """A union that reads one source after the other (Spark 4.3): which one is active and which are done. It
     holds no position."""
 
     name = "sequential_union"
     label = "Sequential union"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "unknown"
 
     def recognises(self, offset: object) -> bool:
         fields = as_object(offset)

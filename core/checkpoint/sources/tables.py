@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
-from core.checkpoint.sources.base import Advance, ResumePoint, SourceContext
+from core.checkpoint.sources.base import Advance, Capabilities, ResumePoint, SourceContext
 from core.checkpoint.sources.forms import (
     COPY_THE_LOGS,
     OnePosition,
@@ -27,7 +26,6 @@ class Iceberg(OnePosition):
 
     name = "iceberg"
     label = "Iceberg table"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "exclusive"
     partition = "files in snapshot"
 
     def _snapshot(self, offset: object) -> int | None:
@@ -120,7 +118,6 @@ class Paimon(OnePosition):
 
     name = "paimon"
     label = "Paimon table"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
     partition = "snapshot"
 
     def recognises(self, offset: object) -> bool:
@@ -162,12 +159,11 @@ class Paimon(OnePosition):
         return f"Paimon snapshot {self.value(offset)}, {max(0, index + 1)}{of} splits done"
 
 
-class Hudi:
+class Hudi(Capabilities):
     """Hudi: the last instant read, inclusive; all zeros before the first."""
 
     name = "hudi"
     label = "Hudi table"
-    end_is: Literal["exclusive", "inclusive", "start", "unknown"] = "inclusive"
 
     def _instant(self, offset: object) -> str | None:
         instant = as_object(offset).get("commitTime")
