@@ -1,4 +1,5 @@
-"""What the errors of the query's own code mean, and the conditions whose cause the files of a checkpoint cannot show, each with the reason."""
+"""What the errors of the query's own code mean, and the conditions whose cause the files of a checkpoint
+cannot show, each with the reason."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ TEXTS: dict[str, ErrorText] = {
             "A service or table that it uses failed.",
         ),
         action=(
-            "Correct the function (or what it uses) and start again: the batch is pending and runs again with"
+            "Correct the function (or what it uses) and restart the query: the pending batch is re-run with"
             " the same rows. What the function had already written is written again, unless it goes by batch"
             " id or key."
         ),
@@ -27,7 +28,7 @@ TEXTS: dict[str, ErrorText] = {
             "A service or table that it uses failed.",
         ),
         action=(
-            "Correct the function (or what it uses) and start again: the batch is pending and runs again with"
+            "Correct the function (or what it uses) and restart the query: the pending batch is re-run with"
             " the same rows. What the function had already written is written again, unless it goes by batch"
             " id or key."
         ),
@@ -41,7 +42,7 @@ TEXTS: dict[str, ErrorText] = {
             "A service or table that it uses failed.",
         ),
         action=(
-            "Correct the function (or what it uses) and start again: the batch is pending and runs again with"
+            "Correct the function (or what it uses) and restart the query: the pending batch is re-run with"
             " the same rows. What the function had already written is written again, unless it goes by batch"
             " id or key."
         ),
@@ -54,7 +55,7 @@ TEXTS: dict[str, ErrorText] = {
             "A service or table that it uses failed.",
         ),
         action=(
-            "Correct the function (or what it uses) and start again: the batch is pending and runs again with"
+            "Correct the function (or what it uses) and restart the query: the pending batch is re-run with"
             " the same rows. What the function had already written is written again, unless it goes by batch"
             " id or key."
         ),
@@ -69,22 +70,22 @@ TEXTS: dict[str, ErrorText] = {
             "A package that is missing on the executors.",
         ),
         action=(
-            "Correct the function and start again: the batch is pending and runs again with the same rows. To"
+            "Correct the function and restart the query: the pending batch is re-run with the same rows. To"
             " leave out bad rows, start once with a filter against them."
         ),
         unseen=_FUNCTION,
     ),
     "AUTOCDC_MICROBATCH_VALIDATION": ErrorText(
-        "A micro-batch of an AutoCDC flow holds rows that it may not hold. The batch is not committed.",
+        "A micro-batch of an AutoCDC flow has rows that are not allowed. The batch is not committed.",
         ("Rows without a key or without a sequence value.",),
-        action="Filter such rows out before the flow and start again.",
+        action="Filter such rows out before the flow and restart the query.",
         unseen="The rows of the query are not in the checkpoint.",
     ),
     "EMITTING_ROWS_OLDER_THAN_WATERMARK_NOT_ALLOWED": ErrorText(
         "A stateful operator handed out a row that is older than the watermark, which the next operator would"
         " drop.",
         ("The function gives its rows an event time in the past.",),
-        action="Give the rows an event time at or after the watermark, and start again.",
+        action="Give the rows an event time at or after the watermark, and restart the query.",
         unseen=_FUNCTION,
     ),
     "ASYNC_PROGRESS_NOT_SUPPORTED": ErrorText(
@@ -114,12 +115,12 @@ TEXTS: dict[str, ErrorText] = {
         ),
         action=(
             "Bound the batch (maxFilesPerTrigger, maxOffsetsPerTrigger: not for the batch that is already"
-            " planned) or give more memory, then start again."
+            " planned) or give more memory, then restart the query."
         ),
         unseen="The memory of the machines is not in the files.",
     ),
     "PYTHON_WORKER_CRASHED": ErrorText(
-        "A Python process on an executor ended without a word. The batch is not committed.",
+        "A Python process on an executor exited without an error message. The batch is not committed.",
         (
             "It ran out of memory and was killed.",
             "Another Python than the driver's is used, and a package is missing there.",
@@ -131,16 +132,16 @@ TEXTS: dict[str, ErrorText] = {
     "EXECUTOR_LOST": ErrorText(
         "An executor was lost. The batch is not committed.",
         ("It was killed for its memory, or its machine was taken away.",),
-        action="Start again: the batch runs again.",
+        action="Restart the query: the batch is re-run.",
         unseen="The machines are not in the files.",
     ),
     "SPARK_STOPPED": ErrorText(
         "The application was stopped while a batch ran. The batch is not committed.",
         (
-            "Somebody stopped the job or the cluster.",
+            "Someone stopped the job or the cluster.",
             "The driver ended for another reason: see the log before this.",
         ),
-        action="Start again: the batch runs again.",
+        action="Restart the query: the batch is re-run.",
         unseen="Why the application ended is in its log.",
     ),
     "CLASS_MISSING": ErrorText(
@@ -154,17 +155,16 @@ TEXTS: dict[str, ErrorText] = {
     ),
 }
 
-
 UNSEEN: dict[str, ErrorText] = {
     "CALL_ON_STREAMING_DATASET_UNSUPPORTED": ErrorText(
         "Spark refuses the query as it is written; the message says what it does not allow.",
-        action="Change the query as the message says and start again. The checkpoint is not the cause.",
+        action="Change the query as the message says and restart the query. The checkpoint is not the cause.",
         unseen="The query's text and its options are not in the checkpoint.",
     ),
     "INVALID_STREAMING_REAL_TIME_MODE_TRIGGER_INTERVAL": ErrorText(
         "The query asks for something that real-time mode does not do.",
         action=(
-            "Change the query as the message says, or use a micro-batch trigger: it goes on with the same"
+            "Change the query as the message says, or use a micro-batch trigger: it resumes with the same"
             " checkpoint."
         ),
         unseen="The trigger and the operators of the query are in its code.",
@@ -173,8 +173,8 @@ UNSEEN: dict[str, ErrorText] = {
         "The code of a StatefulProcessor, or what it asks of its state variables, is not allowed; the message"
         " says what.",
         action=(
-            "Change the processor as the message says and start again. If a batch was planned, it is pending"
-            " and runs again."
+            "Change the processor as the message says and restart the query. If a batch was planned, it is"
+            " pending and is re-run."
         ),
         unseen="The code of the processor is not in the checkpoint.",
     ),
@@ -184,23 +184,24 @@ UNSEEN: dict[str, ErrorText] = {
         unseen="The options of the reader are in the code that reads.",
     ),
     "CANNOT_LOAD_STATE_STORE.INVALID_CHANGE_LOG_WRITER_VERSION": ErrorText(
-        "Spark did something in an order that it takes for a bug of its own. The batch is not committed.",
+        "Spark did something in an order that it reports as its own bug. The batch is not committed.",
         action=(
-            "Start again: the batch runs again. If it comes back, report it to Spark with the whole trace."
+            "Restart the query: the batch is re-run. If it comes back, report it to Spark with the whole"
+            " trace."
         ),
         unseen="What the tasks did is in the logs of the driver and the executors.",
     ),
     "STREAMING_PYTHON_RUNNER_INITIALIZATION_COMMUNICATION_FAILURE": ErrorText(
         "The Python process on the driver that runs the query's Python code did not start.",
         action=(
-            "Check the Python of the driver (PYSPARK_PYTHON, packages, memory) and start again. The"
+            "Check the Python of the driver (PYSPARK_PYTHON, packages, memory) and restart the query. The"
             " checkpoint is not the cause."
         ),
         unseen="The environment of the driver is not in the files.",
     ),
     "STREAMING_SHUFFLE_CHECKSUM_VERIFICATION_FAILED": ErrorText(
         "Data between two tasks was lost or came late on the network. The batch is not committed.",
-        action="Start again: the batch runs again.",
+        action="Restart the query: the batch is re-run.",
         unseen="Network and machines are not in the files.",
     ),
     "CONNECT_INVALID_PLAN.MULTIPLE_PATHS_NOT_SUPPORTED_FOR_STREAMING_SOURCE": ErrorText(

@@ -15,8 +15,8 @@ TEXTS: dict[str, ErrorText] = {
             "Two file sources were swapped in the query.",
         ),
         action=(
-            "Read from the old path, or from a wider one that contains it; else begin a new checkpoint with a"
-            " seeded source log."
+            "Read from the old path, or from a wider one that contains it; else start the query with a new"
+            " checkpoint location and a pre-populated file source log."
         ),
         unseen="The path that the query reads today is in its code.",
     ),
@@ -26,11 +26,11 @@ TEXTS: dict[str, ErrorText] = {
             "The input directory was deleted or renamed.",
             "A spelling mistake, or missing rights.",
         ),
-        action="Correct the path, or create the directory, and start again.",
+        action="Correct the path, or create the directory, and restart the query.",
         unseen="The path that the query reads today is in its code.",
     ),
     "FAILED_READ_FILE.FILE_NOT_EXIST": ErrorText(
-        "An input file of the batch is gone. The batch stays pending, so every start meets it again.",
+        "An input file of the batch is gone. The batch stays pending, so every start fails on it again.",
         (
             "The file was deleted or moved after the batch was planned.",
             (
@@ -39,20 +39,20 @@ TEXTS: dict[str, ErrorText] = {
             ),
         ),
         action=(
-            "Put the file back. With spark.sql.files.ignoreMissingFiles=true the batch is committed without"
-            " its rows, without a word; of a Delta table take them by a batch read afterwards, if newer files"
-            " (OPTIMIZE, MERGE) still hold them."
+            "Put the file back. With spark.sql.files.ignoreMissingFiles=true the batch is silently committed"
+            " without its rows; of a Delta table take them by a batch read afterwards, if newer files"
+            " (OPTIMIZE, MERGE) still have them."
         ),
         unseen="The input files are not part of the checkpoint.",
     ),
     "FAILED_READ_FILE": ErrorText(
-        "An input file could not be read. The batch stays pending, so every start meets it again.",
+        "An input file could not be read. The batch stays pending, so every start fails on it again.",
         (
             "The file was deleted, replaced or cut after the batch was planned.",
             "Its contents are not of the expected format.",
         ),
         action=(
-            "Put the file back. To go on without it, set spark.sql.files.ignoreMissingFiles or"
+            "Put the file back. To continue without it, set spark.sql.files.ignoreMissingFiles or"
             " ignoreCorruptFiles for one batch: its rows are lost then."
         ),
         unseen="The input files are not part of the checkpoint.",
@@ -85,10 +85,10 @@ TEXTS: dict[str, ErrorText] = {
     "MALFORMED_STATE_IN_RATE_PER_MICRO_BATCH_SOURCE": ErrorText(
         "The positions of a rate-micro-batch source do not go forward.",
         (
-            "The clock of the driver was set back.",
+            "The clock of the driver was set to an earlier time.",
             "Offset files were edited or restored.",
         ),
-        action="Begin a new checkpoint: such a source makes its rows anew.",
+        action="Start the query with a new checkpoint location: such a source generates its rows again.",
     ),
     "PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR": ErrorText(
         "A data source written in Python failed; the message says in which of its functions.",
@@ -96,7 +96,7 @@ TEXTS: dict[str, ErrorText] = {
             "Its code raised an exception.",
             "It was handed an offset that it did not write.",
         ),
-        action="Correct the source and start again. The batch, if it was planned, runs again.",
+        action="Correct the source and restart the query. The batch, if it was planned, is re-run.",
         unseen="What the source does is in its code.",
     ),
     "STORAGE_ACCESS_DENIED": ErrorText(
@@ -107,31 +107,31 @@ TEXTS: dict[str, ErrorText] = {
         ),
         action=(
             "Give the query the right to list, read, write and delete in the checkpoint (and in what it reads"
-            " and writes), then start again."
+            " and writes), then restart the query."
         ),
         unseen=_STORE,
     ),
     "STORAGE_CREDENTIALS": ErrorText(
         "There are no credentials for the store, or they are not valid any more.",
         (
-            "A token ran out while the query ran.",
+            "A token expired while the query ran.",
             "The provider of credentials is not configured.",
         ),
-        action="Renew the credentials and start again.",
+        action="Renew the credentials and restart the query.",
         unseen=_STORE,
     ),
     "STORAGE_NO_BUCKET": ErrorText(
         "The bucket does not exist.",
         ("A spelling mistake, or another region or endpoint.",),
-        action="Correct the location and start again.",
+        action="Correct the location and restart the query.",
         unseen=_STORE,
     ),
     "STORAGE_SLOW_DOWN": ErrorText(
         "The store asked for fewer requests.",
         ("Many small files: each batch writes one per state partition.",),
         action=(
-            "Start again; with RocksDB, fewer shuffle partitions (new checkpoint) or longer batches there are"
-            " fewer requests."
+            "Restart the query; with RocksDB, fewer shuffle partitions (new checkpoint) or longer batches"
+            " there are fewer requests."
         ),
         unseen=_STORE,
     ),
@@ -141,13 +141,15 @@ TEXTS: dict[str, ErrorText] = {
             "Network or DNS.",
             "A wrong endpoint.",
         ),
-        action="Start again when it can be reached.",
+        action="Restart the query when it can be reached.",
         unseen=_STORE,
     ),
     "STORAGE_FULL": ErrorText(
-        "There is no space left, or a quota is met. A file that was being written may be cut.",
+        "There is no space left, or a quota is exceeded. A file that was being written may be cut.",
         ("The disk of the checkpoint, or of an executor, is full.",),
-        action="Make room and start again; then have the checkpoint checked: look for empty and cut files.",
+        action=(
+            "Make room and restart the query; then have the checkpoint checked: look for empty and cut files."
+        ),
         unseen="Which disk is full is not in the files.",
     ),
     "STORAGE_UNKNOWN_SCHEME": ErrorText(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.messages.error_text import ErrorText
 
-_BROKER = "What the broker holds today is not in the files."
+_BROKER = "What the broker has today is not in the files."
 
 TEXTS: dict[str, ErrorText] = {
     "KAFKA_DATA_LOSS": ErrorText(
@@ -12,7 +12,7 @@ TEXTS: dict[str, ErrorText] = {
         " query stops.",
         (
             "The retention of the topic removed them while the query was down or behind.",
-            "The topic was deleted and created again.",
+            "The topic was deleted and recreated.",
         ),
         action="See the line after 'Reason'.",
         unseen=_BROKER,
@@ -22,54 +22,54 @@ TEXTS: dict[str, ErrorText] = {
         " every start fails the same way.",
         (
             "The retention of the topic removed them while the query was down or behind.",
-            "The topic was deleted and created again, and its end is below the planned range.",
+            "The topic was deleted and recreated, and its end is below the planned range.",
         ),
         action=(
             "If the lost records exist elsewhere, backfill them. Then start once with failOnDataLoss=false:"
-            " what is left is read, the rest of the range is skipped. For a topic that was created again,"
-            " delete the uncommitted offset file with its .crc and set the positions of that topic to 0."
+            " what is left is read, the rest of the range is skipped. For a topic that was recreated, delete"
+            " the uncommitted offset file with its .crc and set the positions of that topic to 0."
         ),
         unseen=_BROKER,
     ),
     "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED": ErrorText(
         "A partition ends below the position of the checkpoint: what Kafka has now is not what the query"
-        " read. The failed start has left an offset file without a commit; every later start keeps its plan.",
+        " read. The failed start has left an uncommitted offset file; every later start keeps its plan.",
         (
-            "The topic was deleted and created again.",
-            "Batch 0 is pending, sources/<n>/0 is gone and was written anew from today's startingOffsets.",
+            "The topic was deleted and recreated.",
+            "Batch 0 is pending, sources/<n>/0 is gone and was rewritten from today's startingOffsets.",
         ),
         action=(
-            "Delete the offset file without a commit and its .crc, and set the partition to 0 in the newest"
-            " committed offset file (without its .crc); or begin a new checkpoint with startingOffsets."
-            " failOnDataLoss=false would leave out the first records of the new topic."
+            "Delete the uncommitted offset file and its .crc, and set the partition to 0 in the newest"
+            " committed offset file (without its .crc); or start the query with a new checkpoint location and"
+            " startingOffsets. failOnDataLoss=false would leave out the first records of the new topic."
         ),
         unseen=_BROKER,
     ),
     "KAFKA_DATA_LOSS.PARTITIONS_DELETED": ErrorText(
         "Partitions that the checkpoint has positions for are not among those the query reads now. The failed"
-        " start has left an offset file without a commit; every later start keeps its plan.",
+        " start has left an uncommitted offset file; every later start keeps its plan.",
         (
             "A topic was taken out of the subscription, or replaced by another.",
-            "The topic was created again with fewer partitions.",
+            "The topic was recreated with fewer partitions.",
             "Two Kafka sources without names were swapped in the query.",
         ),
         action=(
-            "Delete the offset file without a commit and its .crc, and start the query with the topics it"
-            " had. If the topic is to go: start once with failOnDataLoss=false; should it come back later, it"
-            " is read from the beginning."
+            "Delete the uncommitted offset file and its .crc, and start the query with the topics it had. If"
+            " the topic is to go: start once with failOnDataLoss=false; should it come back later, it is read"
+            " from the beginning."
         ),
         unseen=_BROKER,
     ),
     "KAFKA_DATA_LOSS.PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT": ErrorText(
         "Partitions that the checkpoint has positions for are not among those the query reads now, and"
-        " kafka.group.id is set. The failed start has left an offset file without a commit; every later start"
+        " kafka.group.id is set. The failed start has left an uncommitted offset file; every later start"
         " keeps its plan.",
         (
             "Another consumer with the same group id took the partitions.",
-            "A topic was taken out of the subscription or created again.",
+            "A topic was taken out of the subscription or recreated.",
         ),
         action=(
-            "Remove kafka.group.id, delete the offset file without a commit and its .crc, and start again."
+            "Remove kafka.group.id, delete the uncommitted offset file and its .crc, and restart the query."
         ),
         unseen=_BROKER,
     ),
@@ -88,8 +88,8 @@ TEXTS: dict[str, ErrorText] = {
     ),
     "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS": ErrorText(
         "Kafka gave no start position for new partitions: they were gone again at once.",
-        ("A topic was created and deleted, or created again, while the query ran.",),
-        action="Start again; if it comes back, compare the topics with the subscription.",
+        ("A topic was created and deleted, or recreated, while the query ran.",),
+        action="Restart the query; if it comes back, compare the topics with the subscription.",
         unseen=_BROKER,
     ),
     "KAFKA_DATA_LOSS.START_OFFSET_RESET": ErrorText(
@@ -103,7 +103,7 @@ TEXTS: dict[str, ErrorText] = {
         " connector says more around it.",
         (
             "Retention removed the records.",
-            "The topic was deleted and created again.",
+            "The topic was deleted and recreated.",
         ),
         action="See the error around it.",
         unseen=_BROKER,
@@ -117,7 +117,8 @@ TEXTS: dict[str, ErrorText] = {
         ),
         action=(
             "Create the topic again only if losing its positions is understood: the old positions do not fit"
-            " a new topic. Else take it out of the subscription and begin a new checkpoint for the others."
+            " a new topic. Else take it out of the subscription and start the query with a new checkpoint"
+            " location for the others."
         ),
         unseen=_BROKER,
     ),
@@ -129,8 +130,8 @@ TEXTS: dict[str, ErrorText] = {
             "The brokers, or the one that leads the partition, cannot be reached.",
         ),
         action=(
-            "If the brokers cannot be reached: wait for them. If the topic is gone: delete the offset file"
-            " without a commit and its .crc, then see to the topic."
+            "If the brokers cannot be reached: wait for them. If the topic is gone: delete the uncommitted"
+            " offset file and its .crc, then see to the topic."
         ),
         unseen=_BROKER,
     ),
@@ -141,7 +142,7 @@ TEXTS: dict[str, ErrorText] = {
             "Wrong bootstrap.servers or security.protocol.",
             "The brokers are down.",
         ),
-        action="Start again when the brokers can be reached. The checkpoint needs nothing.",
+        action="Restart the query when the brokers can be reached. The checkpoint needs nothing.",
         unseen="The address of the brokers and the network are not in the files.",
     ),
     "KAFKA_CLIENT_SETUP": ErrorText(
@@ -151,7 +152,7 @@ TEXTS: dict[str, ErrorText] = {
             "Two settings contradict each other.",
             "A keystore or login module is missing.",
         ),
-        action="Correct the settings and start again. The checkpoint needs nothing.",
+        action="Correct the settings and restart the query. The checkpoint needs nothing.",
         unseen="The options of the source are in the query's code.",
     ),
     "KAFKA_NOT_ALLOWED": ErrorText(
@@ -160,7 +161,7 @@ TEXTS: dict[str, ErrorText] = {
             "A password or certificate ran out.",
             "Rights on the topic, or on groups that begin with spark-kafka-source, are missing.",
         ),
-        action="Mend the credentials or the rights and start again. The checkpoint needs nothing.",
+        action="Fix the credentials or the rights and restart the query. The checkpoint needs nothing.",
         unseen="Credentials and rights are not in the files.",
     ),
     "KAFKA_START_OFFSETS_JSON": ErrorText(
@@ -222,7 +223,7 @@ TEXTS: dict[str, ErrorText] = {
     ),
     "KAFKA_RECORDS_SKIPPED": ErrorText(
         "A warning: records were not in Kafka any more and were left out, because failOnDataLoss is false."
-        " The query goes on.",
+        " The query resumes.",
         (
             "The retention of the topic removed them before they were read.",
             "A new partition no longer began at offset 0.",
@@ -237,7 +238,7 @@ TEXTS: dict[str, ErrorText] = {
         "The partitions in startingOffsets are not those that exist.",
         (
             "Partitions were added since the positions were noted.",
-            "A topic was created again with another number of partitions.",
+            "A topic was recreated with another number of partitions.",
         ),
         action="Name exactly the partitions that exist: -2 is the earliest record, -1 the latest.",
         unseen=_BROKER,
@@ -254,13 +255,18 @@ TEXTS: dict[str, ErrorText] = {
             "The package was left out when the query was submitted.",
             "Its version does not fit this Spark.",
         ),
-        action="Add org.apache.spark:spark-sql-kafka-0-10 of the same version as Spark, and start again.",
+        action=(
+            "Add org.apache.spark:spark-sql-kafka-0-10 of the same version as Spark, and restart the query."
+        ),
         unseen="The libraries of the cluster are not in the files.",
     ),
     "KAFKA_NULL_TOPIC_IN_DATA": ErrorText(
         "A row that is written to Kafka has no topic.",
         ("No topic option and an empty topic column.",),
-        action="Set the option topic of the sink, or fill the column, and start again: the batch runs again.",
+        action=(
+            "Set the option topic of the sink, or fill the column, and restart the query: the batch is"
+            " re-run."
+        ),
         unseen="The rows of the query are not in the checkpoint.",
     ),
     "KAFKA_MALFORMED_RECORD_TIMESTAMP": ErrorText(
@@ -268,51 +274,65 @@ TEXTS: dict[str, ErrorText] = {
         " meets the record again.",
         ("The producer writes microseconds or nanoseconds.",),
         action=(
-            "Correct the producer. To get past the record, begin a new checkpoint with a start position"
-            " after it."
+            "Correct the producer. To get past the record, start the query with a new checkpoint location"
+            " with a start position after it."
         ),
         unseen=_BROKER,
     ),
     "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED": ErrorText(
         "The partitions changed while availableNow planned a batch.",
         ("Topics or partitions were created or removed while the query planned a batch.",),
-        action="Start again; if it comes back, compare the topics with the positions in the checkpoint.",
+        action=(
+            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
+        ),
         unseen=_BROKER,
     ),
     "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_START_OFFSET_AND_END_OFFSET": ErrorText(
         "The start and the end of a range name other partitions.",
         ("Topics or partitions were created or removed while the query planned a batch.",),
-        action="Start again; if it comes back, compare the topics with the positions in the checkpoint.",
+        action=(
+            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
+        ),
         unseen=_BROKER,
     ),
     "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED": ErrorText(
         "A batch would end behind the end that availableNow noted at its start.",
         ("Topics or partitions were created or removed while the query planned a batch.",),
-        action="Start again; if it comes back, compare the topics with the positions in the checkpoint.",
+        action=(
+            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
+        ),
         unseen=_BROKER,
     ),
     "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW": ErrorText(
         "Partitions were lost while availableNow ran.",
         ("Topics or partitions were created or removed while the query planned a batch.",),
-        action="Start again; if it comes back, compare the topics with the positions in the checkpoint.",
+        action=(
+            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
+        ),
         unseen=_BROKER,
     ),
     "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW": ErrorText(
         "A partition ends below the end of the batch: the topic was created again, or a broker lost records.",
         ("Topics or partitions were created or removed while the query planned a batch.",),
-        action="Start again; if it comes back, compare the topics with the positions in the checkpoint.",
+        action=(
+            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
+        ),
         unseen=_BROKER,
     ),
     "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": ErrorText(
         "The start position of a range is behind its end.",
         ("Topics or partitions were created or removed while the query planned a batch.",),
-        action="Start again; if it comes back, compare the topics with the positions in the checkpoint.",
+        action=(
+            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
+        ),
         unseen=_BROKER,
     ),
     "UNRESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": ErrorText(
         "The start position that was asked for is behind the end.",
         ("Topics or partitions were created or removed while the query planned a batch.",),
-        action="Start again; if it comes back, compare the topics with the positions in the checkpoint.",
+        action=(
+            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
+        ),
         unseen=_BROKER,
     ),
 }

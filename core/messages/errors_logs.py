@@ -1,4 +1,5 @@
-"""What the errors about the checkpoint's own files mean: metadata, offset log, commit log, source logs, and who uses the directory."""
+"""What the errors about the checkpoint's own files mean: metadata, offset log, commit log, source logs, and
+who uses the directory."""
 
 from __future__ import annotations
 
@@ -13,9 +14,9 @@ _TWO = (
 
 TEXTS: dict[str, ErrorText] = {
     "STREAM_FAILED": ErrorText(
-        "The query ended with an error; this only wraps it. The cause stands behind 'terminated with"
-        " exception' or in the last 'Caused by'.",
-        ("The cause is not in the pasted text, or has no words of its own.",),
+        "The query failed; this error only wraps the cause, which follows 'terminated with exception' or is"
+        " in the last 'Caused by'.",
+        ("The cause is not in the pasted text, or has no message.",),
         action="Paste the whole stack trace from the driver log, down to the last 'Caused by'.",
     ),
     "JOB_ABORTED": ErrorText(
@@ -24,7 +25,7 @@ TEXTS: dict[str, ErrorText] = {
         action="Paste the whole stack trace, down to the last 'Caused by'.",
     ),
     "INTERNAL_ERROR": ErrorText(
-        "Spark met something that it takes for a bug of its own. In a streaming query of Spark 3.3 it wraps"
+        "Spark hit a condition that it reports as its own bug. In a streaming query of Spark 3.3 it wraps"
         " every failed assertion.",
         (
             "A check of the restart failed: see the cause in the trace.",
@@ -39,11 +40,11 @@ TEXTS: dict[str, ErrorText] = {
             "The log of a file source ends before the offset, or an offset goes back.",
             "Source names were switched off for a checkpoint that was made with them.",
         ),
-        action="Look at what the next start is expected to fail on, and mend that.",
+        action="Look at what the next start is expected to fail on, and fix that.",
     ),
     "STREAMING_CHECKPOINT_MISSING_METADATA_FILE": ErrorText(
         "The file metadata with the query's id is gone while offsets or commits are there. Spark 4.2 and"
-        " newer refuse to start; older ones took a new id without a word.",
+        " newer refuse to start; older versions silently take a new id.",
         (
             _LOST,
             "A copy tool left out the files in the root of the checkpoint.",
@@ -53,19 +54,19 @@ TEXTS: dict[str, ErrorText] = {
         "The file metadata is there and is not JSON. Spark reads it before anything else.",
         (
             _CUT,
-            "Somebody edited the file.",
+            "Someone edited the file.",
         ),
     ),
     "METADATA_WITHOUT_ID": ErrorText(
         "The file metadata is JSON without the id of the query.",
         (
             "Another file was copied over it.",
-            "Somebody edited the file.",
+            "Someone edited the file.",
         ),
     ),
     "METADATA_BAD_ID": ErrorText(
         "The id in metadata is not a UUID.",
-        ("Somebody edited the file.",),
+        ("Someone edited the file.",),
     ),
     "LOG_FILE_INCOMPLETE": ErrorText(
         "A log file has no bytes. Spark reads the newest offset file, the one before it and the newest"
@@ -80,7 +81,7 @@ TEXTS: dict[str, ErrorText] = {
         " offset of one source; Spark does not say which.",
         (
             _CUT,
-            "Somebody edited the file.",
+            "Someone edited the file.",
             "The JSON is one of the query's own data.",
         ),
     ),
@@ -93,7 +94,7 @@ TEXTS: dict[str, ErrorText] = {
         "The second line of an offset file, with the watermark and the pinned settings, is empty. Only"
         " continuous processing writes it so.",
         (
-            "Somebody edited the file.",
+            "Someone edited the file.",
             "A checkpoint of continuous processing is used for a query in micro-batches.",
         ),
     ),
@@ -101,7 +102,7 @@ TEXTS: dict[str, ErrorText] = {
         "A log file does not begin with a version (v1, v2 ...), so it is not a log file of Spark's, or not"
         " any more.",
         (
-            "Somebody edited the file.",
+            "Someone edited the file.",
             "Another file was copied over it.",
         ),
     ),
@@ -138,11 +139,11 @@ TEXTS: dict[str, ErrorText] = {
         ),
         action=(
             "Set spark.sql.streaming.stateStore.checkpointFormatVersion to 2 when the commits are v2, leave"
-            " it out (1) when they are v1, and start again. The failed start wrote nothing."
+            " it out (1) when they are v1, and restart the query. The failed start wrote nothing."
         ),
     ),
     "PREVIOUS_BATCH_NOT_FOUND": ErrorText(
-        "The newest batch has no commit and must run again, but the offset file before it, where it begins,"
+        "The newest batch has no commit and must be re-run, but the offset file before it, where it begins,"
         " is missing.",
         (
             _LOST,
@@ -152,13 +153,13 @@ TEXTS: dict[str, ErrorText] = {
         action=(
             "Stop every query on this checkpoint and back it up first. Restore the missing offset file from a"
             " backup. While the newest batch has no commit, a copy of the newest offset file under the"
-            " missing name would make that batch empty and lose its rows: without a backup begin a new"
-            " checkpoint at a known position."
+            " missing name would make that batch empty and lose its rows: without a backup start the query"
+            " with a new checkpoint location at a known position."
         ),
     ),
     "BATCH_DOES_NOT_EXIST": ErrorText(
         "An entry of a log is missing: the offset file before the newest one, or the last entry of a file"
-        " source's log. The words are the same for both.",
+        " source's log. The message is the same for both.",
         (
             _LOST,
             "The query ran with asynchronous progress tracking and is now started without it.",
@@ -166,11 +167,11 @@ TEXTS: dict[str, ErrorText] = {
         ),
         action=(
             "Stop every query on this checkpoint and back it up first. See which of the two is missing. An"
-            " entry of a file source's log: write it anew from the listing of the input directory (path, time"
-            " and log id of its files). An offset file: when the newest batch is committed, copy the newest"
-            " offset file to the missing name; that is exact. While the newest batch has no commit, a copy of"
-            " the newest offset file under the missing name would make that batch empty and lose its rows:"
-            " without a backup begin a new checkpoint at a known position."
+            " entry of a file source's log: write it again from the listing of the input directory (path,"
+            " time and log id of its files). An offset file: when the newest batch is committed, copy the"
+            " newest offset file to the missing name; that is exact. While the newest batch has no commit, a"
+            " copy of the newest offset file under the missing name would make that batch empty and lose its"
+            " rows: without a backup start the query with a new checkpoint location at a known position."
         ),
     ),
     "BATCHES_DO_NOT_EXIST": ErrorText(
@@ -179,7 +180,7 @@ TEXTS: dict[str, ErrorText] = {
         (
             _LOST,
             "The source's log was restored from an older backup than the offsets.",
-            "Somebody edited the offset file.",
+            "Someone edited the offset file.",
         ),
     ),
     "SOURCE_LOG_ENTRY_MISSING": ErrorText(
@@ -197,8 +198,8 @@ TEXTS: dict[str, ErrorText] = {
         (
             _TWO,
             (
-                "A commit is ahead of the newest offset: offsets and commits were set back or restored, and"
-                " what belongs to them was not."
+                "A commit is ahead of the newest offset: offsets and commits were rolled back or restored,"
+                " and what belongs to them was not."
             ),
         ),
         action=(
@@ -212,8 +213,8 @@ TEXTS: dict[str, ErrorText] = {
         " afterwards, so the next start may work.",
         (
             (
-                "A .N.crc file outlived its log file: somebody deleted offsets/N or commits/N without the"
-                " hidden file beside it (local and HDFS-like file systems)."
+                "An orphaned .N.crc file: someone deleted offsets/N or commits/N without the hidden file"
+                " beside it (local and HDFS-like file systems)."
             ),
             _TWO,
         ),
@@ -235,12 +236,12 @@ TEXTS: dict[str, ErrorText] = {
     "CONCURRENT_QUERY": ErrorText(
         "Another session started the same query at the same moment.",
         (_TWO,),
-        action="Make sure that exactly one application starts this query, then start again.",
+        action="Make sure that exactly one application starts this query, then restart the query.",
         unseen="Which queries run is not in the files.",
     ),
     "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY": ErrorText(
-        "The query would begin with batch 0, and the directory holds files of an earlier life. Spark 4.1 and"
-        " newer refuse; older ones started from scratch without a word.",
+        "The query would start with batch 0, and the directory has files of an earlier run. Spark 4.1 and"
+        " newer refuse; older versions silently start from batch 0.",
         (
             (
                 "offsets/ and commits/ were deleted and state/ was left: a checkpoint is deleted as a whole"
@@ -251,15 +252,15 @@ TEXTS: dict[str, ErrorText] = {
         ),
     ),
     "STREAMING_CHECKPOINT_LOG_WRITE_FAILURE": ErrorText(
-        "A log entry could not be written. What was written before it is complete: the next start goes on"
+        "A log entry could not be written. What was written before it is complete: the next start resumes"
         " from there.",
         (
             "The store refused or was not reachable.",
             "The disk is full or the directory may not be written.",
         ),
         action=(
-            "Make the location writable and start again. A batch whose commit could not be written runs"
-            " again."
+            "Make the location writable and restart the query. A batch whose commit could not be written is"
+            " re-run."
         ),
         unseen="Why the store refused is in the cause of the trace, not in the files.",
     ),
@@ -270,19 +271,19 @@ TEXTS: dict[str, ErrorText] = {
             "The store refused or was not reachable.",
             "The disk is full or the directory may not be written.",
         ),
-        action="Make the location writable and start again: the batch is planned anew.",
+        action="Make the location writable and restart the query: the batch is planned again.",
         unseen="Why the store refused is in the cause of the trace, not in the files.",
     ),
     "STREAMING_CHECKPOINT_LOG_WRITE_FAILURE.COMMIT_LOG": ErrorText(
         "The batch was done and its commit could not be written. The sink has its rows, and the next start"
-        " runs the batch again.",
+        " re-runs the batch.",
         (
             "The store refused or was not reachable.",
             "The disk is full or the directory may not be written.",
         ),
         action=(
-            "Make the location writable and start again. A sink that appends gets the rows of this batch"
-            " twice."
+            "Make the location writable and restart the query. A sink that appends gets the rows of this"
+            " batch twice."
         ),
         unseen="Why the store refused is in the cause of the trace, not in the files.",
     ),
@@ -291,7 +292,8 @@ TEXTS: dict[str, ErrorText] = {
         " of the logs.",
         ("The store refused or was not reachable.",),
         action=(
-            "See the cause in the trace. Batches after the last logged one are made again at the next start."
+            "See the cause in the trace. Batches after the last logged one are planned again at the next"
+            " start."
         ),
         unseen="Why it failed is in the cause of the trace, not in the files.",
     ),
@@ -325,21 +327,22 @@ TEXTS: dict[str, ErrorText] = {
             "Spark 4.2 ran the query with names: it keeps offset log version 1, which 4.3 refuses.",
         ),
         action=(
-            "Switch spark.sql.streaming.queryEvolution.enableSourceEvolution off for this query, or begin a"
-            " new checkpoint with a start position for each source. The failed start wrote nothing."
+            "Switch spark.sql.streaming.queryEvolution.enableSourceEvolution off for this query, or start the"
+            " query with a new checkpoint location and a start position for each source. The failed start"
+            " wrote nothing."
         ),
     ),
     "SOURCE_OF_ANOTHER_KIND": ErrorText(
-        "A source was handed the offset of another kind of source: what stands in the checkpoint at its place"
-        " is not its own.",
+        "A source was handed the offset of another kind of source: the checkpoint has another source at its"
+        " position.",
         (
             "The type of a source was changed (files instead of rate, Kafka instead of files).",
             "Two sources were swapped.",
             "A source was added in front.",
         ),
         action=(
-            "Put the sources back into the order and the kinds that the checkpoint has, or begin a new"
-            " checkpoint with a start position for each."
+            "Put the sources back into the order and the kinds that the checkpoint has, or start the query"
+            " with a new checkpoint location and a start position for each."
         ),
         unseen="Which sources the query has today is in its code.",
     ),
@@ -356,7 +359,9 @@ TEXTS: dict[str, ErrorText] = {
             "spark.sql.streaming.checkpointFileManagerClass names a class that is not there.",
             "The file system of the location is not on the class path.",
         ),
-        action="Remove the setting or add the library, then start again. The checkpoint was not touched.",
+        action=(
+            "Remove the setting or add the library, then restart the query. The checkpoint was not touched."
+        ),
         unseen="Settings and libraries of the cluster are not in the files.",
     ),
     "CHECKPOINT_PATH_ESCAPED": ErrorText(
@@ -379,7 +384,7 @@ TEXTS: dict[str, ErrorText] = {
         unseen="The output directory is not part of the checkpoint.",
     ),
     "NO_RECOVERY_FROM_CHECKPOINT": ErrorText(
-        "A query of this kind (the memory sink, or a console in some output modes) cannot go on from a"
+        "A query of this kind (the memory sink, or a console in some output modes) cannot resume from a"
         " checkpoint.",
         ("The checkpoint was made by another query or sink.",),
         action=(

@@ -1,4 +1,5 @@
-"""What the errors about state mean: files below ``state/``, their schemas, the operators, repartition, reading state as a table."""
+"""What the errors about state mean: files below ``state/``, their schemas, the operators, repartition,
+reading state as a table."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ TEXTS: dict[str, ErrorText] = {
         action=_REWIND,
     ),
     "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED": ErrorText(
-        "The state of a partition could not be loaded; the reason stands in the cause ('Caused by'), not in"
-        " this message. A file that is cut, empty or damaged looks like this.",
+        "The state of a partition could not be loaded; the reason is in the cause ('Caused by'), not in this"
+        " message. A file that is cut, empty or damaged looks like this.",
         (
             _CUT,
             _FLIPPED,
@@ -66,16 +67,18 @@ TEXTS: dict[str, ErrorText] = {
         action=_REWIND,
     ),
     "CANNOT_LOAD_STATE_STORE.CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT": ErrorText(
-        "State checkpoint format 2: no full file (.zip) of the line of versions that the commit names is"
-        " there.",
+        "State checkpoint format 2: no full file (.zip) of the lineage that the commit names is there.",
         (_LOST,),
         action=_REWIND,
     ),
     "CANNOT_LOAD_STATE_STORE.INVALID_CHECKPOINT_LINEAGE": ErrorText(
-        "State checkpoint format 2: the line of versions inside a changelog does not lead to the version that"
-        " is needed.",
+        "State checkpoint format 2: the lineage inside a changelog does not lead to the version that is"
+        " needed.",
         (
-            "Files of two time lines are mixed: a restore, or two queries on one checkpoint.",
+            (
+                "Files from before and after a rollback or restore are mixed, or two queries wrote to one"
+                " checkpoint."
+            ),
             _FLIPPED,
         ),
         action=_REWIND,
@@ -98,22 +101,22 @@ TEXTS: dict[str, ErrorText] = {
         action=_REWIND,
     ),
     "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_KEY_SIZE": ErrorText(
-        "A .delta file holds nonsense where the length of a key should be.",
+        "A .delta file has an invalid key length.",
         (_FLIPPED,),
         action=_REWIND,
     ),
     "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_KEY_SIZE": ErrorText(
-        "A .snapshot file holds nonsense where the length of a key should be.",
+        "A .snapshot file has an invalid key length.",
         (_FLIPPED,),
         action=_REWIND,
     ),
     "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_VALUE_SIZE": ErrorText(
-        "A .snapshot file holds nonsense where the length of a value should be.",
+        "A .snapshot file has an invalid value length.",
         (_FLIPPED,),
         action=_REWIND,
     ),
     "CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE": ErrorText(
-        "An SST file of a RocksDB snapshot has not the size that was recorded when it was written.",
+        "An SST file of a RocksDB snapshot does not have the size that was recorded when it was written.",
         (
             _CUT,
             "Another file has its name.",
@@ -148,15 +151,12 @@ TEXTS: dict[str, ErrorText] = {
     "CANNOT_LOAD_STATE_STORE.KEY_ROW_FORMAT_VALIDATION_FAILURE": ErrorText(
         "A key in the state does not have the form that the query expects.",
         (
-            (
-                "The stateful part of the query was changed, and the schema file that would have told is"
-                " missing."
-            ),
+            "The stateful part of the query was changed, and the schema file that would show it is missing.",
             "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
             "A state file is damaged, or is one of another partition.",
         ),
         action=(
-            "Undo the change of the query, or start with the Spark that wrote the state. If neither is so,"
+            "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
             " restore state/ from a backup."
         ),
         unseen="The rows inside the state files are not decoded here.",
@@ -164,15 +164,12 @@ TEXTS: dict[str, ErrorText] = {
     "CANNOT_LOAD_STATE_STORE.VALUE_ROW_FORMAT_VALIDATION_FAILURE": ErrorText(
         "A value in the state does not have the form that the query expects.",
         (
-            (
-                "The stateful part of the query was changed, and the schema file that would have told is"
-                " missing."
-            ),
+            "The stateful part of the query was changed, and the schema file that would show it is missing.",
             "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
             "A state file is damaged, or is one of another partition.",
         ),
         action=(
-            "Undo the change of the query, or start with the Spark that wrote the state. If neither is so,"
+            "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
             " restore state/ from a backup."
         ),
         unseen="The rows inside the state files are not decoded here.",
@@ -180,15 +177,12 @@ TEXTS: dict[str, ErrorText] = {
     "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE": ErrorText(
         "A key in the state does not have the form that the query expects.",
         (
-            (
-                "The stateful part of the query was changed, and the schema file that would have told is"
-                " missing."
-            ),
+            "The stateful part of the query was changed, and the schema file that would show it is missing.",
             "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
             "A state file is damaged, or is one of another partition.",
         ),
         action=(
-            "Undo the change of the query, or start with the Spark that wrote the state. If neither is so,"
+            "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
             " restore state/ from a backup."
         ),
         unseen="The rows inside the state files are not decoded here.",
@@ -196,15 +190,12 @@ TEXTS: dict[str, ErrorText] = {
     "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE": ErrorText(
         "A value in the state does not have the form that the query expects.",
         (
-            (
-                "The stateful part of the query was changed, and the schema file that would have told is"
-                " missing."
-            ),
+            "The stateful part of the query was changed, and the schema file that would show it is missing.",
             "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
             "A state file is damaged, or is one of another partition.",
         ),
         action=(
-            "Undo the change of the query, or start with the Spark that wrote the state. If neither is so,"
+            "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
             " restore state/ from a backup."
         ),
         unseen="The rows inside the state files are not decoded here.",
@@ -212,15 +203,12 @@ TEXTS: dict[str, ErrorText] = {
     "STATE_ROW_FORMAT_INVALID": ErrorText(
         "A row in the state does not have the form that the query expects (wording of Spark 3.x).",
         (
-            (
-                "The stateful part of the query was changed, and the schema file that would have told is"
-                " missing."
-            ),
+            "The stateful part of the query was changed, and the schema file that would show it is missing.",
             "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
             "A state file is damaged, or is one of another partition.",
         ),
         action=(
-            "Undo the change of the query, or start with the Spark that wrote the state. If neither is so,"
+            "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
             " restore state/ from a backup."
         ),
         unseen="The rows inside the state files are not decoded here.",
@@ -229,7 +217,7 @@ TEXTS: dict[str, ErrorText] = {
         "The state of a partition does not fit into the memory of the executor: the HDFS-backed store keeps"
         " it all on the heap.",
         (
-            "The state grows without an end: no watermark, or one that stands still.",
+            "The state grows without bound: no watermark, or one that does not advance.",
             "One key or one partition is much larger than the others.",
         ),
         action=(
@@ -242,21 +230,21 @@ TEXTS: dict[str, ErrorText] = {
         "The state of a partition does not fit into the memory that RocksDB has.",
         (
             "Too many partitions on one executor.",
-            "No limit on RocksDB's memory is set, and the container's limit was met.",
+            "No limit on RocksDB's memory is set, and the container reached its limit.",
         ),
         action=(
             "Bound RocksDB's memory (spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage) or give the"
-            " executors more, and start again."
+            " executors more, and restart the query."
         ),
         unseen="The memory of the executors is not in the files.",
     ),
     "CANNOT_LOAD_STATE_STORE.UNRELEASED_THREAD_ERROR": ErrorText(
-        "A task waited in vain for the RocksDB store of its partition: another task still held it.",
+        "A task timed out waiting for the RocksDB store of its partition: another task still had it locked.",
         (
             "The task of the batch before hangs.",
             "Two batches of one query run in one executor: the query was started twice.",
         ),
-        action="Start again. If it comes back, look at what the named thread does.",
+        action="Restart the query. If it comes back, look at what the named thread does.",
         unseen=_NOT_CLASS,
     ),
     "CANNOT_LOAD_STATE_STORE.FAILED_TO_GET_CHANGELOG_WRITER": ErrorText(
@@ -265,7 +253,7 @@ TEXTS: dict[str, ErrorText] = {
             "The store refused or was not reachable.",
             "The disk is full or the directory may not be written.",
         ),
-        action="Make the location writable and start again: the batch runs again.",
+        action="Make the location writable and restart the query: the batch is re-run.",
         unseen="Why the store refused is in the cause of the trace, not in the files.",
     ),
     "CANNOT_WRITE_STATE_STORE": ErrorText(
@@ -275,7 +263,7 @@ TEXTS: dict[str, ErrorText] = {
             "The store refused or was not reachable.",
             "The disk of the executor is full.",
         ),
-        action="See the cause in the trace, mend it and start again: the batch runs again.",
+        action="See the cause in the trace, fix it and restart the query: the batch is re-run.",
         unseen="Why the store refused is in the cause of the trace, not in the files.",
     ),
     "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED": ErrorText(
@@ -300,7 +288,7 @@ TEXTS: dict[str, ErrorText] = {
     "STATE_STORE_UNEXPECTED_EMPTY_FILE_IN_ROCKSDB_ZIP": ErrorText(
         "RocksDB left an empty file when a snapshot was written. Spark stopped before it could be used.",
         ("The disk of the executor was full.",),
-        action="Start again: the batch runs again.",
+        action="Restart the query: the batch is re-run.",
         unseen=_NOT_CLASS,
     ),
     "STATE_FILE_DAMAGED": ErrorText(
@@ -313,7 +301,7 @@ TEXTS: dict[str, ErrorText] = {
         action=_REWIND,
     ),
     "STATE_SCHEMA_UNREADABLE": ErrorText(
-        "A state schema file (state/<operator>/0/_metadata/schema) is empty or cut. The error has no words,"
+        "A state schema file (state/<operator>/0/_metadata/schema) is empty or cut. The error has no message,"
         " only the class EOFException.",
         (_CUT,),
     ),
@@ -327,47 +315,47 @@ TEXTS: dict[str, ErrorText] = {
         "The RocksDB of this Spark cannot read the files: Spark 3.3 cannot read what 4.0 and newer have"
         " written.",
         ("The query was run by Spark 4.x and is now started with 3.3.",),
-        action="Start with Spark 3.4 or newer. There is no way back to 3.3 for this checkpoint.",
+        action="Start with Spark 3.4 or newer. There is no downgrade to 3.3 for this checkpoint.",
         unseen="The form of the SST files is not decoded here.",
     ),
     "STREAM_STREAM_JOIN_INCONSISTENT_STATE": ErrorText(
-        "The four stores of a stream-stream join do not belong to one moment.",
+        "The four stores of a stream-stream join do not belong to the same batch.",
         (
-            "A store was restored from another moment than the others.",
+            "A store was restored from another point in time than the others.",
             "State files of one store were replaced.",
         ),
-        action="Restore state/ as a whole from a backup of one moment, or rewind.",
+        action="Restore state/ as a whole from one backup, or rewind.",
         unseen="The rows inside the state files are not decoded here.",
     ),
     "STREAM_STREAM_JOIN_INCONSISTENT_STATE.NULL_VALUE": ErrorText(
-        "A stream-stream join counts more rows for a key than its store holds: its stores are of different"
+        "A stream-stream join counts more rows for a key than its store has: its stores are of different"
         " versions.",
         (
             "An older file lies in place of the right one in one of the four stores.",
-            "A store was restored from another moment than the others.",
+            "A store was restored from another point in time than the others.",
         ),
         action=(
-            "Restore state/ as a whole from a backup of one moment, or rewind. The setting in the message"
-            " only skips the missing rows."
+            "Restore state/ as a whole from one backup, or rewind. The setting in the message only skips the"
+            " missing rows."
         ),
         unseen="The rows inside the state files are not decoded here.",
     ),
     "STREAM_STREAM_JOIN_INCONSISTENT_STATE.RANGE_SCAN_TIMESTAMP_OUT_OF_RANGE": ErrorText(
-        "A stream-stream join met a row with a time outside the range that it asked its store for.",
+        "A stream-stream join found a row with a time outside the range that it asked its store for.",
         (
-            "A store was restored from another moment than the others.",
+            "A store was restored from another point in time than the others.",
             "A state file is damaged.",
         ),
-        action="Restore state/ as a whole from a backup of one moment, or rewind.",
+        action="Restore state/ as a whole from one backup, or rewind.",
         unseen="The rows inside the state files are not decoded here.",
     ),
     "STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH": ErrorText(
-        "State checkpoint format 2: a task built its state upon another version than the commit names.",
+        "State checkpoint format 2: a task built its state on another version than the commit names.",
         (
             "Two queries share the checkpoint.",
             "A task of an earlier attempt of the batch was still running.",
         ),
-        action="Make sure that one query uses the checkpoint, then start again: the batch runs again.",
+        action="Make sure that one query uses the checkpoint, then restart the query: the batch is re-run.",
         unseen=_NOT_CLASS,
     ),
     "STATE_STORE_COMMIT_VALIDATION_FAILED": ErrorText(
@@ -377,11 +365,11 @@ TEXTS: dict[str, ErrorText] = {
                 "The function of foreachBatch does not use the whole frame: show(), limit(), take(), or it"
                 " returns early."
             ),
-            "It catches an exception and goes on.",
+            "It catches an exception and continues.",
         ),
         action=(
-            "Let the function process the whole frame (and cache it when it is used twice), then start again:"
-            " the batch runs again."
+            "Let the function process the whole frame (and cache it when it is used twice), then restart the"
+            " query: the batch is re-run."
         ),
         unseen="What the function does is in its code.",
     ),
@@ -400,10 +388,12 @@ TEXTS: dict[str, ErrorText] = {
     "STATE_STORE_INVALID_CONFIG_AFTER_RESTART": ErrorText(
         "A setting that belongs to the state was changed. It is pinned for the life of a checkpoint.",
         ("The setting in the message has another value in this session.",),
-        action="Set it back to the old value that the message names, or begin a new checkpoint.",
+        action=(
+            "Restore the old value that the message names, or start the query with a new checkpoint location."
+        ),
     ),
     "STATE_STORE_INVALID_PROVIDER": ErrorText(
-        "The class in spark.sql.streaming.stateStore.providerClass is no state store.",
+        "The class in spark.sql.streaming.stateStore.providerClass is not a state store.",
         (
             "A spelling mistake.",
             "A library of another Spark version.",
@@ -413,13 +403,13 @@ TEXTS: dict[str, ErrorText] = {
         ),
     ),
     "STREAM_STREAM_JOIN_INCOMPATIBLE_STATE_STORE_CONFIGS": ErrorText(
-        "Two settings of a stream-stream join do not go together in a checkpoint of this kind.",
+        "Two settings of a stream-stream join cannot be combined in a checkpoint of this kind.",
         ("The state format of joins was changed in the session.",),
-        action="Take back the setting, or begin a new checkpoint as the message says.",
+        action="Undo the setting, or start the query with a new checkpoint location as the message says.",
     ),
     "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA": ErrorText(
         "The query's stateful operators are not those that wrote the state. The failed start has left an"
-        " offset file without a commit, whose plan stays valid.",
+        " uncommitted offset file, whose plan stays valid.",
         (
             "An aggregation, deduplication or join was added, removed or replaced.",
             "Operators were put into another order.",
@@ -445,14 +435,12 @@ TEXTS: dict[str, ErrorText] = {
     ),
     "STDS_FAILED_TO_READ_STATE_SCHEMA": ErrorText(
         "The schema of the state is missing or damaged, so the state cannot be read as a table. The query"
-        " itself writes a missing one anew.",
+        " itself rewrites a missing one.",
         (
             "The checkpoint has no state, or not that operator or store.",
             "The schema file was deleted or cut.",
         ),
-        action=(
-            "Check operatorId and storeName. To have the schema written anew, run the query for one batch."
-        ),
+        action="Check operatorId and storeName. To have the schema rewritten, run the query for one batch.",
     ),
     "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE": ErrorText(
         "The keys of the query do not have the number and types of the keys in the state.",
@@ -464,13 +452,14 @@ TEXTS: dict[str, ErrorText] = {
             ),
             (
                 "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " needs: delete that uncommitted file and its .crc."
+                " version needs: delete that uncommitted file and its .crc."
             ),
         ),
         action=(
-            "Undo the change and start again: the failed start left a plan, which stays valid. If the change"
-            " is meant, carry the state over or begin a new checkpoint."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is no way round: the tasks fail later."
+            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
+            " change is meant, carry the state over or start the query with a new checkpoint location."
+            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
+            " later."
         ),
         unseen="The keys and values that the query has today are in its code.",
     ),
@@ -484,13 +473,14 @@ TEXTS: dict[str, ErrorText] = {
             ),
             (
                 "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " needs: delete that uncommitted file and its .crc."
+                " version needs: delete that uncommitted file and its .crc."
             ),
         ),
         action=(
-            "Undo the change and start again: the failed start left a plan, which stays valid. If the change"
-            " is meant, carry the state over or begin a new checkpoint."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is no way round: the tasks fail later."
+            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
+            " change is meant, carry the state over or start the query with a new checkpoint location."
+            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
+            " later."
         ),
         unseen="The keys and values that the query has today are in its code.",
     ),
@@ -505,13 +495,14 @@ TEXTS: dict[str, ErrorText] = {
             ),
             (
                 "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " needs: delete that uncommitted file and its .crc."
+                " version needs: delete that uncommitted file and its .crc."
             ),
         ),
         action=(
-            "Undo the change and start again: the failed start left a plan, which stays valid. If the change"
-            " is meant, carry the state over or begin a new checkpoint."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is no way round: the tasks fail later."
+            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
+            " change is meant, carry the state over or start the query with a new checkpoint location."
+            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
+            " later."
         ),
         unseen="The keys and values that the query has today are in its code.",
     ),
@@ -525,13 +516,14 @@ TEXTS: dict[str, ErrorText] = {
             ),
             (
                 "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " needs: delete that uncommitted file and its .crc."
+                " version needs: delete that uncommitted file and its .crc."
             ),
         ),
         action=(
-            "Undo the change and start again: the failed start left a plan, which stays valid. If the change"
-            " is meant, carry the state over or begin a new checkpoint."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is no way round: the tasks fail later."
+            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
+            " change is meant, carry the state over or start the query with a new checkpoint location."
+            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
+            " later."
         ),
         unseen="The keys and values that the query has today are in its code.",
     ),
@@ -545,13 +537,14 @@ TEXTS: dict[str, ErrorText] = {
             ),
             (
                 "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " needs: delete that uncommitted file and its .crc."
+                " version needs: delete that uncommitted file and its .crc."
             ),
         ),
         action=(
-            "Undo the change and start again: the failed start left a plan, which stays valid. If the change"
-            " is meant, carry the state over or begin a new checkpoint."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is no way round: the tasks fail later."
+            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
+            " change is meant, carry the state over or start the query with a new checkpoint location."
+            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
+            " later."
         ),
         unseen="The keys and values that the query has today are in its code.",
     ),
@@ -565,13 +558,14 @@ TEXTS: dict[str, ErrorText] = {
             ),
             (
                 "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " needs: delete that uncommitted file and its .crc."
+                " version needs: delete that uncommitted file and its .crc."
             ),
         ),
         action=(
-            "Undo the change and start again: the failed start left a plan, which stays valid. If the change"
-            " is meant, carry the state over or begin a new checkpoint."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is no way round: the tasks fail later."
+            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
+            " change is meant, carry the state over or start the query with a new checkpoint location."
+            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
+            " later."
         ),
         unseen="The keys and values that the query has today are in its code.",
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.messages.error_text import ErrorText
 
-_TABLE = "What the log of the table holds today is not in the checkpoint."
+_TABLE = "What the log of the table has today is not in the checkpoint."
 
 TEXTS: dict[str, ErrorText] = {
     "DELTA_MISSING_FILES_UNEXPECTED_VERSION": ErrorText(
@@ -64,8 +64,8 @@ TEXTS: dict[str, ErrorText] = {
         " delete the checkpoint would read the whole table again. failOnDataLoss=false does not help here.",
         ("The log was cleaned while the query was inside the first snapshot, or before its first batch.",),
         action=(
-            "Begin a new checkpoint at the oldest version in the log, and take the rows before it by a batch"
-            " read; or refresh the target."
+            "Start the query with a new checkpoint location at the oldest version in the log, and take the"
+            " rows before it by a batch read; or refresh the target."
         ),
         unseen=_TABLE,
     ),
@@ -82,19 +82,19 @@ TEXTS: dict[str, ErrorText] = {
         "The table at the source's path has another id than the one in the checkpoint: it is another table,"
         " even if it has the same name.",
         (
-            "The table was dropped and created again, or replaced (CREATE OR REPLACE TABLE).",
+            "The table was dropped and recreated, or replaced (CREATE OR REPLACE TABLE).",
             "The query reads another path.",
         ),
         action=(
-            "If the path is wrong, correct it. If the table is new: begin a new checkpoint, and decide"
-            " whether its rows are already in the target."
+            "If the path is wrong, correct it. If the table is new: start the query with a new checkpoint"
+            " location, and decide whether its rows are already in the target."
         ),
         unseen=_TABLE,
     ),
     "DELTA_SCHEMA_NOT_SET": ErrorText(
         "There is no Delta table at the path.",
         ("The table was dropped or moved, or the path is wrong.",),
-        action="Correct the path. A table that was created again has another id and needs a new checkpoint.",
+        action="Correct the path. A table that was recreated has another id and needs a new checkpoint.",
         unseen=_TABLE,
     ),
     "DELTA_VERSIONS_NOT_CONTIGUOUS": ErrorText(
@@ -114,21 +114,20 @@ TEXTS: dict[str, ErrorText] = {
         "There is no Delta table of this name or at this path.",
         ("The table was dropped or moved, or the name is wrong.",),
         action=(
-            "Correct the name or path. A table that was created again has another id and needs a new"
-            " checkpoint."
+            "Correct the name or path. A table that was recreated has another id and needs a new checkpoint."
         ),
         unseen=_TABLE,
     ),
     "DELTA_PATH_DOES_NOT_EXIST": ErrorText(
         "There is nothing at the path of the Delta table.",
         ("The table was dropped or moved, or the path is wrong.",),
-        action="Correct the path. A table that was created again has another id and needs a new checkpoint.",
+        action="Correct the path. A table that was recreated has another id and needs a new checkpoint.",
         unseen=_TABLE,
     ),
     "DELTA_SOURCE_TABLE_IGNORE_CHANGES": ErrorText(
         "Rows of the source table were changed (UPDATE, MERGE, DELETE, overwrite), and a stream reads only"
         " what is added.",
-        ("Somebody changed or overwrote data in the table.",),
+        ("Someone changed or overwrote data in the table.",),
         action=(
             "Set skipChangeCommits=true to leave such commits out (their new rows are not read), or read the"
             " change data feed in a new checkpoint."
@@ -137,18 +136,18 @@ TEXTS: dict[str, ErrorText] = {
     ),
     "DELTA_SOURCE_IGNORE_DELETE": ErrorText(
         "Data of the source table were deleted, and a stream reads only what is added.",
-        ("Somebody deleted data, a partition for example.",),
-        action="Set ignoreDeletes=true or skipChangeCommits=true and start again.",
+        ("Someone deleted data, a partition for example.",),
+        action="Set ignoreDeletes=true or skipChangeCommits=true and restart the query.",
         unseen=_TABLE,
     ),
     "DELTA_STREAMING_METADATA_EVOLUTION": ErrorText(
         "The schema of the source table changed and was noted. This stop is by design: a pending batch at"
         " index -19 holds no rows.",
         ("A column was added, or a property of the table changed.",),
-        action="Start again: the query goes on with the new schema.",
+        action="Restart the query: the query resumes with the new schema.",
     ),
     "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION": ErrorText(
-        "A column of the source table was renamed, dropped or retyped. Every start stops until somebody has"
+        "A column of the source table was renamed, dropped or retyped. Every start stops until someone has"
         " allowed it.",
         ("The table was changed with column mapping.",),
         action=(
@@ -160,14 +159,17 @@ TEXTS: dict[str, ErrorText] = {
     "DELTA_SCHEMA_CHANGED": ErrorText(
         "The schema of the source table changed while the query ran.",
         ("A column was added.",),
-        action="Start again: an added column is accepted.",
+        action="Restart the query: an added column is accepted.",
         unseen=_TABLE,
     ),
     "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE": ErrorText(
         "A column of the source table was renamed, dropped or retyped, which a stream without schema tracking"
         " cannot follow.",
         ("The table was changed with column mapping.",),
-        action="Set schemaTrackingLocation below the checkpoint and start again, or begin a new checkpoint.",
+        action=(
+            "Set schemaTrackingLocation below the checkpoint and restart the query, or start the query with a"
+            " new checkpoint location."
+        ),
         unseen=_TABLE,
     ),
     "DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT": ErrorText(
@@ -190,7 +192,7 @@ TEXTS: dict[str, ErrorText] = {
     "DELTA_STREAMING_SCHEMA_LOG_INCOMPATIBLE_DELTA_TABLE_ID": ErrorText(
         "The schema log of a Delta source belongs to another table.",
         (
-            "The table was dropped and created again.",
+            "The table was dropped and recreated.",
             "The location is used by another query.",
         ),
         action="Use a new schemaTrackingLocation; a new table needs a new checkpoint too.",
@@ -202,16 +204,16 @@ TEXTS: dict[str, ErrorText] = {
         ("The checkpoint directory was moved, copied or restored elsewhere.",),
         action=(
             "Replace the old path by the new one in every _schema_log_<table>/<n> of the checkpoint, and"
-            " delete their .crc files: the query then goes on exactly."
+            " delete their .crc files: the query then resumes exactly."
         ),
     ),
     "DELTA_INVALID_SOURCE_OFFSET_FORMAT": ErrorText(
-        "An offset in the checkpoint is no offset of a Delta source.",
+        "An offset in the checkpoint is not an offset of a Delta source.",
         (
             "The type of the source was changed.",
-            "Somebody edited the offset file.",
+            "Someone edited the offset file.",
         ),
-        action="Put the sources back as they were, or begin a new checkpoint.",
+        action="Put the sources back as they were, or start the query with a new checkpoint location.",
         unseen=_TABLE,
     ),
     "DELTA_TIMESTAMP_GREATER_THAN_COMMIT": ErrorText(
@@ -233,8 +235,8 @@ TEXTS: dict[str, ErrorText] = {
             "Types or partitioning of the table changed.",
         ),
         action=(
-            "Set mergeSchema=true on the sink, or change the query or the table; then start again: the same"
-            " batch is written."
+            "Set mergeSchema=true on the sink, or change the query or the table; then restart the query: the"
+            " same batch is written."
         ),
         unseen="The schema of the sink is not in the checkpoint.",
     ),
@@ -242,7 +244,7 @@ TEXTS: dict[str, ErrorText] = {
         "Another job added rows to what this batch read in the target table.",
         ("Another job writes to, compacts or deletes from the table at the same time.",),
         action=(
-            "Start again: the batch is pending and runs again. Let maintenance run at other times, or retry"
+            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
             " inside foreachBatch."
         ),
         unseen="Who writes to the sink is not in the checkpoint.",
@@ -251,7 +253,7 @@ TEXTS: dict[str, ErrorText] = {
         "Another job deleted files that this batch read in the target table.",
         ("Another job writes to, compacts or deletes from the table at the same time.",),
         action=(
-            "Start again: the batch is pending and runs again. Let maintenance run at other times, or retry"
+            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
             " inside foreachBatch."
         ),
         unseen="Who writes to the sink is not in the checkpoint.",
@@ -260,7 +262,7 @@ TEXTS: dict[str, ErrorText] = {
         "Another job deleted the same files of the target table as this batch.",
         ("Another job writes to, compacts or deletes from the table at the same time.",),
         action=(
-            "Start again: the batch is pending and runs again. Let maintenance run at other times, or retry"
+            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
             " inside foreachBatch."
         ),
         unseen="Who writes to the sink is not in the checkpoint.",
@@ -269,7 +271,7 @@ TEXTS: dict[str, ErrorText] = {
         "Another job wrote to the target table at the same time.",
         ("Another job writes to, compacts or deletes from the table at the same time.",),
         action=(
-            "Start again: the batch is pending and runs again. Let maintenance run at other times, or retry"
+            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
             " inside foreachBatch."
         ),
         unseen="Who writes to the sink is not in the checkpoint.",
@@ -278,7 +280,7 @@ TEXTS: dict[str, ErrorText] = {
         "The schema or a property of the target table was changed at the same time.",
         ("Another job writes to, compacts or deletes from the table at the same time.",),
         action=(
-            "Start again: the batch is pending and runs again. Let maintenance run at other times, or retry"
+            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
             " inside foreachBatch."
         ),
         unseen="Who writes to the sink is not in the checkpoint.",
@@ -287,7 +289,7 @@ TEXTS: dict[str, ErrorText] = {
         "The protocol of the target table was changed at the same time.",
         ("Another job writes to, compacts or deletes from the table at the same time.",),
         action=(
-            "Start again: the batch is pending and runs again. Let maintenance run at other times, or retry"
+            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
             " inside foreachBatch."
         ),
         unseen="Who writes to the sink is not in the checkpoint.",
@@ -302,15 +304,14 @@ TEXTS: dict[str, ErrorText] = {
         unseen="Which queries run is not in the files.",
     ),
     "ICEBERG_SNAPSHOT_EXPIRED": ErrorText(
-        "The snapshot that the query stands at, or the one it began with, was removed from the Iceberg"
-        " table.",
+        "The snapshot that the query is at, or the one it began with, was removed from the Iceberg table.",
         (
             "expire_snapshots removed it while the query was down.",
             "trigger availableNow asks for the first snapshot (sources/<n>/offsets/0) at every start.",
         ),
         action=(
-            "If only the first snapshot is gone, start with a processing-time trigger. Else begin a new"
-            " checkpoint with stream-from-timestamp."
+            "If only the first snapshot is gone, start with a processing-time trigger. Else start the query"
+            " with a new checkpoint location and stream-from-timestamp."
         ),
         unseen=_TABLE,
     ),
@@ -318,8 +319,8 @@ TEXTS: dict[str, ErrorText] = {
         "Rows of the Iceberg table were rewritten or deleted, and a stream reads only what is added.",
         ("DELETE, MERGE or an overwrite on the source table.",),
         action=(
-            "Set streaming-skip-overwrite-snapshots=true (and streaming-skip-delete-snapshots=true) and start"
-            " again: rewritten rows are not read."
+            "Set streaming-skip-overwrite-snapshots=true (and streaming-skip-delete-snapshots=true) and"
+            " restart the query: rewritten rows are not read."
         ),
         unseen=_TABLE,
     ),

@@ -25,10 +25,10 @@ from core.analysis.errors.meanings import (
     meaning_of,
 )
 from core.analysis.errors.meanings_code import UNSEEN
-from core.analysis.errors.page import errors_page
 from core.analysis.findings.catalogue import CATALOGUE as FINDINGS
 from core.analysis.forecast.errors import ERRORS, spark_error
 from core.recovery.words import OPTION_IDS, TITLES
+from scripts.error_page import errors_page
 from tests.support.build import PROJECT
 
 OWN_CONDITIONS = [condition.id for condition in spark_catalogue().of_streaming]
@@ -224,7 +224,7 @@ def test_a_condition_without_an_entry_takes_a_general_one() -> None:
 
 def test_the_page_of_errors_is_made_from_the_tables() -> None:
     page = Path(PROJECT / "docs" / "errors.md").read_text(encoding="utf-8")
-    assert page == errors_page(), "run: python -m core.analysis.errors.page > docs/errors.md"
+    assert page == errors_page(), "run: python -m scripts.error_page > docs/errors.md"
 
 
 @pytest.mark.parametrize("name", sorted({*HANDLED, *NOT_IN_FILES}))

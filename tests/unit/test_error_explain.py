@@ -456,7 +456,7 @@ def test_expired_kafka_records_are_told_with_the_planned_range(tmp_path: Path) -
     )
     assert "every start runs it again" in told(answer)
     assert answer.shown == "unknown"
-    assert answer.unseen == "What the broker holds today is not in the files."
+    assert answer.unseen == "What the broker has today is not in the files."
 
 
 def test_the_plan_that_a_failed_start_left_is_recognised(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""What the errors of the query's own code mean, and the conditions whose cause the files of a checkpoint cannot show, each with the reason. What to look at and which options fit; the texts are in ``core/messages/errors_code.py``."""
+"""What the errors of the query's own code mean, and the conditions whose cause the files of a checkpoint
+cannot show, each with the reason. What to look at and which options fit; the texts are in
+``core/messages/errors_code.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the errors of files mean: input files, the file sink's log, and the store that the checkpoint lies in. What to look at and which options fit; the texts are in ``core/messages/errors_files.py``."""
+"""What the errors of files mean: input files, the file sink's log, and the store that the checkpoint lies in.
+What to look at and which options fit; the texts are in ``core/messages/errors_files.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the errors of Kafka's connector and client mean. What to look at and which options fit; the texts are in ``core/messages/errors_kafka.py``."""
+"""What the errors of Kafka's connector and client mean. What to look at and which options fit; the texts are
+in ``core/messages/errors_kafka.py``."""
 
 from __future__ import annotations
 

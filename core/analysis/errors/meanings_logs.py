@@ -1,4 +1,6 @@
-"""What the errors about the checkpoint's own files mean: metadata, offset log, commit log, source logs, and who uses the directory. What to look at and which options fit; the texts are in ``core/messages/errors_logs.py``."""
+"""What the errors about the checkpoint's own files mean: metadata, offset log, commit log, source logs, and
+who uses the directory. What to look at and which options fit; the texts are in
+``core/messages/errors_logs.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the errors about state mean: files below ``state/``, their schemas, the operators, repartition, reading state as a table. What to look at and which options fit; the texts are in ``core/messages/errors_state.py``."""
+"""What the errors about state mean: files below ``state/``, their schemas, the operators, repartition,
+reading state as a table. What to look at and which options fit; the texts are in
+``core/messages/errors_state.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the errors of Delta tables and Iceberg tables mean, as source and as sink. What to look at and which options fit; the texts are in ``core/messages/errors_tables.py``."""
+"""What the errors of Delta tables and Iceberg tables mean, as source and as sink. What to look at and which
+options fit; the texts are in ``core/messages/errors_tables.py``."""
 
 from __future__ import annotations
 

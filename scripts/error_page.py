@@ -1,5 +1,4 @@
-"""``docs/errors.md`` from the tables: ``python -m core.analysis.errors.page > docs/errors.md``. A test keeps
-the two equal."""
+"""``docs/errors.md`` from the tables: ``python -m scripts.error_page > docs/errors.md``. A test keeps the two equal."""
 
 from __future__ import annotations
 
@@ -18,26 +17,27 @@ from core.analysis.errors.pasted_text import LONGEST_TEXT
 
 _HEAD = f"""# Errors
 
-This page is made from the tables of the error translator (`python -m core.analysis.errors.page`); a test keeps it up to date.
+This page is made from the tables of the error translator (`python -m scripts.error_page`); a test keeps it up to date.
 
 Give it an error message or a whole stack trace (Python, Java, a piece of a log, one line):
 
 ```
-python -m core explain LOCATION --error FILE        # or --error - to read it from standard input; --json for programs
+python -m core explain LOCATION --error FILE   # or --error - to read standard input; --json for programs
 ```
 
-Exit status: 0 an error was recognised, 1 none was, 2 wrong usage, 10 the location cannot be read or is no checkpoint. Of a text over
-{LONGEST_TEXT:,} characters the middle is left out, and the answer says so. No JVM is started.
+Exit status: 0 an error was recognised, 1 none was, 2 wrong usage, 10 the location cannot be read or is not a
+checkpoint. Of a text over {LONGEST_TEXT:,} characters the middle is left out, and the answer says so. No JVM
+is started.
 
-How an error is recognised: by its condition in brackets, against Spark's own catalogue in the installed PySpark; by the words of a
-condition's message, because older versions, wrappers and Kafka's connector leave the name out; and by a table of errors that have no
-condition, which are given a name here. A trace holds several errors, and wrappers never win: what names the fault is explained, the others
-are listed.
+How an error is recognised: by its condition in brackets, against Spark's own catalogue in the installed
+PySpark; by the wording of a condition's message, because older versions, wrappers and Kafka's connector leave
+the name out; and by a table of errors that have no condition, which are given a name here. A trace has
+several errors, and wrappers never win: what names the fault is explained, the others are listed.
 
-With a checkpoint the answer says what is so in it: whether the query id and the paths of the text are those of this checkpoint, whether the
-files that are named are there, which batch and which partition it is about, and whether the next start fails the same way. `shown` is `yes`
-when the files show the fault now, `no` when they contradict it (mended since, or another checkpoint's error), `unknown` when they cannot
-tell.
+With a checkpoint the answer says what is so in it: whether the query id and the paths of the text are those
+of this checkpoint, whether the files that are named are there, which batch and which partition it is about,
+and whether the next start fails the same way. `shown` is `yes` when the files show the fault now, `no` when
+they contradict it (repaired since, or another checkpoint's error), `unknown` when the files cannot show it.
 
 ## What can be done
 
@@ -79,7 +79,7 @@ def _entries(table: Mapping[str, Meaning]) -> Iterator[str]:
         same = [other for other, first in ALIKE.items() if first == name]
         yield from ("", f"### {name}", "")
         if same:
-            yield from (f"The same holds for {', '.join(f'`{other}`' for other in same)}.", "")
+            yield from (f"The same applies to {', '.join(f'`{other}`' for other in same)}.", "")
         yield meaning.means
         yield ""
         if meaning.reasons:
