@@ -30,8 +30,9 @@ from core.checkpoint.sources.forms import OnePosition, compact, parse
 from core.checkpoint.sources.registry import kind_of
 from core.checkpoint.tracking import Tracking, track
 from core.checkpoint.written_by import version_key, written_by
-from core.sparklogs.evidence import Problem, problem
-from core.storage import Content, Door, FileInfo, Gone, Location, ReadFailure, parse_location
+from core.messages import say
+from core.sparklogs.evidence import Problem, problem, readable, too_large
+from core.storage import Content, Door, FileInfo, Location, parse_location
 
 LARGEST_LOG_FILE_BYTES = (
     32 * 1024 * 1024
@@ -128,10 +129,11 @@ class Checkpoint:
             self._take_metadata(info, contents[info.path])
 
     def _take_metadata(self, info: FileInfo, content: Content) -> None:
-        if isinstance(content, bytes):
-            self.query_id, self.metadata_problem = parse_metadata(content, info.path)
-        elif isinstance(content, ReadFailure):
-            self.metadata_problem = problem(info.path, "unreadable", f"cannot be read: {content.reason}")
+        data = readable(content, info.path)
+        if isinstance(data, bytes):
+            self.query_id, self.metadata_problem = parse_metadata(data, info.path)
+        else:
+            self.metadata_problem = data
 
     # Reading log files
 
@@ -517,24 +519,11 @@ def _unchanged(before: FileInfo, now: FileInfo | None) -> bool:
 def _content(file: LogFile, contents: Mapping[str, Content], misnamed: bool) -> bytes | Problem | None:
     content = contents.get(file.path)
     if content is None:
-        return problem(
-            file.path,
-            "unreadable",
-            f"has {file.size_bytes} bytes, far more than a log file, and was not read",
-        )
-    if isinstance(content, Gone):
-        return None
-    if isinstance(content, ReadFailure):
-        return problem(file.path, "unreadable", f"cannot be read: {content.reason}")
-    if misnamed:
-        number = file.batch_id
-        return problem(
-            file.path,
-            "not_an_id",
-            f"has leading zeros: Spark counts it as batch {number} and then looks for a file called {number}",
-            content,
-        )
-    return content
+        return too_large(file.path, file.size_bytes, LARGEST_LOG_FILE_BYTES)
+    data = readable(content, file.path)
+    if misnamed and isinstance(data, bytes):
+        return problem(file.path, "not_an_id", say("logs.not_an_id", batch_id=file.batch_id), data)
+    return data
 
 
 def _partition_count(kind: SourceKind, text: str | None) -> int | None:

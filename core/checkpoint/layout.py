@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from core.checkpoint.log_directory import LogDirectory, other_leftovers, read_log_directory
 from core.checkpoint.model import Leftover
-from core.checkpoint.names import LogDirectory, batch_id_of, other_leftovers, read_log_directory
 from core.errors import LocationNotFound, NotACheckpoint, NotADirectory, StorageError
+from core.sparklogs.names import batch_id_of
 from core.storage import Door, FileInfo, Listing, Location
 
 PARTS = ("metadata", "offsets", "commits")

@@ -9,15 +9,17 @@ transformWithState, joins with column families), Spark 4.0+. Schemas: ``<partiti
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence, Problem, problem
 from core.sparklogs.json_text import json_trouble, parse_object
+from core.sparklogs.versioned import json_object, versioned
 
-_VERSION_LINE = re.compile(r"v([1-9][0-9]{0,8})")
+NEWEST_METADATA_VERSION = 2
+
 _Json = Mapping[str, object]
 
 
@@ -92,40 +94,24 @@ class StateSchema:
 
 def parse_operator_metadata(data: bytes, path: str) -> OperatorMetadata | Problem:
     """Reads a file of operator metadata; its version line decides how. Spark itself ignores a file it cannot
-    read and writes it anew."""
+    read and writes a new one."""
+    file = versioned(data, path, NEWEST_METADATA_VERSION)
+    if isinstance(file, Problem):
+        return file
+    content = json_object(file.rest.strip(), path, data, 2)
+    if isinstance(content, Problem):
+        return content
     try:
-        raw = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return problem(path, "unreadable", f"is not text (byte {error.start} is not UTF-8)", data)
-    if not raw.strip():
-        return problem(path, "empty", "is empty", data)
-    first, _, rest = raw.partition("\n")
-    match = _VERSION_LINE.fullmatch(first.rstrip("\r"))
-    if match is None:
-        return problem(path, "no_version", "does not begin with a version line (v1 or v2)", data, line=1)
-    if match[1] not in ("1", "2"):
-        return problem(
-            path,
-            "unknown_version",
-            f"is operator metadata of version {match[1]}; versions 1 and 2 are known",
-            data,
-            line=1,
-        )
-    text = rest.strip()
-    try:
-        return _operator_metadata(parse_object(text), 1 if match[1] == "1" else 2, path, raw)
+        return _operator_metadata(content, 1 if file.version == 1 else 2, path, file.text)
     except _UnexpectedError as error:
-        return problem(path, "bad_json", str(error), data, line=2)
-    except ValueError:
-        condition, reason = json_trouble(text)
-        return problem(path, condition, reason, data, line=2)
+        return problem(path, "bad_json", error.clause, data, line=2)
 
 
 def parse_schemas(data: bytes, path: str, store: str) -> tuple[StateSchema, ...] | Problem:
     """Reads a schema file of any version, to its last byte: one schema for versions 1 and 2, one per column
     family for version 3."""
     if not data:
-        return problem(path, "empty", "is empty", data)
+        return problem(path, "empty", say("state.schema_empty"), data)
     reader = _Reader(data)
     try:
         version = reader.utf()
@@ -136,20 +122,16 @@ def parse_schemas(data: bytes, path: str, store: str) -> tuple[StateSchema, ...]
         elif version == "v3":
             schemas = tuple(_column_family(reader, path, store) for _ in range(reader.count()))
         else:
-            return problem(
-                path,
-                "unknown_version",
-                f"is a state schema of version {version[:20]!r}; v1, v2 and v3 are known",
-                data,
-            )
+            clause = say("state.schema_unknown_version", version=version[:20])
+            return problem(path, "unknown_version", clause, data)
     except _UnexpectedError as error:
-        return problem(path, "bad_json", str(error), data)
+        return problem(path, "bad_json", error.clause, data)
     except EOFError:
-        return problem(path, "truncated", f"ends in the middle (after {len(data)} bytes)", data)
+        return problem(path, "truncated", say("state.schema_truncated", size_bytes=len(data)), data)
     except ValueError:
-        return problem(path, "unreadable", "is not a state schema (text in it cannot be decoded)", data)
+        return problem(path, "not_text", say("state.schema_not_text"), data)
     if reader.left:
-        return problem(path, "unreadable", f"has {reader.left} bytes after the end of the schema", data)
+        return problem(path, "surplus_bytes", say("state.schema_surplus", surplus_bytes=reader.left), data)
     return schemas
 
 
@@ -202,7 +184,11 @@ def _is_limit(schema: StateSchema) -> bool:
 
 
 class _UnexpectedError(Exception):
-    """The JSON is valid and holds something else than it should; the message goes on after the file name."""
+    """The JSON is valid and has another content than it should; ``clause`` follows the name of the file."""
+
+    def __init__(self, clause: Sentence) -> None:
+        super().__init__(clause)
+        self.clause = clause
 
 
 def _operator_metadata(
@@ -214,18 +200,18 @@ def _operator_metadata(
         or not isinstance(info.get("operatorName"), str)
         or not isinstance(info.get("operatorId"), int)
     ):
-        raise _UnexpectedError('has no "operatorInfo" with an operatorId and an operatorName')
+        raise _UnexpectedError(say("state.no_operator_info"))
     if not isinstance(stores, list) or not all(
         isinstance(s, dict) and isinstance(s.get("storeName"), str) for s in stores
     ):
-        raise _UnexpectedError('has no "stateStoreInfo" with a storeName for each store')
+        raise _UnexpectedError(say("state.no_store_info"))
     properties: _Json = {}
     text = content.get("operatorPropertiesJson")
     if isinstance(text, str) and text.strip():
         try:
             properties = parse_object(text)
         except ValueError:
-            raise _UnexpectedError('has an "operatorPropertiesJson" that is no JSON object') from None
+            raise _UnexpectedError(say("state.bad_properties")) from None
     return OperatorMetadata(
         operator_id=info["operatorId"],
         name=info["operatorName"],
@@ -268,11 +254,11 @@ def _column_family(reader: _Reader, path: str, store: str) -> StateSchema:
     return StateSchema(store, name, 3, key, value, Evidence(path), user_key or None, encoder)
 
 
-def _struct(text: str, what: str) -> _Json:
+def _struct(text: str, part: str) -> _Json:
     try:
         return parse_object(text) if text.strip() else {}
     except ValueError:
-        raise _UnexpectedError(f"has a {what} schema that {json_trouble(text)[1]}") from None
+        raise _UnexpectedError(say("state.schema_struct", part=part, clause=json_trouble(text)[1])) from None
 
 
 def _delays(values: Iterable[object]) -> Iterator[int]:

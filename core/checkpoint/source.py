@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.checkpoint.model import FileLogEntry, OffsetEntry
-from core.checkpoint.names import compact_id_of
-from core.checkpoint.source_log import file_log_chain, parse_file_log, parse_initial
+from core.checkpoint.source_log import parse_file_log, parse_initial
 from core.checkpoint.sources.base import SourceContext, SourceKind
-from core.sparklogs.evidence import Problem, problem
-from core.storage import Content, Door, FileInfo, Gone, Listing, ReadFailure
+from core.sparklogs.compactible import CompactibleLog, compactible_log
+from core.sparklogs.evidence import Problem, readable, too_large
+from core.storage import Content, Door, FileInfo
 
 LARGEST_FILE_LOG_BYTES = (
     64 * 1024 * 1024
@@ -88,12 +88,11 @@ def read_context(
     if file is not None:
         return _initial_context(key, file, door.read([file])[file.path])
     listing = door.list([directory])[directory]
-    if is_file_source:
-        return _file_context(door, key, listing)
-    names = listing.names()
-    if len(file_log_chain(names).files) > 1 or any(compact_id_of(name) is not None for name in names):
-        return _file_context(door, key, listing)  # only a file source keeps more than one numbered file
-    info = names.get("0")
+    log = compactible_log(listing)
+    # Only a file source keeps more than one numbered file.
+    if is_file_source or len(log.files) > 1 or log.compact:
+        return _file_context(door, key, log)
+    info = listing.names().get("0")
     if info is None and f"{directory}/offsets" in listing.directories:  # Iceberg
         info = door.list([f"{directory}/offsets"])[f"{directory}/offsets"].names().get("0")
     if info is None:
@@ -102,37 +101,32 @@ def read_context(
 
 
 def _initial_context(key: str, info: FileInfo, content: Content) -> tuple[SourceContext, list[Problem]]:
-    if isinstance(content, Gone):
-        return SourceContext(key), []
-    if isinstance(content, ReadFailure):
-        return SourceContext(key), [problem(info.path, "unreadable", f"cannot be read: {content.reason}")]
-    initial, trouble = parse_initial(content, info.path)
+    data = readable(content, info.path)
+    if not isinstance(data, bytes):
+        return SourceContext(key), [] if data is None else [data]
+    initial, trouble = parse_initial(data, info.path)
     return SourceContext(key, initial=initial), [trouble] if trouble is not None else []
 
 
-def _file_context(door: Door, key: str, listing: Listing) -> tuple[SourceContext, list[Problem]]:
-    chain = file_log_chain(listing.names())
+def _file_context(door: Door, key: str, log: CompactibleLog) -> tuple[SourceContext, list[Problem]]:
     problems: list[Problem] = []
-    wanted = [info for _, info in chain.files if info.size_bytes <= LARGEST_FILE_LOG_BYTES]
+    wanted = [info for info in log.files.values() if info.size_bytes <= LARGEST_FILE_LOG_BYTES]
     contents = door.read(wanted)
     entries: list[FileLogEntry] = []
-    complete = bool(chain.files) and not chain.missing
-    for log_id, info in chain.files:
+    complete = bool(log.files) and not log.missing
+    for log_id, info in log.files.items():
         content = contents.get(info.path)
         if content is None:
-            reason = (
-                f"has {info.size_bytes} bytes, more than the {LARGEST_FILE_LOG_BYTES} that are read of a file"
-                " source log"
-            )
-            problems.append(problem(info.path, "unreadable", reason))
-        elif isinstance(content, ReadFailure):
-            problems.append(problem(info.path, "unreadable", f"cannot be read: {content.reason}"))
-        elif isinstance(content, bytes):
-            found, troubles = parse_file_log(content, log_id, info.path)
+            data: bytes | Problem | None = too_large(info.path, info.size_bytes, LARGEST_FILE_LOG_BYTES)
+        else:
+            data = readable(content, info.path)
+        troubles: list[Problem] = []
+        if isinstance(data, bytes):
+            found, troubles = parse_file_log(data, log_id, info.path)
             entries += found
-            problems += troubles
-            complete = complete and not troubles
-        if not isinstance(content, bytes):
-            complete = False
+        elif data is not None:
+            troubles = [data]
+        problems += troubles
+        complete = complete and isinstance(data, bytes) and not troubles
     entries.sort(key=lambda entry: entry.log_id)
     return SourceContext(key, file_log=tuple(entries), file_log_complete=complete), problems

@@ -31,8 +31,9 @@ from core.checkpoint.operator_metadata import (
 )
 from core.checkpoint.restore_chain import CommittedIds, restorable
 from core.checkpoint.state_names import OPERATOR_LEVEL, Directory, directory_of, name_of, plain_number
-from core.sparklogs.evidence import Certainty, Problem, problem
-from core.storage import FileInfo, Gone, ReadFailure
+from core.messages import say
+from core.sparklogs.evidence import Certainty, Problem, problem, readable
+from core.storage import FileInfo
 
 if TYPE_CHECKING:
     from core.checkpoint.checkpoint import Checkpoint
@@ -195,12 +196,9 @@ def _operator(operator_id: int, files: _Operator, context: StateContext) -> Oper
     if isinstance(metadata, OperatorMetadata):
         stores |= {store.name for store in metadata.stores}
         if metadata.operator_id != operator_id:
-            reason = (
-                f"describes operator {metadata.operator_id}, but lies in the directory of operator"
-                f" {operator_id}"
-            )
+            clause = say("state.other_operator", described=metadata.operator_id, operator_id=operator_id)
             problems.append(
-                problem(metadata.evidence.path, "mismatch", reason, metadata.raw.encode(), line=2)
+                problem(metadata.evidence.path, "mismatch", clause, metadata.raw.encode(), line=2)
             )
     name, name_certainty = _name(metadata, stores, known_schemas)
     in_partitions = [file for partition in partitions for file in partition.files]
@@ -213,13 +211,10 @@ def _operator(operator_id: int, files: _Operator, context: StateContext) -> Oper
     ):
         wrong = _HDFS_KINDS if provider == "hdfs" else _ROCKSDB_KINDS
         first = next(file for file in in_partitions if file.kind in wrong)
-        reason = f"is no file of the store that the offset log names ({context.provider_class})"
-        problems.append(problem(first.path, "mismatch", reason))
+        clause = say("state.other_provider", provider_class=context.provider_class)
+        problems.append(problem(first.path, "mismatch", clause))
     empty = (file for file in in_partitions if file.size_bytes == 0)
-    problems.extend(
-        problem(file.path, "empty", "is empty (0 bytes); Spark fails when it needs this file")
-        for file in empty
-    )
+    problems.extend(problem(file.path, "empty", say("state.file_empty")) for file in empty)
     everything = [*files.own, *in_partitions]
     operator = OperatorState(
         operator_id=operator_id,
@@ -429,11 +424,11 @@ def _read_metadata(
     contents = ck.door.read([_info(file) for file in files.values() if file is not None])
     metadata: dict[int, OperatorMetadata | Problem] = {}
     for operator_id, file in files.items():
-        content = contents[file.path] if file is not None else Gone()
-        if file is not None and isinstance(content, bytes):
-            metadata[operator_id] = parse_operator_metadata(content, file.path)
-        elif file is not None and isinstance(content, ReadFailure):
-            metadata[operator_id] = problem(file.path, "unreadable", f"cannot be read: {content.reason}")
+        data = readable(contents[file.path], file.path) if file is not None else None
+        if file is not None and isinstance(data, bytes):
+            metadata[operator_id] = parse_operator_metadata(data, file.path)
+        elif isinstance(data, Problem):
+            metadata[operator_id] = data
     wanted: dict[int, list[StateFile]] = {}
     for operator_id, operator in found.operators.items():
         generations = _newest_schemas(operator.own)
@@ -474,12 +469,10 @@ def _read_schema_files(ck: Checkpoint, files: Iterable[StateFile]) -> tuple[Stat
     contents = ck.door.read([_info(file) for file in wanted])
     found: list[StateSchema | Problem] = []
     for file in wanted:
-        content = contents[file.path]
-        if isinstance(content, bytes):
-            parsed = parse_schemas(content, file.path, file.store)
+        data = readable(contents[file.path], file.path)
+        parsed = parse_schemas(data, file.path, file.store) if isinstance(data, bytes) else data
+        if parsed is not None:
             found.extend([parsed] if isinstance(parsed, Problem) else parsed)
-        elif isinstance(content, ReadFailure):
-            found.append(problem(file.path, "unreadable", f"cannot be read: {content.reason}"))
     return tuple(found)
 
 

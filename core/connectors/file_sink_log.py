@@ -8,22 +8,21 @@ directory and count for nobody.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import unquote
 
-import orjson
-
 from core.errors import FileSinkLogError, StorageError
+from core.messages import say
 from core.settings import get_settings
-from core.storage import Door, FileInfo, Gone, Listing, Location, ReadFailure, Requests, parse_location
+from core.sparklogs.compactible import compactible_log, parse_entries
+from core.sparklogs.evidence import Problem, problem, readable
+from core.storage import Door, FileInfo, Listing, Location, Requests, parse_location
 
 LOG = "_spark_metadata"
 
-_ENTRY = re.compile(r"([0-9]{1,18})")
-_COMPACT = re.compile(r"([0-9]{1,18})\.compact")
+_Entries = Mapping[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +66,9 @@ class FileSinkLog:
         self.read_at_ms = listing.read_at_ms
         self._door = door
         self._problems: dict[str, str] = {}
-        names = listing.names()
-        self._plain = {int(m[1]): info for name, info in names.items() if (m := _ENTRY.fullmatch(name))}
-        self._compact = {int(m[1]): info for name, info in names.items() if (m := _COMPACT.fullmatch(name))}
-        self._entries: dict[str, Mapping[str, int] | None] = {}
+        self._log = compactible_log(listing)
+        self._plain, self._compact = self._log.plain, self._log.compact
+        self._entries: dict[str, _Entries | None] = {}
 
     @classmethod
     def open(cls, location: Location | str) -> FileSinkLog:
@@ -106,15 +104,13 @@ class FileSinkLog:
     @property
     def newest(self) -> int | None:
         """The newest batch id in the log; batches up to it are skipped. None: the log is empty."""
-        return max(self.batch_ids, default=None)
+        return self._log.newest_id
 
-    @cached_property
+    @property
     def missing(self) -> tuple[int, ...]:
         """Ids without a file that readers and the next compaction need: those after the newest compact file,
         or after the beginning."""
-        base = max(self._compact, default=-1)
-        newest = self.newest
-        return () if newest is None else tuple(i for i in _span(base + 1, newest) if i not in self._plain)
+        return self._log.missing
 
     @property
     def requests(self) -> Requests:
@@ -152,9 +148,9 @@ class FileSinkLog:
             entries = self._own(batch_id, entries)
         if entries is None:
             return SinkLogBatch(batch_id, info.path, info.modified_ms, None, None)
-        return SinkLogBatch(batch_id, info.path, info.modified_ms, len(entries), sum(entries.values()))
+        return SinkLogBatch(batch_id, info.path, info.modified_ms, len(entries), _total(entries.values()))
 
-    def _own(self, batch_id: int, entries: Mapping[str, int]) -> Mapping[str, int] | None:
+    def _own(self, batch_id: int, entries: _Entries) -> _Entries | None:
         """What a compact file adds to the batches before it; None unless all of these are still there."""
         base = max((i for i in self._compact if i < batch_id), default=None)
         before = [self._compact[base]] if base is not None else []
@@ -177,9 +173,7 @@ class FileSinkLog:
         missing or unreadable."""
         if self.missing:
             return None
-        base = max(self._compact, default=None)
-        chain = [self._compact[base]] if base is not None else []
-        chain += [info for i, info in sorted(self._plain.items()) if base is None or i > base]
+        chain = list(self._log.files.values())
         self._load(chain)
         names: set[str] = set()
         for info in chain:
@@ -248,49 +242,38 @@ class FileSinkLog:
                 self._problems[info.path] = str(error)
             return
         for path, content in contents.items():
-            try:
-                self._entries[path] = _parse(_bytes(content))
-            except ValueError as error:
-                self._entries[path] = None
-                self._problems[path] = f"{self.url}/{path} {error}."
+            data = readable(content, path)
+            if isinstance(data, bytes):
+                self._entries[path], trouble = parse_sink_log(data, path)
+            else:
+                self._entries[path], trouble = None, data or problem(path, "unreadable", say("logs.removed"))
+            if trouble is not None:
+                self._problems[path] = f"{self.url}/{trouble.reason}"
 
 
-def _bytes(content: bytes | Gone | ReadFailure) -> bytes:
-    if isinstance(content, Gone):
-        raise ValueError("was removed while the log was read")
-    if isinstance(content, ReadFailure):
-        raise ValueError(f"cannot be read: {content.reason.rstrip('.')}")
-    return content
+def parse_sink_log(data: bytes, path: str) -> tuple[_Entries | None, Problem | None]:
+    """Path -> size of the files that a log file names; None with the problem when a part of it cannot be
+    read."""
+    entries, problems = parse_entries(data, path, _entry, ("path",))
+    return (None, problems[0]) if problems else (dict(entries), None)
 
 
-def _parse(data: bytes) -> dict[str, int]:
-    """Path -> size of the files that a log file names. Raises ValueError with one clause when it is no such
-    file."""
-    lines = data.split(b"\n")
-    if lines[0].strip() != b"v1":
-        raise ValueError("is empty" if not data.strip() else "does not begin with the version line v1")
-    found: dict[str, int] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        if not line.strip():
-            continue
-        try:
-            entry = orjson.loads(line)
-        except ValueError:
-            entry = None
-        if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
-            raise ValueError(f"has no file entry in line {number}")
-        size = entry.get("size")
-        found[unquote(entry["path"])] = size if isinstance(size, int) and not isinstance(size, bool) else 0
-    return found
+def _entry(fields: dict[str, object]) -> tuple[str, int | None] | None:
+    path, size = fields.get("path"), fields.get("size")
+    if not isinstance(path, str):
+        return None
+    return unquote(path), size if isinstance(size, int) and not isinstance(size, bool) else None
+
+
+def _total(sizes: Iterable[int | None]) -> int | None:
+    """The sum, None when one of them is not known."""
+    known = list(sizes)
+    return None if None in known else sum(size for size in known if size is not None)
 
 
 def _is_hidden(name: str) -> bool:
     # Spark's readers pass over these, except partition directories such as "_day=1".
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
-
-
-def _span(first: int, last: int, at_most: int = 100_000) -> Iterable[int]:
-    return range(max(first, last - at_most), last + 1)
 
 
 __all__ = ["FileSinkLog", "FileSinkLogError", "SinkBatches", "SinkLogBatch", "UnknownFiles"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from core.checkpoint.model import CommitEntry, Leftover, OffsetEntry, OperatorState, StateInventory
 from core.checkpoint.progress import NOT_KNOWN, parsed
 from core.errors import StorageError
-from core.sparklogs.evidence import Evidence, Problem
+from core.sparklogs.evidence import Problem, not_listed
 
 if TYPE_CHECKING:
     from core.checkpoint.checkpoint import Checkpoint
@@ -80,7 +80,7 @@ def state_of(ck: Checkpoint) -> tuple[StateInventory | None, list[Problem]]:
     try:
         return (ck.state() if ck.has_state else None), []
     except StorageError as error:
-        return None, [Problem(Evidence("state"), "unreadable", str(error))]
+        return None, [not_listed("state", error)]
 
 
 def utc_text(epoch_ms: int) -> str:

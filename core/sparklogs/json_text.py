@@ -9,6 +9,8 @@ from typing import Literal
 
 import orjson
 
+from core.messages import Sentence, say
+
 # orjson turns integers beyond 64 bits into floats; a text with such a run of digits goes to the slower
 # parser.
 _LONG_NUMBER = re.compile(r"[0-9]{19}")
@@ -43,9 +45,8 @@ def is_broken(text: str) -> bool:
     return False
 
 
-def json_trouble(text: str) -> tuple[Literal["truncated", "bad_json"], str]:
-    """Why ``text`` is no JSON object: the condition, and half a sentence ("ends in the middle (after 41
-    characters)").
+def json_trouble(text: str) -> tuple[Literal["truncated", "bad_json"], Sentence]:
+    """Why ``text`` is no JSON object: the condition, and a clause ("ends in the middle (after 41 characters)").
 
     ``truncated`` means that the text is right as far as it goes and ends too early.
     """
@@ -53,11 +54,11 @@ def json_trouble(text: str) -> tuple[Literal["truncated", "bad_json"], str]:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         if error.msg.startswith("Unterminated string") or error.pos >= len(text.rstrip()):
-            return "truncated", f"ends in the middle (after {len(text)} characters)"
-        return "bad_json", f"is not valid JSON ({error.msg.lower()} at character {error.pos + 1})"
+            return "truncated", say("logs.json_truncated", characters=len(text))
+        return "bad_json", say("logs.json_invalid", error=error.msg.lower(), character=error.pos + 1)
     except (RecursionError, ValueError):
-        return "bad_json", "is not valid JSON (nested too deeply or a number too long)"
-    return "bad_json", f"is a JSON {_type_name(value)}, not an object"
+        return "bad_json", say("logs.json_too_deep")
+    return "bad_json", say("logs.json_no_object", type=_type_name(value))
 
 
 def _type_name(value: object) -> str:

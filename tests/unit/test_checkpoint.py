@@ -254,7 +254,8 @@ DAMAGE = {
     "truncated": b"v1\n{",
     "unknown_version": b"v9\n{}",
     "no_version": b"hello",
-    "bad_json": b"\xff\x00\xfe",
+    "bad_json": b"v1\n{nope}\n0",
+    "not_text": b"\xff\x00\xfe",
 }
 
 

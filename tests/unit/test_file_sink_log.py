@@ -110,10 +110,10 @@ def test_a_directory_without_a_log_is_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "is empty"),
-        ("v2\n", "does not begin with the version line v1"),
-        ("v1\n{", "has no file entry in line 2"),
-        ('v1\n{"size":1}', "has no file entry in line 2"),
+        ("", " is empty (0 bytes): the write was interrupted"),
+        ("v2\n", ":1 has format version 2; only version 1 is known (Spark 4.3), so it is not interpreted"),
+        ("v1\n{", ":2 ends in the middle (after 1 character)"),
+        ('v1\n{"size":1}', ":2 is not a file entry (path expected)"),
     ],
 )
 def test_a_broken_log_file_is_named_and_its_files_are_not_guessed(
@@ -123,7 +123,7 @@ def test_a_broken_log_file_is_named_and_its_files_are_not_guessed(
     (root / "_spark_metadata" / "1").write_text(text, encoding="utf-8")
     log = FileSinkLog.open(str(root))
     assert [(b.batch_id, b.files) for b in log.batches().batches] == [(1, None), (0, 1)]
-    assert log.problems == (f"{root}/_spark_metadata/1 {sentence}.",)
+    assert log.problems == (f"{root}/_spark_metadata/1{sentence}.",)
     assert not log.unknown_files.known
 
 

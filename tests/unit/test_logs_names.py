@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.checkpoint.names import (
-    LogDirectory,
-    batch_id_of,
-    compact_id_of,
-    name_kind,
-    other_leftovers,
-    read_log_directory,
-)
+from core.checkpoint.log_directory import LogDirectory, other_leftovers, read_log_directory
+from core.sparklogs.names import batch_id_of, compact_id_of, name_kind
 from core.storage import FileInfo, Listing
 
 

@@ -162,7 +162,7 @@ def test_a_line_break_at_the_end_and_windows_line_ends_do_no_harm() -> None:
         (V1.replace('"operatorName":"stateStoreSave"', '"operatorName":5'), "bad_json"),
         (V1.replace('"storeName":"default"', '"storeName":null'), "bad_json"),
         (V2.replace('"operatorPropertiesJson": "', '"operatorPropertiesJson": "['), "bad_json"),
-        (b"v1\n\xff\xfe", "unreadable"),
+        (b"v1\n\xff\xfe", "not_text"),
     ],
 )
 def test_damaged_operator_metadata_is_a_problem_and_keeps_its_bytes(
@@ -242,7 +242,8 @@ def test_a_schema_cut_anywhere_is_a_problem(version: str) -> None:
 def test_bytes_behind_a_schema_are_a_problem(version: str) -> None:
     parsed = parse_schemas(SCHEMAS[version] + b"\0", "x", "default")
     assert isinstance(parsed, Problem)
-    assert "1 bytes after the end" in parsed.reason
+    assert parsed.condition == "surplus_bytes"
+    assert parsed.reason == "x has 1 byte after the end of the schema."
 
 
 @pytest.mark.parametrize(
@@ -251,9 +252,9 @@ def test_bytes_behind_a_schema_are_a_problem(version: str) -> None:
         (utf("v4") + b"\0", "unknown_version"),
         (utf("v1") + utf("{broken") + utf(VALUE), "bad_json"),
         (utf("v1") + utf("[]") + utf(VALUE), "bad_json"),
-        (utf("v2") + struct.pack(">i", -1), "unreadable"),
+        (utf("v2") + struct.pack(">i", -1), "not_text"),
         (utf("v2") + struct.pack(">i", 2**31 - 1) + b"abc", "truncated"),
-        (utf("v1") + struct.pack(">H", 2) + b"\xff\xff" + utf(VALUE), "unreadable"),
+        (utf("v1") + struct.pack(">H", 2) + b"\xff\xff" + utf(VALUE), "not_text"),
     ],
 )
 def test_damage_inside_a_schema_is_a_problem(data: bytes, condition: str) -> None:

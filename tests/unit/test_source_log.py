@@ -10,9 +10,10 @@ import pytest
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry, SourceOffset
 from core.checkpoint.source import directories_of
-from core.checkpoint.source_log import file_log_chain, parse_file_log, parse_initial
+from core.checkpoint.source_log import parse_file_log, parse_initial
+from core.sparklogs.compactible import CompactibleLog, compactible_log
 from core.sparklogs.evidence import Evidence
-from core.storage import FileInfo
+from core.storage import FileInfo, Listing
 from tests.support.build import (
     QUERY_ID,
     commit_text,
@@ -30,37 +31,38 @@ def entry_line(name: str, log_id: int) -> str:
     )
 
 
-def names(*found: str) -> dict[str, FileInfo]:
-    return {name: FileInfo(f"sources/0/{name}", 1, 1) for name in found}
+def log_of(*names: str) -> CompactibleLog:
+    files = {f"sources/0/{name}": FileInfo(f"sources/0/{name}", 1, 1) for name in names}
+    return compactible_log(Listing("sources/0", files, (), 0))
 
 
 # The chain of a file source log
 
 
 def test_without_a_compact_file_all_plain_files_are_read() -> None:
-    chain = file_log_chain(names("0", "1", "2", ".2.crc"))
-    assert ([i for i, _ in chain.files], chain.missing, chain.newest_id) == ([0, 1, 2], (), 2)
+    chain = log_of("0", "1", "2", ".2.crc")
+    assert (list(chain.files), chain.missing, chain.newest_id) == ([0, 1, 2], (), 2)
 
 
 def test_the_newest_compact_file_replaces_everything_before_it() -> None:
-    chain = file_log_chain(names("5", "9.compact", "19.compact", "18", "20", "21"))
-    assert ([info.name for _, info in chain.files], chain.missing) == (["19.compact", "20", "21"], ())
+    chain = log_of("5", "9.compact", "19.compact", "18", "20", "21")
+    assert ([info.name for info in chain.files.values()], chain.missing) == (["19.compact", "20", "21"], ())
 
 
 def test_a_missing_file_after_the_compact_file_is_named() -> None:
-    assert file_log_chain(names("9.compact", "11")).missing == (10,)
+    assert log_of("9.compact", "11").missing == (10,)
 
 
 def test_a_lost_compact_file_is_a_gap() -> None:
-    assert file_log_chain(names("0", "1", "2", "3", "4", "5", "6", "7", "8", "10")).missing == (9,)
+    assert log_of("0", "1", "2", "3", "4", "5", "6", "7", "8", "10").missing == (9,)
 
 
 def test_an_empty_directory_has_no_chain() -> None:
-    assert file_log_chain({}).files == ()
+    assert log_of().is_empty
 
 
 def test_a_stray_huge_id_does_not_make_a_huge_list() -> None:
-    assert len(file_log_chain(names("0", str(10**15))).missing) == 1000
+    assert len(log_of("0", str(10**15)).missing) == 1000
 
 
 # The lines
@@ -93,7 +95,7 @@ def test_a_broken_line_is_a_problem_and_the_others_are_kept() -> None:
 
 @pytest.mark.parametrize(
     ("data", "condition"),
-    [(b"", "empty"), (b"v2\n{}", "unknown_version"), (b"{}", "no_version"), (b"\xff\xff", "bad_json")],
+    [(b"", "empty"), (b"v2\n{}", "unknown_version"), (b"{}", "no_version"), (b"\xff\xff", "not_text")],
 )
 def test_a_damaged_source_log_file_is_a_problem(data: bytes, condition: str) -> None:
     entries, problems = parse_file_log(data, 0, "sources/0/0")
@@ -139,7 +141,7 @@ def test_the_bytes_before_an_initial_offset_are_left_out(data: bytes, text: str 
         (b"\0v1\n", "truncated"),
         (b'\0v1\n{"query":{"0"', "truncated"),
         (b"\0v2\n{}", "unknown_version"),
-        (b"\xff\xfe\xfd", "bad_json"),
+        (b"\xff\xfe\xfd", "not_text"),
     ],
 )
 def test_a_damaged_initial_offset_is_a_problem(data: bytes, condition: str) -> None:

@@ -9,9 +9,9 @@ from typing import Literal
 from core.analysis.errors.lookup_context import Looking, batch_evidence, be, full_stop, number
 from core.analysis.errors.model import Statement
 from core.checkpoint.model import CommitEntry, OffsetEntry
-from core.checkpoint.names import batch_id_of
 from core.checkpoint.state_names import plain_number
 from core.sparklogs.evidence import Evidence, Problem
+from core.sparklogs.names import batch_id_of
 
 _SHOWN = 4
 

@@ -12,7 +12,7 @@ from core.analysis.errors.model import Statement
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.progress import parsed
 from core.checkpoint.source import Source
-from core.checkpoint.source_log import file_log_chain
+from core.sparklogs.compactible import compactible_log
 from core.sparklogs.evidence import Evidence
 
 _TOPIC_PARTITION = re.compile(r"[\w.\-]{1,249}-\d{1,9}")
@@ -48,7 +48,7 @@ def look_source_logs(look: Looking) -> Iterator[Statement]:
     for source in ck.sources:
         if not source.kind.has_own_log or source.directory is None:
             continue
-        chain = file_log_chain(ck.door.list([source.directory])[source.directory].names())
+        chain = compactible_log(ck.door.list([source.directory])[source.directory])
         if chain.missing:
             yield Statement(
                 f"{source.directory}/{chain.missing[0]} is missing in the middle of the log of source"

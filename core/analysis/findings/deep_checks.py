@@ -304,7 +304,7 @@ def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> It
             yield finding("OPERATOR_METADATA_UNREADABLE", sentence, parsed.evidence, place=place)
         elif file.kind == "metadata" and file.path != newest[operator.operator_id]:
             continue
-        elif parsed.condition == "unreadable" and "after the end" in parsed.reason:
+        elif parsed.condition == "surplus_bytes":
             sentence = f"{what}: Spark does not look at them and reads the file without an error."
             yield finding("STATE_FILE_DAMAGED", sentence, parsed.evidence, severity="note", place=place)
         elif "/_stateSchema/" in file.path or file.kind == "metadata":

@@ -28,7 +28,7 @@ from core.analysis.forecast.sentence import (
 )
 from core.analysis.forecast.start import walk
 from core.analysis.forecast.versions import SUPPORTED, choose_spark
-from core.checkpoint.names import read_log_directory
+from core.checkpoint.log_directory import read_log_directory
 from core.connectors.model import ConnectorAnswers
 
 if TYPE_CHECKING:

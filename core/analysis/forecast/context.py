@@ -16,9 +16,7 @@ from core.analysis.forecast.errors import spark_error
 from core.analysis.forecast.model import EXACT, DataEffect, FailsAt, Query, Risk, SparkError
 from core.analysis.forecast.versions import Version
 from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
-from core.checkpoint.names import batch_id_of, checksum_owner, compact_id_of, name_kind
 from core.checkpoint.next_batch import NextBatch
-from core.checkpoint.source_log import file_log_chain
 from core.checkpoint.sources.base import SourceKind
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
@@ -26,8 +24,8 @@ from core.checkpoint.sources.kafka import KAFKA
 from core.checkpoint.sources.other import UNKNOWN
 from core.connectors.model import ConnectorAnswers, SinkState
 from core.connectors.sink import sink_state
+from core.sparklogs.compactible import CompactibleLog, compactible_log
 from core.sparklogs.evidence import Certainty, Evidence, Problem
-from core.storage import FileInfo, Listing
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
@@ -58,30 +56,6 @@ class Verdict:
     not_checked: tuple[str, ...] = ()
     then: str | None = None
     starts_from_scratch: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FileLog:
-    """The log of one file source, from its listing. ``missing``: ids that Spark needs between the last
-    compact file and the newest entry.
-
-    ``files`` are those that together hold every entry: the newest compact file and the plain ones after it.
-    ``interval`` is the compact interval that the names show, None when there is no compact file;
-    ``checksums`` are the ids with a checksum side file, whether or not the entry is there.
-    """
-
-    directory: str
-    newest_id: int | None
-    newest_path: str | None
-    files: Mapping[int, FileInfo]
-    missing: tuple[int, ...]
-    interval: int | None
-    checksums: frozenset[int]
-
-    @property
-    def is_empty(self) -> bool:
-        """There is no entry at all."""
-        return self.newest_id is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +319,7 @@ class RestartContext:
         return self.kinds.get(key, UNKNOWN)
 
     @cached_property
-    def file_logs(self) -> dict[str, FileLog]:
+    def file_logs(self) -> dict[str, CompactibleLog]:
         """The logs of the file sources by source key: one listing each, nothing read."""
         directories = {
             s.key: s.directory for s in self.checkpoint.sources if s.kind.has_own_log and s.directory
@@ -355,7 +329,7 @@ class RestartContext:
         ):  # without an offset nothing tells the kinds; only file sources write more than an entry 0
             directories = {path.removeprefix("sources/"): path for path in self.source_directories}
         listings = self.checkpoint.door.list(directories.values()) if directories else {}
-        logs = {key: _file_log(directory, listings[directory]) for key, directory in directories.items()}
+        logs = {key: compactible_log(listings[directory]) for key, directory in directories.items()}
         return logs if self.checkpoint.sources else {key: log for key, log in logs.items() if log.newest_id}
 
     def fill(self, template: str) -> str:
@@ -368,26 +342,6 @@ class RestartContext:
             "v": self.first_batch,
         }
         return template.format(**values)
-
-
-def _file_log(directory: str, listing: Listing) -> FileLog:
-    names = listing.names()
-    chain = file_log_chain(names)
-    compact = [i for name in names if (i := compact_id_of(name)) is not None]
-    checksums = (
-        batch_id_of(checksum_owner(name).removesuffix(".compact"))
-        for name in names
-        if name_kind(name) == "checksum"
-    )
-    return FileLog(
-        directory=directory,
-        newest_id=chain.newest_id,
-        newest_path=chain.files[-1][1].path if chain.files else None,
-        files=dict(chain.files),
-        missing=chain.missing,
-        interval=min(compact) + 1 if compact else None,
-        checksums=frozenset(i for i in checksums if i is not None),
-    )
 
 
 def failed(

@@ -13,9 +13,9 @@ from urllib.parse import unquote, urlsplit
 from core.analysis.forecast.context import Range, RestartContext, Verdict
 from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
 from core.checkpoint.model import FileLogEntry
-from core.checkpoint.names import compact_id_of
 from core.checkpoint.source_log import parse_file_log
 from core.sparklogs.evidence import Evidence
+from core.sparklogs.names import compact_id_of
 from core.storage import Door, FileInfo, Location
 
 # log files of one source that are read to name the inputs of a batch; a batch has one of its own, or lies in

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from core.analysis.forecast.context import FileLog, Range, RestartContext, Verdict, failed
+from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
 from core.analysis.forecast.delta_source import check_delta_plan, check_delta_range
 from core.analysis.forecast.input_files import check_inputs
 from core.analysis.forecast.kafka_source import (
@@ -25,6 +25,7 @@ from core.checkpoint.sources.base import Asks
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
+from core.sparklogs.compactible import CompactibleLog
 from core.sparklogs.evidence import Evidence
 from core.sparklogs.json_text import is_broken, json_trouble
 
@@ -67,7 +68,7 @@ def check_source_logs(s: RestartContext) -> Verdict:
     )
 
 
-def _gap(s: RestartContext, log: FileLog) -> Verdict:
+def _gap(s: RestartContext, log: CompactibleLog) -> Verdict:
     interval = log.interval or DEFAULT_COMPACT_INTERVAL
     # Ids that a lost compact file held are all "missing"; Spark looks for the newest compact file first.
     compacts = [i for i in log.missing if (i + 1) % interval == 0]
@@ -506,11 +507,11 @@ def _stale_checksum(s: RestartContext, log: Literal["offsets", "commits"]) -> Ve
     )
 
 
-def _newest_id(log: FileLog | None) -> int:
+def _newest_id(log: CompactibleLog | None) -> int:
     return log.newest_id if log is not None and log.newest_id is not None else -1
 
 
-def _directory(log: FileLog | None, part: Range) -> str:
+def _directory(log: CompactibleLog | None, part: Range) -> str:
     return log.directory if log is not None else f"sources/{part.key}"
 
 

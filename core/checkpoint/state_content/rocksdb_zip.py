@@ -14,14 +14,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from struct import Struct
 
-from core.sparklogs.json_text import parse_object
+from core.sparklogs.evidence import Problem
+from core.sparklogs.versioned import VersionedText, json_object, versioned
 
 METADATA = "metadata"
 _LOCAL_HEADER, _DESCRIPTOR = b"PK\x03\x04", b"PK\x07\x08"
 _HEADER = Struct("<4sHHHHHIIIHH")
 _STORED, _DEFLATED = 0, 8
 _SIZES_BEHIND = 0x08
-_KNOWN_VERSION = "v1"
+_NEWEST_VERSION = 1
 
 # The members are RocksDB's MANIFEST, OPTIONS, CURRENT and a short log. One that unpacks to more is not looked
 # at.
@@ -130,11 +131,11 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 def parse_zip_metadata(data: bytes) -> ZipContent | BrokenZip:
     """Reads ``v1``, then one JSON object."""
+    file = versioned(data, METADATA, _NEWEST_VERSION)
+    content = json_object(file.rest.strip(), METADATA, data, 2) if isinstance(file, VersionedText) else file
+    if isinstance(content, Problem):
+        return BrokenZip(f'its member "{METADATA}" {content.clause}')
     try:
-        version, _, rest = data.decode("utf-8").partition("\n")
-        if version.strip() != _KNOWN_VERSION:
-            return BrokenZip(f"its metadata has the version {version[:20]!r}; {_KNOWN_VERSION} is known")
-        content = parse_object(rest.strip())
         return ZipContent(
             sst_files=_files(content, "sstFiles", "dfsSstFileName"),
             log_files=_files(content, "logFiles", "dfsLogFileName"),
