@@ -26,6 +26,14 @@ from tests.support.spy import SpyFileSystem, WriteAttempted, no_writes, spy_file
 ERROR = b"java.lang.IllegalStateException: batch 1 doesn't exist"
 NEEDED = {"explain": ["--error", "-"]}
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_checkpoints"
+# Every sample is read; on these every verb runs too. Between them: Kafka, Delta and files, with and without
+# state, both state store providers, a pending batch.
+FOR_VERBS = (
+    "delta-stopped-in-first-snapshot",
+    "dropduplicates-removed",
+    "kafka-pipeline-died-mid-batch",
+    "transform-with-state-timers",
+)
 
 
 def sample_directories() -> list[Path]:
@@ -38,13 +46,16 @@ def error_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def visit(location: str) -> None:
-    """Everything the reading side offers, on one checkpoint."""
+    """Everything the reading side offers, on one checkpoint; every verb on the samples that stand for all."""
     ck = Checkpoint.open(location)
     ck.load(ck.offset_ids)
     ck.inspect(all_batches=True)
     if ck.has_state:
         ck.state()
     ck.refresh().inspect()
+    if any(f"/{name}/" in location for name in FOR_VERBS):
+        for verb in verbs():
+            run_verb(verb, location)
 
 
 def run_verb(verb: str, location: str) -> None:
@@ -54,22 +65,19 @@ def run_verb(verb: str, location: str) -> None:
 
 def test_there_are_samples_to_look_at() -> None:
     assert sample_directories()
+    assert {path.parent.name for path in sample_directories()} >= set(FOR_VERBS)
 
 
 @pytest.mark.parametrize("sample", sample_directories(), ids=lambda path: str(path.relative_to(SAMPLES)))
 def test_reading_a_sample_writes_nothing_to_the_local_disk(sample: Path) -> None:
     with no_writes(SAMPLES):
         visit(str(sample))
-        for verb in verbs():
-            run_verb(verb, str(sample))
 
 
 @pytest.mark.parametrize("sample", sample_directories(), ids=lambda path: str(path.relative_to(SAMPLES)))
 def test_reading_a_sample_through_fsspec_uses_no_verb_that_writes(sample: Path) -> None:
     with spy_file_system() as spy:
         visit(spy.url(sample))
-        for verb in verbs():
-            run_verb(verb, spy.url(sample))
         verbs_used = {call.split(" ")[0] for call in spy.calls}
     assert verbs_used <= {"ls", "open", "info"}
     assert "ls" in verbs_used
