@@ -8,13 +8,19 @@ import streamlit as st
 from core.checkpoint import Checkpoint
 from core.errors import StorageError
 from core.messages import words
-from core.recovery.code import CodeBlock, generate_of, why_no_code
-from core.recovery.context import RecoveryContext, read_recovery_context
-from core.recovery.options import Cell, Option, options_of
-from core.recovery.plan import Plan, plan_of
-from core.recovery.questions import questions_of
-from core.recovery.recipe import recipe
-from core.recovery.words import TITLES
+from core.recovery import (
+    Cell,
+    CodeBlock,
+    Option,
+    Plan,
+    RecoveryContext,
+    generate,
+    options,
+    plan,
+    questions,
+    read_recovery_context,
+    why_no_code,
+)
 from ui import cards, connectors, impact_card, recovery_answers, selection, shell, start_position, tables
 
 ROWS: tuple[tuple[str, str], ...] = (
@@ -31,23 +37,23 @@ def main() -> None:
     opened, ck = shell.checkpoint()
     with st.spinner("Reading what the sources keep ..."):
         asked = connectors.answers(opened, ck)
-        situation = read(ck, asked)
+        context = read(ck, asked)
     impact_card.card(opened, ck)
     connectors.told(opened, ck, with_offer=False)
-    if isinstance(situation, str):
-        cards.message("plain", situation)
+    if isinstance(context, str):
+        cards.message("plain", context)
         return
     cards.text("What has to be known", "section")
-    recovery_answers.ask(questions_of(situation))
-    found = options_of(situation)
+    recovery_answers.ask(questions(context))
+    found = options(context)
     cards.text("The options", "section")
     compare(found)
     chosen = choose(found)
-    plan = plan_of(situation, recipe(situation, chosen.id))
+    made = plan(context, chosen.recipe)
     consequences(chosen)
-    steps(plan)
-    before_and_after(plan)
-    code(situation, chosen)
+    steps(made)
+    before_and_after(made)
+    code(context, chosen)
     start_position.block(opened, ck)
 
 
@@ -111,7 +117,7 @@ def aspect(label: str, cell: Cell) -> None:
 
 def choose(found: tuple[Option, ...]) -> Option:
     """The option whose plan and code are shown: the chosen one, else the recommended, else the first."""
-    labels = {option.id: TITLES[option.id] for option in found}
+    labels: dict[str, str] = {option.id: option.title for option in found}
     chosen = selection.pick("Plan and code for", "option", labels, "the option", found[0].title, width=480)
     return next((option for option in found if option.id == chosen), found[0])
 
@@ -129,43 +135,43 @@ def consequences(option: Option) -> None:
                     cards.text(f"The short cut: {item.trap}", "small")
 
 
-def steps(plan: Plan) -> None:
+def steps(made: Plan) -> None:
     """What the code does, in order."""
-    if not plan.steps:
+    if not made.steps:
         return
     cards.text("What the code does, in order", "section")
-    for number, step in enumerate(plan.steps, start=1):
+    for number, step in enumerate(made.steps, start=1):
         with st.container(gap=None):
             cards.text(f"{number}. {step.title}", "strong")
             if step.why:
                 cards.text(step.why, "small")
-    for sentence in plan.caution:
+    for sentence in made.caution:
         cards.message("doubt", sentence)
 
 
-def before_and_after(plan: Plan) -> None:
+def before_and_after(made: Plan) -> None:
     """For each source: where it stands, where the new checkpoint begins, what is read again."""
-    if not plan.before_after:
+    if not made.before_after:
         return
     cards.text("Before and after", "section")
     columns = {
-        "source": [item.source for item in plan.before_after],
-        "stands now": [str(item.before.get("says") or words.NOT_KNOWN) for item in plan.before_after],
-        "starts in the new checkpoint": [str(item.after.get("start") or "") for item in plan.before_after],
-        "first batch": [str(item.after.get("first_batch")) for item in plan.before_after],
-        "reads again": [str(item.after.get("reads_again") or "") for item in plan.before_after],
+        "source": [item.source for item in made.before_after],
+        "stands now": [str(item.before.get("says") or words.NOT_KNOWN) for item in made.before_after],
+        "starts in the new checkpoint": [str(item.after.get("start") or "") for item in made.before_after],
+        "first batch": [str(item.after.get("first_batch")) for item in made.before_after],
+        "reads again": [str(item.after.get("reads_again") or "") for item in made.before_after],
     }
     tables.table(columns, alt="Each source before and after")
-    tables.downloads(columns, f"before-after-{plan.option}", key="before-after")
+    tables.downloads(columns, f"before-after-{made.option}", key="before-after")
 
 
-def code(situation: RecoveryContext, option: Option) -> None:
+def code(context: RecoveryContext, option: Option) -> None:
     """The code, one tab per platform, to copy and to download."""
     cards.text("The code", "section")
-    recovery_answers.ask_texts(recovery_answers.fields(situation, option.id))
-    blocks = generate_of(situation, option.id)
+    recovery_answers.ask_texts(recovery_answers.fields(context, option.id))
+    blocks = generate(context, option.id)
     if not blocks:
-        cards.message("blocked", f"There is no code for this option: {why_no_code(situation, option.id)}")
+        cards.message("blocked", f"There is no code for this option: {why_no_code(context, option.id)}")
         return
     cards.text(
         "It is shown and downloaded, never run from here. Without --execute a script prints its plan and"

@@ -15,8 +15,7 @@ from core.checkpoint.model import StateInventory
 from core.connectors import ConnectorAnswers
 from core.errors import NotACheckpoint, ResumeError, StorageError
 from core.messages import words
-from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
-from core.recovery.resume import ResumeAnswer, resume_points
+from core.recovery import DeletionImpact, ResumeAnswer, impact_of_deleting, resume_points
 from core.settings import get_settings
 from ui import cards, connectors
 from ui.open_checkpoints import MOST_OPEN, Opened

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.checkpoint import Checkpoint
 from core.messages import words
-from core.recovery.deletion_impact import DeletionImpact
+from core.recovery import DeletionImpact
 from ui import cached_answers, cards
 from ui.open_checkpoints import Opened
 

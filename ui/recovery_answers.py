@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.errors import AnswerError
-from core.recovery.answers import CHOICES, Answers
-from core.recovery.context import RecoveryContext
-from core.recovery.questions import LABELS, Question
+from core.recovery import CHOICES, LABELS, Answers, Question, RecoveryContext
 from ui import cards, links, selection
 
 ASKED = ("sink", "source_complete", "stateful", "platform", "output_mode")
@@ -74,17 +72,17 @@ def _one(question: Question) -> None:
         cards.text(chosen.effect, "small")
 
 
-def fields(situation: RecoveryContext, option: str) -> list[Field]:
+def fields(context: RecoveryContext, option: str) -> list[Field]:
     """The texts that the code of this option can use, as far as the checkpoint does not tell them."""
     wanted = [Field("query_file", "Python file with your query (transform)", "/jobs/orders_query.py")]
-    if situation.platform == "lakeflow" or situation.sink == "lakeflow_table":
+    if context.platform == "lakeflow" or context.sink == "lakeflow_table":
         return [
             Field("pipeline_id", "Pipeline id", "a1b2c3d4-..."),
             Field("flows", "Flows, separated by commas", "catalog.schema.orders"),
             Field("host_env", "NAME of the environment variable with the host", "DATABRICKS_HOST"),
             Field("token_env", "NAME of the environment variable with the token", "DATABRICKS_TOKEN"),
         ]
-    if situation.sink == "kafka":
+    if context.sink == "kafka":
         wanted += [
             Field("sink_servers", "Brokers of the sink", "broker:9092"),
             Field("sink_topic", "Topic of the sink", "orders-clean"),
@@ -103,10 +101,10 @@ def fields(situation: RecoveryContext, option: str) -> list[Field]:
             Field("backfill_keys", "Columns that identify a row", "order_id,line"),
             Field("backfill_sequence", "Column that says which row is newer", "updated_at"),
         ]
-    for source in situation.sources:
+    for source in context.sources:
         name, where = (
             f"source.{source.key}",
-            f"of source {source.index}" if len(situation.sources) > 1 else "of the source",
+            f"of source {source.index}" if len(context.sources) > 1 else "of the source",
         )
         if source.kind.takes_topics:
             wanted += [

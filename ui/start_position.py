@@ -7,7 +7,7 @@ import streamlit as st
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.base import ResumePoint
 from core.messages import words
-from core.recovery.resume import SourceResume, as_pyspark
+from core.recovery import SourceResume, as_pyspark
 from ui import cached_answers, cards
 from ui.open_checkpoints import Opened
 

@@ -5,44 +5,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from core.checkpoint import Checkpoint
-from core.connectors import ConnectorAnswers
-from core.recovery.answers import Answers
-from core.recovery.code import CodeBlock, generate_of
-from core.recovery.context import RecoveryContext, read_recovery_context
-from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
-from core.recovery.options import Cell, Option, options_of
-from core.recovery.plan import plan_of
-from core.recovery.questions import Question, questions_of
-from core.recovery.words import OptionId
+from core.recovery import (
+    Cell,
+    CodeBlock,
+    DeletionImpact,
+    Option,
+    OptionId,
+    Question,
+    RecoveryContext,
+    generate,
+    options,
+    plan,
+    questions,
+)
 
 
 def recover_json(
-    ck: Checkpoint,
-    answers: Answers,
-    option: OptionId | None = None,
-    connectors: ConnectorAnswers | None = None,
+    context: RecoveryContext, option: OptionId | None = None, impacts: Iterable[DeletionImpact] = ()
 ) -> dict[str, object]:
-    """Everything a chooser shows. Without ``option`` the plan is null and the code empty. Raises
-    :class:`StorageError`."""
-    return report_of(
-        read_recovery_context(ck, answers, connectors), option, impact_of_deleting(ck, connectors)
-    )
-
-
-def report_of(
-    situation: RecoveryContext, option: OptionId | None = None, impacts: Iterable[DeletionImpact] = ()
-) -> dict[str, object]:
-    """The same from facts that were read before."""
-    found = options_of(situation)
+    """Everything a chooser shows. Without ``option`` the plan is null and the code empty."""
+    found = options(context)
     chosen = next((each for each in found if each.id == option), None)
-    blocks = generate_of(situation, option) if option is not None else ()
+    blocks = generate(context, option) if option is not None else ()
     return {
         "schema_version": 1,
-        "answers": dict(situation.answers.values),
-        "questions": [_question(question) for question in questions_of(situation)],
+        "answers": dict(context.answers.values),
+        "questions": [_question(question) for question in questions(context)],
         "options": [_option(each) for each in found],
-        "plan": _plan(situation, chosen) if chosen is not None and chosen.possible else None,
+        "plan": _plan(context, chosen) if chosen is not None and chosen.possible else None,
         "code": [_block(block) for block in blocks],
         "price_of_deleting": [price.to_json() for price in impacts],
         "no_code": chosen.why if chosen is not None and not blocks else "",
@@ -103,8 +93,8 @@ def _option(option: Option) -> dict[str, object]:
     }
 
 
-def _plan(situation: RecoveryContext, option: Option) -> dict[str, object]:
-    made = plan_of(situation, option.recipe)
+def _plan(context: RecoveryContext, option: Option) -> dict[str, object]:
+    made = plan(context, option.recipe)
     return {
         "option": made.option,
         "steps": [{"title": step.title, "why": step.why} for step in made.steps],

@@ -7,8 +7,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 from core.errors import AnswerError
+
+OptionId = Literal["full_refresh", "backup_and_backfill", "reset"]
+OPTION_IDS: tuple[OptionId, ...] = ("full_refresh", "backup_and_backfill", "reset")
+"""The recovery options, by their public ids."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Literal
 
 from core import __version__
-from core.checkpoint import Checkpoint
-from core.recovery.answers import Answers, is_secret
-from core.recovery.context import RecoveryContext, SourceSituation, read_recovery_context
+from core.messages.recovery import TITLES
+from core.recovery.answers import OptionId, is_secret
+from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.lakeflow import lakeflow_blocks
-from core.recovery.plan import plan_of
+from core.recovery.plan import plan
 from core.recovery.quoting import environment
 from core.recovery.recipe import Recipe, recipe
-from core.recovery.words import TITLES, OptionId
+from core.recovery.sinks import FOREACH
 
 Platform = Literal["pyspark", "databricks", "lakeflow"]
 Language = Literal["python", "sql", "bash"]
@@ -37,7 +37,6 @@ PACKAGES = {
     "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:<version of your Spark>",
     "delta": "io.delta:delta-spark_2.13:<version for your Spark>",
 }
-FOREACH = ("foreach_append", "foreach_merge", "foreach_txn", "other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,53 +60,49 @@ class Constant:
     required: str | None = None
 
 
-def generate(ck: Checkpoint, option_id: OptionId, answers: Answers) -> tuple[CodeBlock, ...]:
-    """The code for one option; empty when it cannot be done, :func:`why_no_code` then says why. Raises
-    :class:`StorageError`."""
-    return generate_of(read_recovery_context(ck, answers), option_id)
-
-
-def generate_of(situation: RecoveryContext, option_id: OptionId) -> tuple[CodeBlock, ...]:
-    """The same from facts that were read before."""
-    wanted = situation.answers.get("platform")
+def generate(context: RecoveryContext, option_id: OptionId) -> tuple[CodeBlock, ...]:
+    """The code for one option; empty when it cannot be done, :func:`why_no_code` then says why."""
+    wanted = context.answers.get("platform")
     blocks: list[CodeBlock] = []
-    if wanted != "lakeflow" and situation.sink != "lakeflow_table":
+    if wanted != "lakeflow" and context.sink != "lakeflow_table":
         platform: Platform = "databricks" if wanted == "databricks" else "pyspark"
-        made = recipe(situation, option_id)
+        made = recipe(context, option_id)
         if made.possible:
-            blocks.append(_script(situation, made, platform))
+            blocks.append(_script(context, made, platform))
     if wanted in (None, "lakeflow"):
-        found = lakeflow_blocks(situation, option_id, TEMPLATES)
+        found = lakeflow_blocks(context, option_id, TEMPLATES)
         blocks += [
             CodeBlock("lakeflow", language, title, name, text) for language, title, name, text in found
         ]
     return tuple(blocks)
 
 
-def why_no_code(situation: RecoveryContext, option_id: OptionId) -> str:
+def why_no_code(context: RecoveryContext, option_id: OptionId) -> str:
     """Why there is no code for this option; empty when there is some."""
-    return "" if generate_of(situation, option_id) else recipe(situation, option_id).why
+    return "" if generate(context, option_id) else recipe(context, option_id).why
 
 
-def _script(s: RecoveryContext, made: Recipe, platform: Platform) -> CodeBlock:
-    constants = _constants(s, made, platform)
+def _script(context: RecoveryContext, made: Recipe, platform: Platform) -> CodeBlock:
+    constants = _constants(context, made, platform)
     needed = [constant for constant in constants if constant.required is not None]
-    kinds = {source.kind.name for source in s.sources} | ({"kafka"} if s.sink == "kafka" else set())
-    connectors = kinds | ({"delta"} if s.sink in ("delta", "foreach_txn") else set())
+    kinds = {source.kind.name for source in context.sources} | (
+        {"kafka"} if context.sink == "kafka" else set()
+    )
+    connectors = kinds | ({"delta"} if context.sink in ("delta", "foreach_txn") else set())
     template = TEMPLATES.get_template(SCRIPTS[made.method or "from_start"])
     text = template.render(
-        title=f"{TITLES[made.option]}, after batch {_batch(s)}",
+        title=f"{TITLES[made.option]}, after batch {_batch(context)}",
         constants=constants,
         required=[(constant.name, constant.required) for constant in needed],
-        sources=[_source_values(s, made, source) for source in s.sources],
-        plan=[f"{step.title} {step.why}".strip() for step in plan_of(s, made).steps],
+        sources=[_source_values(context, made, source) for source in context.sources],
+        plan=[f"{step.title} {step.why}".strip() for step in plan(context, made).steps],
         kinds=sorted(kinds),
-        sink=s.sink,
+        sink=context.sink,
         method=made.method,
         new_output=made.new_output,
-        after=f".after-batch-{_batch(s)}",
-        before=f".before-refresh-batch-{_batch(s)}",
-        backfill=f".backfill-batch-{_batch(s)}",
+        after=f".after-batch-{_batch(context)}",
+        before=f".before-refresh-batch-{_batch(context)}",
+        backfill=f".backfill-batch-{_batch(context)}",
         packages=",".join(PACKAGES[kind] for kind in sorted(connectors) if kind in PACKAGES),
         with_backfill=made.option == "backup_and_backfill",
     )
@@ -115,29 +110,29 @@ def _script(s: RecoveryContext, made: Recipe, platform: Platform) -> CodeBlock:
     return CodeBlock(platform, "python", f"{TITLES[made.option]}: {where}", f"recover_{made.option}.py", text)
 
 
-def _batch(s: RecoveryContext) -> str:
-    return str(s.last_committed if s.last_committed is not None else "none")
+def _batch(context: RecoveryContext) -> str:
+    return str(context.last_committed if context.last_committed is not None else "none")
 
 
 # ---------------------------------------------------------------- values
 
 
-def _constants(s: RecoveryContext, made: Recipe, platform: Platform) -> list[Constant]:
-    place = s.url if platform == "databricks" and s.spark_path is not None else s.spark_path
+def _constants(context: RecoveryContext, made: Recipe, platform: Platform) -> list[Constant]:
+    place = context.url if platform == "databricks" and context.spark_path is not None else context.spark_path
     return [
-        *_places(s, made, place),
-        *_query_values(s, made),
-        *_sink_values(s, made),
-        *_method_values(s, made),
-        *_source_constants(s),
+        *_places(context, made, place),
+        *_query_values(context, made),
+        *_sink_values(context, made),
+        *_method_values(context, made),
+        *_source_constants(context),
     ]
 
 
-def _places(s: RecoveryContext, made: Recipe, place: str | None) -> list[Constant]:
+def _places(context: RecoveryContext, made: Recipe, place: str | None) -> list[Constant]:
     def beside(what: str) -> str | None:
-        return None if place is None else f"{place}.{what}-{_batch(s)}"
+        return None if place is None else f"{place}.{what}-{_batch(context)}"
 
-    new = s.answers.get("checkpoint_new") or beside(
+    new = context.answers.get("checkpoint_new") or beside(
         "reset-after-batch" if made.option == "reset" else "refresh-after-batch"
     )
     found = [
@@ -155,14 +150,14 @@ def _places(s: RecoveryContext, made: Recipe, place: str | None) -> list[Constan
         ),
         Constant(
             "BACKUP",
-            s.answers.get("backup_to") or beside("backup-batch"),
+            context.answers.get("backup_to") or beside("backup-batch"),
             "Where the copy goes first.",
             "a place for the copy",
         ),
-        Constant("QUERY_ID", s.query_id),
-        Constant("LAST_COMMITTED_BATCH", s.last_committed),
-        Constant("NEWEST_OFFSET", s.newest_offset),
-        Constant("PENDING_BATCH", s.pending, "Planned, not committed."),
+        Constant("QUERY_ID", context.query_id),
+        Constant("LAST_COMMITTED_BATCH", context.last_committed),
+        Constant("NEWEST_OFFSET", context.newest_offset),
+        Constant("PENDING_BATCH", context.pending, "Planned, not committed."),
     ]
     if made.method == "from_start":
         found.append(
@@ -179,61 +174,71 @@ KNOWN_LOSS = (
 )
 
 
-def _query_values(s: RecoveryContext, made: Recipe) -> list[Constant]:
+def _query_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
     what = (
         "a Python file with transform(df)"
-        if len(s.sources) == 1
+        if len(context.sources) == 1
         else "a Python file with transform(sources), a dict by source key"
     )
-    if s.sink in FOREACH:
+    if context.sink in FOREACH:
         what += " and write_batch(df, batch_id)"
-    mode = s.answers.get("output_mode")
+    mode = context.answers.get("output_mode")
     return [
-        Constant("QUERY_FILE", s.answers.get("query_file"), "Your query, imported by this script.", what),
-        Constant("OUTPUT_MODE", mode or _only_mode(s), "", "append, update or complete, as in the query"),
-        Constant("KEEPS_STATE", s.needs_state),
-        Constant("OFFSET_LOG_VERSION", s.offset_version),
+        Constant(
+            "QUERY_FILE", context.answers.get("query_file"), "Your query, imported by this script.", what
+        ),
+        Constant(
+            "OUTPUT_MODE", mode or _only_mode(context), "", "append, update or complete, as in the query"
+        ),
+        Constant("KEEPS_STATE", context.needs_state),
+        Constant("OFFSET_LOG_VERSION", context.offset_version),
         Constant("ACCEPT_LOSS", bool(made.skips), KNOWN_LOSS if made.skips else NO_LOSS),
         Constant(
             "RESULT_IS_BATCH_RESULT",
-            _is_batch_result(s, mode or _only_mode(s)),
+            _is_batch_result(context, mode or _only_mode(context)),
             "Whether a batch over all input gives the same rows.",
         ),
     ]
 
 
-def _only_mode(s: RecoveryContext) -> str | None:
+def _only_mode(context: RecoveryContext) -> str | None:
     """Without an aggregation there is only one sensible mode."""
     aggregates = any(
         name is None or name not in ("dedupe", "dedupeWithinWatermark", "symmetricHashJoin")
-        for name in s.operators
+        for name in context.operators
     )
-    return "append" if not s.needs_state or (s.stateful == "unchanged" and not aggregates) else None
-
-
-def _is_batch_result(s: RecoveryContext, mode: str | None) -> bool:
-    if not s.needs_state:
-        return True
-    if s.stateful != "unchanged" or s.watermark_ms:
-        return False
-    names = set(s.operators)
     return (
-        names == {"dedupe"} if mode == "append" else names == {"stateStoreSave"} and s.sink == "foreach_merge"
+        "append" if not context.needs_state or (context.stateful == "unchanged" and not aggregates) else None
     )
 
 
-def _sink_values(s: RecoveryContext, made: Recipe) -> list[Constant]:
-    path, kind = s.answers.get("sink_path"), s.answers.get("sink_format")
+def _is_batch_result(context: RecoveryContext, mode: str | None) -> bool:
+    if not context.needs_state:
+        return True
+    if context.stateful != "unchanged" or context.watermark_ms:
+        return False
+    names = set(context.operators)
+    return (
+        names == {"dedupe"}
+        if mode == "append"
+        else names == {"stateStoreSave"} and context.sink == "foreach_merge"
+    )
+
+
+def _sink_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
+    path, kind = context.answers.get("sink_path"), context.answers.get("sink_format")
     fixed = {"delta": "delta", "kafka": "kafka", "foreach_txn": "delta" if path else None}
-    built_in = s.sink in ("file", "delta")
-    options = {name: value for name, value in s.answers.sink_options().items() if not is_secret(name)}
-    secrets = {name: value for name, value in s.answers.sink_options().items() if is_secret(name)}
+    built_in = context.sink in ("file", "delta")
+    options = {name: value for name, value in context.answers.sink_options().items() if not is_secret(name)}
+    secrets = {name: value for name, value in context.answers.sink_options().items() if is_secret(name)}
     found = [
         Constant(
             "SINK",
-            s.sink,
+            context.sink,
             "",
-            "answer the question where the query writes, and make the code again" if s.sink is None else None,
+            "answer the question where the query writes, and make the code again"
+            if context.sink is None
+            else None,
         ),
         Constant(
             "SINK_PATH",
@@ -243,17 +248,19 @@ def _sink_values(s: RecoveryContext, made: Recipe) -> list[Constant]:
         ),
         Constant(
             "SINK_FORMAT",
-            fixed.get(s.sink or "") or kind,
+            fixed.get(context.sink or "") or kind,
             "",
-            "parquet, json, csv ..." if s.sink == "file" else None,
+            "parquet, json, csv ..." if context.sink == "file" else None,
         ),
         Constant("SINK_OPTIONS", options),
         Constant("SINK_SECRETS", secrets, "Option: name of the environment variable that holds it."),
     ]
-    if s.sink == "kafka":
-        topic = s.answers.get("sink_topic") or path
+    if context.sink == "kafka":
+        topic = context.answers.get("sink_topic") or path
         found += [
-            Constant("SINK_SERVERS", s.answers.get("sink_servers"), "", "the brokers of the sink, host:port"),
+            Constant(
+                "SINK_SERVERS", context.answers.get("sink_servers"), "", "the brokers of the sink, host:port"
+            ),
             Constant(
                 "SINK_TOPIC",
                 topic,
@@ -261,7 +268,7 @@ def _sink_values(s: RecoveryContext, made: Recipe) -> list[Constant]:
                 "a new, empty topic" if made.method == "from_start" else "the topic the query writes to",
             ),
         ]
-    if made.method == "from_start" and s.sink in FOREACH and path is None:
+    if made.method == "from_start" and context.sink in FOREACH and path is None:
         found.append(
             Constant(
                 "TARGET_IS_EMPTY",
@@ -273,9 +280,9 @@ def _sink_values(s: RecoveryContext, made: Recipe) -> list[Constant]:
     return found
 
 
-def _method_values(s: RecoveryContext, made: Recipe) -> list[Constant]:
+def _method_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
     if made.method == "from_start":
-        return _backfill_values(s) if made.option == "backup_and_backfill" else []
+        return _backfill_values(context) if made.option == "backup_and_backfill" else []
     found = [
         Constant("FIRST_BATCH", made.first_batch, "The first batch of the new checkpoint."),
         Constant(
@@ -294,18 +301,18 @@ def _method_values(s: RecoveryContext, made: Recipe) -> list[Constant]:
     if made.method in ("warm_up", "empty_state"):
         found += [
             Constant("WARM_UP", made.method == "warm_up"),
-            Constant("WATERMARK_MS", s.watermark_ms, "In force during the last committed batch."),
-            Constant("WINDOW_END_COLUMN", s.answers.get("window_end_column")),
-            Constant("SHUFFLE_PARTITIONS", s.shuffle_partitions),
-            Constant("STATE_PROVIDER", s.state_provider),
+            Constant("WATERMARK_MS", context.watermark_ms, "In force during the last committed batch."),
+            Constant("WINDOW_END_COLUMN", context.answers.get("window_end_column")),
+            Constant("SHUFFLE_PARTITIONS", context.shuffle_partitions),
+            Constant("STATE_PROVIDER", context.state_provider),
             Constant("APP_ID_CHANGES", False, "True when write_batch builds its txnAppId from the query id."),
         ]
     return found
 
 
-def _backfill_values(s: RecoveryContext) -> list[Constant]:
-    keys = s.answers.get("backfill_keys")
-    newer = "the column that says which row is newer" if s.sink == "foreach_merge" else None
+def _backfill_values(context: RecoveryContext) -> list[Constant]:
+    keys = context.answers.get("backfill_keys")
+    newer = "the column that says which row is newer" if context.sink == "foreach_merge" else None
     return [
         Constant(
             "BACKFILL_KEYS",
@@ -313,14 +320,14 @@ def _backfill_values(s: RecoveryContext) -> list[Constant]:
             "",
             "a list of the columns that identify a row",
         ),
-        Constant("BACKFILL_SEQUENCE", s.answers.get("backfill_sequence"), "", newer),
-        *_needed_by_backfill(s),
+        Constant("BACKFILL_SEQUENCE", context.answers.get("backfill_sequence"), "", newer),
+        *_needed_by_backfill(context),
     ]
 
 
-def _needed_by_backfill(s: RecoveryContext) -> list[Constant]:
-    missing = [name for name in ("sink_path", "sink_format") if s.answers.get(name) is None]
-    if s.sink in FOREACH and missing:
+def _needed_by_backfill(context: RecoveryContext) -> list[Constant]:
+    missing = [name for name in ("sink_path", "sink_format") if context.answers.get(name) is None]
+    if context.sink in FOREACH and missing:
         return [
             Constant(
                 "OUTPUT_IS_KNOWN",
@@ -332,13 +339,13 @@ def _needed_by_backfill(s: RecoveryContext) -> list[Constant]:
     return []
 
 
-def _source_constants(s: RecoveryContext) -> list[Constant]:
+def _source_constants(context: RecoveryContext) -> list[Constant]:
     found = []
-    for source in s.sources:
+    for source in context.sources:
         name = f"SOURCE_{source.index}_"
-        options, secrets = _options(s, source)
-        kind = s.answers.source(source.key, "format")
-        path = s.answers.source(source.key, "path")
+        options, secrets = _options(context, source)
+        kind = context.answers.source(source.key, "format")
+        path = context.answers.source(source.key, "path")
         guessed = "Inferred from the source log." if path is None and source.path_guess is not None else ""
         file_like = source.kind.asks == "directory"
         known_format = kind or source.format_guess or source.kind.reader_format
@@ -355,7 +362,7 @@ def _source_constants(s: RecoveryContext) -> list[Constant]:
             ),
             Constant(
                 f"{name}SCHEMA",
-                s.answers.source(source.key, "schema"),
+                context.answers.source(source.key, "schema"),
                 "",
                 f"the schema of source {source.index} as text, for example id int, name string"
                 if needs_schema
@@ -372,28 +379,28 @@ def _source_constants(s: RecoveryContext) -> list[Constant]:
     return found
 
 
-def _options(s: RecoveryContext, source: SourceSituation) -> tuple[dict[str, str], dict[str, str]]:
+def _options(context: RecoveryContext, source: SourcePosition) -> tuple[dict[str, str], dict[str, str]]:
     """The reader options of one source, and the names of the environment variables for those that are
     secrets."""
-    given = s.answers.source_options(source.key)
+    given = context.answers.source_options(source.key)
     options = {name: value for name, value in given.items() if not is_secret(name)}
     if source.kind.takes_topics:
-        servers = s.answers.source(source.key, "servers")
+        servers = context.answers.source(source.key, "servers")
         if servers is not None:
             options["kafka.bootstrap.servers"] = servers
         if not {"subscribe", "subscribePattern", "assign"} & set(options):
-            options["subscribe"] = s.answers.source(source.key, "topics") or ",".join(source.topics)
+            options["subscribe"] = context.answers.source(source.key, "topics") or ",".join(source.topics)
     return options, {name: value for name, value in given.items() if is_secret(name)}
 
 
-def _source_values(s: RecoveryContext, made: Recipe, source: SourceSituation) -> dict[str, object]:
+def _source_values(context: RecoveryContext, made: Recipe, source: SourcePosition) -> dict[str, object]:
     start = next((start for start in made.starts if start.source.key == source.key), None)
     return {
         "index": source.index,
         "key": source.key,
         "kind": source.kind.name,
         "directory": source.directory,
-        "name": source.key if s.named_sources else None,
+        "name": source.key if context.named_sources else None,
         "position": source.position,
         "pending": source.pending_position if made.keep_pending else None,
         "start": dict(start.options) if start is not None and start.how in ("options", "earliest") else {},

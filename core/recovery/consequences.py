@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from core.messages.recovery import BEHAVIOURS
+from core.messages.words import listed
+from core.recovery.amounts import amounts
+from core.recovery.answers import OptionId
 from core.recovery.context import RecoveryContext
 from core.recovery.recipe import Recipe, recipe
-from core.recovery.words import BEHAVIOUR_LABELS, Behaviour, OptionId, amounts, listed
-
-EXAMPLES: Mapping[Behaviour, str] = MappingProxyType(
-    {"append": "foreach_append", "overwrite": "foreach_merge", "batch_number_aware": "file"}
-)
+from core.recovery.sinks import BEHAVIOUR_IDS, EXAMPLES, Behaviour
 
 LOST_STATE: Mapping[str, str] = MappingProxyType(
     {
@@ -46,65 +46,73 @@ class Consequence:
     is_yours: bool
 
 
-def consequences(situation: RecoveryContext, option: OptionId) -> tuple[Consequence, ...]:
+def consequences(context: RecoveryContext, option: OptionId) -> tuple[Consequence, ...]:
     """The three statements of one option. The one for the sink that was answered is marked."""
     found = []
-    for behaviour, label in BEHAVIOUR_LABELS.items():
-        mine = situation.behaviour == behaviour
-        sink = situation.sink if mine and situation.sink is not None else EXAMPLES[behaviour]
-        as_if = replace(situation, answers=situation.answers.having(sink=sink))
+    for behaviour in BEHAVIOUR_IDS:
+        mine = context.behaviour == behaviour
+        sink = context.sink if mine and context.sink is not None else EXAMPLES[behaviour]
+        as_if = replace(context, answers=context.answers.having(sink=sink))
         made = recipe(as_if, option)
         repeats, loses = _repeats_and_loses(as_if, made, behaviour)
         found.append(
-            Consequence(option, behaviour, label, repeats, loses, _trap(as_if, option, behaviour), mine)
+            Consequence(
+                option,
+                behaviour,
+                BEHAVIOURS[behaviour],
+                repeats,
+                loses,
+                _trap(as_if, option, behaviour),
+                mine,
+            )
         )
     return tuple(found)
 
 
-def lost_with_state(situation: RecoveryContext) -> str:
+def lost_with_state(context: RecoveryContext) -> str:
     """What an empty state means for the operators of this checkpoint."""
-    known = [LOST_STATE[name] for name in situation.operators if name is not None and name in LOST_STATE]
+    known = [LOST_STATE[name] for name in context.operators if name is not None and name in LOST_STATE]
     parts = list(dict.fromkeys(known)) or ["what the state remembered is forgotten"]
     return "; ".join(parts)
 
 
-def pending_amount(situation: RecoveryContext) -> str | None:
+def pending_amount(context: RecoveryContext) -> str | None:
     """How much the batch without a commit was planned to read, in words; None when there is none."""
-    if situation.pending is None:
+    if context.pending is None:
         return None
     return (
-        amounts(((s.key, s.pending) for s in situation.sources), len(situation.sources) > 1)
+        amounts(((source.key, source.pending) for source in context.sources), len(context.sources) > 1)
         or "an unknown amount"
     )
 
 
-def read_amount(situation: RecoveryContext) -> str | None:
+def read_amount(context: RecoveryContext) -> str | None:
     """How much was read from the first start up to the last commit, in words; None when the files do not
     tell."""
-    return amounts(((s.key, s.read_so_far) for s in situation.sources), len(situation.sources) > 1)
+    return amounts(((source.key, source.read_so_far) for source in context.sources), len(context.sources) > 1)
 
 
-def _repeats_and_loses(s: RecoveryContext, made: Recipe, behaviour: Behaviour) -> tuple[str, str]:
+def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -> tuple[str, str]:
     if not made.possible:
         return f"Not possible: {made.why}", f"Not possible: {made.why}"
     if made.option == "reset":
-        return _reset_repeats(s, made, behaviour), _reset_loses(s, made, behaviour)
+        return _reset_repeats(context, made, behaviour), _reset_loses(context, made, behaviour)
     if made.option == "full_refresh":
-        return "Nothing: the rows go to a new, empty output.", _refresh_loses(s)
-    return _backfill(s, behaviour)
+        return "Nothing: the rows go to a new, empty output.", _refresh_loses(context)
+    return _backfill(context, behaviour)
 
 
 # ---------------------------------------------------------------- reset
 
 
-def _reset_repeats(s: RecoveryContext, made: Recipe, behaviour: Behaviour) -> str:
+def _reset_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -> str:
     parts = []
-    if s.pending is not None:
-        planned = f"Batch {s.pending} has no commit ({pending_amount(s)} planned)"
+    if context.pending is not None:
+        planned = f"Batch {context.pending} has no commit ({pending_amount(context)} planned)"
         if behaviour == "overwrite":
             by_key = "" if made.continues_numbers else " in a sink that overwrites by key"
             parts.append(f"{planned}; it is read again and its rows replace themselves{by_key}.")
-        elif made.keep_pending and (made.keep_query_id or s.sink == "file"):
+        elif made.keep_pending and (made.keep_query_id or context.sink == "file"):
             parts.append(
                 f"Nothing. {planned}; it is carried over with its number and its planned end: skipped if the"
                 " sink has it, else written."
@@ -114,19 +122,19 @@ def _reset_repeats(s: RecoveryContext, made: Recipe, behaviour: Behaviour) -> st
                 f"{planned}: rows of it that reached the sink before the stop come again, as they would at a"
                 " plain restart."
             )
-    empty = made.method == "empty_state" or (made.method == "start_options" and s.needs_state)
-    if empty and any(name and name.startswith("dedupe") for name in s.operators):
+    empty = made.method == "empty_state" or (made.method == "start_options" and context.needs_state)
+    if empty and any(name and name.startswith("dedupe") for name in context.operators):
         parts.append("Duplicates that the lost deduplication state would have caught.")
     return " ".join(parts) or "Nothing."
 
 
-def _reset_loses(s: RecoveryContext, made: Recipe, behaviour: Behaviour) -> str:
+def _reset_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -> str:
     parts = [f"What the source no longer has ({made.skips})."] if made.skips else []
-    if s.needs_state and made.method in ("empty_state", "start_options", "pipeline"):
-        parts.append(f"The state: {lost_with_state(s)}.")
-        if behaviour == "overwrite" and "stateStoreSave" in s.operators:
+    if context.needs_state and made.method in ("empty_state", "start_options", "pipeline"):
+        parts.append(f"The state: {lost_with_state(context)}.")
+        if behaviour == "overwrite" and "stateStoreSave" in context.operators:
             parts.append("In update or complete mode the new totals replace the old, larger ones.")
-    if made.method == "warm_up" and s.watermark_ms:
+    if made.method == "warm_up" and context.watermark_ms:
         parts.append(
             "Nothing but this: with other batch boundaries other late rows may be dropped than the first"
             " time."
@@ -147,15 +155,15 @@ def _reset_loses(s: RecoveryContext, made: Recipe, behaviour: Behaviour) -> str:
 # ---------------------------------------------------------------- from the beginning
 
 
-def _refresh_loses(s: RecoveryContext) -> str:
-    if s.source_complete == "yes":
+def _refresh_loses(context: RecoveryContext) -> str:
+    if context.source_complete == "yes":
         return "Nothing, if the source really holds everything; the old output stays beside the new one."
-    if s.source_complete == "no":
+    if context.source_complete == "no":
         return "Every row that is no longer at the source."
     return "Every row that is no longer at the source; whether there are any is not known yet."
 
 
-def _backfill(s: RecoveryContext, behaviour: Behaviour) -> tuple[str, str]:
+def _backfill(context: RecoveryContext, behaviour: Behaviour) -> tuple[str, str]:
     if behaviour == "overwrite":
         return (
             (
@@ -164,7 +172,7 @@ def _backfill(s: RecoveryContext, behaviour: Behaviour) -> tuple[str, str]:
             ),
             "Nothing. Keys that were deleted after the backup come back unless deletions are kept as rows.",
         )
-    if s.sink == "file":
+    if context.sink == "file":
         return (
             "Nothing, if the key is unique: only backup rows whose key is missing are added.",
             "Nothing, if readers take the refreshed output and the backfill directory together.",
@@ -181,10 +189,10 @@ def _backfill(s: RecoveryContext, behaviour: Behaviour) -> tuple[str, str]:
 # ---------------------------------------------------------------- short cuts
 
 
-def _trap(s: RecoveryContext, option: OptionId, behaviour: Behaviour) -> str:
-    read = read_amount(s)
+def _trap(context: RecoveryContext, option: OptionId, behaviour: Behaviour) -> str:
+    read = read_amount(context)
     everything = f"what was read before ({read})" if read else "everything that is still at the source"
-    last = s.newest_offset if s.newest_offset is not None else s.last_committed
+    last = context.newest_offset if context.newest_offset is not None else context.last_committed
     if option == "reset":
         if behaviour == "append":
             return (
@@ -196,7 +204,7 @@ def _trap(s: RecoveryContext, option: OptionId, behaviour: Behaviour) -> str:
                 f"Deleting the checkpoint and starting from the earliest position instead reads {everything}"
                 " again: harmless with a key and a sequence guard, wrong in a sink that adds up."
             )
-        if s.sink == "delta":
+        if context.sink == "delta":
             return (
                 "Deleting the checkpoint gives a new query id, so the Delta table recognises nothing: what is"
                 " read again is written again. Keeping the old metadata file with new batch numbers loses"
@@ -214,7 +222,7 @@ def _trap(s: RecoveryContext, option: OptionId, behaviour: Behaviour) -> str:
             "With the old rows left in place, keys that no longer come from the source stay; by batch id, old"
             " and new batches are mixed."
         )
-    if s.sink == "delta":
+    if context.sink == "delta":
         return (
             f"With the old rows left in place {everything} would be written a second time: the new query id"
             " is not in the table's log."

@@ -21,7 +21,7 @@ from core.connectors.file_sink_log import FileSinkLog
 from core.errors import ResumeError, StorageError
 from core.recovery.answers import Answers
 from core.recovery.resume import SourceResume, resume_points
-from core.recovery.words import SINK_BEHAVIOUR, Behaviour
+from core.recovery.sinks import SINK_BEHAVIOUR, Behaviour
 
 FORMATS = {
     "json": "json",
@@ -38,7 +38,7 @@ _log_id = attrgetter("log_id")
 
 
 @dataclass(frozen=True, slots=True)
-class SourceSituation:
+class SourcePosition:
     """One source: where the last committed batch ended, and what lies before and behind that position.
 
     ``position`` is the offset text of the last committed batch (None when the file does not tell).
@@ -86,7 +86,7 @@ class RecoveryContext:
     named_sources: bool
     offset_version: int
     watermark_ms: int
-    sources: tuple[SourceSituation, ...]
+    sources: tuple[SourcePosition, ...]
     has_state: bool
     operators: tuple[str | None, ...]
     state_bytes: int | None
@@ -234,7 +234,7 @@ def _unreadable(
 
 def _source(
     ck: Checkpoint, source: Source, index: int, entry: OffsetEntry | None, resume: SourceResume | None
-) -> SourceSituation:
+) -> SourcePosition:
     kind = resume.kind if resume is not None else source.kind
     line = entry.source(source.key) if entry is not None else None
     position = line.raw if line is not None else None
@@ -256,7 +256,7 @@ def _source(
             log = context.file_log[: bisect_right(context.file_log, value, key=_log_id)]
     paths = [item.path for item in log[-2000:]]
     pending = ck.uncommitted_batch
-    return SourceSituation(
+    return SourcePosition(
         index=index,
         key=source.key,
         kind=kind,

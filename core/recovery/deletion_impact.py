@@ -23,8 +23,9 @@ from core.connectors.delta.source import lag_after
 from core.connectors.sink import sink_state
 from core.connectors.words import span
 from core.errors import ResumeError
+from core.messages.words import listed
+from core.recovery.amounts import amounts
 from core.recovery.resume import held_by_the_sink, resume_points
-from core.recovery.words import amounts, listed
 from core.sparklogs.evidence import Certainty
 
 _NO_HELP = " The Delta table does not absorb them: the new query id is not in its log."

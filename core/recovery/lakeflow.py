@@ -9,9 +9,10 @@ from typing import Literal
 
 from jinja2 import Environment
 
-from core.recovery.context import RecoveryContext, SourceSituation
+from core.messages.recovery import TITLES
+from core.recovery.answers import OptionId
+from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.recipe import Recipe, recipe
-from core.recovery.words import TITLES, OptionId
 
 Block = tuple[Literal["python", "sql", "bash"], str, str, str]
 
@@ -19,10 +20,10 @@ HOST_ENV = "DATABRICKS_HOST"
 TOKEN_ENV = "DATABRICKS_TOKEN"  # noqa: S105  (the name of a variable)
 
 
-def lakeflow_blocks(s: RecoveryContext, option: OptionId, templates: Environment) -> list[Block]:
+def lakeflow_blocks(context: RecoveryContext, option: OptionId, templates: Environment) -> list[Block]:
     """(language, title, file name, text) of the pieces for a pipeline; empty when the option cannot be done
     there."""
-    made = recipe(_on_lakeflow(s), option)
+    made = recipe(_on_lakeflow(context), option)
     if not made.possible:
         return []
     blocks: list[Block] = []
@@ -32,7 +33,7 @@ def lakeflow_blocks(s: RecoveryContext, option: OptionId, templates: Environment
                 "sql",
                 "1. Backup of the tables",
                 "backup.sql",
-                _render(templates, "lakeflow_backup.sql.j2", s, made),
+                _render(templates, "lakeflow_backup.sql.j2", context, made),
             )
         )
     if option == "reset" or option == "backup_and_backfill":
@@ -41,51 +42,55 @@ def lakeflow_blocks(s: RecoveryContext, option: OptionId, templates: Environment
             if option == "reset"
             else "2. Deploy: the flow that fills back once"
         )
-        blocks.append(("python", title, "flow.py", _render(templates, "lakeflow_flow.py.j2", s, made)))
+        blocks.append(("python", title, "flow.py", _render(templates, "lakeflow_flow.py.j2", context, made)))
     title = f"{TITLES[option]}: start the update"
-    blocks.append(("python", title, "start_update.py", _render(templates, "lakeflow_update.py.j2", s, made)))
+    blocks.append(
+        ("python", title, "start_update.py", _render(templates, "lakeflow_update.py.j2", context, made))
+    )
     blocks.append(
         (
             "bash",
             "The same call with curl",
             "start_update.sh",
-            _render(templates, "lakeflow_update.sh.j2", s, made),
+            _render(templates, "lakeflow_update.sh.j2", context, made),
         )
     )
     return blocks
 
 
-def _on_lakeflow(s: RecoveryContext) -> RecoveryContext:
-    return replace(s, answers=s.answers.having(platform="lakeflow"))
+def _on_lakeflow(context: RecoveryContext) -> RecoveryContext:
+    return replace(context, answers=context.answers.having(platform="lakeflow"))
 
 
-def _render(templates: Environment, name: str, s: RecoveryContext, made: Recipe) -> str:
-    flows = [flow.strip() for flow in (s.answers.get("flows") or "").split(",") if flow.strip()]
+def _render(templates: Environment, name: str, context: RecoveryContext, made: Recipe) -> str:
+    flows = [flow.strip() for flow in (context.answers.get("flows") or "").split(",") if flow.strip()]
     field = "reset_checkpoint_selection" if made.option == "reset" else "full_refresh_selection"
     return templates.get_template(name).render(
         option=made.option,
         body=json.dumps({field: flows, "validate_only": True}),
-        batch=s.last_committed,
-        pipeline_id=s.answers.get("pipeline_id"),
+        batch=context.last_committed,
+        pipeline_id=context.answers.get("pipeline_id"),
         flows=flows,
         field=field,
-        host_env=s.answers.get("host_env") or HOST_ENV,
-        token_env=s.answers.get("token_env") or TOKEN_ENV,
-        sources=[_source(s, made, source) for source in s.sources],
-        keys=[key.strip() for key in (s.answers.get("backfill_keys") or "").split(",") if key.strip()],
+        host_env=context.answers.get("host_env") or HOST_ENV,
+        token_env=context.answers.get("token_env") or TOKEN_ENV,
+        sources=[_source(context, made, source) for source in context.sources],
+        keys=[key.strip() for key in (context.answers.get("backfill_keys") or "").split(",") if key.strip()],
     )
 
 
-def _source(s: RecoveryContext, made: Recipe, source: SourceSituation) -> dict[str, object]:
+def _source(context: RecoveryContext, made: Recipe, source: SourcePosition) -> dict[str, object]:
     """The reader of one source in a pipeline: format, options in order, path."""
     start = next(start for start in made.starts if start.source.key == source.key)
-    options = dict(s.answers.source_options(source.key))
-    path = s.answers.source(source.key, "path") or source.path_guess
-    kind = s.answers.source(source.key, "format") or source.format_guess or source.kind.name
+    options = dict(context.answers.source_options(source.key))
+    path = context.answers.source(source.key, "path") or source.path_guess
+    kind = context.answers.source(source.key, "format") or source.format_guess or source.kind.name
     if source.kind.takes_topics:
         kind, path = source.kind.reader_format or kind, None
-        options.setdefault("kafka.bootstrap.servers", s.answers.source(source.key, "servers") or "")
-        options.setdefault("subscribe", s.answers.source(source.key, "topics") or ",".join(source.topics))
+        options.setdefault("kafka.bootstrap.servers", context.answers.source(source.key, "servers") or "")
+        options.setdefault(
+            "subscribe", context.answers.source(source.key, "topics") or ",".join(source.topics)
+        )
     elif source.kind.has_own_log:
         options["cloudFiles.format"] = kind
         kind = "cloudFiles"

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from core.checkpoint import Checkpoint
-from core.recovery.answers import Answers
+from core.messages import words
+from core.messages.recovery import TITLES
+from core.recovery.answers import OPTION_IDS, OptionId
 from core.recovery.consequences import (
     Consequence,
     consequences,
@@ -23,9 +24,8 @@ from core.recovery.consequences import (
     read_amount,
     summary,
 )
-from core.recovery.context import RecoveryContext, read_recovery_context
+from core.recovery.context import RecoveryContext
 from core.recovery.recipe import Recipe, recipe
-from core.recovery.words import OPTION_IDS, TITLES, OptionId, size
 
 Level = Literal["low", "medium", "high"]
 LEVELS: Mapping[OptionId, Level] = MappingProxyType({"full_refresh": "low", "backup_and_backfill": "medium"})
@@ -76,26 +76,20 @@ class Option:
     recipe: Recipe
 
 
-def options(ck: Checkpoint, answers: Answers) -> tuple[Option, ...]:
-    """The three options for this checkpoint, the recommended one first, impossible ones last. Raises
-    :class:`StorageError`."""
-    return options_of(read_recovery_context(ck, answers))
-
-
-def options_of(situation: RecoveryContext) -> tuple[Option, ...]:
-    """The same from facts that were read before."""
-    recipes = {option: recipe(situation, option) for option in OPTION_IDS}
-    best, reason = _recommended(situation, recipes)
+def options(context: RecoveryContext) -> tuple[Option, ...]:
+    """The three options for this checkpoint, the recommended one first, impossible ones last."""
+    recipes = {option: recipe(context, option) for option in OPTION_IDS}
+    best, reason = _recommended(context, recipes)
     found = [
-        _option(situation, recipes[option], option == best, reason if option == best else "")
+        _option(context, recipes[option], option == best, reason if option == best else "")
         for option in OPTION_IDS
     ]
     return tuple(sorted(found, key=lambda option: (not option.recommended, not option.possible)))
 
 
-def _recommended(s: RecoveryContext, recipes: dict[OptionId, Recipe]) -> tuple[OptionId | None, str]:
+def _recommended(context: RecoveryContext, recipes: dict[OptionId, Recipe]) -> tuple[OptionId | None, str]:
     reset = recipes["reset"]
-    if s.sources and reset.possible and (not s.needs_state or reset.method == "warm_up"):
+    if context.sources and reset.possible and (not context.needs_state or reset.method == "warm_up"):
         if reset.method == "warm_up":
             return (
                 "reset",
@@ -127,12 +121,12 @@ def _recommended(s: RecoveryContext, recipes: dict[OptionId, Recipe]) -> tuple[O
                 " what was not committed."
             ),
         )
-    if recipes["full_refresh"].possible and s.source_complete == "yes":
+    if recipes["full_refresh"].possible and context.source_complete == "yes":
         return (
             "full_refresh",
             "The source holds everything and the state or the position cannot be carried over exactly.",
         )
-    if recipes["backup_and_backfill"].possible and s.source_complete != "yes":
+    if recipes["backup_and_backfill"].possible and context.source_complete != "yes":
         return (
             "backup_and_backfill",
             (
@@ -147,12 +141,12 @@ def _recommended(s: RecoveryContext, recipes: dict[OptionId, Recipe]) -> tuple[O
     return None, ""
 
 
-def _option(s: RecoveryContext, made: Recipe, recommended: bool, reason: str) -> Option:
-    found = consequences(s, made.option)
+def _option(context: RecoveryContext, made: Recipe, recommended: bool, reason: str) -> Option:
+    found = consequences(context, made.option)
     yours = next((item for item in found if item.is_yours), None)
     cells = {"full_refresh": _full_refresh, "backup_and_backfill": _backup_and_backfill, "reset": _reset}[
         made.option
-    ](s, made)
+    ](context, made)
     return Option(
         id=made.option,
         title=TITLES[made.option],
@@ -160,7 +154,7 @@ def _option(s: RecoveryContext, made: Recipe, recommended: bool, reason: str) ->
         recommended=recommended,
         why=made.why,
         reason=reason,
-        level=LEVELS.get(made.option) or _reset_level(s),
+        level=LEVELS.get(made.option) or _reset_level(context),
         complexity=cells[0],
         cost=cells[1],
         loss=cells[2],
@@ -178,38 +172,38 @@ def _option(s: RecoveryContext, made: Recipe, recommended: bool, reason: str) ->
 Cells = tuple[Cell, Cell, Cell, Cell, Cell, Cell]
 
 
-def _reads_everything(s: RecoveryContext) -> str:
-    read = read_amount(s)
-    waiting = pending_amount(s)
+def _reads_everything(context: RecoveryContext) -> str:
+    read = read_amount(context)
+    waiting = pending_amount(context)
     text = (
-        f"Reads {read} again that were committed up to batch {s.last_committed}"
+        f"Reads {read} again that were committed up to batch {context.last_committed}"
         if read
         else "Reads the whole source again"
     )
-    text += f", and batch {s.pending} ({waiting})." if waiting and read else "."
-    if s.state_bytes is not None:
-        text += f" {size(s.state_bytes)} of state is built anew."
+    text += f", and batch {context.pending} ({waiting})." if waiting and read else "."
+    if context.state_bytes is not None:
+        text += f" {words.size(context.state_bytes)} of state is built anew."
     return text
 
 
-def _full_refresh(s: RecoveryContext, made: Recipe) -> Cells:
+def _full_refresh(context: RecoveryContext, made: Recipe) -> Cells:
     complete = {
         "yes": "You said that the source is complete.",
         "no": "You said that the source is not complete: rows are lost.",
     }
-    loss = complete.get(s.source_complete, "Not known yet whether raw data was removed at the source.")
-    files = [source for source in s.sources if source.files_read is not None]
-    if files and s.source_complete != "no":
+    loss = complete.get(context.source_complete, "Not known yet whether raw data was removed at the source.")
+    files = [source for source in context.sources if source.files_read is not None]
+    if files and context.source_complete != "no":
         named = sum(source.files_read or 0 for source in files)
         loss += (
             f" The checkpoint names {named:,} files that were read; the code checks that all are still there."
         )
-    keyed = s.sink == "foreach_merge"
+    keyed = context.sink == "foreach_merge"
     duplicates = Cell(
         "no, for a keyed target" if keyed else "no",
         "The code writes to a new output and keeps the old one under another name.",
     )
-    if s.sink == "delta":
+    if context.sink == "delta":
         duplicates = Cell(
             "no, for a keyed target",
             "Only because the output is new: into the same Delta table everything would come twice, the new"
@@ -217,8 +211,8 @@ def _full_refresh(s: RecoveryContext, made: Recipe) -> Cells:
             True,
         )
     return (
-        Cell("low", _manual(s)),
-        Cell("medium", _reads_everything(s)),
+        Cell("low", _manual(context)),
+        Cell("medium", _reads_everything(context)),
         Cell("yes, if there is no initial snapshot or raw files were deleted at the source", loss),
         duplicates,
         Cell("yes", "Everything must still be readable at the source."),
@@ -226,26 +220,30 @@ def _full_refresh(s: RecoveryContext, made: Recipe) -> Cells:
     )
 
 
-def _manual(s: RecoveryContext) -> str:
+def _manual(context: RecoveryContext) -> str:
     return (
         "The code cannot empty your foreachBatch target unless sink_path says where it is."
-        if _unknown_place(s)
+        if _unknown_place(context)
         else ""
     )
 
 
-def _unknown_place(s: RecoveryContext) -> bool:
-    return s.sink is not None and s.sink.startswith("foreach") and s.answers.get("sink_path") is None
+def _unknown_place(context: RecoveryContext) -> bool:
+    return (
+        context.sink is not None
+        and context.sink.startswith("foreach")
+        and context.answers.get("sink_path") is None
+    )
 
 
-def _backup_and_backfill(s: RecoveryContext, made: Recipe) -> Cells:
-    exact = s.answers.get("backfill_keys") is not None
+def _backup_and_backfill(context: RecoveryContext, made: Recipe) -> Cells:
+    exact = context.answers.get("backfill_keys") is not None
     keys = (
         ""
         if exact
         else "Needs a unique key (answer backfill_keys); without one the rows that are in both come twice."
     )
-    if s.sink == "delta":
+    if context.sink == "delta":
         duplicates = Cell(
             "no, for idempotent sinks such as auto CDC",
             f"By the merge on the key, not by the Delta table itself. {keys}".strip(),
@@ -255,7 +253,7 @@ def _backup_and_backfill(s: RecoveryContext, made: Recipe) -> Cells:
         duplicates = Cell("no, for idempotent sinks such as auto CDC", keys)
     return (
         Cell("medium", "Three steps: backup, refresh, merge back what only the backup has."),
-        Cell("high", _reads_everything(s) + " The old output is kept in full beside the new one."),
+        Cell("high", _reads_everything(context) + " The old output is kept in full beside the new one."),
         Cell(
             "no",
             "Rows that are gone at the source come from the backup; keys deleted since the backup come back.",
@@ -266,15 +264,15 @@ def _backup_and_backfill(s: RecoveryContext, made: Recipe) -> Cells:
     )
 
 
-def _reset(s: RecoveryContext, made: Recipe) -> Cells:
+def _reset(context: RecoveryContext, made: Recipe) -> Cells:
     return (
         Cell(
             "medium to high",
-            f"Here {_reset_level(s)}. {_reset_effort(s, made)}" if made.possible else made.why,
+            f"Here {_reset_level(context)}. {_reset_effort(context, made)}" if made.possible else made.why,
         ),
-        Cell("low", _reset_cost(s, made), made.method == "warm_up"),
-        _reset_loss(s, made),
-        _reset_duplicates(s, made),
+        Cell("low", _reset_cost(context, made), made.method == "warm_up"),
+        _reset_loss(context, made),
+        _reset_duplicates(context, made),
         Cell(
             "no",
             "The old data is read once to build the state again." if made.method == "warm_up" else "",
@@ -287,11 +285,11 @@ def _reset(s: RecoveryContext, made: Recipe) -> Cells:
     )
 
 
-def _reset_level(s: RecoveryContext) -> Level:
-    return "high" if s.needs_state else "medium"
+def _reset_level(context: RecoveryContext) -> Level:
+    return "high" if context.needs_state else "medium"
 
 
-def _reset_effort(s: RecoveryContext, made: Recipe) -> str:
+def _reset_effort(context: RecoveryContext, made: Recipe) -> str:
     how = {
         "start_options": "Start options for every source, in an empty checkpoint.",
         "seeded": (
@@ -307,25 +305,31 @@ def _reset_effort(s: RecoveryContext, made: Recipe) -> str:
     return how.get(made.method or "", "")
 
 
-def _reset_cost(s: RecoveryContext, made: Recipe) -> str:
-    waiting = pending_amount(s)
+def _reset_cost(context: RecoveryContext, made: Recipe) -> str:
+    waiting = pending_amount(context)
     text = (
-        f"Reads batch {s.pending} again ({waiting}) and nothing else." if waiting else "Reads nothing again."
+        f"Reads batch {context.pending} again ({waiting}) and nothing else."
+        if waiting
+        else "Reads nothing again."
     )
     if made.method == "warm_up":
-        text = f"Reads {read_amount(s) or 'the old data'} once more to build the state, without writing."
-    if s.has_state and s.state_bytes is not None:
-        text += f" {size(s.state_bytes)} of state is left behind."
+        text = (
+            f"Reads {read_amount(context) or 'the old data'} once more to build the state, without writing."
+        )
+    if context.has_state and context.state_bytes is not None:
+        text += f" {words.size(context.state_bytes)} of state is left behind."
     return text
 
 
-def _reset_loss(s: RecoveryContext, made: Recipe) -> Cell:
+def _reset_loss(context: RecoveryContext, made: Recipe) -> Cell:
     if not made.possible:
         return Cell("no, with care for the start position", made.why, True)
-    if s.needs_state and made.method != "warm_up":
+    if context.needs_state and made.method != "warm_up":
         gone = f" And what the source no longer has: {made.skips}." if made.skips else ""
         return Cell(
-            "no, with care for the start position", f"Here yes, the state: {lost_with_state(s)}.{gone}", True
+            "no, with care for the start position",
+            f"Here yes, the state: {lost_with_state(context)}.{gone}",
+            True,
         )
     if made.skips:
         return Cell(
@@ -333,7 +337,7 @@ def _reset_loss(s: RecoveryContext, made: Recipe) -> Cell:
             f"Here yes, what the source no longer has: {made.skips}.",
             True,
         )
-    start = f"The start is after batch {s.last_committed}, the last committed one."
+    start = f"The start is after batch {context.last_committed}, the last committed one."
     if any(starting.how == "modified_after" for starting in made.starts):
         return Cell(
             "no, with care for the start position",
@@ -343,10 +347,10 @@ def _reset_loss(s: RecoveryContext, made: Recipe) -> Cell:
     return Cell("no, with care for the start position", start)
 
 
-def _reset_duplicates(s: RecoveryContext, made: Recipe) -> Cell:
+def _reset_duplicates(context: RecoveryContext, made: Recipe) -> Cell:
     general = "no, for idempotent writers only"
-    yours = next((item for item in consequences(s, "reset") if item.is_yours), None)
-    if s.sink == "delta" and not made.keep_pending:
+    yours = next((item for item in consequences(context, "reset") if item.is_yours), None)
+    if context.sink == "delta" and not made.keep_pending:
         trap = "The Delta table does not absorb repeats after a reset: its log knows the old query id only."
         return Cell(general, f"{trap} The exact start is what avoids them.", True)
     if yours is not None:
@@ -355,7 +359,7 @@ def _reset_duplicates(s: RecoveryContext, made: Recipe) -> Cell:
         general,
         (
             "No batch is pending."
-            if s.pending is None
-            else f"Batch {s.pending} may come a second time, depending on the sink."
+            if context.pending is None
+            else f"Batch {context.pending} may come a second time, depending on the sink."
         ),
     )

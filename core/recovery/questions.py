@@ -5,14 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from core.checkpoint import Checkpoint
-from core.errors import AnswerError
-from core.recovery.answers import CHOICES, Answers
-from core.recovery.context import RecoveryContext, read_recovery_context
+from core.messages.recovery import SINKS, TITLES
+from core.recovery.answers import CHOICES, OPTION_IDS, Answers, OptionId
+from core.recovery.context import RecoveryContext
 from core.recovery.recipe import recipe
-from core.recovery.words import OPTION_IDS, SINK_LABELS, TITLES, OptionId
-
-__all__ = ["AnswerError", "Answers", "Choice", "Question", "questions", "questions_of"]
 
 TEXTS = {
     "sink": "Where does the query write?",
@@ -23,7 +19,7 @@ TEXTS = {
     "platform": "Where does the query run?",
 }
 LABELS = {
-    "sink": SINK_LABELS,
+    "sink": SINKS,
     "source_complete": {"yes": "Yes, everything", "no": "No, some of it is gone", "unknown": "I do not know"},
     "stateful": {
         "unchanged": "It is the same as before",
@@ -67,29 +63,23 @@ class Question:
     why: str
 
 
-def questions(ck: Checkpoint, answers: Answers) -> tuple[Question, ...]:
-    """The questions for this checkpoint, in the order to ask. Raises :class:`StorageError` when it cannot be
-    read."""
-    return questions_of(read_recovery_context(ck, answers))
-
-
-def questions_of(situation: RecoveryContext) -> tuple[Question, ...]:
-    """The same from facts that were read before."""
+def questions(context: RecoveryContext) -> tuple[Question, ...]:
+    """The questions for this checkpoint, in the order to ask."""
     asked = ["sink", "source_complete"]
-    if situation.has_state or situation.answers.get("stateful") is not None:
+    if context.has_state or context.answers.get("stateful") is not None:
         asked.append("stateful")
     asked.append("platform")
-    return tuple(_question(situation, question) for question in asked)
+    return tuple(_question(context, question) for question in asked)
 
 
-def _question(s: RecoveryContext, question: str) -> Question:
-    given = s.answers.get(question)
-    told, why = _told(s, question)
+def _question(context: RecoveryContext, question: str) -> Question:
+    given = context.answers.get(question)
+    told, why = _told(context, question)
     answer = given or told
-    before = _impossible(_answered(s, question, None))
+    before = _impossible(_answered(context, question, None))
     choices = []
     for value in CHOICES[question]:
-        after = _impossible(_answered(s, question, value))
+        after = _impossible(_answered(context, question, value))
         out = tuple((option, why) for option, why in after.items() if option not in before)
         choices.append(Choice(value, LABELS[question][value], out))
     return Question(
@@ -102,42 +92,42 @@ def _question(s: RecoveryContext, question: str) -> Question:
     )
 
 
-def _impossible(s: RecoveryContext) -> dict[OptionId, str]:
-    recipes = [recipe(s, option) for option in OPTION_IDS]
+def _impossible(context: RecoveryContext) -> dict[OptionId, str]:
+    recipes = [recipe(context, option) for option in OPTION_IDS]
     return {made.option: made.why for made in recipes if not made.possible}
 
 
-def _told(s: RecoveryContext, question: str) -> tuple[str | None, str]:
+def _told(context: RecoveryContext, question: str) -> tuple[str | None, str]:
     """What the checkpoint itself answers, and how it is known."""
     if question == "source_complete":
-        if s.known_source_complete == "no":
+        if context.known_source_complete == "no":
             return "no", "A socket or memory source cannot be read a second time."
-        if s.known_source_complete == "yes":
+        if context.known_source_complete == "yes":
             return "yes", "A rate source makes its rows anew."
         return None, "The checkpoint does not tell; look at the source, or at the retention of the topic."
     if question == "stateful":
         return (
             None,
             (
-                f"The checkpoint has state of {len(s.operators)}"
-                f" operator{'' if len(s.operators) == 1 else 's'}."
-                if s.has_state
+                f"The checkpoint has state of {len(context.operators)}"
+                f" operator{'' if len(context.operators) == 1 else 's'}."
+                if context.has_state
                 else ""
             ),
         )
     if question == "platform":
         return (
             ("lakeflow", "A Lakeflow table is written by a pipeline.")
-            if s.sink == "lakeflow_table"
+            if context.sink == "lakeflow_table"
             else (None, "")
         )
-    if s.seen_sink is not None:
-        return s.seen_sink, s.seen_sink_why
+    if context.seen_sink is not None:
+        return context.seen_sink, context.seen_sink_why
     return None, "The checkpoint does not tell where the rows go."
 
 
-def _answered(s: RecoveryContext, question: str, value: str | None) -> RecoveryContext:
-    values = {key: old for key, old in s.answers.values.items() if key != question}
+def _answered(context: RecoveryContext, question: str, value: str | None) -> RecoveryContext:
+    values = {key: old for key, old in context.answers.values.items() if key != question}
     if value is not None:
         values[question] = value
-    return replace(s, answers=Answers(values))
+    return replace(context, answers=Answers(values))

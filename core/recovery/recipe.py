@@ -20,14 +20,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.recovery.context import RecoveryContext, SourceSituation
-from core.recovery.words import OptionId, listed
+from core.messages.words import listed
+from core.recovery.answers import OptionId
+from core.recovery.context import RecoveryContext, SourcePosition
+from core.recovery.sinks import NUMBERED_SINKS
 
 Method = Literal["start_options", "seeded", "warm_up", "empty_state", "from_start", "pipeline"]
 How = Literal["options", "file_log", "offset_text", "earliest", "modified_after"]
 
 WARM_OPERATORS = frozenset({"stateStoreSave", "dedupe", "dedupeWithinWatermark"})
-NUMBERED_SINKS = frozenset({"file", "foreach_txn"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class SourceStart:
     """Where one source begins in the new checkpoint. ``options`` are reader options; ``says`` is for a
     person."""
 
-    source: SourceSituation
+    source: SourcePosition
     how: How
     options: Mapping[str, str]
     says: str
@@ -68,47 +69,47 @@ class Recipe:
         return self.method == "seeded"
 
 
-def recipe(situation: RecoveryContext, option: OptionId) -> Recipe:
+def recipe(context: RecoveryContext, option: OptionId) -> Recipe:
     """The recipe of one option. Pure: everything was read before."""
-    if not situation.sources and not situation.unreadable:
+    if not context.sources and not context.unreadable:
         return Recipe(option, False, "The checkpoint names no source.")
     if option == "reset":
-        return _reset(situation)
-    return _refresh(situation, option)
+        return _reset(context)
+    return _refresh(context, option)
 
 
 # ---------------------------------------------------------------- from the beginning
 
 
-def _refresh(s: RecoveryContext, option: OptionId) -> Recipe:
-    gone = [source.label for source in s.sources if source.kind.replay == "never"]
+def _refresh(context: RecoveryContext, option: OptionId) -> Recipe:
+    gone = [source.label for source in context.sources if source.kind.replay == "never"]
     if gone:
         return Recipe(
             option, False, f"{listed(gone)}: such a source cannot be read again from the beginning."
         )
-    if not s.sources:
+    if not context.sources:
         return Recipe(option, False, "No offset file can be read, so it is not known what the query reads.")
-    if option == "full_refresh" and s.source_complete == "no":
+    if option == "full_refresh" and context.source_complete == "no":
         return Recipe(
             option,
             False,
             "The source no longer holds everything, so the rows that are gone there would be lost: take the"
             " one with backup and backfill.",
         )
-    if option == "backup_and_backfill" and s.sink == "kafka":
+    if option == "backup_and_backfill" and context.sink == "kafka":
         return Recipe(
             option,
             False,
             "Records in a topic cannot be merged or removed, so a backfill cannot be made exact.",
         )
-    if option == "backup_and_backfill" and s.sink == "other":
+    if option == "backup_and_backfill" and context.sink == "other":
         return Recipe(option, False, "How rows are merged into this sink is not known.")
     starts = tuple(
         SourceStart(source, "earliest", source.kind.earliest_options, _earliest_words(source))
-        for source in s.sources
+        for source in context.sources
     )
     why = "Everything is read again from the beginning into a new, empty output."
-    if s.source_complete == "unknown":
+    if context.source_complete == "unknown":
         why += (
             " Whether the source still holds everything has to be checked first; the code does it for files"
             " and Kafka."
@@ -116,7 +117,7 @@ def _refresh(s: RecoveryContext, option: OptionId) -> Recipe:
     return Recipe(option, True, why, "from_start", starts, new_output=True)
 
 
-def _earliest_words(source: SourceSituation) -> str:
+def _earliest_words(source: SourcePosition) -> str:
     words = {
         "broker": "startingOffsets=earliest (the default of a streaming query is latest)",
         "directory": "every file that is there; a file source has no start option",
@@ -129,24 +130,24 @@ def _earliest_words(source: SourceSituation) -> str:
 # ---------------------------------------------------------------- from the last committed batch
 
 
-def _reset(s: RecoveryContext) -> Recipe:
-    if s.unreadable is not None:
-        return Recipe("reset", False, s.unreadable)
-    lost = [source.key for source in s.sources if source.position is None]
+def _reset(context: RecoveryContext) -> Recipe:
+    if context.unreadable is not None:
+        return Recipe("reset", False, context.unreadable)
+    lost = [source.key for source in context.sources if source.position is None]
     if lost:
         return Recipe(
             "reset",
             False,
-            f"Source {listed(lost)} has no offset in batch {s.last_committed}, so its position is not known.",
+            f"Source {listed(lost)} has no offset in batch {context.last_committed}, so its position is not known.",
         )
-    if s.platform == "lakeflow":
-        return _reset_pipeline(s)
-    if _skips(s):
-        return _reset_with_loss(s)
-    return _reset_stateful(s) if s.needs_state else _reset_stateless(s)
+    if context.platform == "lakeflow":
+        return _reset_pipeline(context)
+    if _skips(context):
+        return _reset_with_loss(context)
+    return _reset_stateful(context) if context.needs_state else _reset_stateless(context)
 
 
-def _by_options(source: SourceSituation) -> SourceStart | None:
+def _by_options(source: SourcePosition) -> SourceStart | None:
     point = source.point
     if (
         point is None
@@ -160,7 +161,7 @@ def _by_options(source: SourceSituation) -> SourceStart | None:
     )
 
 
-def _by_seed(source: SourceSituation) -> SourceStart | None:
+def _by_seed(source: SourcePosition) -> SourceStart | None:
     if source.kind.seed == "file_source_log" and source.files_read is not None:
         return SourceStart(
             source, "file_log", {}, f"a source log that names the {source.files_read:,} files already read"
@@ -176,7 +177,7 @@ def _by_seed(source: SourceSituation) -> SourceStart | None:
     return None
 
 
-def _has_lost(source: SourceSituation) -> bool:
+def _has_lost(source: SourcePosition) -> bool:
     """Whether the broker was asked and no longer has all that lies behind the position; the options then
     start with what is left."""
     return (
@@ -187,34 +188,34 @@ def _has_lost(source: SourceSituation) -> bool:
     )
 
 
-def _skips(s: RecoveryContext) -> str:
+def _skips(context: RecoveryContext) -> str:
     """What can no longer be read behind the positions, over all sources; empty when nothing is known to be
     gone."""
     return "; ".join(
         f"source {source.key}: {source.point.skips}"
-        for source in s.sources
+        for source in context.sources
         if source.point is not None and _has_lost(source)
     )
 
 
-def _reset_with_loss(s: RecoveryContext) -> Recipe:
+def _reset_with_loss(context: RecoveryContext) -> Recipe:
     """Records behind the position are gone at the source: start options with what is left, whatever the sink."""
-    if s.sink == "foreach_txn":
+    if context.sink == "foreach_txn":
         why = (
             "The new checkpoint counts batches from 0, and a table that knows these numbers by txnAppId skips"
             " them: use a new txnAppId."
         )
         return Recipe("reset", False, why)
-    starts = [_by_options(source) for source in s.sources]
-    for source, start in zip(s.sources, starts, strict=True):
+    starts = [_by_options(source) for source in context.sources]
+    for source, start in zip(context.sources, starts, strict=True):
         if start is None:
             return Recipe("reset", False, _why_not(source))
-    caution = list(_repeat_cautions(s))
-    if s.needs_state:
+    caution = list(_repeat_cautions(context))
+    if context.needs_state:
         caution.append("The state starts empty.")
-    if s.sink == "delta" and s.pending is not None:
+    if context.sink == "delta" and context.pending is not None:
         caution.append(
-            f"If the table holds batch {s.pending} already, its rows come a second time: the new checkpoint"
+            f"If the table holds batch {context.pending} already, its rows come a second time: the new checkpoint"
             " has a new query id."
         )
     why = (
@@ -228,13 +229,13 @@ def _reset_with_loss(s: RecoveryContext) -> Recipe:
         why,
         "start_options",
         found,
-        new_output=s.sink == "file",
+        new_output=context.sink == "file",
         caution=tuple(caution),
-        skips=_skips(s),
+        skips=_skips(context),
     )
 
 
-def _why_not(source: SourceSituation) -> str:
+def _why_not(source: SourcePosition) -> str:
     if source.kind.has_own_log:
         return (
             f"Source {source.key} is a file source whose log has gaps or cannot be read, so which files were"
@@ -244,11 +245,11 @@ def _why_not(source: SourceSituation) -> str:
     return f"Source {source.key} ({source.label}): {note}"
 
 
-def _reset_stateless(s: RecoveryContext) -> Recipe:
-    numbered = s.sink in NUMBERED_SINKS or (s.sink == "delta" and s.pending_is_next)
-    seeded = numbered or any(source.kind.needs_seed for source in s.sources)
-    starts = [_by_seed(source) if seeded else _by_options(source) for source in s.sources]
-    for source, start in zip(s.sources, starts, strict=True):
+def _reset_stateless(context: RecoveryContext) -> Recipe:
+    numbered = context.sink in NUMBERED_SINKS or (context.sink == "delta" and context.pending_is_next)
+    seeded = numbered or any(source.kind.needs_seed for source in context.sources)
+    starts = [_by_seed(source) if seeded else _by_options(source) for source in context.sources]
+    for source, start in zip(context.sources, starts, strict=True):
         if start is None:
             extra = (
                 " The sink recognises batch ids, so the new checkpoint would have to carry the numbers on,"
@@ -257,13 +258,17 @@ def _reset_stateless(s: RecoveryContext) -> Recipe:
             return Recipe(
                 "reset", False, _why_not(source) + (extra if numbered and _by_options(source) else "")
             )
-    caution = list(_repeat_cautions(s))
-    keep_pending = numbered and s.pending_is_next and all(source.pending is not None for source in s.sources)
-    keep_id = numbered and s.sink != "file" and s.query_id is not None
-    committed = s.last_committed if s.last_committed is not None else 0
-    pair = seeded and any(source.kind.is_seeded_twice for source in s.sources) and not keep_pending
+    caution = list(_repeat_cautions(context))
+    keep_pending = (
+        numbered and context.pending_is_next and all(source.pending is not None for source in context.sources)
+    )
+    keep_id = numbered and context.sink != "file" and context.query_id is not None
+    committed = context.last_committed if context.last_committed is not None else 0
+    pair = seeded and any(source.kind.is_seeded_twice for source in context.sources) and not keep_pending
     first = (max(committed, 1 if pair else 0) + 1) if seeded else 0
-    removed = " The stateful part is gone from the query, so its state is left behind." if s.has_state else ""
+    removed = (
+        " The stateful part is gone from the query, so its state is left behind." if context.has_state else ""
+    )
     why = "The query keeps no state and the position of every source is exact." + removed
     return Recipe(
         "reset",
@@ -279,20 +284,20 @@ def _reset_stateless(s: RecoveryContext) -> Recipe:
     )
 
 
-def _reset_stateful(s: RecoveryContext) -> Recipe:
-    caution = list(_repeat_cautions(s))
-    if s.stateful == "unchanged" and s.has_state:
+def _reset_stateful(context: RecoveryContext) -> Recipe:
+    caution = list(_repeat_cautions(context))
+    if context.stateful == "unchanged" and context.has_state:
         caution.append(
             "The stateful part did not change, so a plain restart keeps the state; a reset gives it up."
         )
-    new_output = s.sink == "file"
-    if all(source.kind.can_warm_up for source in s.sources):
-        starts = [_by_seed(source) for source in s.sources]
-        for source, start in zip(s.sources, starts, strict=True):
+    new_output = context.sink == "file"
+    if all(source.kind.can_warm_up for source in context.sources):
+        starts = [_by_seed(source) for source in context.sources]
+        for source, start in zip(context.sources, starts, strict=True):
             if start is None:
                 return Recipe("reset", False, _why_not(source))
         found = tuple(start for start in starts if start is not None)
-        cold = _why_no_warm_up(s)
+        cold = _why_no_warm_up(context)
         if cold is None:
             return Recipe(
                 "reset",
@@ -306,7 +311,7 @@ def _reset_stateful(s: RecoveryContext) -> Recipe:
                 caution=tuple(caution),
             )
         caution.append(cold)
-        if any(source.kind.has_own_log for source in s.sources):
+        if any(source.kind.has_own_log for source in context.sources):
             return Recipe(
                 "reset",
                 True,
@@ -317,8 +322,8 @@ def _reset_stateful(s: RecoveryContext) -> Recipe:
                 new_output=new_output,
                 caution=tuple(caution),
             )
-    by_options = [_by_options(source) for source in s.sources]
-    for source, start in zip(s.sources, by_options, strict=True):
+    by_options = [_by_options(source) for source in context.sources]
+    for source, start in zip(context.sources, by_options, strict=True):
         if start is None:
             return Recipe(
                 "reset",
@@ -332,16 +337,16 @@ def _reset_stateful(s: RecoveryContext) -> Recipe:
 EMPTY = "The position of every source is exact, but the state starts empty."
 
 
-def _why_no_warm_up(s: RecoveryContext) -> str | None:
+def _why_no_warm_up(context: RecoveryContext) -> str | None:
     """Why the state cannot be built again from the old data, None when it can."""
-    if s.source_complete != "yes":
+    if context.source_complete != "yes":
         return "The state cannot be built again from the old data" + (
             ", because it is not known whether the source still holds it."
-            if s.source_complete == "unknown"
+            if context.source_complete == "unknown"
             else ": it is gone at the source."
         )
     others = sorted(
-        {name or "an operator without a name" for name in s.operators if name not in WARM_OPERATORS}
+        {name or "an operator without a name" for name in context.operators if name not in WARM_OPERATORS}
     )
     if others:
         return (
@@ -351,26 +356,26 @@ def _why_no_warm_up(s: RecoveryContext) -> str | None:
     return None
 
 
-def _repeat_cautions(s: RecoveryContext) -> list[str]:
-    if s.is_async:
+def _repeat_cautions(context: RecoveryContext) -> list[str]:
+    if context.is_async:
         return [
             "With asynchronous progress tracking batches after the last logged one may have been written;"
             " their rows come again."
         ]
-    if s.pending is not None and not s.pending_is_next:
+    if context.pending is not None and not context.pending_is_next:
         return [
-            f"Batches {(s.last_committed or 0) + 1} to {s.pending} have no commit; rows of them that reached"
+            f"Batches {(context.last_committed or 0) + 1} to {context.pending} have no commit; rows of them that reached"
             " the sink come again."
         ]
     return []
 
 
-def _reset_pipeline(s: RecoveryContext) -> Recipe:
+def _reset_pipeline(context: RecoveryContext) -> Recipe:
     """A Lakeflow pipeline: its checkpoint cannot be written by hand, so only reader options count
     (documented, not run)."""
     starts = []
-    caution = list(_repeat_cautions(s))
-    for source in s.sources:
+    caution = list(_repeat_cautions(context))
+    for source in context.sources:
         start = _by_options(source)
         if start is None and source.kind.has_own_log and source.newest_file_ms is not None:
             start = SourceStart(
@@ -388,10 +393,12 @@ def _reset_pipeline(s: RecoveryContext) -> Recipe:
                 "reset", False, _why_not(source) + " The checkpoint of a pipeline cannot be written by hand."
             )
         starts.append(start)
-    if s.needs_state:
+    if context.needs_state:
         caution.append(
             "The state of the flow starts empty: deduplication forgets its keys, totals start at zero, open"
             " windows are lost."
         )
     why = "The flow's checkpoint is reset and the table is kept."
-    return Recipe("reset", True, why, "pipeline", tuple(starts), caution=tuple(caution), skips=_skips(s))
+    return Recipe(
+        "reset", True, why, "pipeline", tuple(starts), caution=tuple(caution), skips=_skips(context)
+    )

@@ -12,7 +12,7 @@ from core.connectors import ConnectorAnswers, ConnectorSettings
 from core.connectors.connect import look
 from core.connectors.kafka.properties import read_properties
 from core.errors import PropertiesError, UsageError
-from core.recovery.deletion_impact import DeletionImpact
+from core.recovery import DeletionImpact
 from core.storage import Location, parse_location
 from core.verbs._text import clean
 

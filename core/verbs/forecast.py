@@ -9,7 +9,7 @@ from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, forec
 from core.checkpoint import Checkpoint
 from core.documents.connectors import sink_json, sources_json
 from core.errors import UnsupportedSparkError, UsageError
-from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
+from core.recovery import DeletionImpact, impact_of_deleting
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
 from core.verbs._text import clean

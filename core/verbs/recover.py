@@ -7,16 +7,23 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from core.checkpoint import Checkpoint
-from core.documents.recovery import report_of
+from core.documents.recovery import recover_json
 from core.errors import AnswerError, UsageError
-from core.recovery.answers import Answers
-from core.recovery.code import generate_of, why_no_code
-from core.recovery.context import RecoveryContext, read_recovery_context
-from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
-from core.recovery.options import Option, options_of
-from core.recovery.plan import plan_of
-from core.recovery.questions import questions_of
-from core.recovery.words import OPTION_IDS, OptionId
+from core.recovery import (
+    OPTION_IDS,
+    Answers,
+    DeletionImpact,
+    Option,
+    OptionId,
+    RecoveryContext,
+    generate,
+    impact_of_deleting,
+    options,
+    plan,
+    questions,
+    read_recovery_context,
+    why_no_code,
+)
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
 from core.verbs._text import clean
@@ -44,18 +51,16 @@ def run(args: Namespace) -> Answer:
         raise UsageError(str(error)) from error
     ck = Checkpoint.open(args.location)
     connectors = connectors_of(ck, args)
-    situation, impacts = read_recovery_context(ck, answers, connectors), impact_of_deleting(ck, connectors)
+    context, impacts = read_recovery_context(ck, answers, connectors), impact_of_deleting(ck, connectors)
     return Answer(
-        report_of(situation, args.option, impacts), "\n".join(_text(situation, args.option, impacts)) + "\n"
+        recover_json(context, args.option, impacts), "\n".join(_text(context, args.option, impacts)) + "\n"
     )
 
 
-def _text(
-    situation: RecoveryContext, chosen: OptionId | None, impacts: Sequence[DeletionImpact]
-) -> list[str]:
+def _text(context: RecoveryContext, chosen: OptionId | None, impacts: Sequence[DeletionImpact]) -> list[str]:
     lines = impact_lines(impacts)
     lines += ["Questions (answer with --set)"]
-    for question in questions_of(situation):
+    for question in questions(context):
         told = (
             f" (from the {'sink' if question.id == 'sink' else 'checkpoint'})"
             if question.from_checkpoint
@@ -66,11 +71,11 @@ def _text(
             f"  {question.id}: {question.text} {clean(given)}"
             f" [{', '.join(choice.value for choice in question.choices)}]"
         )
-    for option in options_of(situation):
+    for option in options(context):
         if chosen in (None, option.id):
             lines += ["", *_option(option)]
     if chosen is not None:
-        lines += ["", *_plan(situation, chosen), "", *_code(situation, chosen)]
+        lines += ["", *_plan(context, chosen), "", *_code(context, chosen)]
     return lines
 
 
@@ -105,9 +110,9 @@ def _option(option: Option) -> list[str]:
     return lines
 
 
-def _plan(situation: RecoveryContext, chosen: OptionId) -> list[str]:
-    option = next(each for each in options_of(situation) if each.id == chosen)
-    made = plan_of(situation, option.recipe)
+def _plan(context: RecoveryContext, chosen: OptionId) -> list[str]:
+    option = next(each for each in options(context) if each.id == chosen)
+    made = plan(context, option.recipe)
     lines = ["Plan"] + [
         f"  {number}. {clean(f'{step.title} {step.why}', 4000)}" for number, step in enumerate(made.steps, 1)
     ]
@@ -115,9 +120,9 @@ def _plan(situation: RecoveryContext, chosen: OptionId) -> list[str]:
     return lines if made.steps else []
 
 
-def _code(situation: RecoveryContext, chosen: OptionId) -> list[str]:
-    blocks = generate_of(situation, chosen)
-    lines = [] if blocks else [f"No code: {clean(why_no_code(situation, chosen), 2000)}"]
+def _code(context: RecoveryContext, chosen: OptionId) -> list[str]:
+    blocks = generate(context, chosen)
+    lines = [] if blocks else [f"No code: {clean(why_no_code(context, chosen), 2000)}"]
     for block in blocks:
         # Every value in the text is an escaped literal, so it can be printed as it is.
         lines += [f"----- {block.title} ({block.file_name})", block.text]

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from core.checkpoint import Checkpoint
 from core.errors import ResumeError, UsageError
-from core.recovery.resume import ResumeAnswer, as_pyspark, resume_json, resume_points
+from core.recovery import ResumeAnswer, as_pyspark, resume_json, resume_points
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of
 from core.verbs._text import clean

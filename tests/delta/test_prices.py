@@ -11,8 +11,7 @@ import pytest
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.registry import parse
 from core.connectors.delta.log import DeltaLog
-from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
-from core.recovery.resume import resume_points
+from core.recovery import DeletionImpact, impact_of_deleting, resume_points
 from core.recovery.resume_delta import with_table
 from tests.support.delta_proof import Case
 

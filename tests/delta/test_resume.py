@@ -13,7 +13,7 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.sources.base import ResumePoint
 from core.checkpoint.sources.registry import parse
 from core.connectors.delta.log import DeltaLog
-from core.recovery.resume import resume_points
+from core.recovery import resume_points
 from core.recovery.resume_delta import OUT_OF_RANGE, done_files, filter_code, with_table
 from tests.support.delta_proof import Case, Fact, held
 

@@ -17,7 +17,7 @@ from core.checkpoint.sources.kafka import KAFKA
 from core.connectors.connect import look
 from core.connectors.kafka.partitions import kafka_partition_states
 from core.connectors.model import ConnectorSettings
-from core.recovery.resume import as_pyspark, resume_points
+from core.recovery import as_pyspark, resume_points
 from tests.kafka.scene import QUICK, read_topics
 from tests.support.oracle import Base, Fact, Oracle, Recipe, Rows
 

@@ -11,7 +11,7 @@ import pytest
 
 from core.checkpoint.sources.base import ResumePoint
 from core.checkpoint.sources.kafka import KAFKA
-from core.recovery.resume import as_pyspark, resume_points
+from core.recovery import as_pyspark, resume_points
 from core.recovery.resume_kafka import with_broker
 from tests.kafka.scene import SECOND_END, Positions, Scene, Stage
 from tests.kafka.test_forecast_proof import BOTH, anew, expired, filled, more_partitions, pending, two_topics

@@ -20,7 +20,7 @@ from core.checkpoint import Checkpoint
 from core.connectors.answers import BrokerAnswer, BrokerPartition, BrokerTopic
 from core.connectors.connect import look
 from core.connectors.model import ConnectorAnswers, ConnectorSettings
-from core.recovery.deletion_impact import impact_of_deleting
+from core.recovery import impact_of_deleting
 from core.settings import PREFIX, get_settings
 from core.storage import parse_location
 from tests.pages.conftest import PAGES, OpenPage, assert_no_error, charts_of, elements, words_of

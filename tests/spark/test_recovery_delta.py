@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.checkpoint import Checkpoint
-from core.recovery.words import OptionId
+from core.recovery import OptionId
 from tests.support.delta import DeltaEngine
 from tests.support.recovery import Outcome, script_for
 

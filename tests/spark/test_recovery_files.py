@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from core.recovery.words import OptionId
+from core.recovery import OptionId
 from tests.support.recovery import (
     SCHEMA,
     fingerprint,

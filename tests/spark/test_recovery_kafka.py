@@ -16,8 +16,7 @@ from core.checkpoint import Checkpoint
 from core.connectors import ConnectorSettings
 from core.connectors.connect import look
 from core.connectors.kafka.partitions import kafka_partition_states
-from core.recovery.deletion_impact import impact_of_deleting
-from core.recovery.words import OptionId
+from core.recovery import OptionId, impact_of_deleting
 from tests.support.kafka import Broker
 from tests.support.recovery import repeated, run_in_session, run_script, script_for
 

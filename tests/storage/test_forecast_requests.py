@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.analysis.findings import findings
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
-from core.recovery.deletion_impact import impact_of_deleting
+from core.recovery import impact_of_deleting
 from tests.storage.conftest import BUCKET
 from tests.support.build import commit_text, kafka_offset, offset_text
 from tests.support.forecasting import METADATA, files_entry, stateful_conf

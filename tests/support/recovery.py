@@ -19,10 +19,7 @@ from typing import TYPE_CHECKING
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorSettings
 from core.connectors.connect import look
-from core.recovery.answers import Answers
-from core.recovery.code import generate_of
-from core.recovery.context import read_recovery_context
-from core.recovery.words import OptionId
+from core.recovery import Answers, OptionId, generate, read_recovery_context
 from tests.support.spark import connector_jars
 
 if TYPE_CHECKING:
@@ -60,7 +57,7 @@ def script_for(
     query are asked first."""
     ck = Checkpoint.open(str(checkpoint))
     connectors = look(ck, given) if given is not None else None
-    blocks = generate_of(
+    blocks = generate(
         read_recovery_context(ck, Answers({"platform": "pyspark", **answers}), connectors), option
     )
     assert [block.platform for block in blocks] == ["pyspark"]

@@ -18,7 +18,7 @@ from core.connectors.delta.log import DeltaLog
 from core.connectors.delta.source import delta_source_state
 from core.connectors.file_sink_log import FileSinkLog
 from core.connectors.sink import sink_state
-from core.recovery.resume import resume_points
+from core.recovery import resume_points
 from tests.support.build import commit_text, offset_text, write
 from tests.support.delta_tables import (
     TABLE_ID,

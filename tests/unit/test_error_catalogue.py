@@ -27,7 +27,8 @@ from core.analysis.errors.meanings import (
 from core.analysis.errors.meanings_code import UNSEEN
 from core.analysis.findings.catalogue import CATALOGUE as FINDINGS
 from core.analysis.forecast.errors import ERRORS, spark_error
-from core.recovery.words import OPTION_IDS, TITLES
+from core.messages import recovery
+from core.recovery import OPTION_IDS
 from scripts.error_page import errors_page
 from tests.support.build import PROJECT
 
@@ -172,7 +173,7 @@ def test_the_connectors_own_catalogue_agrees_when_the_connector_was_fetched(
 
 
 def test_options_that_recovery_generates_have_its_titles() -> None:
-    assert {option: OPTION_TITLES[option] for option in OPTION_IDS} == TITLES
+    assert {option: OPTION_TITLES[option] for option in OPTION_IDS} == recovery.TITLES
 
 
 @pytest.mark.parametrize("key", sorted(ERRORS))

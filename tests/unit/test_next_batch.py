@@ -16,7 +16,7 @@ from core.connectors.connect import look
 from core.connectors.model import ConnectorSettings
 from core.documents.inspect import inspect
 from core.errors import ResumeError
-from core.recovery.resume import resume_points
+from core.recovery import resume_points
 from core.storage import parse_location
 from tests.support.build import SAMPLES
 

@@ -15,8 +15,7 @@ from core.connectors import ConnectorAnswers
 from core.connectors.answers import BrokerAnswer, BrokerPartition, BrokerTopic
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
-from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
-from core.recovery.resume import resume_points
+from core.recovery import DeletionImpact, impact_of_deleting, resume_points
 from core.storage import parse_location
 
 IN_TABLE, IN_SNAPSHOT = "delta-batch-already-in-table", "delta-stopped-in-first-snapshot"

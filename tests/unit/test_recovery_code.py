@@ -21,10 +21,9 @@ from jinja2 import DictLoader, StrictUndefined, UndefinedError
 
 from core.checkpoint import Checkpoint
 from core.errors import QuotingError
-from core.recovery.answers import Answers
-from core.recovery.code import TEMPLATES, CodeBlock, generate
+from core.recovery import OPTION_IDS, Answers, CodeBlock, generate, read_recovery_context
+from core.recovery.code import TEMPLATES
 from core.recovery.quoting import environment, python_literal
-from core.recovery.words import OPTION_IDS
 from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint, make
 
 HOSTILE = [
@@ -107,12 +106,14 @@ def test_strange_names_are_data_in_every_piece_of_code(text: str, tmp_path: Path
     }
     for source, option, sink, complete in CASES:
         answers = answers_of(text, sink=sink, source_complete=complete, platform="pyspark")
-        blocks = generate(cks[source], option, answers)  # type: ignore[arg-type]
+        blocks = generate(read_recovery_context(cks[source], answers), option)  # type: ignore[arg-type]
         assert len(blocks) == 1
         assert_harmless(blocks[0], text)
     try:
         for option in OPTION_IDS:
-            for block in generate(cks["kafka"], option, answers_of(text, platform="lakeflow")):
+            for block in generate(
+                read_recovery_context(cks["kafka"], answers_of(text, platform="lakeflow")), option
+            ):
                 assert_harmless(block, text)
     except QuotingError:
         assert "\n" in text or "\0" in text, (
@@ -135,7 +136,9 @@ def test_hostile_texts_in_the_checkpoint_itself_are_data(tmp_path: Path) -> None
     (path / "sources" / "0" / "0").write_text("v1\n" + json.dumps(entry), encoding="utf-8")
     (path / "metadata").write_text(json.dumps({"id": 'x"\nboom()'}), encoding="utf-8")
     for option in OPTION_IDS:
-        for block in generate(Checkpoint.open(str(path)), option, Answers({"sink": "file"})):
+        for block in generate(
+            read_recovery_context(Checkpoint.open(str(path)), Answers({"sink": "file"})), option
+        ):
             assert_harmless(block, topic)
 
 
@@ -168,7 +171,9 @@ def test_secrets_never_get_into_code_only_the_names_of_variables(tmp_path: Path)
         "source.0.option.kafka.sasl.jaas.config": "ORDERS_JAAS",
         "source.0.servers": "b:9092",
     }
-    text = generate(kafka_checkpoint(tmp_path), "reset", Answers(given_answers))[0].text
+    text = generate(read_recovery_context(kafka_checkpoint(tmp_path), Answers(given_answers)), "reset")[
+        0
+    ].text
     assert 'SOURCE_0_SECRETS = {"kafka.sasl.jaas.config": "ORDERS_JAAS"}' in text
     assert (
         "SOURCE_0_OPTIONS = {" in text
@@ -177,7 +182,9 @@ def test_secrets_never_get_into_code_only_the_names_of_variables(tmp_path: Path)
 
 
 def test_the_script_holds_the_committed_position_and_never_the_planned_one(tmp_path: Path) -> None:
-    text = generate(kafka_checkpoint(tmp_path), "reset", Answers({"sink": "foreach_append"}))[0].text
+    text = generate(
+        read_recovery_context(kafka_checkpoint(tmp_path), Answers({"sink": "foreach_append"})), "reset"
+    )[0].text
     assert '\\"0\\":30' in text or '"0":30' in text
     assert '"0":50' not in text
 
@@ -186,7 +193,9 @@ def test_the_script_holds_the_committed_position_and_never_the_planned_one(tmp_p
 def test_a_script_names_what_is_missing_and_refuses_without_starting_spark(
     option: str, tmp_path: Path
 ) -> None:
-    blocks = generate(kafka_checkpoint(tmp_path), option, Answers({"sink": "foreach_append"}))  # type: ignore[arg-type]
+    blocks = generate(
+        read_recovery_context(kafka_checkpoint(tmp_path), Answers({"sink": "foreach_append"})), option
+    )  # type: ignore[arg-type]
     script = tmp_path / "script.py"
     script.write_text(blocks[0].text, encoding="utf-8")
     for arguments in ([], ["--execute"]):
@@ -203,7 +212,7 @@ def test_a_script_names_what_is_missing_and_refuses_without_starting_spark(
 
 def test_a_filled_script_prints_its_plan_and_says_that_nothing_was_changed(tmp_path: Path) -> None:
     answers = {"sink": "foreach_append", "query_file": "q.py", "source.0.servers": "b:9092"}
-    blocks = generate(kafka_checkpoint(tmp_path), "reset", Answers(answers))
+    blocks = generate(read_recovery_context(kafka_checkpoint(tmp_path), Answers(answers)), "reset")
     script = tmp_path / "script.py"
     script.write_text(blocks[0].text, encoding="utf-8")
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
@@ -214,12 +223,18 @@ def test_a_filled_script_prints_its_plan_and_says_that_nothing_was_changed(tmp_p
 
 
 def test_without_the_sink_the_script_shows_the_position_but_refuses_to_run(tmp_path: Path) -> None:
-    text = generate(kafka_checkpoint(tmp_path), "reset", Answers())[0].text
+    text = generate(read_recovery_context(kafka_checkpoint(tmp_path), Answers()), "reset")[0].text
     assert "SINK = None" in text and "answer the question where the query writes" in text
 
 
 def test_impossible_options_give_no_code(tmp_path: Path) -> None:
-    assert generate(file_checkpoint(tmp_path), "full_refresh", Answers({"source_complete": "no"})) == ()
+    assert (
+        generate(
+            read_recovery_context(file_checkpoint(tmp_path), Answers({"source_complete": "no"})),
+            "full_refresh",
+        )
+        == ()
+    )
 
 
 def test_lakeflow_gets_the_start_position_and_the_right_selection(tmp_path: Path) -> None:
@@ -231,13 +246,18 @@ def test_lakeflow_gets_the_start_position_and_the_right_selection(tmp_path: Path
             "source.0.servers": "b:9",
         }
     )
-    blocks = {block.file_name: block.text for block in generate(kafka_checkpoint(tmp_path), "reset", answers)}
+    blocks = {
+        block.file_name: block.text
+        for block in generate(read_recovery_context(kafka_checkpoint(tmp_path), answers), "reset")
+    }
     assert '"startingOffsets": \'{"orders":{"0":30,"1":7}}\'' in blocks["flow.py"]
     assert 'FIELD = "reset_checkpoint_selection"' in blocks["start_update.py"]
     assert 'SELECTION = ["main.sales.orders", "main.sales.items"]' in blocks["start_update.py"]
     refresh = {
         block.file_name: block.text
-        for block in generate(kafka_checkpoint(tmp_path / "r"), "full_refresh", answers)
+        for block in generate(
+            read_recovery_context(kafka_checkpoint(tmp_path / "r"), answers), "full_refresh"
+        )
     }
     assert 'FIELD = "full_refresh_selection"' in refresh["start_update.py"]
     assert "full_refresh_selection" in refresh["start_update.sh"]
@@ -305,7 +325,7 @@ def test_the_update_script_stops_the_running_update_validates_and_then_resets(
     )
     text = next(
         b.text
-        for b in generate(kafka_checkpoint(tmp_path), "reset", answers)
+        for b in generate(read_recovery_context(kafka_checkpoint(tmp_path), answers), "reset")
         if b.file_name == "start_update.py"
     )
     script = tmp_path / "update.py"

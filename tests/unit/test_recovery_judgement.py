@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from core.checkpoint import Checkpoint
-from core.documents.recovery import recover_json, report_of
+from core.documents.recovery import recover_json
 from core.errors import AnswerError
-from core.recovery.answers import CHOICES, Answers
-from core.recovery.code import generate
-from core.recovery.context import read_recovery_context
-from core.recovery.options import Option, options, options_of
-from core.recovery.plan import plan
-from core.recovery.questions import questions
-from core.recovery.words import OPTION_IDS, SINK_BEHAVIOUR, OptionId
+from core.recovery import (
+    CHOICES,
+    OPTION_IDS,
+    Answers,
+    Option,
+    OptionId,
+    RecoveryContext,
+    generate,
+    options,
+    plan,
+    questions,
+    read_recovery_context,
+)
+from core.recovery.sinks import SINK_BEHAVIOUR
 
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{"spark.sql.shuffle.partitions":"2"}}'
 KAFKA = '{"orders":{"0":%d,"1":7}}'
@@ -73,8 +82,13 @@ def kafka_checkpoint(place: Path, operator: str | None = None) -> Checkpoint:
     return Checkpoint.open(str(path))
 
 
+def context_of(ck: Checkpoint, answers: Mapping[str, str] = MappingProxyType({})) -> RecoveryContext:
+    """What every user of the recovery reads first, once."""
+    return read_recovery_context(ck, Answers(answers))
+
+
 def one(ck: Checkpoint, option: OptionId, **answers: str) -> Option:
-    return next(each for each in options(ck, Answers(answers)) if each.id == option)
+    return next(each for each in options(context_of(ck, answers)) if each.id == option)
 
 
 # ---------------------------------------------------------------- answers
@@ -110,23 +124,23 @@ def test_answers_are_read_from_key_value_texts_and_empty_ones_count_as_not_given
 
 
 def test_state_is_asked_about_only_when_there_is_some(tmp_path: Path) -> None:
-    assert [q.id for q in questions(file_checkpoint(tmp_path / "a"), Answers())] == [
+    assert [q.id for q in questions(context_of(file_checkpoint(tmp_path / "a")))] == [
         "sink",
         "source_complete",
         "platform",
     ]
-    asked = questions(file_checkpoint(tmp_path / "b", "dedupe"), Answers())
+    asked = questions(context_of(file_checkpoint(tmp_path / "b", "dedupe")))
     assert [q.id for q in asked] == ["sink", "source_complete", "stateful", "platform"]
 
 
 def test_each_answer_names_exactly_the_options_it_makes_impossible(tmp_path: Path) -> None:
     ck = file_checkpoint(tmp_path)
-    for question in questions(ck, Answers()):
-        possible = {o.id for o in options(ck, Answers()) if o.possible}
+    for question in questions(context_of(ck)):
+        possible = {o.id for o in options(context_of(ck)) if o.possible}
         for choice in question.choices:
-            left = {o.id for o in options(ck, Answers({question.id: choice.value})) if o.possible}
+            left = {o.id for o in options(context_of(ck, {question.id: choice.value})) if o.possible}
             assert {option for option, _ in choice.rules_out} == possible - left
-    complete = next(q for q in questions(ck, Answers()) if q.id == "source_complete")
+    complete = next(q for q in questions(context_of(ck)) if q.id == "source_complete")
     assert {c.value: [o for o, _ in c.rules_out] for c in complete.choices} == {
         "yes": [],
         "no": ["full_refresh"],
@@ -136,7 +150,7 @@ def test_each_answer_names_exactly_the_options_it_makes_impossible(tmp_path: Pat
 
 def test_a_socket_source_answers_for_itself_that_it_cannot_be_read_again(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(make(tmp_path / "ck", {0: ["3"], 1: ["9"]}, 1)))
-    found = {o.id: o for o in options(ck, Answers())}
+    found = {o.id: o for o in options(context_of(ck))}
     if ck.sources[0].kind.name == "socket":  # a bare number alone does not say which source wrote it
         assert not found["full_refresh"].possible
     assert not found["reset"].possible and found["reset"].why
@@ -146,7 +160,7 @@ def test_a_socket_source_answers_for_itself_that_it_cannot_be_read_again(tmp_pat
 
 
 def test_the_table_has_three_options_with_the_recommended_one_first(tmp_path: Path) -> None:
-    found = options(file_checkpoint(tmp_path), Answers({"sink": "file"}))
+    found = options(context_of(file_checkpoint(tmp_path), {"sink": "file"}))
     assert {o.id for o in found} == set(OPTION_IDS)
     assert [o.recommended for o in found] == [True, False, False]
     assert found[0].id == "reset" and found[0].reason
@@ -201,7 +215,7 @@ def test_a_file_log_with_a_gap_makes_the_reset_impossible_and_says_so(tmp_path: 
     (path / "sources" / "0" / "1").unlink()
     option = one(Checkpoint.open(str(path)), "reset")
     assert not option.possible and "gaps" in option.why
-    assert generate(Checkpoint.open(str(path)), "reset", Answers({"platform": "pyspark"})) == ()
+    assert generate(context_of(Checkpoint.open(str(path)), {"platform": "pyspark"}), "reset") == ()
 
 
 def test_sinks_that_know_batch_ids_get_a_checkpoint_whose_numbers_go_on(tmp_path: Path) -> None:
@@ -228,7 +242,7 @@ def test_every_option_says_for_each_kind_of_sink_what_repeats_and_what_is_lost(t
         kafka_checkpoint(tmp_path / "b"),
         file_checkpoint(tmp_path / "c", "dedupe"),
     ):
-        for option in options(ck, Answers()):
+        for option in options(context_of(ck)):
             assert [each.behaviour for each in option.consequences] == [
                 "append",
                 "overwrite",
@@ -276,7 +290,7 @@ def test_a_sink_that_overwrites_by_batch_id_is_warned_when_numbers_start_at_0(tm
 
 def test_before_and_after_start_at_the_committed_offset_not_at_the_planned_one(tmp_path: Path) -> None:
     ck = kafka_checkpoint(tmp_path)
-    made = plan(ck, "reset", Answers({"sink": "foreach_append"}))
+    made = plan(context_of(ck, {"sink": "foreach_append"}), one(ck, "reset", sink="foreach_append").recipe)
     assert made.before_after[0].before["position"] == KAFKA % 30
     assert json.loads(dict(made.before_after[0].after["options"])["startingOffsets"]) == json.loads(
         KAFKA % 30
@@ -286,7 +300,7 @@ def test_before_and_after_start_at_the_committed_offset_not_at_the_planned_one(t
 
 
 def test_the_report_has_the_fields_of_the_contract(tmp_path: Path) -> None:
-    document = recover_json(file_checkpoint(tmp_path), Answers({"sink": "file"}), "reset")
+    document = recover_json(context_of(file_checkpoint(tmp_path), {"sink": "file"}), "reset")
     assert {"schema_version", "questions", "options", "plan", "code"} <= set(document)
     listed = json.loads(json.dumps(document))
     assert all({"id", "text", "choices"} <= set(q) for q in listed["questions"])
@@ -305,7 +319,7 @@ def test_the_report_has_the_fields_of_the_contract(tmp_path: Path) -> None:
     assert all(wanted <= set(o) and o["complexity"] in ("low", "medium", "high") for o in listed["options"])
     assert {"option", "steps", "before_after"} <= set(listed["plan"])
     assert {"platform", "language", "title", "text"} <= set(listed["code"][0])
-    bare = recover_json(file_checkpoint(tmp_path / "again"), Answers())
+    bare = recover_json(context_of(file_checkpoint(tmp_path / "again")))
     assert bare["plan"] is None and bare["code"] == []
 
 
@@ -317,12 +331,12 @@ def test_every_sample_answers_for_every_option_sink_and_kind_of_state(samples: P
     found = checkpoints(samples)
     assert len(found) >= 12
     for place in found:
-        situation = read_recovery_context(Checkpoint.open(str(place)), Answers())
+        context = read_recovery_context(Checkpoint.open(str(place)), Answers())
         for sink, stateful in product(CHOICES["sink"], ("unchanged", "removed")):
             answered = replace(
-                situation, answers=Answers({"sink": sink, "stateful": stateful, "source_complete": "yes"})
+                context, answers=Answers({"sink": sink, "stateful": stateful, "source_complete": "yes"})
             )
-            assert sum(option.recommended for option in options_of(answered)) == 1
+            assert sum(option.recommended for option in options(answered)) == 1
             for option in OPTION_IDS:
-                document = report_of(answered, option)
+                document = recover_json(answered, option)
                 assert document["code"] or document["no_code"], (place, sink, option)

@@ -16,7 +16,7 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.sources.base import ResumePoint, SourceContext
 from core.checkpoint.sources.registry import KINDS, kind_named
 from core.errors import ResumeError
-from core.recovery.resume import as_pyspark, resume_json, resume_points
+from core.recovery import as_pyspark, resume_json, resume_points
 from tests.support.build import unpack_corpus
 
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1795177497259,"conf":{}}'

@@ -15,9 +15,7 @@ import pytest
 
 import core
 from core.cli import main
-from core.recovery.answers import Answers
-from core.recovery.code import generate
-from core.recovery.words import OPTION_IDS
+from core.recovery import OPTION_IDS, Answers, generate, read_recovery_context
 from core.verbs import verbs
 from tests.support.build import PROJECT, SAMPLES
 from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint
@@ -93,7 +91,7 @@ def test_every_json_answer_names_the_version(
 def test_every_generated_script_names_the_version(option: str, platform: str, tmp_path: Path) -> None:
     answers = Answers({"sink": "file", "platform": platform, "source_complete": "yes", "flows": "a.b.c"})
     for path in (file_checkpoint(tmp_path / "files"), kafka_checkpoint(tmp_path / "kafka")):
-        blocks = generate(path, option, answers)  # type: ignore[arg-type]
+        blocks = generate(read_recovery_context(path, answers), option)  # type: ignore[arg-type]
         assert blocks
         for block in blocks:
             header = [line for line in block.text.splitlines()[:2] if line.startswith(("#", "--"))]
