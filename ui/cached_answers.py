@@ -12,6 +12,7 @@ from core.analysis.forecast import Forecast, Query, forecast
 from core.analysis.timeline import Timeline, build_timeline
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import StateInventory
+from core.checkpoint.state import state_inventory
 from core.connectors import ConnectorAnswers
 from core.errors import NotACheckpoint, ResumeError, StorageError
 from core.messages import words
@@ -135,7 +136,7 @@ def second_look(ck: Checkpoint, seconds: float) -> Liveness | str:
 def state(ck: Checkpoint) -> StateInventory | str:
     """The state inventory, or one sentence why it cannot be listed. The checkpoint keeps it."""
     try:
-        return ck.state()
+        return state_inventory(ck)
     except StorageError as error:
         return str(error)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from core.checkpoint.conf import NOTHING, ConfPool, conf_changes
 from core.checkpoint.layout import Layout, read_layout
@@ -19,7 +19,6 @@ from core.checkpoint.model import (
     Leftover,
     LogFile,
     OffsetEntry,
-    StateInventory,
     WrittenBy,
 )
 from core.checkpoint.next_batch import NextBatch, next_batch
@@ -33,6 +32,8 @@ from core.checkpoint.written_by import version_key, written_by
 from core.messages import say
 from core.sparklogs.evidence import Problem, problem, readable, too_large
 from core.storage import Content, Door, FileInfo, Location, parse_location
+
+T = TypeVar("T")
 
 LARGEST_LOG_FILE_BYTES = (
     32 * 1024 * 1024
@@ -75,7 +76,7 @@ class Checkpoint:
         self._contexts: dict[str, tuple[SourceContext, list[Problem]]] = {}
         self._sources: tuple[Source, ...] | None = None
         self._tracking: Tracking | None = None
-        self._state: StateInventory | None = None
+        self._kept: dict[str, Any] = {}
         self._newest = 100
 
     # Opening
@@ -493,22 +494,16 @@ class Checkpoint:
         is_known = key in self._contexts if previous is None else previous in self._offsets
         return (self._start_text(batch_id, key) if end is not None and (may_read or is_known) else None), end
 
-    # State and the whole
+    # What others read of this checkpoint and keep with it
 
-    def state(self) -> StateInventory:
-        """The inventory of ``state/``. Lists it on first use."""
-        from core.checkpoint.state import read_state
-
+    def kept(self, slot: str, read: Callable[[], T]) -> T:
+        """What ``read`` gives, read once for each ``slot`` and kept as long as this checkpoint. What it raises
+        is not kept."""
         with self._lock:
-            if self._state is None:
-                self._state = read_state(self)
-            return self._state
-
-    def inspect(self, all_batches: bool = False) -> dict[str, object]:
-        """The facts as ``python -m core inspect`` prints them: the newest 100 batches, or all."""
-        from core.documents.inspect import inspect
-
-        return inspect(self, all_batches=all_batches)
+            if slot not in self._kept:
+                self._kept[slot] = read()
+            found: T = self._kept[slot]
+            return found
 
 
 def _unchanged(before: FileInfo, now: FileInfo | None) -> bool:

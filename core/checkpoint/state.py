@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from core.checkpoint.checkpoint import Checkpoint
 from core.checkpoint.model import (
     CommitEntry,
     Leftover,
@@ -34,9 +35,6 @@ from core.checkpoint.state_names import OPERATOR_LEVEL, Directory, directory_of,
 from core.messages import say
 from core.sparklogs.evidence import Certainty, Problem, problem, readable
 from core.storage import FileInfo
-
-if TYPE_CHECKING:
-    from core.checkpoint.checkpoint import Checkpoint
 
 PARTITIONS_KEY = "spark.sql.shuffle.partitions"
 PROVIDER_KEY = "spark.sql.streaming.stateStore.providerClass"
@@ -362,13 +360,17 @@ def _leftover(file: FileInfo | StateFile, kind: Literal["temporary", "orphan_sta
     return Leftover(file.path, kind, file.size_bytes, file.modified_ms)
 
 
-def read_state(ck: Checkpoint) -> StateInventory:
-    """Lists ``state/`` of a checkpoint and reads at most one metadata file per operator and one schema file
-    per store.
+def state_inventory(ck: Checkpoint) -> StateInventory:
+    """What lies below ``state/``: lists it and reads at most one metadata file per operator and one schema
+    file per store, once for each checkpoint.
 
     Raises :class:`StorageError` when ``state/`` cannot be listed. A checkpoint without state gives an
     inventory without operators.
     """
+    return ck.kept("state", lambda: _read_state(ck))
+
+
+def _read_state(ck: Checkpoint) -> StateInventory:
     listing = ck.door.list(["state"], recursive=True)["state"]
     found = sort_files(listing.files.values())
     metadata, schemas = _read_metadata(ck, found)
@@ -410,7 +412,7 @@ def read_schemas(ck: Checkpoint, operator_id: int) -> tuple[StateSchema | Proble
     Of several generations the newest is read. Nothing for an operator that is not there or has no schema
     files (before Spark 3.1).
     """
-    operator = next((o for o in ck.state().operators if o.operator_id == operator_id), None)
+    operator = next((o for o in state_inventory(ck).operators if o.operator_id == operator_id), None)
     if operator is None:
         return ()
     files = [f for partition in operator.partitions for f in partition.files if f.kind == "schema"]

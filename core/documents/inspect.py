@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from core.checkpoint.model import CommitEntry, Leftover, OffsetEntry, OperatorState, StateInventory
 from core.checkpoint.progress import NOT_KNOWN, parsed
+from core.checkpoint.state import state_inventory
 from core.errors import StorageError
 from core.sparklogs.evidence import Problem, not_listed
 
@@ -78,7 +79,7 @@ def inspect(ck: Checkpoint, all_batches: bool = False) -> dict[str, object]:
 def state_of(ck: Checkpoint) -> tuple[StateInventory | None, list[Problem]]:
     """The state inventory; a ``state/`` that cannot be listed is a problem and takes nothing from the rest."""
     try:
-        return (ck.state() if ck.has_state else None), []
+        return (state_inventory(ck) if ck.has_state else None), []
     except StorageError as error:
         return None, [not_listed("state", error)]
 

@@ -15,6 +15,7 @@ from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import FileLogEntry, OffsetEntry
 from core.checkpoint.sources.base import Advance, ResumePoint, SourceKind
 from core.checkpoint.sources.registry import parse
+from core.checkpoint.state import state_inventory
 from core.connectors import ConnectorAnswers
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
@@ -164,7 +165,7 @@ def read_recovery_context(
         answers = answers.having(sink_path=place)
     entry = None if committed is None else ck.offset(committed)
     known = entry if isinstance(entry, OffsetEntry) else None
-    inventory = ck.state() if ck.has_state else None
+    inventory = state_inventory(ck) if ck.has_state else None
     operators = inventory.operators if inventory is not None else ()
     keys = [source.key for source in ck.sources]
     newest = ck.offset_ids[-1] if ck.offset_ids else None

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry, StateInventory
-from core.documents.inspect import state_of
+from core.documents.inspect import inspect, state_of
 from core.verbs import Answer, Verb
 from core.verbs._text import clean, ids, moment, size, table
 
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> Answer:
     """Reads the checkpoint. Problems are files that are there and cannot be understood."""
     ck = Checkpoint.open(args.location)
-    document = ck.inspect(all_batches=args.all_batches)
+    document = inspect(ck, all_batches=args.all_batches)
     return Answer(
         document, "\n".join(_text(ck, args.all_batches)) + "\n", has_problems=bool(document["problems"])
     )

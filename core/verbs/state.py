@@ -8,7 +8,7 @@ from statistics import median
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
-from core.checkpoint.state import committed_ids
+from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.counts import PartitionCount, count_keys
 from core.errors import UsageError
 from core.verbs import Answer, Verb
@@ -36,7 +36,7 @@ def run(args: Namespace) -> Answer:
     batch_id = _batch(ck, args.batch)
     version = batch_id + 1
     ck.load([batch_id])
-    operators = ck.state().operators if ck.has_state else ()
+    operators = state_inventory(ck).operators if ck.has_state else ()
     found: list[dict[str, object]] = []
     lines: list[str] = []
     for operator in operators:

@@ -7,6 +7,7 @@ import pytest
 from core.analysis.balance import balance
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
+from core.checkpoint.state import state_inventory
 from tests.pages.conftest import PAGES, OpenPage, assert_no_error, charts_of, words_of
 from tests.support.build import SAMPLES, sample_names
 
@@ -91,14 +92,18 @@ def test_timeline_by_time_has_a_time_axis(open_page: OpenPage) -> None:
 def test_state_names_the_hot_partition_in_its_title(open_page: OpenPage) -> None:
     at = open_page("state", "samples/windowed-aggregation-hot-partition/checkpoint")
     ck = Checkpoint.open(str(SAMPLES / "windowed-aggregation-hot-partition" / "checkpoint"))
-    title = balance(ck.state().operators[0]).title
+    title = balance(state_inventory(ck).operators[0]).title
     assert "times the median" in title
     assert title in words_of(at) and title == charts_of(at)[0].alt
 
 
 def test_state_says_which_partition_cannot_be_rebuilt(open_page: OpenPage) -> None:
     at = open_page("state", "samples/missing-delta-file/checkpoint")
-    told = Checkpoint.open(str(SAMPLES / "missing-delta-file" / "checkpoint")).state().operators[0].restorable
+    told = (
+        state_inventory(Checkpoint.open(str(SAMPLES / "missing-delta-file" / "checkpoint")))
+        .operators[0]
+        .restorable
+    )
     assert f"cannot rebuild version {told.needed_version}" in words_of(at)
     table = next(item.value for item in at.dataframe if "first missing file" in item.value.columns)
     assert table["first missing file"].tolist() == [file for _, file in told.broken_partitions] != []

@@ -14,7 +14,7 @@ import pytest
 
 from core.analysis.findings import findings
 from core.checkpoint import Checkpoint
-from core.checkpoint.state import committed_ids
+from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.counts import count_keys
 from core.checkpoint.state_content.replay import KeyCount
 from tests.support.build import SAMPLES
@@ -40,7 +40,7 @@ def counted(root: Path, batch: int, *, replay: bool = True) -> dict[str, dict[in
     """Rows per store and partition after a batch."""
     ck = Checkpoint.open(str(root))
     has_checksums = ck.conf.get("spark.sql.streaming.stateStore.rowChecksum.enabled") == "true"
-    (operator,) = ck.state().operators
+    (operator,) = state_inventory(ck).operators
     found = count_keys(
         ck.door, operator, batch + 1, committed_ids(ck), replay=replay, has_row_checksums=has_checksums
     )

@@ -12,6 +12,7 @@ import pytest
 
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
+from core.checkpoint.state import state_inventory
 from core.storage import Location
 from scripts.bench.large_checkpoint import PROVIDERS, Shape, files, listing, write
 from scripts.bench.latency_proxy import proxying
@@ -36,7 +37,7 @@ def test_a_generated_checkpoint_is_read_without_a_problem_and_can_be_resumed(
     assert {name for name in names if not name.endswith(".crc")} == set(listing(shape))
     ck = Checkpoint.open(str(tmp_path / "ck"))
     assert (ck.offset_ids[0], ck.last_committed_batch, ck.pending_batch, len(ck.sources)) == (5, 16, None, 2)
-    (operator,) = ck.state().operators
+    (operator,) = state_inventory(ck).operators
     assert (len(operator.partitions), operator.restorable.newest_common_version) == (3 * 4, 17)
     assert (list(ck.problems), forecast(ck).outcome) == ([], "resume")
 

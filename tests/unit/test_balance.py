@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.analysis.balance import Balance, Measure, balance, growth
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
-from core.checkpoint.state import StateContext, inventory
+from core.checkpoint.state import StateContext, inventory, state_inventory
 from core.storage import FileInfo
 from tests.support.build import SAMPLES, sample_names
 
@@ -310,7 +310,7 @@ def test_shares_add_up_to_one_and_the_order_is_descending(values: list[int]) -> 
 
 def test_the_hot_partition_of_the_sample_is_found_by_every_measure() -> None:
     ck = Checkpoint.open(str(SAMPLES / "windowed-aggregation-hot-partition" / "checkpoint"))
-    (operator,) = ck.state().operators
+    (operator,) = state_inventory(ck).operators
     found = [balance(operator, measure=measure) for measure in MEASURES]
     assert len({result.heaviest.partition_id for result in found if result.heaviest is not None}) == 1
     assert all(result.max_over_median is not None and result.max_over_median >= 10 for result in found)
@@ -321,7 +321,7 @@ def test_the_hot_partition_of_the_sample_is_found_by_every_measure() -> None:
 )
 def test_every_store_of_every_sample_has_a_balance_of_all_its_partitions(name: str) -> None:
     ck = Checkpoint.open(str(SAMPLES / name / "checkpoint"))
-    for operator in ck.state().operators:
+    for operator in state_inventory(ck).operators:
         for store in operator.stores:
             result = balance(operator, store)
             assert len(result.partitions) == operator.expected_partitions

@@ -15,7 +15,7 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState, StateInventory
 from core.checkpoint.operator_metadata import StateSchema, parse_operator_metadata
 from core.checkpoint.restore_chain import CommittedIds
-from core.checkpoint.state import StateContext, inventory, read_schemas
+from core.checkpoint.state import StateContext, inventory, read_schemas, state_inventory
 from core.sparklogs.evidence import Problem
 from core.storage import Door, FileInfo
 from scripts.bench import large_checkpoint
@@ -156,7 +156,7 @@ def test_directory_markers_of_old_s3_connectors_are_not_files() -> None:
 
 
 def test_no_state_gives_an_inventory_without_operators(tmp_path: Path) -> None:
-    state = checkpoint(tmp_path, {}).state()
+    state = state_inventory(checkpoint(tmp_path, {}))
     assert (state.operators, state.leftovers, state.file_count) == ((), (), 0)
 
 
@@ -320,7 +320,7 @@ def test_the_name_comes_from_the_metadata(tmp_path: Path) -> None:
             "0/1/1.delta": b"x",
         },
     )
-    (operator,) = ck.state().operators
+    (operator,) = state_inventory(ck).operators
     assert (operator.name, operator.name_certainty) == ("dedupe", "certain")
     assert operator.metadata_raw == METADATA.replace("NAME", "dedupe")
     assert operator.codec == "lz4"
@@ -335,7 +335,7 @@ def test_before_4_0_a_join_is_known_by_its_stores() -> None:
 def test_without_metadata_the_columns_of_the_schema_tell_the_name(tmp_path: Path) -> None:
     schema = schema_file([("user", "string")], [("__dummy__", "void")])
     ck = checkpoint(tmp_path, {"0/0/_metadata/schema": schema, "0/0/1.delta": b"x", "0/1/1.delta": b"x"})
-    (operator,) = ck.state().operators
+    (operator,) = state_inventory(ck).operators
     assert (operator.name, operator.name_certainty) == ("dedupe", "inferred")
 
 
@@ -356,7 +356,7 @@ def test_damaged_metadata_is_a_problem_and_the_schema_tells_the_name(tmp_path: P
             "0/1/1.delta": b"x",
         },
     )
-    (operator,) = ck.state().operators
+    (operator,) = state_inventory(ck).operators
     assert (operator.name, operator.name_certainty) == ("stateStoreSave", "inferred")
     (problem,) = operator.problems
     assert problem.evidence.path == "state/0/_metadata/metadata"
@@ -364,11 +364,9 @@ def test_damaged_metadata_is_a_problem_and_the_schema_tells_the_name(tmp_path: P
 
 def test_metadata_of_another_operator_is_a_problem(tmp_path: Path) -> None:
     content = METADATA.replace('"operatorId":0', '"operatorId":1')
-    (operator,) = (
+    (operator,) = state_inventory(
         checkpoint(tmp_path, {"0/_metadata/metadata": content, "0/0/1.delta": b"x", "0/1/1.delta": b"x"})
-        .state()
-        .operators
-    )
+    ).operators
     (problem,) = operator.problems
     assert (problem.condition, problem.evidence.path) == ("mismatch", "state/0/_metadata/metadata")
 
@@ -378,7 +376,7 @@ def test_version_2_metadata_of_the_newest_batch_counts(tmp_path: Path) -> None:
     ck = checkpoint(
         tmp_path, {"0/_metadata/v2/9": old, "0/_metadata/v2/10": new, "0/0/1.zip": b"x", "0/1/1.zip": b"x"}
     )
-    assert ck.state().operators[0].name == "new"
+    assert state_inventory(ck).operators[0].name == "new"
 
 
 @pytest.mark.parametrize(
@@ -399,7 +397,7 @@ def test_only_partition_0_is_right_for_a_limit_and_an_aggregation_without_keys(
         "0/0/1.delta": b"x",
         "0/0/2.delta": b"x",
     }
-    (operator,) = checkpoint(tmp_path, files).state().operators
+    (operator,) = state_inventory(checkpoint(tmp_path, files)).operators
     assert operator.expected_partitions == expected
     assert operator.restorable.broken_partitions == (
         () if expected == 1 else (("0/1/default", "state/0/1/"),)
@@ -435,15 +433,15 @@ def test_a_damaged_schema_is_a_problem_in_its_place(tmp_path: Path) -> None:
 def test_the_inventory_reads_one_metadata_file_per_operator(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(copy_sample("join-watermark-held-back", tmp_path)))
     before = ck.door.requests.get
-    ck.state()
+    state_inventory(ck)
     assert ck.door.requests.get - before == 1
 
 
 def test_asking_again_sends_no_request(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(copy_sample("state-format-2", tmp_path)))
-    ck.state()
+    state_inventory(ck)
     before = ck.door.requests
-    ck.state()
+    state_inventory(ck)
     assert ck.door.requests == before
 
 
@@ -470,7 +468,7 @@ STATEFUL = [name for name in sample_names() if (SAMPLES / name / "checkpoint" / 
 @pytest.mark.parametrize("name", STATEFUL)
 def test_the_inventory_of_a_sample_holds_every_file_with_its_size(name: str) -> None:
     root = SAMPLES / name / "checkpoint"
-    state = Checkpoint.open(str(root)).state()
+    state = state_inventory(Checkpoint.open(str(root)))
     found = {
         (operator.operator_id, p.partition_id, p.store): {f.path: f.size_bytes for f in p.files}
         for operator in state.operators
@@ -483,7 +481,7 @@ def test_the_inventory_of_a_sample_holds_every_file_with_its_size(name: str) -> 
 @pytest.mark.parametrize("name", STATEFUL)
 def test_the_operators_of_a_sample_are_those_of_its_metadata(name: str) -> None:
     root = SAMPLES / name / "checkpoint"
-    for operator in Checkpoint.open(str(root)).state().operators:
+    for operator in state_inventory(Checkpoint.open(str(root))).operators:
         directory = root / "state" / str(operator.operator_id) / "_metadata"
         (file,) = [
             path
@@ -501,7 +499,7 @@ def test_the_operators_of_a_sample_are_those_of_its_metadata(name: str) -> None:
 @pytest.mark.parametrize("name", STATEFUL)
 def test_a_sample_can_rebuild_what_it_needs_unless_its_story_is_a_missing_file(name: str) -> None:
     ck = Checkpoint.open(str(SAMPLES / name / "checkpoint"))
-    for operator in ck.state().operators:
+    for operator in state_inventory(ck).operators:
         assert operator.restorable.needed_version == (ck.last_committed_batch or 0) + 1
         broken = [missing for _, missing in operator.restorable.broken_partitions]
         if name == "missing-delta-file":
@@ -515,7 +513,7 @@ def test_a_sample_can_rebuild_what_it_needs_unless_its_story_is_a_missing_file(n
 
 def test_state_beyond_a_hand_made_rewind_is_orphaned() -> None:
     ck = Checkpoint.open(str(SAMPLES / "hand-made-rewind" / "checkpoint"))
-    state = ck.state()
+    state = state_inventory(ck)
     versions = {
         int(Path(item.path).name.split(".")[0]) for item in state.leftovers if item.kind == "orphan_state"
     }
@@ -526,12 +524,12 @@ def test_state_beyond_a_hand_made_rewind_is_orphaned() -> None:
 def test_deleting_any_needed_file_of_a_sample_breaks_its_partition(tmp_path: Path) -> None:
     for name in ("state-format-2", "purged-to-newest-10", "windowed-aggregation-hot-partition"):
         root = copy_sample(name, tmp_path / name)
-        (operator,) = Checkpoint.open(str(root)).state().operators
+        (operator,) = state_inventory(Checkpoint.open(str(root))).operators
         newest = operator.restorable.needed_version
         for file in operator.partitions[0].files:
             if file.version == newest and file.kind != "checksum":
                 (root / file.path).unlink()
-        (after,) = Checkpoint.open(str(root)).state().operators
+        (after,) = state_inventory(Checkpoint.open(str(root))).operators
         assert [where for where, _ in after.restorable.broken_partitions] == ["0/0/default"]
 
 
@@ -620,7 +618,7 @@ def test_the_door_is_only_listed_and_read(tmp_path: Path) -> None:
     door = Door.open(str(root))
     ck = Checkpoint.open(door)
     before = door.requests
-    operators = ck.state().operators
+    operators = state_inventory(ck).operators
     assert operators[0].column_families
     assert door.requests.head == 0
     assert door.requests.get - before.get == 2  # the metadata and the schema of its one store

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema
-from core.checkpoint.state import committed_ids, read_schemas
+from core.checkpoint.state import committed_ids, read_schemas, state_inventory
 from core.checkpoint.state_content.counts import PartitionCount, count_keys
 from core.checkpoint.state_content.partitioning import hashable_columns, partition_ids
 from core.checkpoint.state_content.placement import Placement, placement
@@ -136,7 +136,7 @@ def schema(*types: object) -> dict[str, object]:
 
 def operators(name: str) -> tuple[Checkpoint, tuple[OperatorState, ...]]:
     ck = Checkpoint.open(str(SAMPLES / name / "checkpoint"))
-    return ck, ck.state().operators
+    return ck, state_inventory(ck).operators
 
 
 @pytest.mark.parametrize("name", STATEFUL)
@@ -223,7 +223,7 @@ def counted(root: Path, batch: int | None = None, *, replay: bool = True) -> dic
     last = ck.last_committed_batch
     assert last is not None
     version = (last if batch is None else batch) + 1
-    (operator,) = ck.state().operators
+    (operator,) = state_inventory(ck).operators
     found = count_keys(ck.door, operator, version, committed_ids(ck), replay=replay)
     return {store: list(partitions) for store, partitions in found.items()}
 
@@ -337,10 +337,12 @@ def test_of_several_files_with_one_version_the_commit_names_the_right_one(tmp_pa
     shutil.copy(original, other)
     ck = Checkpoint.open(str(root))
     paths = {
-        file.path for store in stores(ck.state().operators, 8, committed_ids(ck)) for file in store.files
+        file.path
+        for store in stores(state_inventory(ck).operators, 8, committed_ids(ck))
+        for file in store.files
     }
     assert f"state/0/0/{original.name}" in paths and f"state/0/0/{other.name}" not in paths
     (root / "commits/2").unlink()
     ck = Checkpoint.open(str(root))
-    steps = next(iter(stores(ck.state().operators, 8, committed_ids(ck)))).steps
+    steps = next(iter(stores(state_inventory(ck).operators, 8, committed_ids(ck)))).steps
     assert [step.version for step in steps if step.is_ambiguous] == [3]

@@ -9,7 +9,7 @@ import pytest
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.restore_chain import restorable_versions
-from core.checkpoint.state import committed_ids
+from core.checkpoint.state import committed_ids, state_inventory
 from tests.support.build import SAMPLES, copy_sample, sample_names
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def test_operators_and_stores_are_those_of_sparks_state_metadata(spark: SparkSes
     root = SAMPLES / name / "checkpoint"
     rows = spark.read.format("state-metadata").load(str(root)).collect()
     wanted = {(row.operatorId, row.operatorName, row.stateStoreName) for row in rows}
-    state = Checkpoint.open(str(root)).state()
+    state = state_inventory(Checkpoint.open(str(root)))
     assert {
         (operator.operator_id, operator.name, store)
         for operator in state.operators
@@ -47,7 +47,7 @@ def delete_one_change(root: Path) -> None:
     no zip."""
     files = [
         file
-        for file in Checkpoint.open(str(root)).state().operators[0].partitions[0].files
+        for file in state_inventory(Checkpoint.open(str(root))).operators[0].partitions[0].files
         if file.version is not None
     ]
     full = {file.version for file in files if file.kind in ("snapshot", "zip")}
@@ -70,7 +70,7 @@ def test_spark_loads_exactly_the_versions_that_are_called_restorable(
     root = copy_sample(name, tmp_path)
     delete_one_change(root)
     ck = Checkpoint.open(str(root))
-    (operator,) = ck.state().operators
+    (operator,) = state_inventory(ck).operators
     spark.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", operator.format_version)
     found = set(restorable_versions(operator, committed_ids(ck)))
     wanted = {batch for batch in ck.commit_ids if batch + 1 in found}

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from core.analysis.errors.lookup_context import CONTENTS, Looking
 from core.analysis.errors.model import Statement
 from core.checkpoint.model import OperatorState
+from core.checkpoint.state import state_inventory
 from core.sparklogs.evidence import Evidence
 
 _OPERATORS = re.compile(r"OperatorName: ([A-Za-z][\w\-]{0,60})")
@@ -18,7 +19,7 @@ _SHOWN = 3
 def look_state(look: Looking) -> Iterator[Statement]:
     """What is missing in the chains of state files, and the newest version that every partition can rebuild."""
     ck = look.ck
-    inventory = ck.state()
+    inventory = state_inventory(ck)
     if not inventory.operators:
         word = "has no files" if ck.has_state else "is not there"
         yield Statement(
@@ -101,7 +102,7 @@ def _way_back(look: Looking, operators: tuple[OperatorState, ...]) -> Iterator[S
 
 def look_operators(look: Looking) -> Iterator[Statement]:
     """Whose state it is, against the operators that the message names."""
-    inventory = look.ck.state()
+    inventory = state_inventory(look.ck)
     names = [operator.name for operator in inventory.operators]
     if not names:
         yield Statement("This checkpoint has no state.", (Evidence("state"),))
@@ -153,7 +154,7 @@ def look_operators(look: Looking) -> Iterator[Statement]:
 
 def look_size(look: Looking) -> Iterator[Statement]:
     """How large the state is, and its heaviest operator."""
-    inventory = look.ck.state()
+    inventory = state_inventory(look.ck)
     if not inventory.operators:
         return
     heaviest = max(inventory.operators, key=lambda operator: operator.size_bytes)

@@ -16,7 +16,7 @@ from core.analysis.forecast.versions import V41, V42, Version
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
 from core.checkpoint.restore_chain import CommittedIds, first_missing, restorable_versions
-from core.checkpoint.state import committed_ids
+from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.inspection import Fault, StoreFacts
 from core.sparklogs.evidence import Certainty, Evidence
 
@@ -182,7 +182,7 @@ def _told(group: _Group, newest: int | None) -> Finding:
 def _newest_intact(ck: Checkpoint, ruined: set[str], committed: CommittedIds, version: int) -> int | None:
     """The newest version that every partition of every store can rebuild without the damaged files."""
     common: set[int] | None = None
-    for operator in ck.state().operators:
+    for operator in state_inventory(ck).operators:
         partitions = tuple(
             replace(p, files=tuple(replace(f, size_bytes=0) if f.path in ruined else f for f in p.files))
             for p in operator.partitions

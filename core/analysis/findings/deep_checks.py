@@ -19,7 +19,7 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema, parse_operator_metadata, parse_schemas
 from core.checkpoint.restore_chain import store_directory
-from core.checkpoint.state import committed_ids, read_schemas
+from core.checkpoint.state import committed_ids, read_schemas, state_inventory
 from core.checkpoint.state_content.checksums import Mismatch, hidden_name, verify_hidden
 from core.checkpoint.state_content.inspection import Inspection, Progress, StoreFacts, inspect_stores
 from core.checkpoint.state_content.placement import Placement, placement
@@ -143,7 +143,7 @@ class _Look:
     ) -> Inspection:
         return inspect_stores(
             ck.door,
-            ck.state().operators,
+            state_inventory(ck).operators,
             self.version,
             committed_ids(ck),
             hidden=hidden,
@@ -272,7 +272,7 @@ def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> It
     schemas of partition 0."""
     files = [
         (operator, file)
-        for operator in ck.state().operators
+        for operator in state_inventory(ck).operators
         for file in (
             *(operator.own_files if spark >= V40 else ()),
             *(f for p in operator.partitions for f in p.files),
@@ -280,7 +280,7 @@ def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> It
         if file.kind in ("metadata", "schema") and file.path not in reported
     ]
     contents = ck.door.read([FileInfo(file.path, file.size_bytes, file.modified_ms) for _, file in files])
-    newest = {operator.operator_id: _newest_v2(operator) for operator in ck.state().operators}
+    newest = {operator.operator_id: _newest_v2(operator) for operator in state_inventory(ck).operators}
     for operator, file in files:
         data = contents[file.path]
         if (
@@ -383,7 +383,7 @@ def _placements(ck: Checkpoint) -> tuple[dict[tuple[int, str], Placement], list[
     found: dict[tuple[int, str], Placement] = {}
     reasons: dict[str, list[int]] = {}
     is_changed = any(change.key == PARTITIONS_KEY for change in ck.conf_changes())
-    for operator in ck.state().operators:
+    for operator in state_inventory(ck).operators:
         schemas = {
             schema.store: schema
             for schema in read_schemas(ck, operator.operator_id)
@@ -433,7 +433,7 @@ def _not_checked(ck: Checkpoint, inspection: Inspection, facts: Sequence[StoreFa
     ]
     if any(
         file.kind == "sst"
-        for operator in ck.state().operators
+        for operator in state_inventory(ck).operators
         for p in operator.partitions
         for file in p.files
     ):

@@ -9,6 +9,7 @@ from core.analysis.findings.catalogue import finding
 from core.analysis.findings.model import Finding
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import Leftover
+from core.checkpoint.state import state_inventory
 from core.sparklogs.evidence import Evidence
 
 SHOWN = 3
@@ -24,7 +25,7 @@ def leftovers(ck: Checkpoint, with_state: bool) -> Iterator[Finding]:
     """Files that Spark ignores. A checksum file beside no log file is its own finding when it blocks."""
     items = [item for item in ck.leftovers if not _is_stale_checksum(ck, item)]
     if with_state and ck.has_state:
-        items += [item for item in ck.state().leftovers if item.kind != "orphan_state"]
+        items += [item for item in state_inventory(ck).leftovers if item.kind != "orphan_state"]
     if not items:
         return
     kinds = {kind: sum(item.kind == kind for item in items) for kind in ("temporary", "foreign")}

@@ -11,7 +11,7 @@ from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry, OperatorState, StateFile
 from core.checkpoint.restore_chain import restorable_versions
-from core.checkpoint.state import committed_ids
+from core.checkpoint.state import committed_ids, state_inventory
 from core.sparklogs.evidence import Evidence
 
 STILL_BATCHES = 20  # so many batches without a move of the watermark are no pause any more
@@ -23,7 +23,7 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
     newest = max([*ck.offset_ids, *ck.commit_ids], default=None)
     if newest is None:
         return
-    for op in ck.state().operators:
+    for op in state_inventory(ck).operators:
         later = [
             file
             for file in all_files(op)
@@ -63,7 +63,7 @@ def way_back(ck: Checkpoint) -> str:
     """
     ids = committed_ids(ck)
     versions: set[int] | None = None
-    for op in ck.state().operators:
+    for op in state_inventory(ck).operators:
         own = set(restorable_versions(op, ids))
         versions = own if versions is None else versions & own
     batches = [
@@ -86,7 +86,7 @@ def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
     marks = {entry.watermark_ms or 0 for entry in entries}
     if len(entries) < STILL_BATCHES or len(marks) > 1:
         return
-    for op in ck.state().operators:
+    for op in state_inventory(ck).operators:
         sizes: dict[int, int] = {}
         for file in all_files(op):
             if file.kind == "snapshot" and file.version is not None:
@@ -119,7 +119,7 @@ def _is_newer(ck: Checkpoint, file: StateFile) -> bool:
 
 def metadata_and_schemas(ck: Checkpoint, version: Version) -> Iterator[Finding]:
     """Files that Spark misses without a word, and with them its own checks."""
-    for op in ck.state().operators:
+    for op in state_inventory(ck).operators:
         place = str(op.operator_id)
         if (
             version >= V40
@@ -153,7 +153,7 @@ def metadata_and_schemas(ck: Checkpoint, version: Version) -> Iterator[Finding]:
 
 def extra_partitions(ck: Checkpoint) -> Iterator[Finding]:
     """Directories of partitions that the pinned number does not reach: their rows are not read."""
-    for op in ck.state().operators:
+    for op in state_inventory(ck).operators:
         expected = op.expected_partitions
         if expected is None:
             continue

@@ -22,6 +22,7 @@ from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import KAFKA
 from core.checkpoint.sources.other import UNKNOWN
+from core.checkpoint.state import state_inventory
 from core.connectors.model import ConnectorAnswers, SinkState
 from core.connectors.sink import sink_state
 from core.sparklogs.compactible import CompactibleLog, compactible_log
@@ -296,13 +297,18 @@ class RestartContext:
         """
         if not self.checkpoint.has_state or self.n is None or not self.with_state:
             return ()
-        files = (f for op in self.checkpoint.state().operators for part in op.partitions for f in part.files)
+        files = (
+            f
+            for op in state_inventory(self.checkpoint).operators
+            for part in op.partitions
+            for f in part.files
+        )
         return tuple(Evidence(path) for path in sorted(f.path for f in files if f.version == self.n + 2)[:1])
 
     @cached_property
     def state_is_empty(self) -> bool:
         """There is no file below ``state/`` that Spark would see."""
-        return self.checkpoint.state().file_count == 0
+        return state_inventory(self.checkpoint).file_count == 0
 
     @cached_property
     def source_directories(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.upgrade import check_named_sources
 from core.analysis.forecast.versions import V40, V41, V42, V43, Version
 from core.checkpoint.model import CommitEntry, OffsetEntry
+from core.checkpoint.state import state_inventory
 from core.sparklogs.evidence import Certainty, Evidence, Problem
 from core.sparklogs.json_text import parse_object
 
@@ -213,7 +214,7 @@ def _state_format(s: RestartContext, entry: CommitEntry) -> int | None:
     """The state format that the query was run with: whether its state files carry ids, else the version of
     the commit before."""
     if s.checkpoint.has_state and s.with_state:
-        return max((op.format_version for op in s.checkpoint.state().operators), default=None)
+        return max((op.format_version for op in state_inventory(s.checkpoint).operators), default=None)
     before = s.commit(entry.batch_id - 1) if entry.format_version > 1 else None
     return before.format_version if isinstance(before, CommitEntry) else None
 

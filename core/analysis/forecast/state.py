@@ -12,7 +12,7 @@ from core.analysis.forecast.versions import V40, V42, V43
 from core.checkpoint.model import CommitEntry, OperatorState, StateFile
 from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
-from core.checkpoint.state import read_schemas
+from core.checkpoint.state import read_schemas, state_inventory
 from core.checkpoint.state_names import plain_number
 from core.sparklogs.evidence import Certainty, Evidence, Problem
 from core.sparklogs.json_text import parse_object
@@ -30,7 +30,7 @@ def check_operators(s: RestartContext) -> Verdict:
     wanted = s.query.operators
     if not s.checkpoint.has_state and not wanted:
         return Verdict(note=STATELESS)
-    operators = s.checkpoint.state().operators if s.checkpoint.has_state else ()
+    operators = state_inventory(s.checkpoint).operators if s.checkpoint.has_state else ()
     recorded = {op.operator_id: op.name for op in operators if op.metadata_raw is not None}
     evidence = tuple(Evidence(f"state/{i}/_metadata") for i in recorded)
     elsewhere: list[str] = []
@@ -184,7 +184,7 @@ def check_settings(s: RestartContext) -> Verdict:
     at = Evidence(newest.evidence.path, 2)
     was, now = before.conf.get(AGGREGATION, "1"), newest.conf.get(AGGREGATION, "1")
     aggregates = s.checkpoint.has_state and any(
-        op.name == "stateStoreSave" for op in s.checkpoint.state().operators
+        op.name == "stateStoreSave" for op in state_inventory(s.checkpoint).operators
     )
     if was != now and aggregates:
         why = f"{at} says format {now} for the state of aggregations, and {before.evidence.path} said {was}"
@@ -209,7 +209,7 @@ def check_schema(s: RestartContext) -> Verdict:
     batch."""
     if not s.checkpoint.has_state:
         return Verdict(note=STATELESS)
-    operators = s.checkpoint.state().operators
+    operators = state_inventory(s.checkpoint).operators
     schemas = [f for op in operators for part in op.partitions for f in part.files if f.kind == "schema"]
     read = {op.operator_id: read_schemas(s.checkpoint, op.operator_id) for op in operators}
     for item in (item for items in read.values() for item in items):
@@ -291,7 +291,7 @@ def check_files(s: RestartContext) -> Verdict:
         return Verdict(note=STATELESS)
     version = s.first_batch
     newest = s.commit(s.c)
-    hdfs = next((op for op in s.checkpoint.state().operators if op.provider == "hdfs"), None)
+    hdfs = next((op for op in state_inventory(s.checkpoint).operators if op.provider == "hdfs"), None)
     if (
         hdfs is not None
         and isinstance(newest, CommitEntry)
@@ -312,7 +312,7 @@ def check_files(s: RestartContext) -> Verdict:
     if version == 0:
         return Verdict(note="batch 0 starts from empty state")
     ids = _ids_of(s, version)
-    for op in s.checkpoint.state().operators:
+    for op in state_inventory(s.checkpoint).operators:
         if op.format_version == 2:
             verdict = _without_ids(s, op) if s.ids_are_missing else _ids_of_another_version(s, op, version)
             if verdict is not None:

@@ -11,7 +11,7 @@ from core.analysis.forecast.model import DataEffect, Risk
 from core.analysis.forecast.versions import V34, V35, V40, V42, V43, parse_version
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema
-from core.checkpoint.state import read_schemas
+from core.checkpoint.state import read_schemas, state_inventory
 from core.sparklogs.evidence import Evidence
 
 ROW_CHECKSUM = "spark.sql.streaming.stateStore.rowChecksum.enabled"
@@ -57,7 +57,7 @@ def check_upgrade(s: RestartContext) -> Verdict:
     if not s.checkpoint.has_state or not s.is_stateful or s.from_scratch:
         return Verdict(not_checked=tuple(not_checked))
     risks: list[Risk] = []
-    for op in s.checkpoint.state().operators:
+    for op in state_inventory(s.checkpoint).operators:
         for check in (_row_checksum, _rocksdb_files, _transform, _dedup_key):
             verdict = check(s, op)
             if verdict is None:
