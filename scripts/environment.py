@@ -51,11 +51,8 @@ def is_whole(directory: Path) -> bool:
 
 def make(directory: Path) -> None:
     """Make the environment and its pip from nothing; a half-made one is removed first."""
-    again = directory.exists()
-    announce(
-        f"{'making' if not again else 'removing the unusable or half-made'} {directory.name}{' and making it again' if again else ''}"
-        f" with Python {sys.version.split()[0]}"
-    )
+    doing = "making again, since it was not usable:" if directory.exists() else "making"
+    announce(f"{doing} {directory.name} with Python {sys.version.split()[0]}")
     shutil.rmtree(directory, ignore_errors=True)
     step = [sys.executable, "-m", "venv", "--without-pip", str(directory)]
     done = fetching.run(step, LABEL, lambda _: None, first=f"making {directory.name}")
