@@ -313,7 +313,7 @@ def the_rest(ck: Checkpoint) -> None:
         with st.expander(
             f"{words.counted(len(ck.leftovers), 'leftover')}: files that are no part of a checkpoint"
         ):
-            columns = {
+            columns: tables.Columns = {
                 "file": [item.path for item in ck.leftovers],
                 "what": [item.kind for item in ck.leftovers],
                 "size": [words.size(item.size_bytes) for item in ck.leftovers],

@@ -122,8 +122,8 @@ def restorable(ck: Checkpoint, operator: OperatorState) -> None:
         tables.table(columns, alt="Partitions that cannot be rebuilt", most=8)
         tables.downloads(columns, "broken-partitions", key="broken")
     elif told.newest_common_version is not None:
-        needed = told.needed_version
-        after = "" if needed is None else f" The next batch loads version {needed} (batch {needed - 1} + 1)."
+        loads = told.needed_version
+        after = "" if loads is None else f" The next batch loads version {loads} (batch {loads - 1} + 1)."
         up_to = (
             f"Every partition of operator {operator.operator_id} can be rebuilt up to version"
             f" {told.newest_common_version}"
@@ -249,7 +249,7 @@ def one_partition(operator: OperatorState, store: str | None, found: Balance, ch
     files = sorted(
         part.files, key=lambda file: (-(file.version if file.version is not None else -1), file.path)
     )
-    columns = {
+    columns: tables.Columns = {
         "file": [file.path for file in files],
         "kind": [file.kind for file in files],
         "version": [file.version for file in files],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.analysis.timeline import STATUS_WORDS, STATUSES, Timeline, bins
+from core.analysis.timeline import STATUS_WORDS, STATUSES, Column, Timeline, bins
 from core.checkpoint import Checkpoint, SourceProgress
 from core.messages import words
 from ui import batch_details, cached_answers, cards, charts, selection, shell, tables, timeline_charts
@@ -74,7 +74,7 @@ def headline(timeline: Timeline, rows: slice) -> str:
 
 def strip(timeline: Timeline, rows: slice) -> None:
     """All batches in bins; a click moves the window."""
-    column = "duration_ms" if timeline.has_durations else "gap_ms"
+    column: Column = "duration_ms" if timeline.has_durations else "gap_ms"
     found = bins(timeline, column)
     what = "duration" if column == "duration_ms" else "time to the next start"
     known = found.maximum[np.isfinite(found.maximum)]

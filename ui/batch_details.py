@@ -125,7 +125,7 @@ def _sources(ck: Checkpoint, batch_id: int) -> None:
         _before_and_after(ck, batch_id, source)
         if not found:
             continue
-        columns = {
+        columns: tables.Columns = {
             "partition": [move.partition for move in found],
             "before": [move.before for move in found],
             "after": [move.after for move in found],

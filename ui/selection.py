@@ -38,8 +38,8 @@ def number(name: str) -> int | None:
         cards.message("plain", refused)
         return None
     if name in st.session_state:
-        value = st.session_state[name]
-        return None if value is None else int(value)
+        value: int | None = st.session_state[name]
+        return value
     asked = links.asked(name)
     return None if asked is None else int(asked)
 

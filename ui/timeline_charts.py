@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from core.analysis.timeline import STATUS_WORDS, STATUSES, Bins, Status, Timeline
+from core.analysis.timeline import STATUS_WORDS, STATUSES, Bins, Column, Status, Timeline
 from core.messages import words
 from ui import charts
 
@@ -37,9 +37,7 @@ MOST_GAPS = 200
 LABEL_PX = 22
 
 
-def overview(
-    timeline: Timeline, found: Bins, column: Literal["duration_ms", "gap_ms"], window: slice
-) -> go.Figure:
+def overview(timeline: Timeline, found: Bins, column: Column, window: slice) -> go.Figure:
     """All batches in bins: median, 95th percentile and maximum, with the window shaded and what is not
     committed marked."""
     figure = go.Figure()
@@ -85,7 +83,7 @@ def window(timeline: Timeline, rows: slice, by: By, chosen: int | None) -> go.Fi
     """The batches of one window: how long each took (where known) and how long after it the next one began,
     on one x axis."""
     has_durations = bool(np.any(timeline.duration_ms[rows] >= 0))
-    panels: list[tuple[Literal["duration_ms", "gap_ms"], str]] = [("gap_ms", "start to next start")]
+    panels: list[tuple[Column, str]] = [("gap_ms", "start to next start")]
     if has_durations:
         panels.insert(0, ("duration_ms", "duration"))
     figure = make_subplots(
@@ -105,9 +103,9 @@ def window(timeline: Timeline, rows: slice, by: By, chosen: int | None) -> go.Fi
         _gap_marks(figure, timeline, int(ids[0]), int(ids[-1]))
     else:
         figure.update_xaxes(**charts.time_axis())
-    at = timeline.row(chosen) if chosen is not None else None
-    if at is not None and rows.start <= at < rows.stop:
-        x = int(timeline.batch_ids[at]) if by == "id" else int(timeline.planned_ms[at])
+    marked = timeline.row(chosen) if chosen is not None else None
+    if marked is not None and rows.start <= marked < rows.stop:
+        x = int(timeline.batch_ids[marked]) if by == "id" else int(timeline.planned_ms[marked])
         if by == "id" or x >= 0:
             figure.add_vline(x=x, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, layer="below")
     figure.update_xaxes(
@@ -125,7 +123,7 @@ def window(timeline: Timeline, rows: slice, by: By, chosen: int | None) -> go.Fi
 
 
 def _panel(
-    figure: go.Figure, timeline: Timeline, rows: slice, by: By, column: str, title: str, row: int
+    figure: go.Figure, timeline: Timeline, rows: slice, by: By, column: Column, title: str, row: int
 ) -> None:
     values: NDArray[np.int64] = getattr(timeline, column)[rows]
     status = timeline.status[rows]

@@ -56,6 +56,7 @@ STATUS_WORDS: dict[Status, str] = {
     "superseded": "no commit file, a later batch was logged",
 }
 Times = Literal["file_and_log", "file", "log", "none"]
+Column = Literal["duration_ms", "gap_ms"]
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -214,7 +215,7 @@ def build_timeline(ck: Checkpoint) -> Timeline:
     )
 
 
-def bins(timeline: Timeline, column: Literal["duration_ms", "gap_ms"], most: int = 400) -> Bins:
+def bins(timeline: Timeline, column: Column, most: int = 400) -> Bins:
     """``column`` of all batches in at most ``most`` bins; the maximum keeps a single slow batch visible."""
     values: Ints = getattr(timeline, column)
     size = max(1, -(-len(values) // most))
