@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.documents.inspect import inspect
 from core.errors import AccessDenied, LocationNotFound, NotACheckpoint, NotADirectory
 from core.sparklogs.evidence import Problem
-from core.storage import Door, parse_location
+from core.storage import Door, Listing, parse_location
 from tests.support.build import (
     CONF_4_3,
     QUERY_ID,
@@ -599,10 +600,14 @@ def test_a_state_directory_that_cannot_be_listed_takes_nothing_from_the_rest(
     ck = Checkpoint.open(str(write(kafka_checkpoint(tmp_path, range(3)), {"state/0/0/1.delta": ""})))
     assert ck.has_state
 
-    def refuse() -> None:
-        raise AccessDenied("The store refused to list state.")
+    listed = ck.door.list
 
-    monkeypatch.setattr(ck, "state", refuse)
+    def refuse(prefixes: Iterable[str], recursive: bool = False) -> dict[str, Listing]:
+        if "state" in prefixes:
+            raise AccessDenied("The store refused to list state.")
+        return listed(prefixes, recursive)
+
+    monkeypatch.setattr(ck.door, "list", refuse)
     answer = inspect(ck)
     assert answer["operators"] == []
     assert answer["problems"] == [
