@@ -203,13 +203,13 @@ def identity(ck: Checkpoint) -> None:
     cards.raw(f"location   {ck.location.url}\nquery id   {ck.query_id or 'not known'}")
     by = ck.written_by
     lines = [
-        f"Written by {cached_answers.spark_words(ck)} ({by.certainty}): {by.why}."
+        f"Written by {cached_answers.spark_words(ck)} ({words.CERTAINTY[by.certainty]}): {by.why}."
         if cached_answers.spark_words(ck)
         else f"Written by: {by.why}."
     ]
     if ck.is_async:
         lines.append(
-            f"Progress is tracked asynchronously ({ck.tracking.certainty}): only some batches are logged."
+            f"Progress is tracked asynchronously ({words.CERTAINTY[ck.tracking.certainty]}): only some batches are logged."
         )
     newest = ck.offset(ck.offset_ids[-1]) if ck.offset_ids else None
     if isinstance(newest, OffsetEntry) and newest.watermark_ms:

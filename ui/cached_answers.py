@@ -31,7 +31,7 @@ DEEP_SECONDS = 60.0
 """So long may a page decode state files; what was not reached is named. The command line takes as long as it
 is told."""
 
-CERTAINTY = {"certain": "certain", "inferred": "inferred", "needs_input": "needs your input"}
+CERTAINTY = words.CERTAINTY
 
 
 def timeline(opened: Opened, ck: Checkpoint) -> Timeline:

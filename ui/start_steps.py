@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from core.analysis.forecast import Forecast, Step
+from collections.abc import Mapping
+
+from core.analysis.forecast import Forecast, StepStatus
 from ui import cards, tables
 
-_MARKS = {True: "● holds", False: "▲ fails"}
+_RESULTS: Mapping[StepStatus, str] = {
+    "passes": "● passes",
+    "fails": "▲ fails",
+    "does_not_apply": "– does not apply",
+    "cannot_be_judged": "○ cannot be judged",
+    "not_checked": "○ not checked",
+    "not_reached": "○ not reached",
+}
 
 
 def steps(forecast: Forecast, key: str) -> None:
     """What Spark reads and checks, in its order, with the file behind each step; then its error, word for
     word."""
     columns = {
-        "result": [_result(step) for step in forecast.steps],  # first, so that a phone shows it
+        "result": [_RESULTS[step.status] for step in forecast.steps],  # first, so that a phone shows it
         "step": [step.what for step in forecast.steps],
         "file": [", ".join(map(str, step.evidence[:3])) for step in forecast.steps],
         "note": [step.note for step in forecast.steps],
@@ -22,9 +31,3 @@ def steps(forecast: Forecast, key: str) -> None:
     if forecast.error is not None:
         cards.text("How Spark will word the error", "strong")
         cards.raw(forecast.error.message)
-
-
-def _result(step: Step) -> str:
-    if step.ok is None:
-        return "○ not reached" if step.note.startswith("not reached") else "○ not judged"
-    return _MARKS[step.ok]

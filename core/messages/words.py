@@ -7,6 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 NOT_KNOWN = "not known"
+CERTAINTY: Mapping[str, str] = {
+    "certain": "certain",
+    "inferred": "inferred",
+    "needs_input": "needs your input",
+}
+"""How sure a statement is, for people: command line, pages, documents."""
 
 _DURATIONS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 

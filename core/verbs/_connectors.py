@@ -12,6 +12,7 @@ from core.connectors import ConnectorAnswers, ConnectorSettings
 from core.connectors.connect import look
 from core.connectors.kafka.properties import read_properties
 from core.errors import PropertiesError, UsageError
+from core.messages.words import CERTAINTY
 from core.recovery import DeletionImpact
 from core.storage import Location, parse_location
 from core.verbs._text import clean
@@ -74,7 +75,7 @@ def impact_lines(impacts: Sequence[DeletionImpact]) -> list[str]:
         return []
     return [
         "The price of deleting this checkpoint",
-        *(f"  {clean(price.sentence, 1000)} ({price.certainty})" for price in impacts),
+        *(f"  {clean(price.sentence, 1000)} ({CERTAINTY[price.certainty]})" for price in impacts),
         "",
     ]
 

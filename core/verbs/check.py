@@ -13,6 +13,7 @@ from core.analysis.findings.liveness import Liveness, second_look
 from core.analysis.forecast import SUPPORTED_SPARK
 from core.checkpoint import Checkpoint
 from core.errors import UnsupportedSparkError, UsageError
+from core.messages.words import CERTAINTY
 from core.storage import Requests
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of
@@ -121,7 +122,7 @@ def _text(report: FindingsReport, liveness: Liveness | None, read: Requests) -> 
 def _finding(finding: Finding) -> list[str]:
     proof = ", ".join(map(str, finding.evidence))
     return [
-        f"{_WORDS[finding.severity]}: {finding.id} ({finding.certainty})",
+        f"{_WORDS[finding.severity]}: {finding.id} ({CERTAINTY[finding.certainty]})",
         f"  {clean(finding.sentence, 1000)}",
         f"  evidence: {clean(proof, 400)}",
         f"  what to do: {clean(finding.action, 600)}",

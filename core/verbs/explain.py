@@ -10,6 +10,7 @@ from pathlib import Path
 from core.analysis.errors import LONGEST_TEXT, OPTION_TITLES, Explanation, explain
 from core.checkpoint import Checkpoint
 from core.errors import UsageError
+from core.messages.words import CERTAINTY
 from core.verbs import Answer, Verb
 from core.verbs._text import clean
 
@@ -80,7 +81,7 @@ def _text(answer: Explanation) -> list[str]:
         )
     )
     lines = [
-        f"{clean(answer.name)} ({clean(what)}; {answer.certainty})",
+        f"{clean(answer.name)} ({clean(what)}; {CERTAINTY[answer.certainty]})",
         f"  {clean(answer.means, 1000)}",
         f"  the text: {clean(answer.message, 400)}",
     ]
@@ -94,7 +95,7 @@ def _text(answer: Explanation) -> list[str]:
     for statement in answer.here:
         proof = ", ".join(map(str, statement.evidence))
         lines.append(
-            f"  {clean(statement.sentence, 1000)} ({statement.certainty})"
+            f"  {clean(statement.sentence, 1000)} ({CERTAINTY[statement.certainty]})"
             + (f" [{clean(proof, 300)}]" if proof else "")
         )
     if answer.unseen:

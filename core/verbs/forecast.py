@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, forecast
+from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, StepStatus, forecast
 from core.checkpoint import Checkpoint
 from core.documents.connectors import sink_json, sources_json
 from core.errors import UnsupportedSparkError, UsageError
+from core.messages.words import CERTAINTY
 from core.recovery import DeletionImpact, impact_of_deleting
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
 from core.verbs._text import clean
 
 NEWEST_READ = 2  # log entries: the start of a query reads no others
-_MARKS = {True: "ok  ", False: "FAIL", None: "-   "}
+_MARKS: Mapping[StepStatus, str] = {
+    "passes": "ok  ",
+    "fails": "FAIL",
+    "does_not_apply": "n/a ",
+    "cannot_be_judged": "?   ",
+    "not_checked": "-   ",
+    "not_reached": "-   ",
+}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -137,7 +145,7 @@ def _text(answer: Forecast, impacts: Sequence[DeletionImpact]) -> list[str]:
     proof = ", ".join(map(str, answer.evidence))
     lines = [
         clean(answer.sentence, 2000),
-        f"  {answer.certainty}: {clean(answer.because, 1000)} [{clean(proof, 400)}]",
+        f"  {CERTAINTY[answer.certainty]}: {clean(answer.because, 1000)} [{clean(proof, 400)}]",
     ]
     if answer.then:
         lines.append(f"  then: {clean(answer.then, 1000)}")
@@ -157,7 +165,7 @@ def _text(answer: Forecast, impacts: Sequence[DeletionImpact]) -> list[str]:
 
 def _step(step: Step) -> str:
     note = f" ({clean(step.note, 400)})" if step.note else ""
-    return f"  {_MARKS[step.ok]} {clean(step.what)}{note}"
+    return f"  {_MARKS[step.status]} {clean(step.what)}{note}"
 
 
 VERB = Verb("forecast", "what Spark will do at the next start, and why", add_arguments, run)

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry, StateInventory
 from core.documents.inspect import inspect, state_of
+from core.messages.words import CERTAINTY
 from core.verbs import Answer, Verb
 from core.verbs._text import clean, ids, moment, size, table
 
@@ -42,7 +43,7 @@ def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
         f"Commit log     {_log(ck.commit_ids, tracking.missing_commits, tracking.missing_commit_count)}",
         (
             f"Progress       {'asynchronous' if tracking.mode == 'async' else 'synchronous'}"
-            f" ({tracking.certainty}: {tracking.why})"
+            f" ({CERTAINTY[tracking.certainty]}: {tracking.why})"
         ),
         f"Last committed {_none(ck.last_committed_batch)}",
         f"Pending        {_none(ck.pending_batch)}",

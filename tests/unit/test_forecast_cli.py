@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from core.analysis.forecast import Query, forecast
+from core.checkpoint import Checkpoint
 from core.cli import main
 from tests.support.build import SAMPLES, kafka_checkpoint, remove, write
 from tests.support.forecasting import CONF_3_5, files_checkpoint, stateful_conf, with_state
@@ -195,3 +197,43 @@ def test_the_quick_level_is_an_argument(run: Run, tmp_path: Path) -> None:
 def test_an_unknown_level_is_refused(run: Run, tmp_path: Path) -> None:
     status, _, err = run("check", files_checkpoint(tmp_path), "--level", "thorough")
     assert status == 2 and "There is no level thorough" in err
+
+
+STATE_STEPS = ("operators", "state_folder", "settings", "state_schema", "state_files")
+
+
+def statuses(answer: dict[str, Any]) -> dict[str, str]:
+    """The status of each step by id."""
+    return {step["id"]: step["status"] for step in answer["steps"]}
+
+
+def test_a_step_that_does_not_apply_says_so_and_is_not_called_passed(run: Run) -> None:
+    location = SAMPLES / "files-died-mid-batch/checkpoint"
+    _, answer = document(run, "forecast", location)
+    found = statuses(answer)
+    assert {found[name] for name in STATE_STEPS} == {"does_not_apply"} and found["metadata"] == "passes"
+    assert [step["ok"] for step in answer["steps"] if step["id"] in STATE_STEPS] == [None] * len(STATE_STEPS)
+    _, text, _ = run("forecast", location)
+    assert [line[2:6] for line in text.splitlines() if "load state version" in line] == ["n/a "]
+    _, answer = document(run, "forecast", SAMPLES / "windowed-aggregation-hot-partition/checkpoint")
+    assert {statuses(answer)[name] for name in STATE_STEPS} == {"passes"}
+
+
+def test_every_status_of_a_step_is_told_apart(run: Run, tmp_path: Path) -> None:
+    root = files_checkpoint(tmp_path / "failing")
+    remove(root, "metadata")
+    _, answer = document(run, "forecast", root)
+    found = statuses(answer)
+    assert found.pop("metadata") == "fails" and set(found.values()) == {"not_reached"}
+    _, answer = document(run, "forecast", files_checkpoint(tmp_path / "idle"), "--new-data", "no")
+    found = statuses(answer)
+    assert (found["source_ranges"], found["plan"], found["commit"]) == (
+        "passes",
+        "not_reached",
+        "not_reached",
+    )
+    stateful = Checkpoint.open(str(SAMPLES / "windowed-aggregation-hot-partition/checkpoint"))
+    quick = {step.id: step.status for step in forecast(stateful, with_state=False).steps}
+    assert {quick[name] for name in STATE_STEPS} == {"not_checked"}
+    old = forecast(stateful, spark="3.5", query=Query(operators=("stateStoreSave",)))
+    assert {step.id: step.status for step in old.steps}["operators"] == "cannot_be_judged"

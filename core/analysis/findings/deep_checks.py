@@ -45,10 +45,10 @@ class DeepReport:
 def loaded_version(ck: Checkpoint) -> int | None:
     """The state version that the next batch loads: N when batch N runs (again), N + 1 when N is committed.
     None without logs."""
-    newest = ck.offset_ids[-1] if ck.offset_ids else ck.last_committed_batch
-    if newest is None:
-        return None
-    return newest + 1 if ck.last_committed_batch == newest else newest
+    following = ck.next_batch
+    if following.newest_offset is not None:
+        return following.batch_id
+    return None if following.newest_commit is None else following.newest_commit + 1
 
 
 def deep_checks(
@@ -294,7 +294,7 @@ def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> It
         )
         if not isinstance(parsed, Problem):
             continue
-        what = f"{file.path} {parsed.reason.removeprefix(file.path).strip().rstrip('.')}"
+        what = f"{file.path} {parsed.clause}"
         place = str(operator.operator_id)
         if file.kind == "metadata" and "/v2/" not in file.path:
             sentence = (

@@ -10,7 +10,7 @@ from core.analysis.findings.model import Finding
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.sources.forms import parse
-from core.sparklogs.evidence import Evidence, Problem
+from core.sparklogs.evidence import Evidence
 
 # batch times may go back by so much: clocks of two hosts differ, and a query may move to another host
 CLOCK_SLACK_MS = 60_000
@@ -178,8 +178,3 @@ def batches(ids: Sequence[int]) -> str:
 
 def _paths(log: str, ids: Sequence[int]) -> list[Evidence]:
     return [Evidence(f"{log}/{i}") for i in ids[:5]]
-
-
-def is_entry(entry: OffsetEntry | Problem | None) -> bool:
-    """Whether an offset entry could be read."""
-    return isinstance(entry, OffsetEntry)

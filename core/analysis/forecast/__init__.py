@@ -14,6 +14,7 @@ from core.analysis.forecast.model import (
     Risk,
     SparkError,
     Step,
+    StepStatus,
     least_sure,
 )
 from core.analysis.forecast.sentence import (
@@ -26,7 +27,7 @@ from core.analysis.forecast.sentence import (
     sink_sentence,
     what_then,
 )
-from core.analysis.forecast.start import walk
+from core.analysis.forecast.start import take_steps
 from core.analysis.forecast.versions import SUPPORTED, choose_spark
 from core.checkpoint.log_directory import read_log_directory
 from core.connectors.model import ConnectorAnswers
@@ -91,7 +92,7 @@ def _forecast(
         connectors or ConnectorAnswers(),
         chosen.is_writer,
     )
-    result = walk(s)
+    result = take_steps(s)
     outcome: Outcome
     if result.failure is not None:
         outcome, sentence = "fail", fail_sentence(s, result)
@@ -101,7 +102,7 @@ def _forecast(
         outcome, sentence = "rerun", rerun_sentence(s)
     else:
         outcome, sentence = "resume", resume_sentence(s)
-    sentence += sink_sentence(s, result)
+    parts = [sentence, *sink_sentence(s, result)]
     proof, evidence = because(s, result)
     runs = (outcome != "fail" or result.fails_at == "batch") and not s.nothing_runs
     certainties = (
@@ -110,8 +111,8 @@ def _forecast(
         else [result.failure.certainty]
     )
     for risk in result.risks:
-        if result.failure is None and risk.id not in ("METADATA_MISSING",) and risk.sentence not in sentence:
-            sentence = f"{sentence} {risk.sentence}"
+        if result.failure is None and risk.id != "METADATA_MISSING" and risk.sentence not in parts:
+            parts.append(risk.sentence)  # a risk of the sink has the words of the sink
     return Forecast(
         spark=str(chosen.version),
         spark_why=chosen.why,
@@ -123,7 +124,7 @@ def _forecast(
         certainty=least_sure(*certainties),
         evidence=evidence,
         steps=tuple(result.steps),
-        sentence=sentence,
+        sentence=" ".join(parts),
         because=proof,
         then=what_then(s, result),
         not_checked=not_checked(s, result),
@@ -141,5 +142,6 @@ __all__ = [
     "Risk",
     "SparkError",
     "Step",
+    "StepStatus",
     "forecast",
 ]

@@ -13,7 +13,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.analysis.forecast.errors import spark_error
-from core.analysis.forecast.model import EXACT, DataEffect, FailsAt, Query, Risk, SparkError
+from core.analysis.forecast.model import (
+    EXACT,
+    DataEffect,
+    FailsAt,
+    Query,
+    Risk,
+    SparkError,
+    StepStatus,
+    ok_of,
+)
 from core.analysis.forecast.versions import Version
 from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
 from core.checkpoint.next_batch import NextBatch
@@ -34,16 +43,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one step found. ``ok`` None: it cannot be judged from the files, or it does not apply; ``note``
-    says which.
+    """What one step found.
 
-    With ``ok`` False: ``error`` is Spark's, ``reason`` the finding id, ``why`` one clause for the sentence
+    With the status "fails": ``error`` is Spark's, ``reason`` the finding id, ``why`` one clause for the sentence
     ("offsets/4 is missing"). ``delivered`` is what the sink has already got when the step fails; ``data``
     what a step that goes well means for the rows, when that is no risk of its own. ``starts_from_scratch``
     ends the log steps: batch 0 follows.
     """
 
-    ok: bool | None = True
+    status: StepStatus = "passes"
     evidence: tuple[Evidence, ...] = ()
     note: str = ""
     certainty: Certainty = "certain"
@@ -57,6 +65,11 @@ class Verdict:
     not_checked: tuple[str, ...] = ()
     then: str | None = None
     starts_from_scratch: bool = False
+
+    @property
+    def ok(self) -> bool | None:
+        """Whether the step passes; None when there is no such answer."""
+        return ok_of(self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +101,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class StartStep:
-    """A step of Spark's start as data: what it reads, what it needs and what happens if it is not so.
+    """A step of Spark's start as data. ``docs/forecast.md`` says what each needs, and what happens otherwise.
 
     ``title`` may use ``{n}`` (newest offset), ``{p}`` (the one before), ``{c}`` (newest commit), ``{b}``
     (first batch), ``{v}`` (state version that the first batch loads). ``phase`` is when a failure here shows.
@@ -96,8 +109,6 @@ class StartStep:
 
     id: str
     title: str
-    needs: str
-    otherwise: str
     phase: FailsAt
     check: Callable[[RestartContext], Verdict]
 
@@ -365,7 +376,7 @@ def failed(
     """A step that fails: ``error`` is a key of :data:`~core.analysis.forecast.errors.ERRORS`, ``details``
     fill its message."""
     return Verdict(
-        ok=False,
+        status="fails",
         evidence=evidence,
         certainty=certainty,
         error=spark_error(error, s.version, {"location": s.location, **(details or {})}),

@@ -39,7 +39,7 @@ def _fail(
     certainty: Certainty = "certain",
 ) -> Verdict:
     return Verdict(
-        ok=False,
+        status="fails",
         evidence=tuple(evidence),
         certainty=certainty,
         error=error,

@@ -33,7 +33,7 @@ def check_metadata(s: RestartContext) -> Verdict:
     """``metadata``: read inside ``start()``, before any log file."""
     problem = s.checkpoint.metadata_problem
     if problem is not None:
-        why = f"metadata cannot be read ({_reason(problem)})"
+        why = f"metadata cannot be read ({problem.clause})"
         details = {"id": s.checkpoint.query_id or first_line(problem)}
         return failed(
             s, _metadata_error(s, problem), "METADATA_UNREADABLE", why, problem.evidence, details=details
@@ -207,7 +207,9 @@ def _exact_commit(s: RestartContext, entry: CommitEntry, at: Evidence) -> Verdic
         f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not read"
         f" {entry.evidence.path}"
     )
-    return Verdict(ok=None, evidence=(at,), note=note, certainty="needs_input", not_checked=(note,))
+    return Verdict(
+        "cannot_be_judged", evidence=(at,), note=note, certainty="needs_input", not_checked=(note,)
+    )
 
 
 def _state_format(s: RestartContext, entry: CommitEntry) -> int | None:
@@ -238,7 +240,7 @@ def check_source_count(s: RestartContext) -> Verdict:
         return refused
     entries = [e for e in (s.newest, s.offset_entry(s.previous)) if e is not None]
     if not entries:
-        return Verdict(ok=None, note="no offsets to compare with")
+        return Verdict("cannot_be_judged", note="no offsets to compare with")
     newest = entries[0]
     if any(entry.format_version >= 2 for entry in entries):
         return _named_sources(s, newest)
@@ -284,7 +286,7 @@ def _named_sources(s: RestartContext, newest: OffsetEntry) -> Verdict:
 def check_previous_offset(s: RestartContext) -> Verdict:
     """``offsets/N-1`` must be there and readable whenever N > 0, also when N is committed."""
     if not s.n:
-        return Verdict(note="N is 0: there is none before it")
+        return Verdict("does_not_apply", note="N is 0: there is none before it")
     previous = s.previous
     if previous is None or previous not in s.checkpoint.offset_files:
         missing = s.n - 1 if previous is None else previous
@@ -319,7 +321,7 @@ def check_previous_offset(s: RestartContext) -> Verdict:
 def _unreadable(s: RestartContext, problem: Problem, log: str) -> Verdict:
     """A log file that cannot be read, in this version's words."""
     path, condition = problem.evidence.path, problem.condition
-    why = f"{path} cannot be read ({_reason(problem)})"
+    why = f"{path} cannot be read ({problem.clause})"
     highest = highest_offset_version(s.version) if log == "offset" else highest_commit_version(s.version)
     details = {
         "path": path,
@@ -348,18 +350,10 @@ def _unreadable(s: RestartContext, problem: Problem, log: str) -> Verdict:
 
 def _went_away(path: str) -> Verdict:
     return Verdict(
-        ok=None,
+        "cannot_be_judged",
         evidence=(Evidence(path),),
         note="the file went away while it was read: read again",
         certainty="needs_input",
-    )
-
-
-def _reason(problem: Problem) -> str:
-    return (
-        problem.reason.removeprefix(f"{problem.evidence} ")
-        .removeprefix(f"{problem.evidence.path} ")
-        .rstrip(".")
     )
 
 

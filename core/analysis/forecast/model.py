@@ -19,9 +19,17 @@ Outcome = Literal["resume", "rerun", "fail", "fresh_start"]
 FailsAt = Literal["start", "batch"]
 Effect = Literal["exact", "duplicates", "loss", "unknown"]
 NewData = Literal["yes", "no", "unknown"]
+StepStatus = Literal["passes", "fails", "does_not_apply", "cannot_be_judged", "not_checked", "not_reached"]
+"""What becomes of a step. ``cannot_be_judged``: the files do not tell; ``not_checked``: nobody looked;
+``not_reached``: Spark does not get so far."""
 
 _WORST_FIRST: tuple[Effect, ...] = ("loss", "duplicates", "unknown", "exact")
 _LEAST_SURE_FIRST: tuple[Certainty, ...] = ("needs_input", "inferred", "certain")
+
+
+def ok_of(status: StepStatus) -> bool | None:
+    """True for a step that passes, False for one that fails, None for every other."""
+    return True if status == "passes" else False if status == "fails" else None
 
 
 def worst(*effects: Effect) -> Effect:
@@ -101,15 +109,19 @@ UNKNOWN = DataEffect("unknown", "unknown", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of Spark's start. ``ok`` is None when it is not reached or cannot be judged from the files
-    (``note`` says which)."""
+    """One step of Spark's start, and what becomes of it; ``note`` says more."""
 
     id: str
     what: str
-    ok: bool | None
+    status: StepStatus
     evidence: tuple[Evidence, ...] = ()
     note: str = ""
     certainty: Certainty = "certain"
+
+    @property
+    def ok(self) -> bool | None:
+        """Whether the step passes; None when there is no such answer, ``status`` says why."""
+        return ok_of(self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +197,7 @@ class Forecast:
                     "id": step.id,
                     "what": step.what,
                     "ok": step.ok,
+                    "status": step.status,
                     "evidence": [str(item) for item in step.evidence],
                     "note": step.note,
                     "certainty": step.certainty,

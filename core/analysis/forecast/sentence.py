@@ -7,7 +7,7 @@ from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.input_files import planned_files
 from core.analysis.forecast.model import DataEffect, SparkError
 from core.analysis.forecast.sources import log_id, ranges, start_id
-from core.analysis.forecast.start import Walk
+from core.analysis.forecast.start import StepResults
 from core.analysis.forecast.upgrade import SPOILS
 from core.checkpoint.sources.base import Advance, SourceKind
 from core.sparklogs.evidence import Evidence
@@ -50,9 +50,9 @@ def rerun_sentence(s: RestartContext) -> str:
     )
 
 
-def scratch_sentence(walk: Walk) -> str:
+def scratch_sentence(results: StepResults) -> str:
     """Batch 0, from scratch."""
-    if walk.risks:
+    if results.risks:
         return (
             "Spark will start from scratch with batch 0, without an error: what the sources still have is"
             " read and delivered again."
@@ -63,11 +63,11 @@ def scratch_sentence(walk: Walk) -> str:
     )
 
 
-def fail_sentence(s: RestartContext, walk: Walk) -> str:
+def fail_sentence(s: RestartContext, results: StepResults) -> str:
     """That it fails, when, why, and what the user will read."""
-    failure = walk.failure
+    failure = results.failure
     assert failure is not None
-    if walk.fails_at == "start":
+    if results.fails_at == "start":
         head = "Spark will not start"
     elif s.runs_again:
         head = f"Spark will start and fail when it runs batch {s.first_batch} again"
@@ -82,15 +82,15 @@ def fail_sentence(s: RestartContext, walk: Walk) -> str:
 def _delivered(s: RestartContext, effect: DataEffect) -> str:
     if effect.is_exact:
         return " The sink gets no rows."
-    if s.sink is not None and s.sink.kind != "plain":  # what this sink does with the batch, instead of any
+    if s.sink is not None and s.sink.has_log:  # what this sink does with the batch, instead of any
         return f" The batch is handed to the sink before that. {s.sink.sentence}"
     return " The sink gets the rows of the batch before that; one that appends has them twice."
 
 
-def because(s: RestartContext, walk: Walk) -> tuple[str, tuple[Evidence, ...]]:
+def because(s: RestartContext, results: StepResults) -> tuple[str, tuple[Evidence, ...]]:
     """The short proof behind the sentence, and its files."""
-    if walk.failure is not None:
-        return (_named(walk.failure.error), walk.failure.evidence)
+    if results.failure is not None:
+        return (_named(results.failure.error), results.failure.evidence)
     if s.from_scratch or s.n is None:
         return ("offsets/ and commits/ hold no batch", (Evidence("offsets"), Evidence("commits")))
     offset = Evidence(s.checkpoint.offset_files[s.n].path)
@@ -156,18 +156,18 @@ def _label(kind: str, key: str, names: list[str], sources: int) -> str:
     return f"source {key} ({kind}): " if sources > 1 else ""
 
 
-def what_then(s: RestartContext, walk: Walk) -> str | None:
+def what_then(s: RestartContext, results: StepResults) -> str | None:
     """What is known to stop a later batch, or what a failed start leaves behind."""
-    if walk.failure is not None and walk.failure.then:
-        return walk.failure.then
-    if walk.failure is not None and walk.fails_at == "batch" and not s.is_writer and not s.runs_again:
+    if results.failure is not None and results.failure.then:
+        return results.failure.then
+    if results.failure is not None and results.fails_at == "batch" and not s.is_writer and not s.runs_again:
         return SPOILS.format(n=s.first_batch, spark=s.version)
-    return walk.then[0] if walk.then else None
+    return results.then[0] if results.then else None
 
 
-def not_checked(s: RestartContext, walk: Walk) -> tuple[str, ...]:
+def not_checked(s: RestartContext, results: StepResults) -> tuple[str, ...]:
     """What this answer could not look at, most important first."""
-    open_ends = list(walk.not_checked)
+    open_ends = list(results.not_checked)
     if s.query.operators is None and s.is_stateful:
         open_ends.append("whether the query still has the same stateful operators")
     open_ends.append(CODE_STAYS_OPEN)
@@ -177,9 +177,9 @@ def not_checked(s: RestartContext, walk: Walk) -> tuple[str, ...]:
     return tuple(dict.fromkeys(open_ends))
 
 
-def sink_sentence(s: RestartContext, walk: Walk) -> str:
-    """What the sink holds, for the end of the sentence; empty when it was not asked, or when no batch gets to
-    it."""
-    if s.sink is None or not s.sink.has_log or walk.failure is not None:
-        return ""
-    return f" {s.sink.sentence}"
+def sink_sentence(s: RestartContext, results: StepResults) -> tuple[str, ...]:
+    """What the sink holds, for the end of the sentence; nothing when it was not asked, or when no batch gets
+    to it."""
+    if s.sink is None or not s.sink.has_log or results.failure is not None:
+        return ()
+    return (s.sink.sentence,)

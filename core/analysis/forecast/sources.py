@@ -60,7 +60,7 @@ def check_source_logs(s: RestartContext) -> Verdict:
         if log.missing:
             return _gap(s, log)
     if not s.file_logs:
-        return Verdict(note="no source keeps a log of files")
+        return Verdict("does_not_apply", note="no source keeps a log of files")
     return Verdict(
         evidence=tuple(
             Evidence(log.newest_path) for log in s.file_logs.values() if log.newest_path is not None
@@ -83,7 +83,7 @@ def check_ranges(s: RestartContext) -> Verdict:
     committed."""
     newest = s.newest
     if newest is None:
-        return Verdict(ok=None, note="the offsets of the newest batch are not known")
+        return Verdict("cannot_be_judged", note="the offsets of the newest batch are not known")
     phase: FailsAt = "batch" if s.runs_again else "start"
     risks: list[Risk] = []
     not_checked: list[str] = []

@@ -1,135 +1,103 @@
-"""The steps of Spark's start as data, in the order of each version, and the walk through them: the first one
-that fails ends it."""
+"""The steps of Spark's start as data, in the order of each version, and how they are taken: the first one that
+fails ends it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from core.analysis.forecast import logs, sources, state, upgrade
 from core.analysis.forecast.context import RestartContext, StartStep, Verdict
-from core.analysis.forecast.model import EXACT, RUN_AGAIN, DataEffect, FailsAt, Risk, Step
+from core.analysis.forecast.model import EXACT, RUN_AGAIN, DataEffect, FailsAt, Risk, Step, StepStatus
 from core.analysis.forecast.versions import V41, Version
 from core.sparklogs.evidence import Certainty
 
 METADATA = StartStep(
     "metadata",
     "read metadata",
-    "a JSON object with a UUID as id; may be missing only while there are no logs",
-    "start() itself raises; before Spark 4.2 a missing file is replaced by a new query id without a word",
     "start",
     logs.check_metadata,
 )
 NEWEST_OFFSET = StartStep(
     "newest_offset",
     "read offsets/{n}",
-    "the highest number in offsets/ is a readable log file of a known version",
-    "the query dies before any batch; with no offsets at all Spark starts batch 0 (or refuses when old files"
-    " are there)",
     "start",
     logs.check_newest_offset,
 )
 SOURCE_LOGS = StartStep(
     "source_logs",
     "open the logs of the file sources",
-    "no entry is missing between the last compact file and the newest entry",
-    "the query dies before any batch",
     "start",
     sources.check_source_logs,
 )
 NEWEST_COMMIT = StartStep(
     "newest_commit",
     "read commits/{c}",
-    "the highest number in commits/ is a readable log file of a known version",
-    "the query dies before any batch",
     "start",
     logs.check_newest_commit,
 )
 SOURCE_COUNT = StartStep(
     "source_count",
     "compare the number of sources with offsets/{n} and offsets/{p}",
-    "as many source lines as the query has sources (offset log version 1)",
-    "the query dies before any batch",
     "start",
     logs.check_source_count,
 )
 PREVIOUS_OFFSET = StartStep(
     "previous_offset",
     "read offsets/{p}",
-    "the entry before the newest is there and readable, also when the newest is committed",
-    "the query dies before any batch",
     "start",
     logs.check_previous_offset,
 )
 SOURCE_RANGES = StartStep(
     "source_ranges",
     "ask the sources again for the range of batch {n}",
-    "each source can give the range between offsets/{p} and offsets/{n}",
-    "the query dies: before any batch when batch {n} is committed, in the batch otherwise",
     "start",
     sources.check_ranges,
 )
 PLAN = StartStep(
     "plan",
     "plan batch {b}",
-    "the sources go on from offsets/{n}",
-    "the batch fails; its plan stays in offsets/",
     "batch",
     sources.check_plan,
 )
 OPERATORS = StartStep(
     "operators",
     "compare the stateful operators with state/",
-    "the same operators in the same order as in the operator metadata (Spark 4.0 and newer)",
-    "the batch fails before any task; its plan stays in offsets/",
     "batch",
     state.check_operators,
 )
 STATE_FOLDER = StartStep(
     "state_folder",
     "look into state/",
-    "state/ is there and not empty",
-    "the batch fails before any task; its plan stays in offsets/",
     "batch",
     state.check_folder,
 )
 SETTINGS = StartStep(
     "settings",
     "take the pinned settings from offsets/{n}",
-    "the settings that the state was written with",
-    "the batch fails, or rows are looked for in the wrong partition",
     "batch",
     state.check_settings,
 )
 UPGRADE = StartStep(
     "upgrade",
     "take over what another version wrote",
-    "nothing that this version reads otherwise or not at all",
-    "the batch fails, or goes on with wrong or repeated rows",
     "batch",
     upgrade.check_upgrade,
 )
 STATE_SCHEMA = StartStep(
     "state_schema",
     "read the state schemas",
-    "readable, and the same types as the query's; a missing one is written anew without a word",
-    "the batch fails before any task; its plan stays in offsets/",
     "batch",
     state.check_schema,
 )
 STATE_FILES = StartStep(
     "state_files",
     "load state version {v} in every partition of every store",
-    "every file of the chain that leads to this version",
-    "the tasks of the batch fail; the sink gets nothing",
     "batch",
     state.check_files,
 )
 COMMIT = StartStep(
     "commit",
     "hand batch {b} to the sink and write commits/{b}",
-    "commits/{b} is not there yet",
-    "the sink has the rows of the batch, then the query dies",
     "batch",
     sources.check_commit,
 )
@@ -176,14 +144,13 @@ def steps_of(version: Version) -> tuple[StartStep, ...]:
 
 
 @dataclass
-class Walk:
-    """What the walk through the steps gave: every step with its mark, the failure if there is one, and what
+class StepResults:
+    """What the steps gave: every step with its mark, the failure if there is one, and what
     was collected on the way."""
 
     steps: list[Step] = field(default_factory=list)
     failure: Verdict | None = None
     fails_at: FailsAt | None = None
-    failed_step: str | None = None
     risks: list[Risk] = field(default_factory=list)
     not_checked: list[str] = field(default_factory=list)
     then: list[str] = field(default_factory=list)
@@ -191,20 +158,21 @@ class Walk:
     data: DataEffect = EXACT
 
 
-def walk(s: RestartContext) -> Walk:
+def take_steps(s: RestartContext) -> StepResults:
     """Takes the steps in order until one fails; the later ones are listed as not reached."""
-    result = Walk()
+    result = StepResults()
     for step in steps_of(s.version):
         skip = _not_taken(s, step, result)
         if skip is not None:
-            result.steps.append(Step(step.id, s.fill(step.title), None, (), skip))
+            status, note = skip
+            result.steps.append(Step(step.id, s.fill(step.title), status, (), note))
             continue
         verdict = step.check(s)
         result.steps.append(
             Step(
                 step.id,
                 s.fill(step.title),
-                verdict.ok,
+                verdict.status,
                 verdict.evidence,
                 verdict.note or verdict.why,
                 verdict.certainty,
@@ -219,25 +187,25 @@ def walk(s: RestartContext) -> Walk:
         if verdict.then:
             result.then.append(verdict.then)
         if verdict.ok is False:
-            result.failure, result.failed_step = verdict, step.id
+            result.failure = verdict
             result.fails_at = verdict.fails_at or step.phase
     result.data = _data(s, result)
     return result
 
 
-def _not_taken(s: RestartContext, step: StartStep, so_far: Walk) -> str | None:
+def _not_taken(s: RestartContext, step: StartStep, so_far: StepResults) -> tuple[StepStatus, str] | None:
     if so_far.failure is not None:
-        return "not reached"
+        return "not_reached", "Spark has failed before"
     if s.from_scratch and step.id in _SKIPPED_FROM_SCRATCH:
-        return "not taken: batch 0 starts from scratch"
+        return "does_not_apply", "batch 0 starts from scratch"
     if not s.with_state and step.id in _NEEDS_STATE and s.checkpoint.has_state:
-        return "not looked at"
+        return "not_checked", "state/ is not listed at this level"
     if s.nothing_runs and step.phase == "batch":
-        return "not reached: no batch runs until there is new data"
+        return "not_reached", "no batch runs until there is new data"
     return None
 
 
-def _data(s: RestartContext, result: Walk) -> DataEffect:
+def _data(s: RestartContext, result: StepResults) -> DataEffect:
     """What the sinks see: of a failed start what was delivered before it failed, else the re-run and every
     risk together."""
     if result.failure is not None:
@@ -246,8 +214,3 @@ def _data(s: RestartContext, result: Walk) -> DataEffect:
     for risk in result.risks:
         data = data.plus(risk.data)
     return data
-
-
-def in_order(steps: Sequence[StartStep]) -> tuple[str, ...]:
-    """The ids of steps, for tests and documents."""
-    return tuple(step.id for step in steps)

@@ -29,7 +29,7 @@ def check_operators(s: RestartContext) -> Verdict:
     """Operator metadata against the query's stateful operators (4.0 and newer; older ones look at nothing)."""
     wanted = s.query.operators
     if not s.checkpoint.has_state and not wanted:
-        return Verdict(note=STATELESS)
+        return Verdict("does_not_apply", note=STATELESS)
     operators = state_inventory(s.checkpoint).operators if s.checkpoint.has_state else ()
     recorded = {op.operator_id: op.name for op in operators if op.metadata_raw is not None}
     evidence = tuple(Evidence(f"state/{i}/_metadata") for i in recorded)
@@ -149,7 +149,9 @@ def _before_operator_metadata(
             Evidence(f"state/{other.operator_id}"),
             certainty="inferred",
         )
-    return Verdict(ok=None, note=f"Spark {s.version} does not compare operators", certainty="needs_input")
+    return Verdict(
+        "cannot_be_judged", note=f"Spark {s.version} does not compare operators", certainty="needs_input"
+    )
 
 
 def check_folder(s: RestartContext) -> Verdict:
@@ -159,10 +161,10 @@ def check_folder(s: RestartContext) -> Verdict:
         newest = s.commit(s.c)
         if s.query.operators is None and isinstance(newest, CommitEntry) and newest.next_watermark_ms:
             note = "whether the query is stateful: it has a watermark, and there is no state/"
-            return Verdict(note=STATELESS, not_checked=(note,))
-        return Verdict(note=STATELESS)
+            return Verdict("does_not_apply", note=STATELESS, not_checked=(note,))
+        return Verdict("does_not_apply", note=STATELESS)
     if s.first_batch == 0:
-        return Verdict(note="batch 0 needs no state")
+        return Verdict("does_not_apply", note="batch 0 needs no state")
     if s.checkpoint.has_state and not s.state_is_empty:
         return Verdict(evidence=(Evidence("state"),))
     added = not s.checkpoint.has_state and s.query.operators is not None
@@ -179,8 +181,12 @@ def check_settings(s: RestartContext) -> Verdict:
     """The settings that offsets/N pins: they win over the session's, and one that is absent has an old
     default."""
     newest, before = s.newest, s.offset_entry(s.previous)
-    if newest is None or before is None or not s.is_stateful:
-        return Verdict(note="nothing is pinned that a stateless query needs" if not s.is_stateful else "")
+    if not s.is_stateful:
+        return Verdict("does_not_apply", note=STATELESS)
+    if newest is None:
+        return Verdict("cannot_be_judged", note="the offsets of the newest batch are not known")
+    if before is None:
+        return Verdict("does_not_apply", note="there is no earlier batch whose settings could differ")
     at = Evidence(newest.evidence.path, 2)
     was, now = before.conf.get(AGGREGATION, "1"), newest.conf.get(AGGREGATION, "1")
     aggregates = s.checkpoint.has_state and any(
@@ -208,7 +214,7 @@ def check_schema(s: RestartContext) -> Verdict:
     """``state/<op>/0/[<store>/]_metadata/schema``: missing is silently written anew; empty or cut ends the
     batch."""
     if not s.checkpoint.has_state:
-        return Verdict(note=STATELESS)
+        return Verdict("does_not_apply", note=STATELESS)
     operators = state_inventory(s.checkpoint).operators
     schemas = [f for op in operators for part in op.partitions for f in part.files if f.kind == "schema"]
     read = {op.operator_id: read_schemas(s.checkpoint, op.operator_id) for op in operators}
@@ -288,7 +294,7 @@ def _join_without_rows(s: RestartContext, op: OperatorState, strict: StateSchema
 def check_files(s: RestartContext) -> Verdict:
     """Every partition of every store must be able to load the version that the first batch starts from."""
     if not s.checkpoint.has_state or not s.is_stateful:
-        return Verdict(note=STATELESS)
+        return Verdict("does_not_apply", note=STATELESS)
     version = s.first_batch
     newest = s.commit(s.c)
     hdfs = next((op for op in state_inventory(s.checkpoint).operators if op.provider == "hdfs"), None)
@@ -310,7 +316,7 @@ def check_files(s: RestartContext) -> Verdict:
             Evidence(newest.evidence.path, 1),
         )
     if version == 0:
-        return Verdict(note="batch 0 starts from empty state")
+        return Verdict("does_not_apply", note="batch 0 starts from empty state")
     ids = _ids_of(s, version)
     for op in state_inventory(s.checkpoint).operators:
         if op.format_version == 2:

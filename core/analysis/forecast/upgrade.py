@@ -52,10 +52,10 @@ def check_named_sources(s: RestartContext) -> Verdict | None:
 def check_upgrade(s: RestartContext) -> Verdict:
     """What another version than the writing one cannot read, or reads otherwise."""
     if s.is_writer:
-        return Verdict(note="the version that wrote the newest files")
+        return Verdict("does_not_apply", note="the version that wrote the newest files")
     not_checked = [ANSI] if _crosses_4_0(s) and s.version >= V40 else []
     if not s.checkpoint.has_state or not s.is_stateful or s.from_scratch:
-        return Verdict(not_checked=tuple(not_checked))
+        return Verdict("does_not_apply", note="there is no state", not_checked=tuple(not_checked))
     risks: list[Risk] = []
     for op in state_inventory(s.checkpoint).operators:
         for check in (_row_checksum, _rocksdb_files, _transform, _dedup_key):
