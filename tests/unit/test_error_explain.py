@@ -21,7 +21,7 @@ from core.analysis.findings.catalogue import CATALOGUE
 from core.checkpoint import Checkpoint
 from core.cli import main
 from core.errors import StorageError
-from core.storage import Listing
+from core.storage import Door, Listing
 from tests.support.build import (
     SAMPLES,
     commit_text,
@@ -525,15 +525,15 @@ def test_the_directories_of_the_files_that_were_read_are_told(tmp_path: Path) ->
 def test_a_listing_that_fails_is_told_and_not_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ck = copy_sample("missing-delta-file", tmp_path)
-    listed = ck.door.list
+    listed = Door.list
 
-    def refuse(prefixes: Iterable[str], recursive: bool = False) -> dict[str, Listing]:
+    def refuse(self: Door, prefixes: Iterable[str], recursive: bool = False) -> dict[str, Listing]:
         if "state" in prefixes:
             raise StorageError("state/ cannot be listed: permission denied.")
-        return listed(prefixes, recursive)
+        return listed(self, prefixes, recursive)
 
-    monkeypatch.setattr(ck.door, "list", refuse)
+    ck = copy_sample("missing-delta-file", tmp_path)
+    monkeypatch.setattr(Door, "list", refuse)
     answer = explained(ck, text_of("delta_missing", ck))
     assert answer.name == "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"
     assert "state (state/ cannot be listed: permission denied.)" in answer.not_checked
