@@ -224,3 +224,13 @@ UNSEEN: dict[str, ErrorText] = {
         unseen="RDD checkpoints are kept elsewhere and have nothing to do with these files.",
     ),
 }
+
+OTHER = ErrorText(
+    "A condition of Spark that is not about streaming, state or checkpoints: the data, the query's code, or what"
+    " it reads and writes.",
+    ("See the message: Spark says itself what it does not accept.",),
+    "Fix what the message names and restart the query. A batch that was planned is pending and is re-run with"
+    " the same range; if the fault is in its rows it fails again until they are filtered out or the query can"
+    " process them.",
+    "Data and code of the query are not in the checkpoint.",
+)

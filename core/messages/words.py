@@ -186,6 +186,8 @@ def even_duration(ms: int) -> str:
 
 def _counted(value: object, argument: str) -> str:
     noun, _, plural = argument.partition("/")
+    if value is None:
+        return f"an unknown number of {plural or plural_of(noun)}"
     return counted(int(str(value)), noun, plural or None)
 
 

@@ -15,12 +15,12 @@ import pytest
 
 from core.analysis.errors import Explanation, explain
 from core.analysis.errors.error_location import normal_path
-from core.analysis.errors.explain import NOTHING
 from core.analysis.errors.model import Statement
 from core.analysis.findings.catalogue import CATALOGUE
 from core.checkpoint import Checkpoint
 from core.cli import main
 from core.errors import StorageError
+from core.messages import say
 from core.storage import Door, Listing
 from tests.support.build import (
     SAMPLES,
@@ -91,7 +91,11 @@ def test_without_a_checkpoint_the_general_meaning_is_told() -> None:
 
 def test_a_text_without_an_error_says_so_and_what_to_paste() -> None:
     answer = explain("the query is slow today")
-    assert (answer.name, answer.sentence, answer.certainty) == (None, NOTHING, "needs_input")
+    assert (answer.name, answer.sentence, answer.certainty) == (
+        None,
+        say("errors_lookup.nothing"),
+        "needs_input",
+    )
     assert "last 'Caused by'" in answer.action
 
 
@@ -130,7 +134,7 @@ def test_for_a_condition_that_is_not_in_the_files_the_reason_is_told() -> None:
 def test_the_same_query_id_is_told(tmp_path: Path) -> None:
     ck = copy_sample("files-stopped-cleanly", tmp_path)
     answer = explained(ck, text_of("source_log_end", ck))
-    assert answer.here[0].sentence.startswith("The error is of the query of this checkpoint (")
+    assert answer.here[0].sentence.startswith("The error is from the query of this checkpoint (")
     assert not answer.other_checkpoint
 
 
@@ -147,7 +151,7 @@ def test_the_path_of_another_checkpoint_is_told(tmp_path: Path) -> None:
     ck = copy_sample("missing-delta-file", tmp_path)
     answer = explained(ck, text_of("delta_missing", ck).replace(f"file:{ck}", "s3a://bucket/elsewhere"))
     assert (
-        f"speaks of a checkpoint at s3://bucket/elsewhere, and this one is at {ck}: a copy of it, or it was"
+        f"names a checkpoint at s3://bucket/elsewhere, and this one is at {ck}: a copy of it, or it was"
         " moved." in told(answer)
     )
     assert "state/0/1/3.delta is there" in told(answer)
@@ -183,8 +187,8 @@ def test_a_missing_state_file_is_confirmed_with_the_batch_to_go_back_to(tmp_path
     answer = explained(ck, text)
     assert answer.shown == "yes"
     assert statement(answer, "state/0/2/4.delta is not there.").shows_fault
-    assert "a rewind can go back to batch 2" in told(answer)
-    assert "The next start fails so:" in told(answer)
+    assert "a rewind to batch 2 is possible" in told(answer)
+    assert "The next start fails with this error:" in told(answer)
     assert "state/0/2/4.delta" in map(str, answer.evidence)
     assert "state/0/2/4.delta is not there." in answer.sentence
 
@@ -195,7 +199,7 @@ def test_a_state_file_that_is_there_again_contradicts_the_error(tmp_path: Path) 
     answer = explained(ck, changed(text_of("delta_missing", ck), ("state/0/1/3.delta", "state/0/2/4.delta")))
     assert answer.shown == "no"
     assert statement(answer, "state/0/2/4.delta is there").shows_fault is False
-    assert statement(answer, "the next start does not fail so").shows_fault is False
+    assert statement(answer, "the next start does not fail with this error").shows_fault is False
 
 
 def test_damage_that_names_no_file_is_not_called_mended_by_names_and_sizes(tmp_path: Path) -> None:
@@ -203,7 +207,7 @@ def test_damage_that_names_no_file_is_not_called_mended_by_names_and_sizes(tmp_p
     answer = explained(ck, text_of("delta_flip.java", ck))
     assert answer.shown == "unknown"
     assert "the contents of the state files" in answer.not_checked
-    assert answer.reasons[0] == "The cause in the text tells: Stream is corrupted"
+    assert answer.reasons[0] == "The innermost cause in the text: Stream is corrupted"
 
 
 def test_an_empty_state_file_is_found_though_the_error_names_none(tmp_path: Path) -> None:
@@ -238,13 +242,13 @@ def test_the_operators_of_the_message_are_compared_with_those_of_the_state(tmp_p
     text = changed(text_of("operator_removed", ck), ("stateStoreSave", "dedupe"))
     answer = explained(ck, text)
     assert (
-        "The state here is of operator 0 dedupe, as the message says; the query that was started has: none."
+        "The state here belongs to operator 0 dedupe, as the message says; the query that was started has: none."
         in told(answer)
     )
     assert answer.options == ("change_query", "drop_state", "reset")
     assert answer.unseen
     other = explained(ck, text_of("operator_removed", ck))
-    assert "the message speaks of other ones" in told(other)
+    assert "the message names other ones" in told(other)
 
 
 def test_an_operator_added_to_a_stateless_query_is_not_contradicted_by_the_forecast(tmp_path: Path) -> None:
@@ -252,7 +256,7 @@ def test_an_operator_added_to_a_stateless_query_is_not_contradicted_by_the_forec
     answer = explained(ck, text_of("operator_added", ck))
     assert answer.shown == "yes"
     assert answer.reasons[0] == "A stateful operator was added to a query that had none."
-    assert "For the query as it was the forecast of the next start is:" in told(answer)
+    assert "For the unchanged query the forecast of the next start is:" in told(answer)
     assert all(item.shows_fault is not False for item in answer.here)
 
 
@@ -304,7 +308,7 @@ def test_missing_metadata_is_confirmed(tmp_path: Path) -> None:
     remove(ck, "metadata")
     answer = explained(ck, text_of("metadata_missing", ck))
     assert answer.shown == "yes"
-    assert "There is no file metadata." in told(answer)
+    assert "There is no metadata file." in told(answer)
 
 
 def test_a_missing_batch_is_the_offset_file_before_the_newest(tmp_path: Path) -> None:
@@ -321,7 +325,7 @@ def test_a_pending_batch_is_never_told_to_begin_where_it_ends(tmp_path: Path) ->
     remove(ck, "offsets/3")
     answer = explained(ck, text_of("previous_missing_pending", ck))
     assert answer.shown == "yes"
-    assert "offsets/3 is missing. The newest batch is 4 and has no commit" in told(answer)
+    assert "offsets/3 is missing. The newest batch is 4 and is not committed" in told(answer)
     assert "lose its rows" in answer.action
     assert "repair" not in answer.options
 
@@ -414,12 +418,12 @@ def test_the_batch_that_was_running_is_known_by_its_offsets(tmp_path: Path) -> N
     files = {f"offsets/{n}": offset_text([f'{{"logOffset":{n}}}']) for n in range(6)}
     files |= {f"commits/{n}": commit_text() for n in range(5)} | {"metadata": f'{{"id":"{QUERY_ID}"}}'}
     answer = explained(write(ck, dict(files)), text_of("foreach_batch_user", ck))
-    assert "It is the batch that was running when the error came." in told(answer)
+    assert "It is the batch that was running when the error occurred." in told(answer)
     other = changed(
         text_of("foreach_batch_user", ck),
         ('Available Offsets: {FileStreamSource[file:/data/in]: {"logOffset":5}}', "Available Offsets: {}"),
     )
-    assert "every start runs it again with the range planned in offsets/5." in told(explained(ck, other))
+    assert "every start re-runs it with the range planned in offsets/5." in told(explained(ck, other))
     assert "was running" not in told(explained(ck, other))
 
 
@@ -456,7 +460,7 @@ def test_expired_kafka_records_are_told_with_the_planned_range(tmp_path: Path) -
     assert "orders-0: batch 1 (committed) ended at 10, batch 2 (not committed) is planned up to 15." in told(
         answer
     )
-    assert "every start runs it again" in told(answer)
+    assert "every start re-runs it" in told(answer)
     assert answer.shown == "unknown"
     assert answer.unseen == "What the broker has today is not in the files."
 
@@ -469,7 +473,7 @@ def test_the_plan_that_a_failed_start_left_is_recognised(tmp_path: Path) -> None
     assert (
         statement(
             answer,
-            "offsets/2 ends below batch 1 in orders-0, orders-1: it was planned by a start that failed",
+            "offsets/2 ends below batch 1 in orders-0 and orders-1: it was planned by a start that failed",
         ).certainty
         == "inferred"
     )
@@ -496,7 +500,7 @@ def test_the_version_from_which_delta_is_asked_is_told(tmp_path: Path) -> None:
     answer = explained(ck, text_of("delta_log_cleaned", ck))
     assert answer.parameters["startVersion"] == "5"
     assert re.search(
-        r"Source 0 stands at version \d+ of table [0-9a-f-]{36}; Spark asks for the log from version \d+ on",
+        r"Source 0 is at version \d+ of table [0-9a-f-]{36}; Spark reads the log from version \d+",
         told(answer),
     )
 
@@ -505,14 +509,14 @@ def test_an_error_about_another_delta_table_than_the_source_is_said(tmp_path: Pa
     ck = copy_sample("delta-batch-already-in-table", tmp_path)
     answer = explained(ck, text_of("delta_other_table", ck))
     assert (
-        f"The message speaks of table {answer.parameters['oldTableId']}, which is not the one in offsets/"
+        f"The message names table {answer.parameters['oldTableId']}, which is not the one in offsets/"
         in told(answer)
     )
 
 
 def test_the_directories_of_the_files_that_were_read_are_told(tmp_path: Path) -> None:
     answer = explained(copy_sample("files-stopped-cleanly", tmp_path), text_of("wrong_base_path"))
-    assert re.search(r"Source 0 has read \d+ files, from /", told(answer))
+    assert re.search(r"Source 0 has read \d+ files from /", told(answer))
     assert (answer.parameters["base"], answer.parameters["path"]) == (
         "/data/elsewhere",
         "file:/data/in/0004.json",
@@ -648,7 +652,7 @@ def test_a_text_without_an_error_has_exit_status_1(tmp_path: Path, capsys: Captu
     error.write_text("nothing of note")
     status, out, _ = run(capsys, str(kafka_checkpoint(tmp_path / "ck", range(3))), "--error", str(error))
     assert status == 1
-    assert out.startswith(NOTHING)
+    assert out.startswith(say("errors_lookup.nothing"))
 
 
 @pytest.mark.parametrize(

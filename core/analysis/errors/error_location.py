@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.analysis.errors.model import Recognised, Statement
 from core.analysis.errors.pasted_text import Pasted
 from core.checkpoint import Checkpoint
+from core.messages import say
 from core.sparklogs.evidence import Evidence
 from core.storage import Location
 
@@ -49,15 +50,12 @@ def find_place(ck: Checkpoint, text: Pasted, main: Recognised) -> Place:
         other_query = None if same_query else text.query_ids[0]
         if same_query:
             statements.append(
-                Statement(
-                    f"The error is of the query of this checkpoint ({ck.query_id}).", (Evidence("metadata"),)
-                )
+                Statement(say("errors_lookup.same_query", query_id=ck.query_id), (Evidence("metadata"),))
             )
         else:
             statements.append(
                 Statement(
-                    f"The error is of query {other_query}, and this checkpoint belongs to query"
-                    f" {ck.query_id}: it is from another checkpoint, or metadata was replaced since.",
+                    say("errors_lookup.other_query", other=other_query, query_id=ck.query_id),
                     (Evidence("metadata"),),
                 )
             )
@@ -65,13 +63,12 @@ def find_place(ck: Checkpoint, text: Pasted, main: Recognised) -> Place:
     root = None
     if roots and _same_root(ck.location) not in roots:
         root = roots[0]
-        why = "a copy of it, or it was moved" if same_query else "make sure that it is the same one"
-        statements.append(
-            Statement(
-                f"The error speaks of a checkpoint at {root}, and this one is at {ck.location.url}: {why}.",
-                certainty="inferred",
-            )
+        sentence = say(
+            "errors_lookup.moved" if same_query else "errors_lookup.other_place",
+            root=root,
+            here=ck.location.url,
         )
+        statements.append(Statement(sentence, certainty="inferred"))
     return Place(tuple(statements), tuple(paths)[:_FILES_SHOWN], root, other_query)
 
 

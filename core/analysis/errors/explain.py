@@ -25,10 +25,8 @@ from core.analysis.errors.pasted_text import Pasted, read_pasted
 from core.analysis.errors.recognise import recognise, unknown_cause
 from core.analysis.findings.catalogue import CATALOGUE as FINDINGS
 from core.checkpoint import Checkpoint
+from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence
-
-NOTHING = "No error of Spark, of its streaming connectors or of their storage was recognised in this text."
-_PASTE_MORE = "Paste the whole error with its stack trace, from the first line to the last 'Caused by'."
 
 
 def explain(text: str, ck: Checkpoint | None = None) -> Explanation:
@@ -111,9 +109,9 @@ def _not_recognised(text: Pasted, cause: Recognised | None) -> Explanation:
         parameters=NO_PARAMETERS,
         message=cause.message if cause is not None else "",
         line=cause.line if cause is not None else None,
-        sentence=NOTHING,
-        means=NOTHING,
-        action=_PASTE_MORE,
+        sentence=say("errors_lookup.nothing"),
+        means=say("errors_lookup.nothing"),
+        action=say("errors_lookup.paste_more"),
         certainty="needs_input",
         others=(cause,) if cause is not None else (),
         is_cut=text.is_cut,
@@ -124,7 +122,8 @@ def _sentence(
     main: Recognised, meaning: Meaning, here: tuple[Statement, ...], cause: Recognised | None
 ) -> str:
     if main.weight <= WRAPPER and cause is not None:
-        first = f"{meaning.means.split('; ')[0].rstrip('.')}. It was {cause.message}"
+        means = f"{meaning.means.split('; ')[0].rstrip('.')}."
+        first: str = say("errors_lookup.wrapped", means=means, cause=cause.message)
     elif main.name not in HANDLED:  # Spark's own words say more than what is common to a group
         first = main.message
     else:
@@ -140,13 +139,14 @@ def _reasons(
 ) -> tuple[str, ...]:
     """The likely reasons, first what the innermost cause in the text tells."""
     if main.weight <= GENERAL and cause is not None:
-        return (f"The text tells: {cause.message}", *meaning.reasons)
+        return (say("errors_lookup.cause", message=cause.message), *meaning.reasons)
     deeper = [
         other
         for other in others
         if main.weight <= GENERAL and other.depth > main.depth and WRAPPER < other.weight <= main.weight
     ]
-    return (*(f"The cause in the text tells: {other.message}" for other in deeper[:1]), *meaning.reasons)
+    causes = [say("errors_lookup.deeper_cause", message=other.message) for other in deeper[:1]]
+    return (*causes, *meaning.reasons)
 
 
 def _shown(here: tuple[Statement, ...]) -> Shown:

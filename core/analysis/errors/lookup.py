@@ -17,6 +17,7 @@ from core.analysis.errors.pasted_text import read_pasted
 from core.analysis.errors.recognise import recognise
 from core.analysis.forecast import Forecast, forecast
 from core.errors import StorageError
+from core.messages import say, say_of
 
 
 def look_forecast(look: Looking) -> Iterator[Statement]:
@@ -28,30 +29,20 @@ def look_forecast(look: Looking) -> Iterator[Statement]:
     is_vague = look.main.weight <= VAGUE
     if answer.outcome == "fail" and (is_vague or is_same(look, answer)):
         look.finding = answer.reason
-        so = "" if is_vague else " so"
-        yield Statement(f"The next start fails{so}: {sentence}", evidence, answer.certainty, shows_fault=True)
+        said = say("errors_lookup.fails" if is_vague else "errors_lookup.fails_so", sentence=sentence)
+        yield Statement(said, evidence, answer.certainty, shows_fault=True)
     elif answer.outcome == "fail":
-        yield Statement(
-            f"By the files that are there the next start fails in another way: {sentence}",
-            evidence,
-            answer.certainty,
-        )
+        said = say("errors_lookup.fails_differently", sentence=sentence)
+        yield Statement(said, evidence, answer.certainty)
     elif look.is_confirmed:  # the forecast takes the query to be as it was
-        yield Statement(
-            f"For the query as it was the forecast of the next start is: {sentence}", evidence, "inferred"
-        )
+        said = say("errors_lookup.forecast_for_unchanged_query", sentence=sentence)
+        yield Statement(said, evidence, "inferred")
     elif look.meaning.in_files and CONTENTS in look.not_checked and not look.says_missing:
-        yield Statement(
-            f"By the names and sizes of the files, without their contents: {sentence}", evidence, "inferred"
-        )
+        said = say("errors_lookup.forecast_without_contents", sentence=sentence)
+        yield Statement(said, evidence, "inferred")
     elif look.meaning.in_files:
-        shows = None if is_vague else False
-        yield Statement(
-            f"By the files that are there the next start does not fail so: {sentence}",
-            evidence,
-            "inferred",
-            shows_fault=shows,
-        )
+        said = say("errors_lookup.does_not_fail_so", sentence=sentence)
+        yield Statement(said, evidence, "inferred", shows_fault=None if is_vague else False)
 
 
 def is_same(look: Looking, answer: Forecast) -> bool:
@@ -87,7 +78,6 @@ LOOKS: Mapping[str, Callable[[Looking], Iterator[Statement]]] = MappingProxyType
         "forecast": look_forecast,
     }
 )
-_WORDS = {"files": "the named files", "forecast": "what the next start does"}
 
 
 def look_up(look: Looking) -> list[Statement]:
@@ -100,5 +90,6 @@ def look_up(look: Looking) -> list[Statement]:
                 found.append(statement)
                 look.is_confirmed = look.is_confirmed or statement.shows_fault is True
         except StorageError as error:
-            look.not_checked.append(f"{_WORDS.get(name, name)} ({error})")
+            what = say_of("errors_lookup", "TOPICS", name)
+            look.not_checked.append(say("errors_lookup.not_checked", what=what, why=str(error)))
     return list({statement.sentence: statement for statement in found}.values())

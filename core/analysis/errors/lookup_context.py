@@ -9,6 +9,7 @@ from core.analysis.errors.model import Meaning, Recognised
 from core.analysis.errors.pasted_text import Pasted
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry
+from core.messages import say_of
 from core.sparklogs.evidence import Evidence
 
 # Errors that say that something is NOT there; of the others a file that is named is there and cannot be used.
@@ -26,7 +27,7 @@ MISSING = frozenset(
     ]
 )
 
-CONTENTS = "the contents of the state files"
+CONTENTS = say_of("errors_lookup", "TOPICS", "contents")
 
 
 @dataclass
@@ -73,11 +74,6 @@ def batch_evidence(ck: Checkpoint, batch_id: int, log: str = "offsets") -> Evide
     """The log file of a batch."""
     files = ck.offset_files if log == "offsets" else ck.commit_files
     return Evidence(files[batch_id].path if batch_id in files else f"{log}/{batch_id}")
-
-
-def be(count: int) -> str:
-    """``is`` or ``are``."""
-    return "is" if count == 1 else "are"
 
 
 def full_stop(reason: str) -> str:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Literal
 
-from core.analysis.errors.lookup_context import Looking, batch_evidence, be, full_stop, number
+from core.analysis.errors.lookup_context import Looking, batch_evidence, full_stop, number
 from core.analysis.errors.model import Statement
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.state_names import plain_number
+from core.messages import say
 from core.sparklogs.evidence import Evidence, Problem
 from core.sparklogs.names import batch_id_of
 
@@ -24,10 +25,10 @@ def look_metadata(look: Looking) -> Iterator[Statement]:
     if ck.metadata_problem is not None:
         yield Statement(full_stop(ck.metadata_problem.reason), evidence, shows_fault=True)
     elif ck.query_id is None:
-        yield Statement("There is no file metadata.", evidence, shows_fault=True)
+        yield Statement(say("errors_lookup.no_metadata"), evidence, shows_fault=True)
     elif look.meaning.in_files:
         yield Statement(
-            f"metadata can be read; the query's id is {ck.query_id}.",
+            say("errors_lookup.metadata_readable", query_id=ck.query_id),
             evidence,
             shows_fault=False if is_subject else None,
         )
@@ -38,13 +39,17 @@ def look_logs(look: Looking) -> Iterator[Statement]:
     the batch that the error names."""
     ck = look.ck
     if not ck.offset_ids:
-        commits = (
-            f"commits/ has {len(ck.commit_ids):,} ({ck.commit_ids[0]} to {ck.commit_ids[-1]})"
-            if ck.commit_ids
-            else "commits/ has none either"
-        )
+        if ck.commit_ids:
+            sentence = say(
+                "errors_lookup.no_offsets_but_commits",
+                count=len(ck.commit_ids),
+                first=ck.commit_ids[0],
+                last=ck.commit_ids[-1],
+            )
+        else:
+            sentence = say("errors_lookup.no_offsets_no_commits")
         yield Statement(
-            f"offsets/ has no batch; {commits}.",
+            sentence,
             (Evidence("offsets"), Evidence("commits")),
             shows_fault=bool(ck.commit_ids) or None,
         )
@@ -64,14 +69,11 @@ def look_logs(look: Looking) -> Iterator[Statement]:
         names = [f"offsets/{newest}", *([f"offsets/{newest - 1}"] if newest - 1 in ck.offset_files else [])]
         names += [f"commits/{ck.last_committed_batch}"] if ck.last_committed_batch is not None else []
         evidence = tuple(Evidence(name) for name in names)
-        yield Statement(
-            f"The files that a start reads can be read: {', '.join(names)}.", evidence, shows_fault=False
-        )
+        yield Statement(say("errors_lookup.start_files_readable", names=names), evidence, shows_fault=False)
     last = ck.last_committed_batch
     if last is not None and last > newest:
         yield Statement(
-            f"The newest commit is {last} and the newest offset is {newest}: batches {newest} and later are"
-            " run again, and their rows reach the sink again.",
+            say("errors_lookup.commit_ahead", commit=last, newest=newest),
             (batch_evidence(ck, last, "commits"), batch_evidence(ck, newest)),
             shows_fault=True,
         )
@@ -81,8 +83,7 @@ def _missing_before(look: Looking, newest: int, named: int | None) -> Iterator[S
     ck = look.ck
     if ck.is_async:
         yield Statement(
-            f"The gaps in offsets/ are those of asynchronous progress tracking ({ck.tracking.why}); a start"
-            f" without it needs offsets/{newest - 1}.",
+            say("errors_lookup.async_gaps", why=ck.tracking.why, needed=newest - 1),
             (batch_evidence(ck, newest),),
             ck.tracking.certainty,
             shows_fault=True if newest - 1 not in ck.offset_files else None,
@@ -93,22 +94,29 @@ def _missing_before(look: Looking, newest: int, named: int | None) -> Iterator[S
         return
     present = wanted in ck.offset_files
     if not present and wanted == newest - 1:
-        committed = "is committed" if newest in ck.commit_files else "has no commit"
         yield Statement(
-            f"offsets/{wanted} is missing. The newest batch is {newest} and {committed}; Spark reads the"
-            " entry before it at every start.",
+            say(
+                "errors_lookup.previous_missing_committed"
+                if newest in ck.commit_files
+                else "errors_lookup.previous_missing_uncommitted",
+                wanted=wanted,
+                newest=newest,
+            ),
             (Evidence(f"offsets/{wanted}"), batch_evidence(ck, newest)),
             shows_fault=True,
         )
     elif not present:
         yield Statement(
-            f"offsets/{wanted} is missing, but the next start reads only offsets/{newest} and"
-            f" offsets/{newest - 1}.",
+            say("errors_lookup.missing_not_needed", wanted=wanted, newest=newest, previous=newest - 1),
             (Evidence(f"offsets/{wanted}"),),
             shows_fault=False,
         )
     else:
-        yield Statement(f"offsets/{wanted} is there.", (batch_evidence(ck, wanted),), shows_fault=False)
+        yield Statement(
+            say("errors_lookup.is_there", path=f"offsets/{wanted}"),
+            (batch_evidence(ck, wanted),),
+            shows_fault=False,
+        )
 
 
 def _unreadable(look: Looking, newest: int) -> Iterator[Statement]:
@@ -131,8 +139,7 @@ def _unreadable(look: Looking, newest: int) -> Iterator[Statement]:
     if others:
         names = ", ".join(p.evidence.path for p in others[:_SHOWN])
         yield Statement(
-            f"{len(others)} older log file{'s' * (len(others) > 1)} cannot be read ({names}); the next start"
-            f" does not read {'it' if len(others) == 1 else 'them'}.",
+            say("errors_lookup.older_unreadable", count=len(others), names=names),
             tuple(p.evidence for p in others[:_SHOWN]),
         )
 
@@ -145,20 +152,14 @@ def look_checksums(look: Looking) -> Iterator[Statement]:
         ids = sorted(look.ck.stale_checksums(log))
         if ids:
             found = True
-            shown = [f"{log}/.{i}.crc" for i in ids[:_SHOWN]]
-            more = f" and {len(ids) - len(shown)} more" if len(ids) > len(shown) else ""
+            paths = [f"{log}/.{i}.crc" for i in ids]
             yield Statement(
-                f"{', '.join(shown)}{more} {be(len(ids))} there without the log file: Spark cannot write that"
-                " name.",
-                tuple(Evidence(path) for path in shown),
+                say("errors_lookup.stale_checksums", paths=paths, count=len(ids)),
+                tuple(Evidence(path) for path in paths[:_SHOWN]),
                 shows_fault=True,
             )
     if not found:
-        yield Statement(
-            "Every checksum file in offsets/ and commits/ has its log file now. A start that failed so leaves"
-            " the log file behind, so a left-over .crc file can have been the cause all the same; if the"
-            " error comes back, look for a second query."
-        )
+        yield Statement(say("errors_lookup.no_stale_checksums"))
 
 
 def look_batch(look: Looking) -> Iterator[Statement]:
@@ -173,14 +174,17 @@ def look_batch(look: Looking) -> Iterator[Statement]:
         if there
     )
     if planned and committed:
-        yield Statement(f"Batch {batch} is planned and committed.", evidence)
+        yield Statement(say("errors_lookup.batch_committed", batch=batch), evidence)
     elif planned:
-        yield Statement(f"Batch {batch} is planned and not committed.", evidence)
+        yield Statement(say("errors_lookup.batch_uncommitted", batch=batch), evidence)
     elif committed:
-        yield Statement(f"Batch {batch} has a commit and no offset file.", evidence)
+        yield Statement(say("errors_lookup.batch_without_offset", batch=batch), evidence)
     else:
-        known = f"; the logs go from {ck.offset_ids[0]} to {ck.offset_ids[-1]}" if ck.offset_ids else ""
-        yield Statement(f"The logs have no batch {batch}{known}.", (Evidence("offsets"), Evidence("commits")))
+        sentence = say("errors_lookup.batch_unknown", batch=batch)
+        if ck.offset_ids:
+            first, last = ck.offset_ids[0], ck.offset_ids[-1]
+            sentence = say("errors_lookup.batch_unknown_range", batch=batch, first=first, last=last)
+        yield Statement(sentence, (Evidence("offsets"), Evidence("commits")))
 
 
 def look_pending(look: Looking) -> Iterator[Statement]:
@@ -188,17 +192,14 @@ def look_pending(look: Looking) -> Iterator[Statement]:
     ck = look.ck
     pending, last = ck.uncommitted_batch, ck.last_committed_batch
     if pending is not None:
-        same = (
-            " It is the batch that was running when the error came." if _planned_there(look, pending) else ""
-        )
+        is_same = _planned_there(look, pending)
         yield Statement(
-            f"Batch {pending} has no commit: every start runs it again with the range planned in"
-            f" offsets/{pending}.{same}",
+            say("errors_lookup.pending_same" if is_same else "errors_lookup.pending", batch=pending),
             (batch_evidence(ck, pending),),
         )
     elif last is not None:
         yield Statement(
-            f"Every planned batch is committed; the newest is {last}.", (batch_evidence(ck, last, "commits"),)
+            say("errors_lookup.all_committed", batch=last), (batch_evidence(ck, last, "commits"),)
         )
 
 
@@ -236,12 +237,12 @@ def _named_file(look: Looking, path: str) -> Iterator[Statement]:
             return
         entry = (ck.offset(batch) if parent == "offsets" else ck.commit(batch)) if batch in files else None
         if batch not in files:
-            yield Statement(f"{path} is not there.", (Evidence(path),), shows_fault=True if missing else None)
+            yield _not_there(path, missing)
         elif isinstance(entry, Problem):
             yield Statement(full_stop(entry.reason), (entry.evidence,), shows_fault=True)
         else:
             yield Statement(
-                f"{path} is there and can be read ({files[batch].size_bytes:,} bytes).",
+                say("errors_lookup.file_readable", path=path, size_bytes=files[batch].size_bytes),
                 (Evidence(path),),
                 shows_fault=False,
             )
@@ -253,57 +254,59 @@ def _named_file(look: Looking, path: str) -> Iterator[Statement]:
     if info is None and path in listing.directories:
         return
     expected = number(look.value("expectedSize")) if path.endswith(".sst") else None
+    evidence = (Evidence(path),)
     if info is None:
-        yield Statement(f"{path} is not there.", (Evidence(path),), shows_fault=True if missing else None)
+        yield _not_there(path, missing)
+        return
+    size_bytes = info.size_bytes
+    if expected is not None and size_bytes == expected:
+        sentence = say("errors_lookup.size_as_expected", path=path, size_bytes=size_bytes)
+        yield Statement(sentence, evidence, shows_fault=False)
     elif expected is not None:
-        fits = "as Spark expects" if info.size_bytes == expected else f"and Spark expects {expected:,}"
-        yield Statement(
-            f"{path} has {info.size_bytes:,} bytes, {fits}.",
-            (Evidence(path),),
-            shows_fault=info.size_bytes != expected,
-        )
-    elif info.size_bytes == 0:
-        yield Statement(f"{path} is there with 0 bytes.", (Evidence(path),), shows_fault=True)
+        sentence = say("errors_lookup.size_unexpected", path=path, size_bytes=size_bytes, expected=expected)
+        yield Statement(sentence, evidence, shows_fault=True)
+    elif size_bytes == 0:
+        yield Statement(say("errors_lookup.empty_file", path=path), evidence, shows_fault=True)
     else:
-        yield Statement(
-            f"{path} is there ({info.size_bytes:,} bytes).",
-            (Evidence(path),),
-            shows_fault=False if missing else None,
-        )
+        sentence = say("errors_lookup.file_there", path=path, size_bytes=size_bytes)
+        yield Statement(sentence, evidence, shows_fault=False if missing else None)
+
+
+def _not_there(path: str, says_missing: bool) -> Statement:
+    sentence = say("errors_lookup.not_there", path=path)
+    return Statement(sentence, (Evidence(path),), shows_fault=True if says_missing else None)
 
 
 def look_version(look: Looking) -> Iterator[Statement]:
     """Which Spark wrote the newest files, and the versions of both logs."""
     ck, writer = look.ck, look.ck.written_by
-    span = (
-        " to ".join(dict.fromkeys(v for v in (writer.at_least, writer.at_most) if v))
-        or "a version that the files do not tell"
-    )
-    yield Statement(
-        f"The newest files were written by Spark {span} ({writer.why}).", certainty=writer.certainty
-    )
+    versions = " to ".join(dict.fromkeys(v for v in (writer.at_least, writer.at_most) if v))
+    if versions:
+        sentence = say("errors_lookup.written_by", versions=versions, why=writer.why)
+    else:
+        sentence = say("errors_lookup.written_by_unknown", why=writer.why)
+    yield Statement(sentence, certainty=writer.certainty)
     newest = look.newest
     commit = ck.commit(ck.last_committed_batch) if ck.last_committed_batch is not None else None
-    versions = (
-        [f"offsets/{newest.batch_id} has version {newest.format_version}"] if newest is not None else []
-    )
-    versions += (
-        [f"commits/{commit.batch_id} has version {commit.format_version}"]
-        if isinstance(commit, CommitEntry)
-        else []
-    )
-    if versions:
-        evidence = [newest.evidence] if newest is not None else []
-        evidence += [commit.evidence] if isinstance(commit, CommitEntry) else []
-        yield Statement(f"{' and '.join(versions)}.", tuple(evidence))
+    entries = [entry for entry in (newest, commit) if isinstance(entry, OffsetEntry | CommitEntry)]
+    known = [
+        say("errors_lookup.log_version", path=entry.evidence.path, version=entry.format_version)
+        for entry in entries
+    ]
+    if known:
+        yield Statement(
+            say("errors_lookup.log_versions", versions=known), tuple(entry.evidence for entry in entries)
+        )
 
 
 def look_async(look: Looking) -> Iterator[Statement]:
     """Whether the log is one of asynchronous progress tracking."""
     tracking = look.ck.tracking
-    mode = "asynchronous" if tracking.mode == "async" else "ordinary"
     yield Statement(
-        f"The log was written with {mode} progress tracking ({tracking.why}).",
+        say(
+            "errors_lookup.async_log" if tracking.mode == "async" else "errors_lookup.sync_log",
+            why=tracking.why,
+        ),
         (Evidence("offsets"),),
         tracking.certainty,
     )

@@ -12,6 +12,8 @@ from core.analysis.errors.model import Statement
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.progress import parsed
 from core.checkpoint.source import Source
+from core.messages import say
+from core.messages.words import NOT_KNOWN
 from core.sparklogs.compactible import compactible_log
 from core.sparklogs.evidence import Evidence
 
@@ -26,17 +28,18 @@ def look_sources(look: Looking) -> Iterator[Statement]:
         return
     kinds = {source.key: source.kind.label for source in look.ck.sources}
     count = len(newest.sources)
-    shown = ", ".join(f"{line.key} {kinds.get(line.key, 'not known')}" for line in newest.sources[:_SHOWN])
-    more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
-    in_log = number(look.value("in_log"))
-    fits = None if in_log is None else in_log == count
-    tail = (
-        "" if fits is None else ", as the message says" if fits else f", and the message speaks of {in_log}"
-    )
-    yield Statement(
-        f"{newest.evidence.path} has {count} source{'s' * (count != 1)}{tail}: {shown}{more}.",
-        (Evidence(newest.evidence.path),),
-    )
+    shown = [
+        say("errors_lookup.source_kind", key=line.key, label=kinds.get(line.key, NOT_KNOWN))
+        for line in newest.sources
+    ]
+    path, in_log = newest.evidence.path, number(look.value("in_log"))
+    if in_log is None:
+        sentence = say("errors_lookup.sources", path=path, count=count, shown=shown)
+    elif in_log == count:
+        sentence = say("errors_lookup.sources_as_said", path=path, count=count, shown=shown)
+    else:
+        sentence = say("errors_lookup.sources_unlike_said", path=path, count=count, said=in_log, shown=shown)
+    yield Statement(sentence, (Evidence(path),))
 
 
 def look_source_logs(look: Looking) -> Iterator[Statement]:
@@ -51,26 +54,39 @@ def look_source_logs(look: Looking) -> Iterator[Statement]:
         chain = compactible_log(ck.door.list([source.directory])[source.directory])
         if chain.missing:
             yield Statement(
-                f"{source.directory}/{chain.missing[0]} is missing in the middle of the log of source"
-                f" {source.key}.",
+                say(
+                    "errors_lookup.source_log_gap",
+                    path=f"{source.directory}/{chain.missing[0]}",
+                    key=source.key,
+                ),
                 (Evidence(f"{source.directory}/{chain.missing[0]}"),),
                 shows_fault=True,
             )
         wanted = _log_offset(newest, source)
         if wanted is not None and (chain.newest_id is None or chain.newest_id < wanted):
-            end = "is empty" if chain.newest_id is None else f"ends with entry {chain.newest_id}"
             yield Statement(
-                f"The log of source {source.key} {end}, and"
-                f" {newest.evidence.path if newest else 'the offset'} needs entry {wanted}.",
+                _short_log(source, chain.newest_id, newest, wanted),
                 (Evidence(f"{source.directory}/{wanted}"), *([newest.evidence] if newest else [])),
                 shows_fault=True,
             )
         elif named is not None and not chain.missing and chain.newest_id is not None:
-            there = "is there" if named <= chain.newest_id else "is not there"
             yield Statement(
-                f"Entry {named} of the log of source {source.key} {there}.",
+                say(
+                    "errors_lookup.source_log_entry"
+                    if named <= chain.newest_id
+                    else "errors_lookup.source_log_entry_missing",
+                    entry=named,
+                    key=source.key,
+                ),
                 (Evidence(f"{source.directory}/{named}"),),
             )
+
+
+def _short_log(source: Source, last: int | None, newest: OffsetEntry | None, wanted: int) -> str:
+    needs = newest.evidence.path if newest is not None else "offsets"
+    if last is None:
+        return say("errors_lookup.source_log_empty", key=source.key, needs=needs, wanted=wanted)
+    return say("errors_lookup.source_log_short", key=source.key, last=last, needs=needs, wanted=wanted)
 
 
 def _log_offset(entry: OffsetEntry | None, source: Source) -> int | None:
@@ -88,10 +104,13 @@ def look_files(look: Looking) -> Iterator[Statement]:
         entries = source.context.file_log
         directories = sorted({normal_path(entry.path).rpartition("/")[0] for entry in entries})
         if directories:
-            more = f" and {len(directories) - 2} more directories" if len(directories) > 2 else ""
             yield Statement(
-                f"Source {source.key} has read {len(entries):,} files, from"
-                f" {' and '.join(directories[:2])}{more}.",
+                say(
+                    "errors_lookup.source_files",
+                    key=source.key,
+                    count=len(entries),
+                    directories=directories,
+                ),
                 (Evidence(source.directory or "sources"),),
             )
 
@@ -113,30 +132,26 @@ def look_kafka(look: Looking) -> Iterator[Statement]:
         gone = [name for name in done if pending is not None and planned and name not in planned]
         lower = [name for name in planned if name in done and planned[name] < done[name]]
         if pending is not None and (gone or lower):
-            what = (
-                f"leaves out {', '.join(gone[:_SHOWN])}"
-                if gone
-                else f"ends below batch {last} in {', '.join(lower[:_SHOWN])}"
-            )
+            if gone:
+                sentence = say("errors_lookup.plan_leaves_out", pending=pending, partitions=gone)
+            else:
+                sentence = say("errors_lookup.plan_is_lower", pending=pending, last=last, partitions=lower)
             yield Statement(
-                f"offsets/{pending} {what}: it was planned by a start that failed, and every start keeps that"
-                " plan until the file is deleted.",
+                sentence,
                 (batch_evidence(ck, pending), *([batch_evidence(ck, last)] if last is not None else [])),
                 "inferred",
                 shows_fault=True,
             )
         if names and not known:
             topics = sorted({name.rpartition("-")[0] for name in done or planned})
-            shown = ", ".join(topics[:_SHOWN]) or "none"
             yield Statement(
-                f"The checkpoint has no position for {', '.join(names[:_SHOWN])}; source {source.key} reads:"
-                f" {shown}.",
+                say("errors_lookup.no_position", partitions=names, key=source.key, topics=topics),
                 (batch_evidence(ck, last if last is not None else pending or 0),),
             )
         elif not names:
             count = len(done or planned)
             yield Statement(
-                f"Source {source.key} has positions for {count} partition{'s' * (count != 1)}.",
+                say("errors_lookup.positions", key=source.key, count=count),
                 (batch_evidence(ck, last if last is not None else pending or 0),),
             )
 
@@ -155,14 +170,20 @@ def _positions(look: Looking, source: Source, batch_id: int | None) -> Mapping[s
 def _position(look: Looking, name: str, done: int | None, planned: int | None) -> Statement:
     ck = look.ck
     last, pending = ck.last_committed_batch, ck.pending_batch
-    parts, evidence = [], []
+    evidence = []
     if done is not None and last is not None:
-        parts.append(f"batch {last} (committed) ended at {done:,}")
         evidence.append(batch_evidence(ck, last))
     if planned is not None and pending is not None:
-        parts.append(f"batch {pending} (not committed) is planned up to {planned:,}")
         evidence.append(batch_evidence(ck, pending))
-    return Statement(f"{name}: {', '.join(parts)}.", tuple(evidence))
+    if planned is None or pending is None:
+        sentence = say("errors_lookup.position_committed", name=name, last=last, done=done)
+    elif done is None or last is None:
+        sentence = say("errors_lookup.position_planned", name=name, pending=pending, planned=planned)
+    else:
+        sentence = say(
+            "errors_lookup.position_both", name=name, last=last, done=done, pending=pending, planned=planned
+        )
+    return Statement(sentence, tuple(evidence))
 
 
 def look_delta(look: Looking) -> Iterator[Statement]:
@@ -188,17 +209,20 @@ def look_delta(look: Looking) -> Iterator[Statement]:
         old = previous.source(source.key) if isinstance(previous, OffsetEntry) else None
         earlier = parsed(old.raw) if old is not None and old.raw is not None else None
         start = earlier.get("reservoirVersion") if isinstance(earlier, Mapping) else None
-        needs = (
-            f"; Spark asks for the log from version {start} on, where {previous.evidence.path} stands"
-            if start is not None and isinstance(previous, OffsetEntry)
-            else ""
-        )
-        yield Statement(
-            f"Source {source.key} stands at version {version} of table {table}{needs}.", (newest.evidence,)
-        )
+        if start is not None and isinstance(previous, OffsetEntry):
+            sentence = say(
+                "errors_lookup.delta_position_needs",
+                key=source.key,
+                version=version,
+                table=table,
+                start=start,
+                path=previous.evidence.path,
+            )
+        else:
+            sentence = say("errors_lookup.delta_position", key=source.key, version=version, table=table)
+        yield Statement(sentence, (newest.evidence,))
         if named is not None and table is not None and named != table:
             yield Statement(
-                f"The message speaks of table {named}, which is not the one in {newest.evidence.path}: it is"
-                " from another checkpoint or source.",
+                say("errors_lookup.delta_other_table", named=named, path=newest.evidence.path),
                 (newest.evidence,),
             )

@@ -10,6 +10,7 @@ from core.analysis.errors.lookup_context import CONTENTS, Looking
 from core.analysis.errors.model import Statement
 from core.checkpoint.model import OperatorState
 from core.checkpoint.state import state_inventory
+from core.messages import say
 from core.sparklogs.evidence import Evidence
 
 _OPERATORS = re.compile(r"OperatorName: ([A-Za-z][\w\-]{0,60})")
@@ -21,9 +22,8 @@ def look_state(look: Looking) -> Iterator[Statement]:
     ck = look.ck
     inventory = state_inventory(ck)
     if not inventory.operators:
-        word = "has no files" if ck.has_state else "is not there"
         yield Statement(
-            f"state/ {word}.",
+            say("errors_lookup.state_empty" if ck.has_state else "errors_lookup.state_missing"),
             (Evidence("state"),),
             shows_fault=True if look.meaning.finding == "STATE_FOLDER_MISSING" else None,
         )
@@ -42,8 +42,7 @@ def look_state(look: Looking) -> Iterator[Statement]:
         elif needed:
             version = max(v for v in needed if v is not None)
             yield Statement(
-                f"By names and sizes every partition can load state version {version}, which the next batch"
-                " needs.",
+                say("errors_lookup.state_loadable", version=version),
                 (Evidence("state"),),
                 "inferred",
                 shows_fault=False if look.says_missing else None,
@@ -53,17 +52,25 @@ def look_state(look: Looking) -> Iterator[Statement]:
 def _gap(operator: OperatorState, gaps: tuple[tuple[str, str], ...]) -> Statement:
     place, path = gaps[0]
     number, partition, store = (*place.split("/"), "", "")[:3]
-    where = f"partition {partition} of operator {number}" + (
-        "" if store in ("", "default") else f" (store {store})"
-    )
-    more = (
-        f" {len(gaps) - 1:,} more partitions or stores of it cannot load it either." if len(gaps) > 1 else ""
-    )
+    missing = say("errors_lookup.directory", path=path) if path.endswith("/") else path
+    version = operator.restorable.needed_version
+    if store in ("", "default"):
+        sentence = say(
+            "errors_lookup.state_gap", version=version, partition=partition, operator=number, path=missing
+        )
+    else:
+        sentence = say(
+            "errors_lookup.state_gap_of_store",
+            version=version,
+            partition=partition,
+            operator=number,
+            store=store,
+            path=missing,
+        )
+    if len(gaps) > 1:
+        sentence = say("errors_lookup.state_gap_more", first=sentence, count=len(gaps) - 1)
     return Statement(
-        f"State version {operator.restorable.needed_version} cannot be loaded in {where}: {path} is what is"
-        f" missing first.{more}".replace(
-            "/ is what is missing first", "/ (the directory) is what is missing first"
-        ),
+        sentence,
         (Evidence(path.removesuffix(" (0 bytes)").rstrip("/")),),
         operator.restorable.certainty,
         shows_fault=True,
@@ -77,8 +84,7 @@ def _way_back(look: Looking, operators: tuple[OperatorState, ...]) -> Iterator[S
     versions = [operator.restorable.newest_common_version for operator in operators]
     if any(version is None for version in versions):
         yield Statement(
-            "There is no version that every partition of every store can rebuild, so a rewind is not"
-            " possible.",
+            say("errors_lookup.no_rewind"),
             (Evidence("state"),),
         )
         return
@@ -87,14 +93,12 @@ def _way_back(look: Looking, operators: tuple[OperatorState, ...]) -> Iterator[S
     absent = [f"offsets/{i}" for i in logs if i not in ck.offset_files]
     if absent:
         yield Statement(
-            f"The state could go back to batch {batch}, but {' and '.join(absent)}"
-            f" {'is' if len(absent) == 1 else 'are'} missing.",
+            say("errors_lookup.rewind_without_logs", batch=batch, missing=absent, count=len(absent)),
             (Evidence("state"), *(Evidence(path) for path in absent)),
         )
         return
     yield Statement(
-        f"Every partition can rebuild state version {batch + 1}, the state after batch {batch}: a rewind can"
-        f" go back to batch {batch}.",
+        say("errors_lookup.rewind", version=batch + 1, batch=batch),
         (Evidence("state"), *(Evidence(ck.offset_files[i].path) for i in logs)),
         "inferred",
     )
@@ -105,20 +109,21 @@ def look_operators(look: Looking) -> Iterator[Statement]:
     inventory = state_inventory(look.ck)
     names = [operator.name for operator in inventory.operators]
     if not names:
-        yield Statement("This checkpoint has no state.", (Evidence("state"),))
+        yield Statement(say("errors_lookup.no_state"), (Evidence("state"),))
         return
-    shown = ", ".join(
-        f"{operator.operator_id} {operator.name or '(name not known)'}"
-        for operator in inventory.operators[:_SHOWN]
-    )
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    shown = [
+        f"{operator.operator_id} {operator.name}"
+        if operator.name
+        else say("errors_lookup.operator_unnamed", operator=operator.operator_id)
+        for operator in inventory.operators
+    ]
     evidence = tuple(Evidence(f"state/{operator.operator_id}") for operator in inventory.operators[:_SHOWN])
     for operator in inventory.operators:
         if operator.metadata_raw is None:
             path = f"state/{operator.operator_id}/_metadata"
             wanted = look.main.name == "STDS_FAILED_TO_READ_OPERATOR_METADATA"
             yield Statement(
-                f"The description of operator {operator.operator_id} ({path}) is not there.",
+                say("errors_lookup.operator_metadata_missing", operator=operator.operator_id, path=path),
                 (Evidence(path),),
                 shows_fault=wanted or None,
             )
@@ -130,24 +135,22 @@ def look_operators(look: Looking) -> Iterator[Statement]:
     )
     if in_metadata is None or None in names:
         yield Statement(
-            f"The state here is of operator {shown}{more}.",
+            say("errors_lookup.operators", shown=shown),
             evidence,
             "certain" if certainty == "certain" else "inferred",
         )
         return
     same = _OPERATORS.findall(in_metadata) == names
-    now = ", ".join(_OPERATORS.findall(look.value("OpsInCurBatchSeq") or "")) or "none"
+    now = _OPERATORS.findall(look.value("OpsInCurBatchSeq") or "")
     if same:
         yield Statement(
-            f"The state here is of operator {shown}{more}, as the message says; the query that was started"
-            f" has: {now}.",
+            say("errors_lookup.operators_as_said", shown=shown, now=now),
             evidence,
             shows_fault=None,
         )
     else:
         yield Statement(
-            f"The state here is of operator {shown}{more}, and the message speaks of other ones: it is from"
-            " another checkpoint, or of an earlier moment.",
+            say("errors_lookup.operators_unlike_said", shown=shown),
             evidence,
         )
 
@@ -162,12 +165,19 @@ def look_size(look: Looking) -> Iterator[Statement]:
     for partition in heaviest.partitions:
         partitions[partition.partition_id] += partition.size_bytes
     largest = max(partitions, key=lambda i: partitions[i], default=None)
-    where = (
-        f"; partition {largest} of operator {heaviest.operator_id} has {partitions[largest]:,}"
-        if largest is not None
-        else ""
-    )
+    size_bytes, files = inventory.size_bytes, inventory.file_count
+    if largest is None:
+        sentence = say("errors_lookup.state_size", size_bytes=size_bytes, files=files)
+    else:
+        sentence = say(
+            "errors_lookup.state_size_largest",
+            size_bytes=size_bytes,
+            files=files,
+            partition=largest,
+            operator=heaviest.operator_id,
+            largest=partitions[largest],
+        )
     yield Statement(
-        f"state/ has {inventory.size_bytes:,} bytes in {inventory.file_count:,} files{where}.",
+        sentence,
         (Evidence(f"state/{heaviest.operator_id}"),),
     )

@@ -12,8 +12,10 @@ from core.analysis.errors.meanings_kafka import KAFKA_ERRORS
 from core.analysis.errors.meanings_logs import LOGS
 from core.analysis.errors.meanings_state import STATE
 from core.analysis.errors.meanings_tables import TABLES
-from core.analysis.errors.model import GENERAL, Meaning, RecoveryOption
+from core.analysis.errors.model import GENERAL, Kind, Meaning, meaning
 from core.analysis.findings.catalogue import CATALOGUE as FINDINGS
+from core.messages.errors_code import OTHER
+from core.messages.errors_lookup import OPTIONS
 
 # Conditions of Spark that have a number for a name are told by a name of this tool.
 LEGACY_NAMES: Mapping[str, str] = MappingProxyType(
@@ -27,21 +29,7 @@ LEGACY_NAMES: Mapping[str, str] = MappingProxyType(
 
 # What can be done, by the id that links and the command line carry. The last three are chosen and generated
 # by the recovery pages.
-OPTION_TITLES: Mapping[RecoveryOption, str] = MappingProxyType(
-    {
-        "none": "Nothing has to be recovered",
-        "restart": "Mend the cause and start the query again",
-        "change_query": "Change the query (or its settings) and start it again",
-        "repair": "Repair the named files of the checkpoint",
-        "restore": "Restore from a backup",
-        "rewind": "Rewind to an earlier batch",
-        "drop_state": "Keep the checkpoint and drop state/",
-        "repartition": "Run the repartition of the state again",
-        "reset": "Reset the checkpoint and continue incrementally",
-        "backup_and_backfill": "Full refresh with backup and backfill",
-        "full_refresh": "Full table refresh",
-    }
-)
+OPTION_TITLES: Mapping[str, str] = MappingProxyType(OPTIONS)
 
 
 def _unseen() -> dict[str, Meaning]:
@@ -95,18 +83,7 @@ HANDLED: Mapping[str, Meaning] = MappingProxyType(
 NOT_IN_FILES: Mapping[str, Meaning] = MappingProxyType(_unseen())
 
 _WEIGHTS = {known.name: known.weight for known in PLAIN}
-_OTHER = Meaning(
-    "A condition of Spark that is not about streaming, state or checkpoints: the data, the query's code, or"
-    " what it reads and writes.",
-    ("See the message: Spark says itself what it does not accept.",),
-    "Mend what the message names and start again. A batch that was planned is pending and runs again with the"
-    " same range; if the fault is in its rows it fails again until they are filtered out or the query can"
-    " take them.",
-    ("restart", "change_query"),
-    weight=GENERAL,
-    look=("pending",),
-    unseen="Data and code of the query are not in the checkpoint.",
-)
+_OTHER = meaning(OTHER, Kind(("restart", "change_query"), weight=GENERAL, look=("pending",)))
 
 
 def meaning_of(name: str) -> Meaning:
