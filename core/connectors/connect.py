@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
 from core.connectors.kafka.broker import ask
-from core.connectors.kafka.partitions import Positions, kafka_positions, planned_positions
+from core.connectors.kafka.judgement import Positions
+from core.connectors.kafka.partitions import kafka_positions, planned_positions
 from core.connectors.kafka.properties import read_properties
 from core.connectors.kafka.topic_ids import TOPIC_IDS
 from core.connectors.model import ConnectorAnswers, ConnectorSettings

@@ -138,6 +138,15 @@ def exact_moment(ms: int | None) -> str:
     return "" if when is None else f"{when:%Y-%m-%d %H:%M:%S}.{when.microsecond // 1000:03d}"
 
 
+def near_moment(ms: int, now_ms: int) -> str:
+    """A point in time to the minute, without the date on the day of ``now_ms``: ``14:05 UTC``."""
+    when, now = _utc(ms), _utc(now_ms)
+    if when is None:
+        return "a time beyond the calendar"
+    is_today = now is not None and when.date() == now.date()
+    return when.strftime("%H:%M UTC" if is_today else "%Y-%m-%d %H:%M UTC")
+
+
 def clock(ms: int | None) -> str:
     """The time of day: ``03:12:11 UTC``."""
     when = _utc(ms)

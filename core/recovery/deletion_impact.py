@@ -20,6 +20,7 @@ from core.connectors import ConnectorAnswers, SinkState
 from core.connectors.answers import BrokerAnswer
 from core.connectors.delta.log import DeltaLog
 from core.connectors.delta.source import lag_after
+from core.connectors.kafka.judgement import judge_partitions
 from core.connectors.sink import sink_state
 from core.connectors.words import span
 from core.errors import ResumeError
@@ -112,28 +113,18 @@ def _rows_of(ck: Checkpoint, source: Source, batch: int | None, connectors: Conn
 
 
 def _kafka_rows(text: str, broker: BrokerAnswer) -> SourceRows:
-    done = waiting = expired = 0
-    known = topics_of(parse(text)) or {}
-    for topic, partitions in known.items():
-        for partition, position in partitions.items():
-            at = broker.partitions.get((topic, partition))
-            if at is None or at.log_start is None or at.log_end is None or at.log_end < position:
-                return SourceRows()  # not told, gone, or created anew: the position means nothing there
-            done += max(0, min(position, at.log_end) - at.log_start)
-            expired += max(0, min(at.log_start, at.log_end) - position)
-            waiting += max(0, at.log_end - max(position, at.log_start))
-    for (
-        topic,
-        partition,
-    ), at in broker.partitions.items():  # one that is new on the broker is read from its beginning
-        if (
-            topic in known
-            and partition not in known[topic]
-            and at.log_start is not None
-            and at.log_end is not None
-        ):
-            waiting += at.log_end - at.log_start
-    return SourceRows(done, waiting, waiting, expired, is_at_most=True)
+    judged = list(judge_partitions(broker, topics_of(parse(text)) or {}))
+    known = [each for each in judged if each.position is not None]
+    if any(each.bounds is None or each.state == "beyond_end" for each in known):
+        return SourceRows()  # not returned, gone, or recreated: the position means nothing there
+    waiting = sum(each.waiting or 0 for each in judged)  # a new partition is read from its beginning
+    return SourceRows(
+        done=sum(each.retained or 0 for each in known),
+        waiting=waiting,
+        batches=waiting,
+        expired=sum(each.lost for each in known),
+        is_at_most=True,
+    )
 
 
 def _delta_rows(text: str, table: DeltaLog) -> SourceRows:

@@ -3,39 +3,46 @@ expired since.
 
 ``startingOffsets`` as JSON must name exactly the partitions that exist, or the query does not start; -2
 stands for the earliest record and is resolved at the start, so it still works when more has expired by then
-(observed with Spark 4.3 and a broker 4.3.1).
+(observed with Spark 4.3 and a broker 4.3.1). ``core/connectors/kafka/judgement.py`` judges each position.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from core.checkpoint.sources.base import ResumePoint
-from core.checkpoint.sources.forms import compact, counted, listed, no_option, parse
+from core.checkpoint.sources.forms import compact, listed, no_option, parse
 from core.checkpoint.sources.kafka import topics_of
-from core.connectors.kafka.partitions import CLOCKS_MS, clock, similar_names
+from core.connectors.kafka.judgement import JudgedPartition, judge_partition, other_id
+from core.connectors.kafka.partitions import similar_names
+from core.messages import say
+from core.messages.words import near_moment
 
 if TYPE_CHECKING:
     from core.connectors.answers import BrokerAnswer
     from core.sparklogs.evidence import Certainty
 
 EARLIEST = -2
-NEW_CHECKPOINT = "Counts only in a new, empty checkpoint."
 
 
 @dataclass
-class _Fit:
-    """The positions that work with what the broker has, and what does not fit."""
+class _StartOffsets:
+    """The start offset of each partition on the broker, and the partitions whose position does not fit."""
 
     options: dict[str, dict[str, int]] = field(default_factory=dict)
-    new: list[str] = field(default_factory=list)
-    expired: list[tuple[str, int, int]] = field(default_factory=list)
-    gone: list[tuple[str, int]] = field(default_factory=list)
-    anew: list[tuple[str, int, int]] = field(default_factory=list)
-    younger: list[tuple[str, int]] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
-    oldest_left_ms: int | None = None
+    new: list[JudgedPartition] = field(default_factory=list)
+    expired: list[JudgedPartition] = field(default_factory=list)
+    gone: list[JudgedPartition] = field(default_factory=list)
+    recreated: list[JudgedPartition] = field(default_factory=list)
+    younger: list[JudgedPartition] = field(default_factory=list)
+    not_told: list[JudgedPartition] = field(default_factory=list)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no record is skipped."""
+        return not (self.expired or self.gone or self.recreated or self.younger)
 
 
 def with_broker(
@@ -46,174 +53,162 @@ def with_broker(
     Exact: every position is inside what the broker keeps; partitions that are new start at -2, their
     beginning. Not exact: the ``options`` still start a query, and ``skips`` says what it can no longer read,
     in offsets; None when nothing of the source is left. ``batch_ms`` is when the batch of ``offset`` was
-    planned: a topic whose record 0 is younger was made anew. A broker that could not be asked leaves the
+    planned: a topic whose record 0 is younger was recreated. A broker that could not be asked leaves the
     options as they are and says so.
     """
     topics = topics_of(parse(offset) if isinstance(offset, str) else offset)
     if topics is None or point.options is None:
         return point
     if answer.trouble is not None:
-        return replace(point, note=f"Not compared with the broker: {answer.trouble} {point.note}")
-    fit = _fit(topics, answer, batch_ms)
-    if not fit.options:
+        return replace(point, note=say("resume_kafka.not_compared", reason=answer.trouble, note=point.note))
+    starts = _start_offsets(topics, answer, batch_ms)
+    if not starts.options:
         return no_option(
-            f"{_gone_words(fit, answer)} Nothing of this source is on the broker {answer.servers}.",
+            say(
+                "resume_kafka.nothing_is_left",
+                gone=_gone_sentence(starts.gone, answer),
+                servers=answer.servers,
+            ),
             repeats="nothing",
-            skips="everything after this position",
+            skips=say("resume_kafka.skips_everything"),
         )
-    options = {"startingOffsets": compact(fit.options)}
-    if fit.expired or fit.gone or fit.anew or fit.younger:
-        return _inexact(fit, answer, options)
-    certainty: Certainty = "inferred" if fit.untold else "certain"
-    return ResumePoint(True, options, "nothing", "nothing", " ".join(_notes(fit, topics, answer)), certainty)
+    options = {"startingOffsets": compact(starts.options)}
+    if not starts.is_exact:
+        return _inexact(starts, answer, options)
+    certainty: Certainty = "inferred" if starts.not_told else "certain"
+    notes = [
+        say("resume_kafka.new_checkpoint_only"),
+        say("resume_kafka.names_every_partition", topics=listed(topics), servers=answer.servers),
+    ]
+    if starts.new:
+        notes.append(say("resume_kafka.new_partitions", names=_names(starts.new), count=len(starts.new)))
+    return ResumePoint(True, options, "nothing", "nothing", " ".join([*notes, *_not_told(starts)]), certainty)
 
 
-def _fit(topics: dict[str, dict[int, int]], answer: BrokerAnswer, batch_ms: int | None) -> _Fit:
-    fit = _Fit()
+def _start_offsets(
+    topics: dict[str, dict[int, int]], answer: BrokerAnswer, batch_ms: int | None
+) -> _StartOffsets:
+    starts = _StartOffsets()
     for topic, positions in topics.items():
-        if topic in answer.absent:
-            fit.gone += [(f"{topic}-{p}", position) for p, position in positions.items()]
-            continue
         known = answer.topics.get(topic)
-        here = known.partitions if known is not None else tuple(positions)
-        before = len(fit.anew)
-        starts = {
-            p: _start(fit, answer, topic, p, positions.get(p), batch_ms) for p in sorted({*here, *positions})
-        }
-        other_id = known is not None and answer.earlier_topic_ids.get(topic, known.topic_id) != known.topic_id
-        if (
-            len(fit.anew) > before or other_id
-        ):  # one partition that ends before its position proves it for the whole topic
-            told = {name for name, _, _ in fit.anew}
-            for p in here:
-                end = answer.partitions[topic, p].log_end if (topic, p) in answer.partitions else None
-                if (
-                    positions.get(p)
-                    and starts[p] != EARLIEST
-                    and f"{topic}-{p}" not in told
-                    and end is not None
-                ):
-                    fit.anew.append((f"{topic}-{p}", positions[p], end))
-                    starts[p] = EARLIEST
-        fit.options[topic] = {str(p): start for p, start in starts.items() if p in here and start is not None}
-    return fit
+        here = positions if known is None else known.partitions
+        judged = [
+            judge_partition(answer, topic, p, positions.get(p), batch_ms=batch_ms)
+            for p in sorted({*here, *positions})
+        ]
+        if topic in answer.absent:
+            starts.gone += judged
+            continue
+        # One partition that ends before its position proves it for the whole topic.
+        is_recreated = any(each.state == "beyond_end" for each in judged) or other_id(answer, topic)
+        begin = {each.partition: _start(starts, each, is_recreated=bool(is_recreated)) for each in judged}
+        starts.recreated += [each for each in judged if each.state == "beyond_end"]
+        starts.recreated += [
+            each
+            for each in judged
+            if is_recreated and each.state == "ok" and not each.is_younger and each.position
+        ]
+        starts.options[topic] = {str(p): at for p, at in begin.items() if p in here and at is not None}
+    return starts
 
 
-def _start(
-    fit: _Fit, answer: BrokerAnswer, topic: str, partition: int, position: int | None, batch_ms: int | None
-) -> int | None:
-    """Where this partition has to start; what does not fit is noted."""
-    name, here = f"{topic}-{partition}", answer.partitions.get((topic, partition))
-    if here is None and topic in answer.topics:
-        fit.gone.append((name, position or 0))
+def _start(starts: _StartOffsets, judged: JudgedPartition, *, is_recreated: bool) -> int | None:
+    """Where this partition has to start; what does not fit is collected."""
+    if judged.state == "deleted":
+        starts.gone.append(judged)
         return None
-    if position is None:
-        fit.new.append(name)
-        if here is not None and here.log_start:
-            fit.expired.append((name, 0, here.log_start))
+    if judged.position is None:
+        starts.new.append(judged)
+        if judged.starts_late:
+            starts.expired.append(judged)
         return EARLIEST
-    if here is None or here.log_start is None or here.log_end is None:
-        fit.untold.append(name)
-        return position
-    if here.log_end < position:
-        fit.anew.append((name, position, here.log_end))
+    if judged.bounds is None:
+        starts.not_told.append(judged)
+        return judged.position
+    if judged.state == "beyond_end":
         return EARLIEST
-    if here.log_start > position:
-        fit.expired.append((name, position, here.log_start))
-        if here.first_record_ms is not None:
-            fit.oldest_left_ms = max(here.first_record_ms, fit.oldest_left_ms or here.first_record_ms)
+    if judged.state == "behind_log_start":
+        starts.expired.append(judged)
         return EARLIEST
-    first_ms = here.first_record_ms
-    if (
-        batch_ms is not None
-        and first_ms is not None
-        and here.log_start == 0
-        and position > 0
-        and first_ms > batch_ms + CLOCKS_MS
-    ):
-        fit.younger.append((name, position))
+    if judged.is_younger:
+        starts.younger.append(judged)
         return EARLIEST
-    return position
+    return EARLIEST if is_recreated and judged.position else judged.position
 
 
-def _inexact(fit: _Fit, answer: BrokerAnswer, options: dict[str, str]) -> ResumePoint:
-    skipped, why = [], []
-    if fit.expired:
-        lost = sum(start - position for _, position, start in fit.expired)
-        ranges = listed(f"{name} {position} to {start - 1}" for name, position, start in fit.expired)
-        since = (
-            f", all older than {clock(fit.oldest_left_ms, answer.asked_at_ms)}"
-            if fit.oldest_left_ms is not None
-            else ""
-        )
-        skipped.append(f"{counted(lost, 'offsets')} that have expired ({ranges}{since})")
-        why.append(
-            f"{listed(name for name, _, _ in fit.expired)} can no longer start at the position: its records"
-            " have expired."
-        )
-    if fit.gone:
-        skipped.append(
-            f"what was after the position in {listed(name for name, _ in fit.gone)}, no longer on the broker"
-        )
-        why.append(_gone_words(fit, answer))
-    if fit.anew:
-        names = listed(f"{name} (ends at {end}, position {position})" for name, position, end in fit.anew)
-        skipped.append(f"what was not read of the old topic in {listed(name for name, _, _ in fit.anew)}")
-        why.append(f"The topic was created anew: {names}. The new one is read from its first record.")
-    if fit.younger:
-        names = listed(name for name, _ in fit.younger)
-        skipped.append(f"what was not read of the old topic in {names}")
-        why.append(
-            f"The topic seems to have been created anew: record 0 of {names} is younger than the batch that"
-            " had read past it. The new one is read from its first record; if it is the old topic after all,"
-            " put the logged positions there, or records come twice."
-        )
-    head = f"NOT EXACT, skips {'; '.join(skipped)}."
-    rest = (
-        f"{NEW_CHECKPOINT} -2 is the earliest record that is left when the query starts. Backfill what is"
-        " missing if it exists elsewhere."
-    )
-    new = [f"New partitions ({listed(fit.new)}) are read from their beginning."] if fit.new else []
-    repeats = (
-        "records of the new topic that were read before, if it is the old one after all"
-        if fit.younger
-        else "nothing"
-    )
-    only_inferred = fit.younger and not (fit.expired or fit.gone or fit.anew)
-    certainty: Certainty = "inferred" if only_inferred or fit.untold else "certain"
-    return ResumePoint(
-        False,
-        options,
-        repeats,
-        "; ".join(skipped),
-        " ".join([head, *why, *new, *_untold(fit), rest]),
-        certainty,
-    )
+def _inexact(starts: _StartOffsets, answer: BrokerAnswer, options: dict[str, str]) -> ResumePoint:
+    skipped: list[str] = []
+    why: list[str] = []
+    if starts.expired:
+        skipped.append(_expired(starts, answer))
+        why.append(say("resume_kafka.expired", names=_names(starts.expired), count=len(starts.expired)))
+    if starts.gone:
+        skipped.append(say("resume_kafka.skips_gone", names=_names(starts.gone)))
+        why.append(_gone_sentence(starts.gone, answer))
+    if starts.recreated:
+        skipped.append(say("resume_kafka.skips_old_topic", names=_names(starts.recreated)))
+        ends = [
+            say("resume_kafka.end_and_position", name=each.name, end=each.latest, position=each.position)
+            for each in starts.recreated
+        ]
+        why.append(say("resume_kafka.recreated", partitions=listed(ends)))
+    if starts.younger:
+        skipped.append(say("resume_kafka.skips_old_topic", names=_names(starts.younger)))
+        why.append(say("resume_kafka.younger", names=_names(starts.younger)))
+    skips = "; ".join(skipped)
+    new = [say("resume_kafka.new_from_beginning", names=_names(starts.new))] if starts.new else []
+    notes = [
+        say("resume_kafka.not_exact", skips=skips),
+        *why,
+        *new,
+        *_not_told(starts),
+        say("resume_kafka.new_checkpoint_only"),
+        say("resume_kafka.earliest_and_backfill"),
+    ]
+    repeats = say("resume_kafka.repeats_if_it_is_the_old_topic") if starts.younger else "nothing"
+    only_inferred = starts.younger and not (starts.expired or starts.gone or starts.recreated)
+    certainty: Certainty = "inferred" if only_inferred or starts.not_told else "certain"
+    return ResumePoint(False, options, repeats, skips, " ".join(notes), certainty)
 
 
-def _notes(fit: _Fit, topics: dict[str, dict[int, int]], answer: BrokerAnswer) -> list[str]:
-    names = listed(topics)
-    notes = [NEW_CHECKPOINT, f"Names every partition that {names} has on the broker {answer.servers} now."]
-    if fit.new:
-        notes.append(
-            f"{listed(fit.new)} {'is' if len(fit.new) == 1 else 'are'} new since and begin at -2, the"
-            " earliest record."
-        )
-    return [*notes, *_untold(fit)]
+def _expired(starts: _StartOffsets, answer: BrokerAnswer) -> str:
+    """How many offsets have expired, in which ranges, and the time before which all of them were written."""
+    missing = [(each.name, each.missing) for each in starts.expired if each.missing is not None]
+    lost = sum(last - first + 1 for _, (first, last) in missing)
+    ranges = listed(f"{name} {first} to {last}" for name, (first, last) in missing)
+    times = [
+        each.first_record_ms
+        for each in starts.expired
+        if each.first_record_ms is not None and each.position is not None
+    ]
+    if not times:
+        return say("resume_kafka.skips_expired", lost=lost, ranges=ranges)
+    oldest = near_moment(max(times), answer.asked_at_ms)
+    return say("resume_kafka.skips_expired_older_than", lost=lost, ranges=ranges, oldest=oldest)
 
 
-def _untold(fit: _Fit) -> list[str]:
-    return (
-        [f"The broker does not tell the offsets of {listed(fit.untold)}, so these were not compared."]
-        if fit.untold
-        else []
-    )
+def _not_told(starts: _StartOffsets) -> list[str]:
+    if not starts.not_told:
+        return []
+    return [say("resume_kafka.offsets_not_returned", names=_names(starts.not_told))]
 
 
-def _gone_words(fit: _Fit, answer: BrokerAnswer) -> str:
-    names = listed(name for name, _ in fit.gone)
-    absent = sorted({name.rpartition("-")[0] for name, _ in fit.gone} & set(answer.absent))
+def _gone_sentence(gone: list[JudgedPartition], answer: BrokerAnswer) -> str:
+    names, count = _names(gone), len(gone)
+    absent = sorted({each.topic for each in gone} & set(answer.absent))
     similar = [other for topic in absent for other in similar_names(topic, answer.all_topics)]
-    looks_like = f" (there is {listed(similar)})" if similar else ""
-    leave = f" Take {listed(absent)} out of the subscription." if absent else ""
-    return f"{names} {'is' if len(fit.gone) == 1 else 'are'} not on the broker any more{looks_like}.{leave}"
+    if not absent:
+        return say("resume_kafka.gone", names=names, count=count)
+    if not similar:
+        return say("resume_kafka.topic_gone", names=names, count=count, topics=listed(absent))
+    return say(
+        "resume_kafka.topic_gone_but_similar",
+        names=names,
+        count=count,
+        topics=listed(absent),
+        similar=listed(similar),
+    )
+
+
+def _names(judged: Iterable[JudgedPartition]) -> str:
+    return listed(each.name for each in judged)

@@ -61,9 +61,13 @@ CASES = [
     Case("r_expired", expired(13), False, ("NOT EXACT, skips 3 offsets", "r_expired-orders-0 10 to 12"), 3),
     Case("r_expired_in_both", expired(13, 11), False, ("NOT EXACT, skips 4 offsets",), 4),
     Case("r_all_expired", expired(18, 18), False, ("NOT EXACT, skips 16 offsets",), 16),
-    Case("r_anew_and_shorter", anew(4, 30), False, ("created anew", "ends at 4, position 10")),
+    Case("r_anew_and_shorter", anew(4, 30), False, ("deleted and recreated", "ends at 4, position 10")),
     Case(
-        "r_anew_and_longer", anew(15, 12), False, ("seems to have been created anew",), certainty="inferred"
+        "r_anew_and_longer",
+        anew(15, 12),
+        False,
+        ("seems to have been deleted and recreated",),
+        certainty="inferred",
     ),
     Case("r_fewer_partitions", anew(4), False, ("r_fewer_partitions-orders-1 is not on the broker",)),
     Case(

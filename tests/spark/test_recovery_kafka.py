@@ -232,7 +232,7 @@ def test_a_topic_made_anew_is_refused(orders: Pipeline) -> None:
     orders.produce(0, 0, 2)
     done = run_in_session(orders.script("reset"), orders.spark)
     assert done.status == 4
-    assert "ends at 2, before the position 8: the topic was made anew" in done.output
+    assert "ends at 2, before the position 8: the topic was deleted and recreated" in done.output
 
 
 def test_into_a_file_sink_the_numbers_go_on_and_the_planned_batch_is_written_once(

@@ -12,8 +12,6 @@ from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.connectors.answers import BrokerAnswer, BrokerPartition
 from core.connectors.kafka.partitions import (
-    clock,
-    duration,
     kafka_partition_states,
     kafka_topic_states,
     retention_words,
@@ -21,6 +19,7 @@ from core.connectors.kafka.partitions import (
 )
 from core.connectors.kafka.topic_ids import TopicIds
 from core.connectors.model import ConnectorAnswers, KafkaPartitionState, KafkaTopicState
+from core.messages.words import even_duration, near_moment
 from tests.support.brokers import DAY, HOUR, MINUTE, NOW, answered, at, checkpoint_at, topic
 
 
@@ -53,7 +52,7 @@ def test_a_log_start_behind_the_position_says_how_many_offsets_are_lost(tmp_path
     assert (row.state, row.safety, row.lost, row.lag) == ("behind_log_start", "lost", 8, 15)
     assert (
         row.sentence
-        == "orders-0: offsets 10 to 17 have expired unread (8 offsets); the oldest that is left is of 10:30"
+        == "orders-0: offsets 10 to 17 have expired unread (8 offsets); the oldest record that is left was written at 10:30"
         " UTC."
     )
 
@@ -78,7 +77,7 @@ def test_the_position_at_the_log_start_is_the_next_to_expire(tmp_path: Path) -> 
 def test_a_record_that_is_due_may_go_at_any_moment(tmp_path: Path) -> None:
     row = one(tmp_path, at(3, 25, 10, NOW - 7 * DAY - HOUR))
     assert (row.safety, row.safe_until_ms) == ("edge", NOW - HOUR)
-    assert row.safety_words == "due since 10:30 UTC: goes with its segment at any moment"
+    assert row.safety_words == "past its retention since 10:30 UTC; deleted with the next segment cleanup"
     assert "orders-0: the record at position 10" in row.sentence
 
 
@@ -92,16 +91,20 @@ def test_soon_is_one_day_or_a_quarter_of_a_short_retention(tmp_path: Path) -> No
 
 def test_without_a_limit_of_time_nothing_expires_by_time(tmp_path: Path) -> None:
     row = one(tmp_path / "a", at(0, 25, 10, NOW - 400 * DAY), retention_ms=-1)
-    assert (row.safety, row.safe_until_ms, row.safety_words) == ("never_by_time", None, "never by time")
+    assert (row.safety, row.safe_until_ms, row.safety_words) == (
+        "never_by_time",
+        None,
+        "never deleted by time",
+    )
     assert (
         one(tmp_path / "b", at(0, 25, 10), retention_ms=-1, retention_bytes=10**9).safety_words
-        == "never by time; may go by size"
+        == "never deleted by time; may be deleted by size"
     )
 
 
 def test_a_limit_of_size_is_said_beside_the_time(tmp_path: Path) -> None:
     row = one(tmp_path, at(0, 25, 10, NOW - DAY), retention_bytes=10**9)
-    assert row.safety_words == "expires not before 2026-11-27 11:30 UTC; may go earlier by size"
+    assert row.safety_words == "expires not before 2026-11-27 11:30 UTC; may be deleted earlier by size"
 
 
 def test_a_compacted_topic_loses_nothing_by_time(tmp_path: Path) -> None:
@@ -115,7 +118,7 @@ def test_a_compacted_topic_loses_nothing_by_time(tmp_path: Path) -> None:
 def test_a_position_at_the_end_waits_for_nothing(tmp_path: Path) -> None:
     row = one(tmp_path, at(3, 10, 10))
     assert (row.lag, row.safety, row.safe_until_ms) == (0, "until", NOW + 7 * DAY)
-    assert row.safety_words.startswith("nothing waits")
+    assert row.safety_words.startswith("caught up; a record produced now is retained at least until")
     assert one(tmp_path / "empty", at(10, 10, 10)).safety == "until"
 
 
@@ -311,10 +314,10 @@ def test_the_id_of_an_earlier_look_is_kept_for_the_same_checkpoint_and_broker_un
     [
         ({}, "kept 7 days"),
         ({"retention_ms": 36 * HOUR}, "kept 36 hours"),
-        ({"retention_ms": -1}, "kept without a limit of time"),
+        ({"retention_ms": -1}, "kept without a time limit"),
         (
             {"retention_ms": -1, "retention_bytes": 1_000_000},
-            "kept without a limit of time, at most 1,000,000 bytes in each partition",
+            "kept without a time limit, at most 1,000,000 bytes in each partition",
         ),
         ({"cleanup_policy": "compact"}, "compacted: the newest record of each key is kept"),
         ({"cleanup_policy": "compact,delete"}, "compacted, kept 7 days"),
@@ -326,10 +329,10 @@ def test_retention_in_words(settings: dict[str, int], words: str) -> None:
 
 
 def test_times_and_durations_in_words() -> None:
-    assert clock(NOW + HOUR, NOW) == "12:30 UTC"
-    assert clock(NOW + DAY, NOW) == "2026-11-22 11:30 UTC"
-    assert clock(10**18, NOW) == "a time beyond the calendar"
-    assert [duration(ms) for ms in (DAY, 90_000, 1500)] == ["1 day", "90 seconds", "1,500 ms"]
+    assert near_moment(NOW + HOUR, NOW) == "12:30 UTC"
+    assert near_moment(NOW + DAY, NOW) == "2026-11-22 11:30 UTC"
+    assert near_moment(10**18, NOW) == "a time beyond the calendar"
+    assert [even_duration(ms) for ms in (DAY, 90_000, 1500)] == ["1 day", "90 seconds", "1,500 ms"]
 
 
 def test_names_that_look_alike_differ_in_case_dots_or_stage() -> None:

@@ -71,7 +71,8 @@ def test_partitions_the_broker_does_not_tell_stay_open_by_name(tmp_path: Path) -
     answer = said(root, connectors_of(two(BrokerPartition(None, None, trouble="Leader not available"))))
     assert answer.outcome == "resume"
     assert (
-        "the offsets of orders-0, which the broker does not tell (Leader not available)" in answer.not_checked
+        "the offsets of orders-0, which the broker does not return (Leader not available)"
+        in answer.not_checked
     )
 
 
@@ -162,7 +163,10 @@ def test_a_topic_made_anew_counts_what_is_never_read_in_all_its_partitions(tmp_p
     ("record_ms", "words"),
     [
         (NOW - 7 * DAY + HOUR, "Unread records of orders-0 expire not before 12:30 UTC."),
-        (NOW - 8 * DAY, "Unread records of orders-0 are past their retention: they may go at any moment."),
+        (
+            NOW - 8 * DAY,
+            "Unread records of orders-0 are past their retention: they may be deleted at any moment.",
+        ),
     ],
 )
 def test_records_that_expire_soon_are_told_without_calling_it_a_loss(
@@ -186,7 +190,7 @@ def test_the_repair_of_a_failed_plan_depends_on_what_the_broker_has(tmp_path: Pa
         and "Delete offsets/2 and its .crc, set orders-0, orders-1 to 0 in offsets/1" in anew.then
     )
     same = said(root, connectors_of(two(at(0, 40, 10, first_ms=NOW - 2 * DAY), at(0, 30, 10))))
-    assert same.then is not None and "the broker still holds these positions" in same.then
+    assert same.then is not None and "the broker still has these positions" in same.then
     gone = said(
         root,
         connectors_of(answered({("orders", 1): at(0, 30)}, replace(topic(partitions=2), partitions=(1,)))),

@@ -42,7 +42,7 @@ def test_a_new_partition_starts_at_its_beginning() -> None:
     point = fitted(answered({("orders", 0): at(3, 20), ("orders", 1): at(3, 10), ("orders", 2): at(0, 7)}))
     assert point.exact
     assert starts(point) == {"orders": {"0": 10, "1": 10, "2": -2}}
-    assert "orders-2 is new since and begin at -2" in point.note
+    assert "orders-2 is new since and begins at -2" in point.note
 
 
 def test_expired_positions_are_refused_by_name_with_a_way_on() -> None:
@@ -118,7 +118,7 @@ def test_offsets_the_broker_does_not_tell_are_left_as_they_are() -> None:
     )
     assert (point.exact, point.certainty) == (True, "inferred")
     assert starts(point) == {"orders": {"0": 10, "1": 10}}
-    assert "does not tell the offsets of orders-1" in point.note
+    assert "does not return the offsets of orders-1" in point.note
 
 
 def test_a_broker_that_could_not_be_asked_changes_nothing_but_the_note() -> None:
@@ -139,4 +139,4 @@ def test_another_topic_id_than_in_an_earlier_look_makes_every_position_meaningle
     assert fitted(replace(answer, earlier_topic_ids={"orders": "id-orders"})).exact
     point = fitted(replace(answer, earlier_topic_ids={"orders": "id-before"}))
     assert (point.exact, starts(point)) == (False, {"orders": {"0": -2, "1": -2}})
-    assert "created anew" in point.note
+    assert "The topic was deleted and recreated" in point.note

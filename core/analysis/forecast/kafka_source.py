@@ -3,57 +3,32 @@
 Rules observed with Spark 4.3 (connector 4.2.0) and a broker 4.3.1, in the order in which Spark takes them:
 topics that are not there, new partitions that do not begin at 0, partitions that are gone, an end below the
 position, and in the tasks records that have expired. A planned batch keeps its range whatever the broker
-shows; only new partitions in it are looked at while it is planned.
+shows; only new partitions in it are looked at while it is planned. ``core/connectors/kafka/judgement.py``
+judges each position; this module says what Spark makes of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
-from core.checkpoint.sources.forms import counted, listed, parse
+from core.checkpoint.sources.forms import listed, parse
 from core.checkpoint.sources.kafka import topics_of
-from core.connectors.answers import BrokerAnswer, BrokerPartition
+from core.connectors.answers import BrokerAnswer
+from core.connectors.kafka.judgement import JudgedPartition, Positions, judge_partition, recreated
 from core.connectors.kafka.partitions import (
     batch_time_ms,
-    clock,
     is_outdated,
     kafka_partition_states,
-    recreated,
+    recreated_sentence,
     similar_names,
 )
+from core.messages import say
+from core.messages.words import near_moment
 from core.sparklogs.evidence import Evidence
 
 LOST = DataEffect("loss", "loss", "loss")
-Positions = dict[str, dict[int, int]]
-
-STAYS_PENDING = "Batch {n} stays planned, so every later start fails in the same way{or_else}."
-ONCE_FALSE = "; one start with failOnDataLoss=false reads what is left"
-
-
-@dataclass(frozen=True, slots=True)
-class _Spot:
-    """One partition of a range: where it begins, where it ends (None: wherever the broker ends) and what the
-    broker has of it."""
-
-    topic: str
-    partition: int
-    start: int | None
-    end: int | None
-    here: BrokerPartition | None
-
-    @property
-    def name(self) -> str:
-        return f"{self.topic}-{self.partition}"
-
-    @property
-    def bounds(self) -> tuple[int, int] | None:
-        """Log start and log end; None when the broker does not tell them."""
-        if self.here is None or self.here.log_start is None or self.here.log_end is None:
-            return None
-        return self.here.log_start, self.here.log_end
 
 
 def broker_of(s: RestartContext, key: str) -> BrokerAnswer | None:
@@ -67,13 +42,13 @@ def broker_of(s: RestartContext, key: str) -> BrokerAnswer | None:
     )
 
 
-def why_not_asked(s: RestartContext, key: str) -> str:
-    """The reason behind "not checked: the Kafka broker" in brackets; empty when nobody was to be asked."""
+def why_not_asked(s: RestartContext, key: str) -> str | None:
+    """Why nothing is known of the broker of this source; None when nobody was to be asked."""
     answer = s.connectors.brokers.get(key)
-    trouble = answer.trouble if answer is not None else s.connectors.troubles.get("kafka")
     if answer is not None and answer.trouble is None:
-        trouble = "a batch was planned since it was asked"
-    return f" ({trouble.rstrip('.')})" if trouble else ""
+        return say("forecast_kafka.planned_since")
+    reason = answer.trouble if answer is not None else s.connectors.troubles.get("kafka")
+    return reason.rstrip(".") if reason else None
 
 
 def check_planned(s: RestartContext, part: Range, answer: BrokerAnswer) -> Verdict:
@@ -85,42 +60,34 @@ def check_planned(s: RestartContext, part: Range, answer: BrokerAnswer) -> Verdi
         source = s.checkpoint.source(part.key)
         start = _positions(source.context.initial) if source is not None else {}
     at = part.end.evidence
-    spots = [
-        _Spot(topic, p, start.get(topic, {}).get(p), last, answer.partitions.get((topic, p)))
+    judged = [
+        judge_partition(answer, topic, p, start.get(topic, {}).get(p), last)
         for topic, ps in end.items()
         for p, last in ps.items()
     ]
     risks: list[Risk] = []
-    late = [spot for spot in spots if spot.start is None and spot.bounds is not None and spot.bounds[0] > 0]
+    late = [each for each in judged if each.starts_late]
     if late:
         verdict = _added_late(s, late, at)
         if verdict.ok is False:
             return verdict
         risks += verdict.risks
-    reads = [spot for spot in spots if (spot.end or 0) > (spot.start or 0)]
-    gone = [spot for spot in reads if _is_gone(answer, spot)]
+    reads = [each for each in judged if (each.planned or 0) > (each.position or 0)]
+    gone = [each for each in reads if each.state == "deleted"]
     if gone:
         return _planned_gone(s, gone, at)
-    for spot in reads:
-        if spot.bounds is None or spot.start is None or spot.end is None:
-            continue
-        begin, last = spot.bounds
-        if begin > spot.start:
-            verdict = _expired(
-                s,
-                spot,
-                at,
-                f"{spot.name} of {at} begins at {begin:,} now, and batch {s.n} reads from {spot.start:,}",
-            )
-        elif last < spot.end:
-            verdict = _planned_short(s, spot, at)
+    for each in reads:
+        if each.state == "behind_log_start":
+            verdict = _expired_in_plan(s, each, at)
+        elif each.ends_before_plan and each.position is not None:
+            verdict = _planned_short(s, each, at)
         else:
             continue
         if verdict.ok is False:
             return verdict
         risks += verdict.risks
-    risks += _younger(s, answer, part.key, start, at, skip=[spot.topic for spot in reads if _is_short(spot)])
-    return Verdict(risks=tuple(risks), not_checked=_untold(spots), evidence=(at,))
+    risks += _younger(s, answer, start, at, skip=[each.topic for each in reads if each.ends_before_plan])
+    return Verdict(risks=tuple(risks), not_checked=_not_told(judged), evidence=(at,))
 
 
 def check_next(
@@ -136,271 +103,255 @@ def check_next(
     absent = [topic for topic in topics if topic in answer.absent]
     if absent:
         return _topic_gone(s, answer, absent, at)
-    spots = [
-        _Spot(topic, p, start, None, answer.partitions.get((topic, p)))
+    every = [
+        judge_partition(answer, topic, p, position)
         for topic, ps in known.items()
-        for p, start in ps.items()
+        for p, position in ps.items()
     ]
     new = [
-        _Spot(topic, p, None, None, here)
-        for (topic, p), here in answer.partitions.items()
+        judge_partition(answer, topic, p, None)
+        for topic, p in answer.partitions
         if topic in topics and p not in known.get(topic, {})
     ]
-    removed = [spot for spot in spots if spot.topic not in topics]
-    spots = [spot for spot in spots if spot.topic in topics]
-    gone = [spot for spot in spots if _is_gone(answer, spot)]
-    short = [
-        spot
-        for spot in spots
-        if spot.bounds is not None and spot.start is not None and spot.bounds[1] < spot.start
-    ]
-    expired = [
-        spot
-        for spot in spots
-        if spot.bounds is not None and spot.start is not None and spot.bounds[0] > spot.start
-    ]
-    late = [spot for spot in new if spot.bounds is not None and spot.bounds[0] > 0]
-    risks: list[Risk] = []
+    removed = [each for each in every if each.topic not in topics]
+    judged = [each for each in every if each.topic in topics]
+    gone = [each for each in judged if each.state == "deleted"]
+    short = [each for each in judged if each.state == "beyond_end"]
+    short_topics = {each.topic for each in short}
     # One partition that ends before its position proves it for its whole topic.
-    anew = [
-        *short,
-        *(spot for spot in spots if spot not in short and spot.topic in {other.topic for other in short}),
-    ]
-    for found, check in ((late, _added_late), ([*removed, *gone], _partitions_gone), (anew, _offset_changed)):
-        if found:
-            verdict = check(s, found, at)
+    replaced = [*short, *(each for each in judged if each not in short and each.topic in short_topics)]
+    risks: list[Risk] = []
+    for affected, check in (
+        ([each for each in new if each.starts_late], _added_late),
+        ([*removed, *gone], _partitions_gone),
+        (replaced, _offset_changed),
+    ):
+        if affected:
+            verdict = check(s, affected, at)
             if verdict.ok is False:
                 return verdict
             risks += verdict.risks
-    expired = [spot for spot in expired if spot not in short]
-    for spot in expired:
-        assert spot.bounds is not None
-        verdict = _expired(
-            s,
-            spot,
-            at,
-            f"{spot.name} begins at {spot.bounds[0]:,} now, and {at} goes on from {spot.start:,}",
-            expired,
-        )
+    expired = [each for each in judged if each.state == "behind_log_start"]
+    for each in expired:
+        verdict = _expired_behind(s, each, at, [other for other in expired if other is not each])
         if verdict.ok is False:
             return verdict
         risks += verdict.risks
-    risks += _younger(s, answer, part.key, known, at, skip=[spot.topic for spot in short])
+    risks += _younger(s, answer, known, at, skip=short_topics)
     risks += _soon(s, part.key, answer, at)
     unasked = [topic for topic in topics if topic not in answer.topics]
     begins = (
-        (f"whether topic {listed(unasked)} of source {part.key} begins at offset 0 (it is read from there)",)
+        (say("forecast_kafka.whether_topic_begins_at_0", topics=listed(unasked), key=part.key),)
         if unasked
         else ()
     )
-    return Verdict(risks=tuple(risks), not_checked=(*begins, *_untold([*spots, *new])), evidence=(at,))
+    return Verdict(risks=tuple(risks), not_checked=(*begins, *_not_told([*judged, *new])), evidence=(at,))
 
 
 def repair_of_plan(s: RestartContext, part: Range, answer: BrokerAnswer) -> str:
     """What the broker makes certain about a plan that a failed start left: the repair that works, in
     sentences."""
     before, after = _positions(part.start_text), _positions(part.end_text)
-    delete = f"Delete offsets/{s.n} and its .crc"
     lower = [(t, p) for t, ps in before.items() for p, at in ps.items() if after.get(t, {}).get(p, at) < at]
     gone = [(t, p) for t, ps in before.items() for p in ps if p not in after.get(t, {})]
     missing = [
-        f"{t}-{p}"
-        for t, p in [*lower, *gone]
-        if (t, p) not in answer.partitions and (t in answer.topics or t in answer.absent)
+        judged.name
+        for judged in (judge_partition(answer, t, p, before[t][p]) for t, p in [*lower, *gone])
+        if judged.state == "deleted"
     ]
     if missing:
-        return (
-            f"The broker has no {listed(missing)}: deleting offsets/{s.n} is not enough, the next plan would"
-            " fail in the same way. Begin a new checkpoint with startingOffsets for what is left."
+        return say("forecast_kafka.plan_needs_new_checkpoint", names=listed(missing), n=s.n)
+    topics = {t for t, p in lower if _was_recreated(s, answer, t, p, before[t][p])}
+    replaced = [f"{t}-{p}" for t, ps in before.items() for p in ps if t in topics]
+    if replaced:
+        return say(
+            "forecast_kafka.plan_delete_and_set_to_0", n=s.n, names=listed(replaced), previous=s.previous
         )
-    topics = {t for t, p in lower if _was_made_anew(s, answer, t, p, before[t][p])}
-    anew = [(t, p) for t, ps in before.items() for p in ps if t in topics]
-    if anew:
-        names = listed(f"{t}-{p}" for t, p in anew)
-        return (
-            f"{delete}, set {names} to 0 in offsets/{s.previous} and delete its .crc: then the new topic is"
-            " read from its first record. Without the second step records before the old position are never"
-            " read."
-        )
-    return (
-        f"{delete} and start the query with the topics it had: the broker still holds these positions, so"
-        " nothing is lost or repeated."
-    )
+    return say("forecast_kafka.plan_delete", n=s.n)
 
 
-def _was_made_anew(
+def _was_recreated(
     s: RestartContext, answer: BrokerAnswer, topic: str, partition: int, position: int
 ) -> bool:
     """Not only an end below the position: by now the new topic may have grown past it. Then only its age
     tells."""
-    here = answer.partitions.get((topic, partition))
-    if here is None or here.log_end is None or here.log_end < position:
+    judged = judge_partition(answer, topic, partition, position)
+    if judged.bounds is None or judged.state == "beyond_end":
         return True
-    found = recreated(answer, topic, {partition: position}, {}, _batch_ms(s))
-    return found is not None or here.first_record_ms is None
+    proof = recreated(answer, topic, {partition: position}, {}, _batch_ms(s))
+    return proof is not None or judged.first_record_ms is None
 
 
-# -------------------------------------------------------------------------------------------------------------
-# what Spark stops at
+# ------------------------------------------------------------------------------------------- where Spark
+# fails
 
 
 def _topic_gone(s: RestartContext, answer: BrokerAnswer, absent: list[str], at: Evidence) -> Verdict:
     similar = [name for topic in absent for name in similar_names(topic, answer.all_topics)]
-    looks_like = f" (there is {listed(similar)})" if similar else ""
-    are = f"topic {absent[0]} is" if len(absent) == 1 else f"topics {listed(absent)} are"
-    why = f"{are} not on the broker {answer.servers}{looks_like}"
-    then = (
-        "Nothing is written to the checkpoint, and failOnDataLoss=false does not help. (subscribePattern"
-        " leaves the topic out instead.)"
+    names, count = listed(absent), len(absent)
+    why = (
+        say(
+            "forecast_kafka.topic_absent_but_similar",
+            names=names,
+            count=count,
+            servers=answer.servers,
+            similar=listed(similar),
+        )
+        if similar
+        else say("forecast_kafka.topic_absent", names=names, count=count, servers=answer.servers)
     )
+    then = say("forecast_kafka.topic_absent_then")
     return failed(s, "kafka_topic_gone", "KAFKA_TOPIC_GONE", why, at, then=then)
 
 
-def _planned_gone(s: RestartContext, gone: list[_Spot], at: Evidence) -> Verdict:
-    are = "is" if len(gone) == 1 else "are"
-    why = (
-        f"{at} reads {_names(gone)}, which {are} not on the broker any more: the tasks wait until a time-out"
-        " of one to five minutes"
-    )
-    then = f"{STAYS_PENDING.format(n=s.n, or_else='')} failOnDataLoss=false does not help."
+def _planned_gone(s: RestartContext, gone: list[JudgedPartition], at: Evidence) -> Verdict:
+    why = say("forecast_kafka.planned_gone", at=at, names=_names(gone), count=len(gone))
+    then = say("forecast_kafka.planned_gone_then", n=s.n)
     details = {"partition": gone[0].name}
     return failed(s, "kafka_position_timeout", "KAFKA_PARTITIONS_GONE", why, at, details=details, then=then)
 
 
-def _planned_short(s: RestartContext, spot: _Spot, at: Evidence) -> Verdict:
-    assert spot.bounds is not None and spot.start is not None and spot.end is not None
-    _, last = spot.bounds
-    waits = (
-        "" if last < spot.start else ", after the tasks have waited kafkaConsumer.pollTimeoutMs (two minutes)"
-    )
-    why = (
-        f"{at} reads {spot.name} up to {spot.end:,}, and it ends at {last:,}: the topic was created"
-        f" anew{waits}"
-    )
+def _planned_short(s: RestartContext, judged: JudgedPartition, at: Evidence) -> Verdict:
+    assert judged.latest is not None and judged.position is not None and judged.planned is not None
+    start, last = judged.position, judged.latest
+    values = {"at": at, "name": judged.name, "planned": judged.planned, "end": last}
     if not s.query.fail_on_data_loss:
-        reads = (
-            "nothing of it"
-            if last <= spot.start
-            else f"only {spot.start:,} to {last - 1:,}, which are other records"
+        sentence = (
+            say("forecast_kafka.planned_short_reads_nothing", n=s.n, **values)
+            if last <= start
+            else say("forecast_kafka.planned_short_reads_others", n=s.n, first=start, last=last - 1, **values)
         )
-        sentence = f"{why}. With failOnDataLoss=false batch {s.n} reads {reads} and is committed."
         return Verdict(risks=(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), LOST),))
-    details = {"partition": spot.name, "start": max(spot.start, last), "end": spot.end}
+    why = (
+        say("forecast_kafka.planned_short", **values)
+        if last < start
+        else say("forecast_kafka.planned_short_waits", **values)
+    )
+    details = {"partition": judged.name, "start": max(start, last), "end": judged.planned}
     return failed(
         s, "kafka_range_unreadable", "KAFKA_TOPIC_RECREATED", why, at, details=details, then=_pending(s)
     )
 
 
-def _expired(
-    s: RestartContext, spot: _Spot, at: Evidence, where: str, every: Iterable[_Spot] = ()
-) -> Verdict:
-    assert spot.bounds is not None and spot.start is not None
-    begin, last = spot.bounds
-    lost = min(begin, spot.end if spot.end is not None else begin) - spot.start
-    others = [other for other in every if other is not spot]
-    more = f", and records of {_names(others)} have expired too" if others else ""
-    why = f"{where}: {counted(lost, 'offsets')} have expired unread{more}"
+def _expired_in_plan(s: RestartContext, judged: JudgedPartition, at: Evidence) -> Verdict:
+    """Records of the planned range have expired."""
+    values = {
+        "at": at,
+        "name": judged.name,
+        "earliest": judged.earliest,
+        "n": s.n,
+        "position": judged.position,
+        "lost": judged.lost_of_plan,
+    }
     if not s.query.fail_on_data_loss:
-        sentence = (
-            f"{where}: {counted(lost, 'offsets')} have expired unread; with failOnDataLoss=false they are"
-            " left out without an error."
-        )
+        sentence = say("forecast_kafka.expired_in_plan_left_out", **values)
         return Verdict(risks=(Risk("KAFKA_RECORDS_EXPIRED", sentence, (at,), LOST),))
-    details = {"partition": spot.name, "start": spot.start, "end": spot.end if spot.end is not None else last}
-    then = _pending(s)
-    if spot.end is None:
-        batch = s.first_batch
-        then = (
-            f"The failed batch leaves its plan in offsets/{batch}, so every later start fails in the same"
-            f" way{ONCE_FALSE}."
-        )
+    why = say("forecast_kafka.expired_in_plan", **values)
+    details = {"partition": judged.name, "start": judged.position, "end": judged.planned}
+    return failed(
+        s, "kafka_range_unreadable", "KAFKA_RECORDS_EXPIRED", why, at, details=details, then=_pending(s)
+    )
+
+
+def _expired_behind(
+    s: RestartContext, judged: JudgedPartition, at: Evidence, others: list[JudgedPartition]
+) -> Verdict:
+    """Records behind the position of the next batch have expired."""
+    values = {
+        "at": at,
+        "name": judged.name,
+        "earliest": judged.earliest,
+        "position": judged.position,
+        "lost": judged.lost,
+    }
+    if not s.query.fail_on_data_loss:
+        sentence = say("forecast_kafka.expired_left_out", **values)
+        return Verdict(risks=(Risk("KAFKA_RECORDS_EXPIRED", sentence, (at,), LOST),))
+    why = (
+        say("forecast_kafka.expired_with_others", others=_names(others), **values)
+        if others
+        else say("forecast_kafka.expired", **values)
+    )
+    details = {"partition": judged.name, "start": judged.position, "end": judged.latest}
+    then = say("forecast_kafka.failed_batch_leaves_plan", batch=s.first_batch)
     return failed(s, "kafka_range_unreadable", "KAFKA_RECORDS_EXPIRED", why, at, details=details, then=then)
 
 
-def _added_late(s: RestartContext, late: list[_Spot], at: Evidence) -> Verdict:
+def _added_late(s: RestartContext, late: list[JudgedPartition], at: Evidence) -> Verdict:
     first = late[0]
-    assert first.bounds is not None
-    why = f"{first.name} is new to the checkpoint and begins at {first.bounds[0]:,} instead of 0"
     if not s.query.fail_on_data_loss:
-        sentence = (
-            f"{why}: with failOnDataLoss=false it is read from there; its earlier records are left out"
-            " without an error."
-        )
+        sentence = say("forecast_kafka.added_late_left_out", name=first.name, earliest=first.earliest)
         return Verdict(risks=(Risk("KAFKA_NEW_PARTITION_LATE", sentence, (at,), LOST),))
-    details = {"partition": first.name, "start": first.bounds[0]}
+    why = say("forecast_kafka.added_late", name=first.name, earliest=first.earliest)
+    details = {"partition": first.name, "start": first.earliest}
     return failed(
         s, "kafka_added_late", "KAFKA_NEW_PARTITION_LATE", why, at, details=details, then=_plan_stays(s)
     )
 
 
-def _partitions_gone(s: RestartContext, gone: list[_Spot], at: Evidence) -> Verdict:
-    on_broker = [spot for spot in gone if spot.here is not None]
-    reason = "KAFKA_TOPIC_REMOVED" if len(on_broker) == len(gone) else "KAFKA_PARTITIONS_GONE"
-    is_one = "is" if len(gone) == 1 else "are"
-    what = (
-        "which the query does not read any more"
-        if reason == "KAFKA_TOPIC_REMOVED"
-        else f"which {is_one} not on the broker any more"
-    )
-    why = f"{at} has positions for {_names(gone)}, {what}"
-    if not s.query.fail_on_data_loss:
-        if reason == "KAFKA_TOPIC_REMOVED":  # what a query no longer reads is not lost to it
+def _partitions_gone(s: RestartContext, gone: list[JudgedPartition], at: Evidence) -> Verdict:
+    names, count = _names(gone), len(gone)
+    details = {"partitions": ", ".join(each.name for each in gone)}
+    if all(each.is_on_broker for each in gone):
+        if not s.query.fail_on_data_loss:  # what a query no longer reads is not lost to it
             return Verdict()
-        sentence = (
-            f"{why}: with failOnDataLoss=false Spark goes on without them; what was not read of them is lost."
+        why = say("forecast_kafka.partitions_not_read", at=at, names=names)
+        return failed(
+            s,
+            "kafka_partitions_deleted",
+            "KAFKA_TOPIC_REMOVED",
+            why,
+            at,
+            details=details,
+            then=_plan_stays(s),
         )
-        return Verdict(risks=(Risk(reason, sentence, (at,), UNKNOWN),))
-    details = {"partitions": ", ".join(spot.name for spot in gone)}
-    return failed(s, "kafka_partitions_deleted", reason, why, at, details=details, then=_plan_stays(s))
-
-
-def _offset_changed(s: RestartContext, anew: list[_Spot], at: Evidence) -> Verdict:
-    """``anew``: the partitions of the topics that were made anew, those that end before their position first."""
-    first = anew[0]
-    assert first.bounds is not None
-    _, last = first.bounds
-    why = (
-        f"{first.name} ends at {last:,}, before the position {first.start:,} of {at}: the topic was created"
-        " anew"
-    )
     if not s.query.fail_on_data_loss:
-        known = [(*spot.bounds, spot.start or 0) for spot in anew if spot.bounds is not None]
-        held = sum(max(0, min(end, position) - start) for start, end, position in known)
-        sentence = (
-            f"{why}. With failOnDataLoss=false an empty batch takes over the lower end, and the other"
-            f" partitions go on at the old position: {counted(held, 'offsets')} that are there now are never"
-            " read."
-        )
-        effect = LOST if held else EXACT
+        sentence = say("forecast_kafka.partitions_gone_left_out", at=at, names=names, count=count)
+        return Verdict(risks=(Risk("KAFKA_PARTITIONS_GONE", sentence, (at,), UNKNOWN),))
+    why = say("forecast_kafka.partitions_gone", at=at, names=names, count=count)
+    return failed(
+        s, "kafka_partitions_deleted", "KAFKA_PARTITIONS_GONE", why, at, details=details, then=_plan_stays(s)
+    )
+
+
+def _offset_changed(s: RestartContext, replaced: list[JudgedPartition], at: Evidence) -> Verdict:
+    """``replaced``: the partitions of the topics that were recreated, those that end before their position
+    first."""
+    first = replaced[0]
+    values = {"at": at, "name": first.name, "end": first.latest, "position": first.position}
+    if not s.query.fail_on_data_loss:
+        never_read = sum(each.retained or 0 for each in replaced)
+        sentence = say("forecast_kafka.offset_changed_left_out", never_read=never_read, **values)
+        effect = LOST if never_read else EXACT
         return Verdict(risks=(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), effect),))
-    details = {"partition": first.name, "before": first.start, "after": last}
-    then = (
-        f"{_plan_stays(s)} To read the new topic from its first record set {_names(anew)} to 0 in {at.path}"
-        " (without its .crc) before."
+    why = say("forecast_kafka.offset_changed", **values)
+    details = {"partition": first.name, "before": first.position, "after": first.latest}
+    then = say(
+        "forecast_kafka.offset_changed_then", plan=_plan_stays(s), names=_names(replaced), path=at.path
     )
     return failed(s, "kafka_offset_changed", "KAFKA_TOPIC_RECREATED", why, at, details=details, then=then)
 
 
-# ------------------------------------------------------------------------------------------------------ what
-# Spark does not notice
+# ------------------------------------------------------- what Spark does not notice
 
 
 def _younger(
-    s: RestartContext, answer: BrokerAnswer, key: str, positions: Positions, at: Evidence, skip: Iterable[str]
+    s: RestartContext, answer: BrokerAnswer, positions: Positions, at: Evidence, skip: Iterable[str]
 ) -> list[Risk]:
-    """A topic that was made anew and has grown past the position: read from the old position on, without an
+    """A topic that was recreated and has grown past the position: read from the old position on, without an
     error."""
     risks = []
     for topic, ps in positions.items():
-        found = recreated(answer, topic, ps, {}, _batch_ms(s)) if topic not in set(skip) else None
-        if found is None or found.ends_below:
+        proof = recreated(answer, topic, ps, {}, _batch_ms(s)) if topic not in set(skip) else None
+        if proof is None or proof.shown_by == "ends_below":
             continue
-        count = sum(min(ps[p], answer.partitions[topic, p].log_end or 0) for p in found.partitions)
-        sentence = (
-            f"{found.sentence} It goes on at the old positions: up to {counted(count, 'offsets')} of the new"
-            " topic are never read."
+        never_read = sum(min(ps[p], answer.partitions[topic, p].log_end or 0) for p in proof.partitions)
+        sentence = say(
+            "forecast_kafka.recreated_and_grown",
+            proof=recreated_sentence(proof, answer),
+            never_read=never_read,
         )
-        risks.append(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), LOST, found.certainty))
+        risks.append(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), LOST, proof.certainty))
     return risks
 
 
@@ -416,21 +367,21 @@ def _soon(s: RestartContext, key: str, answer: BrokerAnswer, at: Evidence) -> li
         return []
     first = min(soon, key=lambda row: row.safe_until_ms or 0)
     assert first.safe_until_ms is not None
-    others = f" (the first of {len(soon)} partitions)" if len(soon) > 1 else ""
+    until, count = near_moment(first.safe_until_ms, answer.asked_at_ms), len(soon)
     if due:
         sentence = (
-            f"Unread records of {first.name}{others} are past their retention: they may go at any moment."
+            say("forecast_kafka.due_first_of", name=first.name, count=count)
+            if count > 1
+            else say("forecast_kafka.due", name=first.name)
         )
+    elif count > 1:
+        sentence = say("forecast_kafka.expire_soon_first_of", name=first.name, count=count, until=until)
     else:
-        sentence = (
-            f"Unread records of {first.name}{others} expire not before"
-            f" {clock(first.safe_until_ms, answer.asked_at_ms)}."
-        )
+        sentence = say("forecast_kafka.expire_soon", name=first.name, until=until)
     return [Risk("KAFKA_RECORDS_EXPIRE_SOON", sentence, (at,), EXACT, "certain", "attention")]
 
 
-# -------------------------------------------------------------------------------------------------------------------------
-# helpers
+# ---------------------------------------------------------------------------------------------------- helpers
 
 
 def _positions(text: str | None) -> Positions:
@@ -445,34 +396,27 @@ def _batch_ms(s: RestartContext) -> int | None:
     return s.newest.timestamp_ms if s.newest is not None else batch_time_ms(s.checkpoint)
 
 
-def _is_gone(answer: BrokerAnswer, spot: _Spot) -> bool:
-    return spot.here is None and (spot.topic in answer.absent or spot.topic in answer.topics)
-
-
-def _is_short(spot: _Spot) -> bool:
-    return spot.bounds is not None and spot.end is not None and spot.bounds[1] < spot.end
-
-
-def _untold(spots: Iterable[_Spot]) -> tuple[str, ...]:
-    names = [spot for spot in spots if spot.bounds is None and spot.here is not None]
-    if not names:
+def _not_told(judged: Iterable[JudgedPartition]) -> tuple[str, ...]:
+    """The partitions that the broker has and whose offsets it does not return."""
+    untold = [each for each in judged if each.is_on_broker and each.bounds is None]
+    if not untold:
         return ()
-    why = next((spot.here.trouble for spot in names if spot.here is not None and spot.here.trouble), None)
-    return (f"the offsets of {_names(names)}, which the broker does not tell" + (f" ({why})" if why else ""),)
+    reason = next((each.reason for each in untold if each.reason), None)
+    names = _names(untold)
+    if reason is None:
+        return (say("forecast_kafka.offsets_not_returned", names=names),)
+    return (say("forecast_kafka.offsets_not_returned_because", names=names, reason=reason),)
 
 
-def _names(spots: Iterable[_Spot]) -> str:
-    return listed(spot.name for spot in spots)
+def _names(judged: Iterable[JudgedPartition]) -> str:
+    return listed(each.name for each in judged)
 
 
 def _pending(s: RestartContext) -> str:
-    return STAYS_PENDING.format(n=s.n, or_else=ONCE_FALSE)
+    return say("forecast_kafka.stays_planned", n=s.n)
 
 
 def _plan_stays(s: RestartContext) -> str:
-    if s.runs_again:
-        return _pending(s)
     return (
-        f"The failed start leaves offsets/{s.first_batch}, planned with what the broker shows then; every"
-        " later start keeps that plan, so delete it (and its .crc) before anything else."
+        _pending(s) if s.runs_again else say("forecast_kafka.failed_start_leaves_plan", batch=s.first_batch)
     )

@@ -25,6 +25,7 @@ from core.checkpoint.sources.base import Asks
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
+from core.messages import say
 from core.sparklogs.compactible import CompactibleLog
 from core.sparklogs.evidence import Evidence
 from core.sparklogs.json_text import is_broken, json_trouble
@@ -315,8 +316,12 @@ def _set_back(s: RestartContext) -> Risk:
 def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
     answer, not_checked, risks = broker_of(s, part.key), list[str](), list[Risk]()
     if answer is None:
-        what = f"the Kafka broker (retention, recreated topics, new partitions) of source {part.key}"
-        not_checked.append(what + why_not_asked(s, part.key))
+        reason = why_not_asked(s, part.key)
+        not_checked.append(
+            say("forecast_kafka.broker_not_asked", key=part.key)
+            if reason is None
+            else say("forecast_kafka.broker_not_asked_because", key=part.key, reason=reason)
+        )
     if s.runs_again:
         left = _failed_plan(s, part)
         if left.ok is False:

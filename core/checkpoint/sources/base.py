@@ -73,27 +73,30 @@ class SourceContext:
 
 
 class Capabilities(Protocol):
-    """What a kind of source can do, and what can be done with it. Other rooms ask these fields; no room compares
-    kinds by name. The defaults are those of a source about which only its offsets are known."""
+    """What a kind of source can do, and what can be done with it. Other rooms ask these fields; no room
+    compares kinds by name. The defaults are those of a source about which only its offsets are known."""
 
     asks: Asks | None = None
     """What lies at the source and can be asked by this program."""
     has_own_log: bool = False
-    """Whether the offset is an id in a log of its own (``sources/<n>``, the file source log), which names what was
-    read."""
+    """Whether the offset is an id in a log of its own (``sources/<n>``, the file source log), which names
+    what was read."""
     takes_topics: bool = False
     """Whether the reader is given topics and the servers that have them."""
     reader_format: str | None = None
     """What stands in ``readStream.format(...)``; None where the files do not tell."""
     replay: Replay = "while_retained"
-    """Whether what was read can be read again: always (it is generated), while the source retains it, or never."""
+    """Whether what was read can be read again: always (it is generated), while the source retains it, or
+    never."""
     earliest_options: Mapping[str, str] = MappingProxyType({})
     """The reader options of a start at the earliest position. Empty where the reader starts there anyway."""
     seed: Seed | None = None
-    """What can be written into a new checkpoint so that the source resumes exactly; None: nothing is known to work.
+    """What can be written into a new checkpoint so that the source resumes exactly; None: nothing is known to
+    work.
     """
     needs_seed: bool = False
-    """Whether the start options of the reader cannot name every position, so that a new checkpoint is seeded."""
+    """Whether the start options of the reader cannot name every position, so that a new checkpoint is
+    seeded."""
     is_seeded_twice: bool = False
     """Whether the seed must be the offset of two batches: with one the source reads its range again."""
     can_warm_up: bool = False
@@ -103,8 +106,8 @@ class Capabilities(Protocol):
     positions_only_grow: bool = False
     """Whether the position of a partition never becomes smaller while the query is left alone."""
     is_parsed_when_planned: bool = False
-    """Whether Spark parses the offset only while it plans the next batch; other sources parse the whole range at
-    the start of the query."""
+    """Whether Spark parses the offset only while it plans the next batch; other sources parse the whole range
+    at the start of the query."""
 
     @property
     def has_place(self) -> bool:

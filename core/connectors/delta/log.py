@@ -157,7 +157,8 @@ class DeltaLog:
 
     @property
     def transactions_known(self) -> bool:
-        """Whether ``transactions`` are all there are: False when a file that may hold more could not be read."""
+        """Whether ``transactions`` are all there are: False when a file that may hold more could not be
+        read."""
         return self._head.transactions_known
 
     @property

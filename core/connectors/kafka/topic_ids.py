@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from core.connectors.kafka.partitions import Positions
+from core.connectors.kafka.judgement import Positions
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint

@@ -1,0 +1,51 @@
+"""Start positions of a Kafka source, compared with the broker."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    "not_compared": "Not compared with the broker: {reason} {note}",
+    "nothing_is_left": "{gone} Nothing of this source is on the broker {servers}.",
+    "new_checkpoint_only": "Applies only to a new, empty checkpoint.",
+    "names_every_partition": "Names every partition that {topics} has on the broker {servers} now.",
+    "new_partitions": (
+        "{names} {count:one is/are} new since and {count:one begins/begin} at -2, the earliest record."
+    ),
+    "new_from_beginning": "New partitions ({names}) are read from their beginning.",
+    "offsets_not_returned": (
+        "The broker does not return the offsets of {names}, so these were not compared."
+    ),
+    "not_exact": "NOT EXACT, skips {skips}.",
+    "expired": ("{names} can no longer start at the position: {count:one its/their} records have expired."),
+    "gone": "{names} {count:one is/are} not on the broker any more.",
+    "topic_gone": (
+        "{names} {count:one is/are} not on the broker any more. Take {topics} out of the subscription."
+    ),
+    "topic_gone_but_similar": (
+        "{names} {count:one is/are} not on the broker any more (there is {similar}). Take {topics} out of the"
+        " subscription."
+    ),
+    "end_and_position": "{name} (ends at {end}, position {position})",
+    "recreated": (
+        "The topic was deleted and recreated: {partitions}. The new one is read from its first record."
+    ),
+    "younger": (
+        "The topic seems to have been deleted and recreated: record 0 of {names} is younger than the batch"
+        " that had read past it. The new one is read from its first record; if it is the old topic after"
+        " all, put the logged positions there, or records are processed twice."
+    ),
+    "earliest_and_backfill": (
+        "-2 is the earliest record that is left when the query starts. Backfill what is missing if it exists"
+        " elsewhere."
+    ),
+    # what a start skips and repeats
+    "skips_everything": "everything after this position",
+    "skips_expired": "{lost:counted offset} that {lost:one has/have} expired ({ranges})",
+    "skips_expired_older_than": (
+        "{lost:counted offset} that {lost:one has/have} expired ({ranges}, all older than {oldest})"
+    ),
+    "skips_gone": "what was after the position in {names}, no longer on the broker",
+    "skips_old_topic": "what was not read of the old topic in {names}",
+    "repeats_if_it_is_the_old_topic": (
+        "records of the new topic that were read before, if it is the old one after all"
+    ),
+}
