@@ -135,9 +135,9 @@ def no_stats() -> dict[str, int]:
     return {}
 
 
-def generate(directory: Path, batches: int, long: int, partitions: int) -> None:
+def generate(directory: Path, batches: int, long: int, partitions: int, versions: int) -> None:
     """``typical`` (few batches, much state) and ``long`` (many batches) below the directory."""
-    write(directory / "typical", Shape(batches=batches, partitions=partitions, versions=100), crc=True)
+    write(directory / "typical", Shape(batches=batches, partitions=partitions, versions=versions), crc=True)
     write(directory / "long", Shape(batches=long, partitions=0, topic_partitions=100))
 
 
@@ -173,6 +173,7 @@ def main() -> int:
         "--batches", type=int, default=100, help="batches of the checkpoint with state (%(default)s)"
     )
     parser.add_argument("--long", type=int, help="batches of the long checkpoint (20000; with --moto 1500)")
+    parser.add_argument("--versions", type=int, default=100, help="retained state versions (%(default)s)")
     parser.add_argument("--partitions", type=int, help="state partitions (200; with --moto 20)")
     parser.add_argument(
         "--port", type=int, default=0, help="where the slow S3 listens on 127.0.0.1 (a free port)"
@@ -188,7 +189,7 @@ def main() -> int:
     partitions = args.partitions or (20 if args.moto else 200)
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch)
-        generate(directory, batches, long, partitions)
+        generate(directory, batches, long, partitions, args.versions)
         server = "moto behind a proxy" if args.moto else "the model"
         print(f"S3: {server}, {args.ms:g} ms a request; {args.rounds} rounds")
         print("ratio = plain / ours, lowest .. highest\n")

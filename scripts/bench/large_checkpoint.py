@@ -18,7 +18,7 @@ import random
 import struct
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -104,6 +104,20 @@ def listing(shape: Shape) -> dict[str, int]:
     return dict(
         sorted(((name, len(content)) for name, content in files(shape)), key=lambda item: item[0].encode())
     )
+
+
+def write_listing(out: Path, shape: Shape, is_real: Callable[[str], bool] = lambda name: False) -> int:
+    """Writes ``names.tsv`` with key<TAB>size lines, and into the folder ``names`` the files that are real."""
+    sizes = {}
+    for name, content in files(shape):
+        sizes[name] = len(content)
+        if is_real(name):
+            path = out.with_suffix("") / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    rows = sorted(sizes.items(), key=lambda item: item[0].encode())
+    out.write_text("".join(f"{name}\t{size}\n" for name, size in rows), encoding="utf-8")
+    return len(rows)
 
 
 # ---------------------------------------------------------------- logs
@@ -259,9 +273,7 @@ def main() -> int:
     out, crc, names_only = given.pop("out"), given.pop("crc"), given.pop("listing")
     shape = Shape(**given)
     if names_only:
-        rows = listing(shape)
-        out.write_text("".join(f"{name}\t{size}\n" for name, size in rows.items()), encoding="utf-8")
-        print(f"{len(rows)} files listed")
+        print(f"{write_listing(out, shape)} files listed")
     else:
         print(f"{write(out, shape, crc=crc)} files" + (" (and as many .crc)" if crc else ""))
     return 0

@@ -2,8 +2,8 @@
 
     python -m scripts.bench.slow_s3 --port 9000 --ms 30 --bucket typical=DIRECTORY --bucket large=names.tsv
 
-A bucket is a directory, or a file of key<TAB>size lines as ``large_checkpoint --listing`` writes (its objects
-are zeros). Answers ListObjectsV2 (prefix, delimiter, max-keys, continuation-token, start-after; 1,000 keys a
+A bucket is a directory, or a file of key<TAB>size lines as ``large_checkpoint --listing`` writes; what lies in
+the folder beside it (``names`` for ``names.tsv``) has that content, other objects are zeros. Answers ListObjectsV2 (prefix, delimiter, max-keys, continuation-token, start-after; 1,000 keys a
 page, in the order of their bytes), GET with ranges, and HEAD. Every answer leaves ``--ms`` after its request
 came in. ``GET /-/stats``: the requests of each kind since the last call, and the most at one time; these
 numbers do not depend on how busy the machine is. It is a model: no signatures, no writes, no errors, and the
@@ -87,8 +87,8 @@ class Bucket:
     """The keys of a bucket with their sizes, in the order of their bytes."""
 
     def __init__(self, source: Path) -> None:
-        self.root = source if source.is_dir() else None
-        if self.root is None:
+        self.root = source if source.is_dir() else source.with_suffix("")
+        if not source.is_dir():
             rows = (line.split("\t") for line in source.read_text(encoding="utf-8").splitlines())
             self.sizes = {key: int(size) for key, size in rows}
         else:
@@ -98,7 +98,8 @@ class Bucket:
         self.keys = sorted(self.sizes, key=str.encode)
 
     def read(self, key: str) -> bytes:
-        return bytes(self.sizes[key]) if self.root is None else (self.root / key).read_bytes()
+        path = self.root / key
+        return path.read_bytes() if path.is_file() else bytes(self.sizes[key])
 
     def list_page(self, name: str, query: Mapping[str, str]) -> bytes:
         """One page of ListObjectsV2."""

@@ -59,6 +59,8 @@ def test_the_slow_s3_lists_reads_and_counts_like_a_server(tmp_path: Path) -> Non
     names.write_text("".join(f"{key}\t{len(key)}\n" for key in KEYS), encoding="utf-8")
     many = tmp_path / "many.tsv"
     many.write_text("".join(f"k{number:05}\t1\n" for number in range(2500)), encoding="utf-8")
+    (tmp_path / "many").mkdir()
+    (tmp_path / "many" / "k00007").write_bytes(b"7")
     (tmp_path / "folder" / "d").mkdir(parents=True)
     (tmp_path / "folder" / "d" / "file").write_bytes(b"0123456789")
     (tmp_path / "folder" / "d" / ".file.crc").write_bytes(b"crc")
@@ -73,6 +75,7 @@ def test_the_slow_s3_lists_reads_and_counts_like_a_server(tmp_path: Path) -> Non
         server.stats()
         assert len(fs.find("many")) == 2500
         assert server.stats()["list"] == 3
+        assert (fs.cat_file("many/k00007"), fs.cat_file("many/k00008")) == (b"7", b"\0")
         assert fs.find("folder") == ["folder/d/file"]
         server.stats()
         assert fs.cat_file("folder/d/file", start=2, end=5) == b"234"
@@ -111,19 +114,8 @@ def test_each_request_waits_for_the_latency_of_the_server_or_of_the_proxy(tmp_pa
 
 @pytest.mark.parametrize("server", [[], ["--moto"]])
 def test_the_comparison_runs_and_prints_a_ratio_for_every_case(server: list[str]) -> None:
-    command = [
-        str(PROJECT / "scripts/bench/run"),
-        "--rounds",
-        "1",
-        "--ms",
-        "0",
-        "--batches",
-        "4",
-        "--long",
-        "6",
-        "--partitions",
-        "2",
-    ]
+    sizes = "--rounds 1 --ms 0 --batches 4 --long 6 --partitions 2 --versions 5"
+    command = [str(PROJECT / "scripts/bench/run"), *sizes.split()]
     done = subprocess.run([*command, *server], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     rows = re.findall(
