@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from core import __version__
 from core.errors import CheckpointExplorerError, UsageError
+from core.settings import load_settings
 from core.verbs import Answer, Verb, verbs
 from core.verbs._text import clean
 
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     table = verbs()
     try:
         args = build_parser(table).parse_args(argv)
-        answer = table[args.verb].run(args)
+        answer = table[args.verb].run(args, load_settings())
     except CheckpointExplorerError as error:
         return _fail(error, error.exit_status)
     except KeyboardInterrupt:

@@ -98,6 +98,22 @@ class Settings(BaseSettings):
             " listing and read when asked for."
         ),
     )
+    log_file_bytes: int = Field(
+        default=32 * 1024 * 1024,
+        ge=1024,
+        description=(
+            "How large a file of the offset or commit log may be to be read. Such a file has a few kB, with"
+            " thousands of Kafka partitions some MB; a larger one is named as not read."
+        ),
+    )
+    source_log_bytes: int = Field(
+        default=64 * 1024 * 1024,
+        ge=1024,
+        description=(
+            "How large a file of a file source's log may be to be read. 64 MB name about 400,000 input files;"
+            " a larger one is named as not read, and the files in it are not counted."
+        ),
+    )
     table_versions: int = Field(
         default=200,
         ge=1,
@@ -190,5 +206,10 @@ def _where(loc: tuple[int | str, ...]) -> str:
 
 @lru_cache(maxsize=1)
 def get_settings() -> Settings:
-    """The settings of this process, read once."""
+    """The settings of this process, read once. For entry points (app, command line, scripts); everything else
+    is given its settings."""
     return load_settings()
+
+
+# What a caller gets who gives no settings: the defaults. The environment is not read.
+DEFAULTS = Settings.model_construct()

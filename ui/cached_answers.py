@@ -17,7 +17,6 @@ from core.connectors import ConnectorAnswers
 from core.errors import NotACheckpoint, ResumeError, StorageError
 from core.messages import words
 from core.recovery import DeletionImpact, ResumeAnswer, impact_of_deleting, resume_points
-from core.settings import get_settings
 from ui import cards, connectors
 from ui.open_checkpoints import MOST_OPEN, Opened
 
@@ -98,7 +97,7 @@ def _findings(
 ) -> FindingsReport | str:
     try:
         if level is None:
-            return find(_ck, newest=get_settings().first_view_batches, connectors=_connectors)
+            return find(_ck, newest=_ck.settings.first_view_batches, connectors=_connectors)
         return find(
             _ck, level=level, seconds=DEEP_SECONDS if level == "deep" else None, connectors=_connectors
         )

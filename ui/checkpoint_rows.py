@@ -10,6 +10,7 @@ import streamlit as st
 from core.checkpoint import Checkpoint
 from core.errors import NotACheckpoint, StorageError
 from core.messages import words
+from core.settings import get_settings
 from core.storage import Door
 from core.storage.roots import locate
 from ui import cached_answers
@@ -51,7 +52,7 @@ def rows(names: tuple[str, ...]) -> tuple[Row, ...]:
 def look(name: str) -> Row:
     """What is told about one checkpoint. Never raises: what is wrong is in the row."""
     try:
-        ck = Checkpoint.open(locate(name), newest=1)
+        ck = Checkpoint.open(locate(name, get_settings()), get_settings(), newest=1)
         newest = max(
             (
                 file.modified_ms or 0
@@ -87,7 +88,7 @@ def story_text(name: str) -> str:
     if not slash or "://" in name or name.startswith("/"):
         return ""
     try:
-        door = Door.open(locate(parent))
+        door = Door.open(locate(parent, get_settings()), get_settings())
         info = door.list([""])[""].names().get(STORY)
         if info is None or info.size_bytes > LARGEST_STORY_BYTES:
             return ""

@@ -203,7 +203,7 @@ def _location(name: str, texts: Mapping[str, str], problems: dict[str, str]) -> 
         problems[name] = open_checkpoints.CREDENTIALS_REFUSED
         return None
     try:
-        return locate(text)
+        return locate(text, get_settings())
     except StorageError as error:
         problems[name] = str(error)
         return None
@@ -220,9 +220,9 @@ def _suggestions(key: tuple[str, int], _ck: Checkpoint) -> tuple[Suggestion, ...
     parent = _parent(_ck.location)
     if parent is None:
         return ()
-    name = link_for(parent) or parent.url
+    name = link_for(parent, get_settings()) or parent.url
     try:
-        listings = Door.open(parent).list(["", "sink", "source"], first_page=True)
+        listings = Door.open(parent, _ck.settings).list(["", "sink", "source"], first_page=True)
     except StorageError:
         return ()
     logs = {
@@ -251,12 +251,12 @@ def _suggestions(key: tuple[str, int], _ck: Checkpoint) -> tuple[Suggestion, ...
 
 def _parent(location: Location) -> Location | None:
     """The directory that holds the checkpoint, when it may be opened and lies below the same root."""
-    link = link_for(location)
+    link = link_for(location, get_settings())
     text = link if link is not None else location.url
     above, slash, _ = text.rstrip("/").rpartition("/")
     if not slash or not above or above.endswith(":/") or above.endswith(":"):
         return None
     try:
-        return locate(above)
+        return locate(above, get_settings())
     except StorageError:
         return None

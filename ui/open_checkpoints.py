@@ -70,7 +70,7 @@ def server_problem() -> str | None:
     """One sentence when this server must not answer: settings that cannot be used, or open to others without
     roots."""
     try:
-        require_roots(st.get_option("server.address"))
+        require_roots(st.get_option("server.address"), get_settings())
     except (InvalidSettingError, StorageError) as error:
         return str(error)
     return None
@@ -112,8 +112,8 @@ def canonical(text: str) -> str:
     if carries_password(text):
         return _PASSWORD.sub(lambda found: found[0].split("//")[0] + "//***:***@", text, count=1).strip()
     try:
-        location = locate(text)
-        return link_for(location) or location.url
+        location = locate(text, get_settings())
+        return link_for(location, get_settings()) or location.url
     except StorageError:
         return text.strip()
 
@@ -136,7 +136,7 @@ def known_names() -> list[str]:
 
 def root_names() -> list[str]:
     """The configured roots."""
-    return list(roots())
+    return list(roots(get_settings()))
 
 
 def below(root: str) -> FoundCheckpoints | str:
@@ -154,7 +154,7 @@ def list_again() -> None:
 )
 def _below(root: str) -> FoundCheckpoints | str:
     try:
-        return find_checkpoints(root)
+        return find_checkpoints(root, get_settings())
     except StorageError as error:
         return str(error)
 
@@ -166,7 +166,7 @@ def _read(name: str, token: int) -> Checkpoint:
     if before is not None:
         ck = before[1].refresh()
     else:
-        ck = Checkpoint.open(locate(name), newest=get_settings().first_view_batches)
+        ck = Checkpoint.open(locate(name, get_settings()), get_settings())
     latest.pop(name, None)
     latest[name] = (token, ck)
     while len(latest) > MOST_OPEN:

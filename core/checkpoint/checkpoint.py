@@ -30,14 +30,12 @@ from core.checkpoint.sources.registry import kind_of
 from core.checkpoint.tracking import Tracking, track
 from core.checkpoint.written_by import version_key, written_by
 from core.messages import say
+from core.settings import DEFAULTS, Settings
 from core.sparklogs.evidence import Problem, problem, readable, too_large
 from core.storage import Content, Door, FileInfo, Location, parse_location
 
 T = TypeVar("T")
 
-LARGEST_LOG_FILE_BYTES = (
-    32 * 1024 * 1024
-)  # a log file has a few kB; something larger under its name is not read, and it is said
 KIND_SAMPLE = 20  # so many of the newest offsets decide what kind a source is
 UNSURE_KINDS = (
     "counter",
@@ -77,22 +75,25 @@ class Checkpoint:
         self._sources: tuple[Source, ...] | None = None
         self._tracking: Tracking | None = None
         self._kept: dict[str, Any] = {}
-        self._newest = 100
+        self._newest = door.settings.first_view_batches
 
     # Opening
 
     @classmethod
-    def open(cls, place: Location | Door | str, newest: int = 100) -> Checkpoint:
-        """Opens a checkpoint: at most 4 listings and 2 x ``newest`` + 1 files.
+    def open(
+        cls, place: Location | Door | str, settings: Settings = DEFAULTS, newest: int | None = None
+    ) -> Checkpoint:
+        """Opens a checkpoint: at most 4 listings and 2 x ``newest`` + 1 files (default: the setting
+        ``first_view_batches``). A door brings its own settings.
 
         Raises :class:`NotACheckpoint` when the directory is none, :class:`StorageError` when it cannot be
         listed.
         """
         if isinstance(place, str):
             place = parse_location(place)
-        door = place if isinstance(place, Door) else Door.open(place)
+        door = place if isinstance(place, Door) else Door.open(place, settings)
         ck = cls(door, read_layout(door), ConfPool())
-        ck._newest = max(1, newest)
+        ck._newest = max(1, door.settings.first_view_batches if newest is None else newest)
         ck._read_first()
         return ck
 
@@ -136,6 +137,11 @@ class Checkpoint:
         else:
             self.metadata_problem = data
 
+    @property
+    def settings(self) -> Settings:
+        """The settings that this checkpoint was opened with."""
+        return self.door.settings
+
     # Reading log files
 
     def load(self, batch_ids: Iterable[int]) -> None:
@@ -156,7 +162,7 @@ class Checkpoint:
             files = [self._layout.offsets.infos[i] for i in offsets] + [
                 self._layout.commits.infos[i] for i in commits
             ]
-            wanted = [*others, *(info for info in files if info.size_bytes <= LARGEST_LOG_FILE_BYTES)]
+            wanted = [*others, *(info for info in files if info.size_bytes <= self.settings.log_file_bytes)]
             if not wanted and not files:
                 return {}
             contents = self.door.read(wanted)
@@ -168,7 +174,9 @@ class Checkpoint:
 
     def _take_offset(self, batch_id: int, contents: Mapping[str, Content]) -> None:
         file = self.offset_files[batch_id]
-        data = _content(file, contents, batch_id in self._layout.offsets.misnamed)
+        data = _content(
+            file, contents, batch_id in self._layout.offsets.misnamed, self.settings.log_file_bytes
+        )
         if not isinstance(data, bytes):
             self._offsets[batch_id] = data
             return
@@ -182,7 +190,9 @@ class Checkpoint:
 
     def _take_commit(self, batch_id: int, contents: Mapping[str, Content]) -> None:
         file = self.commit_files[batch_id]
-        data = _content(file, contents, batch_id in self._layout.commits.misnamed)
+        data = _content(
+            file, contents, batch_id in self._layout.commits.misnamed, self.settings.log_file_bytes
+        )
         self._commits[batch_id] = parse_commit(data, batch_id, file.path) if isinstance(data, bytes) else data
 
     def offset(self, batch_id: int) -> OffsetEntry | Problem | None:
@@ -511,10 +521,12 @@ def _unchanged(before: FileInfo, now: FileInfo | None) -> bool:
     return before == now and (before.modified_ms is not None or before.etag is not None)
 
 
-def _content(file: LogFile, contents: Mapping[str, Content], misnamed: bool) -> bytes | Problem | None:
+def _content(
+    file: LogFile, contents: Mapping[str, Content], misnamed: bool, limit_bytes: int
+) -> bytes | Problem | None:
     content = contents.get(file.path)
     if content is None:
-        return too_large(file.path, file.size_bytes, LARGEST_LOG_FILE_BYTES)
+        return too_large(file.path, file.size_bytes, limit_bytes)
     data = readable(content, file.path)
     if misnamed and isinstance(data, bytes):
         return problem(file.path, "not_an_id", say("logs.not_an_id", batch_id=file.batch_id), data)

@@ -11,7 +11,7 @@ from core.checkpoint.log_directory import LogDirectory, other_leftovers, read_lo
 from core.checkpoint.model import Leftover
 from core.errors import LocationNotFound, NotACheckpoint, NotADirectory, StorageError
 from core.sparklogs.names import batch_id_of
-from core.storage import Door, FileInfo, Listing, Location
+from core.storage import Door, FileInfo, Listing
 
 PARTS = ("metadata", "offsets", "commits")
 CHILDREN_LOOKED_INTO = (
@@ -44,7 +44,7 @@ def read_layout(door: Door, before: Layout | None = None) -> Layout:
     try:
         listings = door.list(prefixes)
     except (NotADirectory, LocationNotFound) as error:
-        suggestion = _outer_checkpoint(door.location)
+        suggestion = _outer_checkpoint(door)
         if suggestion is None:
             raise
         raise _inside(door.location.url, suggestion) from error
@@ -59,7 +59,7 @@ def read_layout(door: Door, before: Layout | None = None) -> Layout:
         raise _not_a_checkpoint(door, root)
     if found == ["offsets"] and re.search(r"/sources/[^/]+$", door.location.url):
         suggestion = _outer_checkpoint(
-            door.location
+            door
         )  # an Iceberg source keeps a file sources/<n>/offsets/0 of its own
         if suggestion is not None:
             raise _inside(door.location.url, suggestion)
@@ -93,7 +93,7 @@ def _offset_files(sources: Listing) -> Mapping[str, FileInfo]:
 
 def _not_a_checkpoint(door: Door, root: Listing) -> NotACheckpoint:
     url = door.location.url
-    outer = _outer_checkpoint(door.location)
+    outer = _outer_checkpoint(door)
     if outer is not None:
         return _inside(url, outer)
     inner = _inner_checkpoints(door, root)
@@ -134,8 +134,9 @@ def _inside(url: str, suggestion: str) -> NotACheckpoint:
     return NotACheckpoint(f"{url} is a part of the checkpoint {suggestion}: open that.", url, suggestion)
 
 
-def _outer_checkpoint(location: Location) -> str | None:
+def _outer_checkpoint(door: Door) -> str | None:
     """The checkpoint that the location lies in, judged by its path and a listing; None when there is none."""
+    location = door.location
     parts = location.url.split("/")
     for at in range(len(parts) - 1, 0, -1):
         if parts[at] not in _PARTS_OF_A_CHECKPOINT:
@@ -145,7 +146,7 @@ def _outer_checkpoint(location: Location) -> str | None:
         if not path.strip("/") or path == location.path:
             continue
         try:
-            root = Door.open(replace(location, url=url, path=path)).list([""])[""]
+            root = Door.open(replace(location, url=url, path=path), door.settings).list([""])[""]
         except StorageError:
             continue
         if _looks_like_a_checkpoint(root):

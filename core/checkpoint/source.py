@@ -13,10 +13,6 @@ from core.sparklogs.compactible import CompactibleLog, compactible_log
 from core.sparklogs.evidence import Problem, readable, too_large
 from core.storage import Content, Door, FileInfo
 
-LARGEST_FILE_LOG_BYTES = (
-    64 * 1024 * 1024
-)  # a .compact file of a source with millions of files; larger ones are not read, and it is said
-
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -110,14 +106,15 @@ def _initial_context(key: str, info: FileInfo, content: Content) -> tuple[Source
 
 def _file_context(door: Door, key: str, log: CompactibleLog) -> tuple[SourceContext, list[Problem]]:
     problems: list[Problem] = []
-    wanted = [info for info in log.files.values() if info.size_bytes <= LARGEST_FILE_LOG_BYTES]
+    limit_bytes = door.settings.source_log_bytes
+    wanted = [info for info in log.files.values() if info.size_bytes <= limit_bytes]
     contents = door.read(wanted)
     entries: list[FileLogEntry] = []
     complete = bool(log.files) and not log.missing
     for log_id, info in log.files.items():
         content = contents.get(info.path)
         if content is None:
-            data: bytes | Problem | None = too_large(info.path, info.size_bytes, LARGEST_FILE_LOG_BYTES)
+            data: bytes | Problem | None = too_large(info.path, info.size_bytes, limit_bytes)
         else:
             data = readable(content, info.path)
         troubles: list[Problem] = []

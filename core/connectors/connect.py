@@ -15,6 +15,7 @@ from core.connectors.kafka.properties import read_properties
 from core.connectors.kafka.topic_ids import TOPIC_IDS
 from core.connectors.model import ConnectorAnswers, ConnectorSettings
 from core.errors import DeltaLogError, FileSinkLogError, PropertiesError, StorageError
+from core.settings import Settings
 from core.storage import Door, Location
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def look(ck: Checkpoint, given: ConnectorSettings) -> ConnectorAnswers:
         if source is None:
             troubles[f"source {key}"] = f"The checkpoint has no source {key}."
         elif source.kind.asks == "table":
-            found = _table(location, f"source {key}", troubles)
+            found = _table(location, f"source {key}", ck.settings, troubles)
             if found is not None:
                 tables[key] = found
         else:
@@ -44,7 +45,7 @@ def look(ck: Checkpoint, given: ConnectorSettings) -> ConnectorAnswers:
         brokers=brokers,
         tables=tables,
         places=places,
-        sink=_sink(given.sink, troubles) if given.sink is not None else None,
+        sink=_sink(given.sink, ck.settings, troubles) if given.sink is not None else None,
         troubles=troubles,
     )
 
@@ -76,32 +77,36 @@ def _brokers(ck: Checkpoint, given: ConnectorSettings, troubles: dict[str, str])
     return dict.fromkeys(keys, answer)
 
 
-def _table(location: Location, end: str, troubles: dict[str, str]) -> DeltaLog | None:
+def _table(location: Location, end: str, settings: Settings, troubles: dict[str, str]) -> DeltaLog | None:
     try:
-        return DeltaLog.open(location)
+        return DeltaLog.open(location, settings)
     except StorageError as error:
         troubles[end] = str(error)
         return None
 
 
-def _sink(location: Location, troubles: dict[str, str]) -> DeltaLog | FileSinkLog | Location | None:
+def _sink(
+    location: Location, settings: Settings, troubles: dict[str, str]
+) -> DeltaLog | FileSinkLog | Location | None:
     """The log that lies at the place of the sink; the place itself when it keeps none."""
     try:
-        return DeltaLog.open(location)
+        return DeltaLog.open(location, settings)
     except DeltaLogError:
         pass
     except StorageError as error:
         troubles["sink"] = str(error)
         return None
     try:
-        return FileSinkLog.open(location)
+        return FileSinkLog.open(location, settings)
     except FileSinkLogError:
         pass
     except StorageError as error:
         troubles["sink"] = str(error)
         return None
     try:
-        Door.open(location).list([""], first_page=True)  # a place that is not there is no sink without a log
+        Door.open(location, settings).list(
+            [""], first_page=True
+        )  # a place that is not there is no sink without a log
     except StorageError as error:
         troubles["sink"] = str(error)
         return None

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from core.errors import FileSinkLogError, StorageError
 from core.messages import say
-from core.settings import get_settings
+from core.settings import DEFAULTS, Settings
 from core.sparklogs.compactible import compactible_log, parse_entries
 from core.sparklogs.evidence import Problem, problem, readable
 from core.storage import Door, FileInfo, Listing, Location, Requests, parse_location
@@ -71,7 +71,7 @@ class FileSinkLog:
         self._entries: dict[str, _Entries | None] = {}
 
     @classmethod
-    def open(cls, location: Location | str) -> FileSinkLog:
+    def open(cls, location: Location | str, settings: Settings = DEFAULTS) -> FileSinkLog:
         """Lists the log of the output directory ``location`` (or the ``_spark_metadata`` in it). One listing,
         nothing is read.
 
@@ -81,7 +81,7 @@ class FileSinkLog:
         place = parse_location(location) if isinstance(location, str) else location
         if place.url.rstrip("/").rsplit("/", 1)[-1] == LOG:
             place = parse_location(place.url.rstrip("/").rsplit("/", 1)[0], place.storage_options)
-        door = Door.open(place)
+        door = Door.open(place, settings)
         listing = door.list([LOG])[LOG]
         if not listing.exists:
             raise FileSinkLogError(
@@ -130,7 +130,7 @@ class FileSinkLog:
     def batches(self, limit: int | None = None) -> SinkBatches:
         """The batches that have a file in the log, newest first, at most ``limit`` (default: setting
         ``table_versions``)."""
-        at_most = get_settings().table_versions if limit is None else limit
+        at_most = self._door.settings.table_versions if limit is None else limit
         wanted = list(reversed(self.batch_ids))
         taken = wanted[:at_most]
         self._load([self._plain.get(i) or self._compact[i] for i in taken])
@@ -198,7 +198,7 @@ class FileSinkLog:
                 False,
                 "the log has a hole or an unreadable file, so its files were not compared with the directory",
             )
-        at_most = get_settings().sink_directories
+        at_most = self._door.settings.sink_directories
         files: list[FileInfo] = []
         level, listed, words = [""], 0, ""
         try:

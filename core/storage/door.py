@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from core.errors import NotAllowed, StorageError
-from core.settings import Settings, get_settings
+from core.settings import DEFAULTS, Settings
 from core.storage.cache import ContentCache
 from core.storage.filesystems import filesystem
 from core.storage.listing import Content, FileInfo, Listing, Requests
@@ -27,18 +27,18 @@ class Door:
     """Reads one location. Safe to use from many threads; what was read is kept in one cache for the whole
     process."""
 
-    def __init__(self, location: Location, store: Store, cache: ContentCache) -> None:
+    def __init__(self, location: Location, store: Store, settings: Settings) -> None:
         self.location = location
+        self.settings = settings
         self._store = store
-        self._cache = cache
+        self._cache = _cache(settings.content_cache_bytes)
         self._identity = (location.protocol, location.path, location.options_token)
         self._tally = Tally()
 
     @classmethod
-    def open(cls, location: Location | str, settings: Settings | None = None) -> Door:
+    def open(cls, location: Location | str, settings: Settings = DEFAULTS) -> Door:
         """A door to ``location``. No request is sent. Raises :class:`UnsupportedLocation` for a text that is
         no location."""
-        settings = settings or get_settings()
         place = parse_location(location) if isinstance(location, str) else location
         at_once = settings.concurrent_requests
         store: Store
@@ -48,7 +48,7 @@ class Door:
             store = S3Store(place.path, lambda: filesystem(place, at_once), at_once)
         else:
             store = RemoteStore(place.protocol, place.path, lambda: filesystem(place, at_once), at_once)
-        return cls(place, store, _cache(settings.content_cache_bytes))
+        return cls(place, store, settings)
 
     @property
     def requests(self) -> Requests:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from core.errors import LocationNotFound, NotAllowed, StorageError
-from core.settings import PREFIX, Settings, get_settings, is_loopback
+from core.settings import PREFIX, Settings, is_loopback
 from core.storage.door import Door
 from core.storage.listing import Listing
 from core.storage.location import Location, parse_location
@@ -37,9 +37,8 @@ class FoundCheckpoints:
     is_complete: bool
 
 
-def roots(settings: Settings | None = None) -> dict[str, Location]:
+def roots(settings: Settings) -> dict[str, Location]:
     """The configured roots by name. Raises :class:`StorageError` when the URL of one is no location."""
-    settings = settings or get_settings()
     found = {}
     for name, root in settings.roots.items():
         try:
@@ -51,14 +50,13 @@ def roots(settings: Settings | None = None) -> dict[str, Location]:
     return found
 
 
-def require_roots(bound_to: str | None, settings: Settings | None = None) -> None:
+def require_roots(bound_to: str | None, settings: Settings) -> None:
     """Raises :class:`NotAllowed` when the app must not start: others can reach it, and nobody said what it
     may open.
 
     ``bound_to`` is the address the server really listens on (Streamlit's ``server.address``); None and "" are
     all interfaces.
     """
-    settings = settings or get_settings()
     if not is_loopback(bound_to) and settings.is_private:
         raise NotAllowed(
             f"The app listens on {bound_to or 'all interfaces'}, which others can reach, but {PREFIX}ADDRESS"
@@ -74,21 +72,13 @@ def require_roots(bound_to: str | None, settings: Settings | None = None) -> Non
     roots(settings)
 
 
-def may_open(location: Location, settings: Settings | None = None) -> bool:
-    """Whether this server may open ``location``: any on a loopback address, else only what lies below a root
-    of the same store."""
-    settings = settings or get_settings()
-    return settings.is_private or _below_root(location, settings) is not None
-
-
-def locate(text: str, settings: Settings | None = None) -> Location:
+def locate(text: str, settings: Settings) -> Location:
     """The location that a person typed or a link carries: a URL, a path, or ``root/relative/path``.
 
     A URL below a root gets the storage options of that root. A text whose first part is the name of a root
     means the root, also when a relative local path of that name exists. Raises :class:`StorageError` for a
     text that is no location and :class:`NotAllowed` for one that may not be opened.
     """
-    settings = settings or get_settings()
     if text.strip().split("/", 1)[0] in settings.roots:
         return resolve_link(text, settings)
     location = parse_location(text)
@@ -105,13 +95,12 @@ def locate(text: str, settings: Settings | None = None) -> Location:
     return location
 
 
-def resolve_link(link: str, settings: Settings | None = None) -> Location:
+def resolve_link(link: str, settings: Settings) -> Location:
     """The location that ``root/relative/path`` names.
 
     Raises :class:`LocationNotFound` when no root has that name and :class:`NotAllowed` when the path leads
     out of the root.
     """
-    settings = settings or get_settings()
     name, _, relative = link.strip().strip("/").partition("/")
     configured = roots(settings)
     if name not in configured:
@@ -133,16 +122,16 @@ def resolve_link(link: str, settings: Settings | None = None) -> Location:
     return location
 
 
-def link_for(location: Location, settings: Settings | None = None) -> str | None:
+def link_for(location: Location, settings: Settings) -> str | None:
     """How a link names ``location``: ``root/relative/path``, or None when it lies below no root."""
-    below = _below_root(location, settings or get_settings())
+    below = _below_root(location, settings)
     if below is None:
         return None
     root, relative = below
     return f"{root.name}/{relative}" if relative else root.name
 
 
-def find_checkpoints(root: str, settings: Settings | None = None) -> FoundCheckpoints:
+def find_checkpoints(root: str, settings: Settings) -> FoundCheckpoints:
     """The checkpoints one or two levels below the root of this name, told by listings only.
 
     A directory is taken for a checkpoint when it holds ``offsets``, ``commits`` or ``metadata``; what lies
@@ -150,7 +139,6 @@ def find_checkpoints(root: str, settings: Settings | None = None) -> FoundCheckp
     ``checkpoints_per_root`` directories are listed, on an object store the first 1,000 names of each. Raises
     :class:`StorageError` when the root cannot be listed.
     """
-    settings = settings or get_settings()
     location = resolve_link(root, settings)
     door = Door.open(location, settings)
     budget = settings.checkpoints_per_root

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
+from core.settings import Settings
+
 # In the order of the help text. Each names a module in this package.
 MODULES = ("inspect", "resume", "forecast", "check", "state", "recover", "explain")
 
@@ -32,7 +34,7 @@ class Verb:
     name: str
     help: str
     add_arguments: Callable[[ArgumentParser], None]
-    run: Callable[[Namespace], Answer]
+    run: Callable[[Namespace, Settings], Answer]
 
 
 def verbs() -> dict[str, Verb]:

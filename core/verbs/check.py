@@ -14,6 +14,7 @@ from core.analysis.forecast import SUPPORTED_SPARK
 from core.checkpoint import Checkpoint
 from core.errors import UnsupportedSparkError, UsageError
 from core.messages.words import CERTAINTY
+from core.settings import Settings
 from core.storage import Requests
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of
@@ -52,7 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_connector_options(parser)
 
 
-def run(args: Namespace) -> Answer:
+def run(args: Namespace, settings: Settings) -> Answer:
     """Checks; problems are findings that block the restart or risk data."""
     if args.level not in LEVELS:
         raise UsageError(f"There is no level {clean(args.level, 40)}; choose one of {', '.join(LEVELS)}.")
@@ -61,7 +62,7 @@ def run(args: Namespace) -> Answer:
         if number is not None and not 0 < number <= 86_400:
             raise UsageError(f"--{name} must be a number of seconds above 0 and at most 86400.")
     level = cast(Level, args.level)
-    ck = Checkpoint.open(args.location, newest=NEWEST_READ)
+    ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
     try:
         report = findings(
             ck,

@@ -11,6 +11,7 @@ from core.analysis.errors import LONGEST_TEXT, OPTION_TITLES, Explanation, expla
 from core.checkpoint import Checkpoint
 from core.errors import UsageError
 from core.messages.words import CERTAINTY
+from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._text import clean
 
@@ -35,10 +36,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(args: Namespace) -> Answer:
+def run(args: Namespace, settings: Settings) -> Answer:
     """Explains; the problem (exit status 1) is a text in which no error was recognised."""
     text = _read(args.error)
-    ck = Checkpoint.open(args.location, newest=NEWEST_READ)
+    ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
     answer = explain(text, ck)
     document = {**answer.to_json(), "location": ck.location.url}
     return Answer(document, "\n".join(_text(answer)) + "\n", has_problems=answer.name is None)

@@ -11,6 +11,7 @@ from core.documents.connectors import sink_json, sources_json
 from core.errors import UnsupportedSparkError, UsageError
 from core.messages.words import CERTAINTY
 from core.recovery import DeletionImpact, impact_of_deleting
+from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
 from core.verbs._text import clean
@@ -111,10 +112,10 @@ def _options(settings: Sequence[str]) -> dict[str, dict[str, str]]:
     return options
 
 
-def run(args: Namespace) -> Answer:
+def run(args: Namespace, settings: Settings) -> Answer:
     """Forecasts; problems are an outcome of fail or a risk for the data."""
     query = query_of(args)
-    ck = Checkpoint.open(args.location, newest=NEWEST_READ)
+    ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
     try:
         connectors = connectors_of(ck, args, query.topics)
         answer = forecast(ck, spark=args.spark, query=query, connectors=connectors)

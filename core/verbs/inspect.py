@@ -8,6 +8,7 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry, StateInventory
 from core.documents.inspect import inspect, state_of
 from core.messages.words import CERTAINTY
+from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._text import clean, ids, moment, size, table
 
@@ -21,9 +22,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(args: Namespace) -> Answer:
+def run(args: Namespace, settings: Settings) -> Answer:
     """Reads the checkpoint. Problems are files that are there and cannot be understood."""
-    ck = Checkpoint.open(args.location)
+    ck = Checkpoint.open(args.location, settings)
     document = inspect(ck, all_batches=args.all_batches)
     return Answer(
         document, "\n".join(_text(ck, args.all_batches)) + "\n", has_problems=bool(document["problems"])

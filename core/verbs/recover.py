@@ -24,6 +24,7 @@ from core.recovery import (
     read_recovery_context,
     why_no_code,
 )
+from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
 from core.verbs._text import clean
@@ -43,13 +44,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_connector_options(parser)
 
 
-def run(args: Namespace) -> Answer:
+def run(args: Namespace, settings: Settings) -> Answer:
     """Questions and options; with ``--option`` also its plan and code."""
     try:
         answers = Answers.parse(args.answers)
     except AnswerError as error:
         raise UsageError(str(error)) from error
-    ck = Checkpoint.open(args.location)
+    ck = Checkpoint.open(args.location, settings)
     connectors = connectors_of(ck, args)
     context, impacts = read_recovery_context(ck, answers, connectors), impact_of_deleting(ck, connectors)
     return Answer(

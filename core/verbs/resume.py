@@ -7,6 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from core.checkpoint import Checkpoint
 from core.errors import ResumeError, UsageError
 from core.recovery import ResumeAnswer, as_pyspark, resume_json, resume_points
+from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of
 from core.verbs._text import clean
@@ -29,10 +30,10 @@ def _batch_id(text: str) -> int:
     return int(text)
 
 
-def run(args: Namespace) -> Answer:
+def run(args: Namespace, settings: Settings) -> Answer:
     """The position after a batch, for each source. When the files give none, the answer says why (exit status
     1)."""
-    ck = Checkpoint.open(args.location)
+    ck = Checkpoint.open(args.location, settings)
     try:
         points = resume_points(ck, args.batch, connectors_of(ck, args))
     except ResumeError as error:

@@ -11,6 +11,7 @@ from core.checkpoint.model import OperatorState
 from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.counts import PartitionCount, count_keys
 from core.errors import UsageError
+from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._text import clean, size, table
 
@@ -30,9 +31,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(args: Namespace) -> Answer:
+def run(args: Namespace, settings: Settings) -> Answer:
     """Counts the rows of every store."""
-    ck = Checkpoint.open(args.location)
+    ck = Checkpoint.open(args.location, settings)
     batch_id = _batch(ck, args.batch)
     version = batch_id + 1
     ck.load([batch_id])

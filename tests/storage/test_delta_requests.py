@@ -12,7 +12,7 @@ from core.checkpoint import Checkpoint
 from core.connectors.delta.log import DeltaLog
 from core.connectors.delta.source import delta_source_state
 from core.connectors.sink import sink_state
-from core.settings import get_settings
+from core.settings import DEFAULTS
 from core.storage import Location
 from scripts.bench.slow_s3 import SlowS3, serving
 from tests.storage.conftest import BUCKET
@@ -110,7 +110,7 @@ def test_what_the_sink_holds_costs_one_get_per_version_that_is_shown(
     end = sink_state(ck, log)
     assert end.pending == "skipped" and "of 450 versions were read" in end.limit_words
     seen = s3_server.stats()
-    assert (seen["head"], seen["get"]) == (0, 1 + get_settings().table_versions)
+    assert (seen["head"], seen["get"]) == (0, 1 + DEFAULTS.table_versions)
     sink_state(ck, log)
     delta_source_state(ck, "0", log)
     assert s3_server.stats()["get"] == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import pickle
 import re
 from pathlib import Path
 
@@ -10,9 +12,10 @@ import pytest
 from pydantic import ValidationError
 
 from core.errors import InvalidSettingError
-from core.settings import PREFIX, SAMPLES, Settings, load_settings
+from core.settings import DEFAULTS, PREFIX, SAMPLES, Settings, load_settings
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
+PROJECT = Path(__file__).resolve().parents[2]
+DOCUMENT = PROJECT / "docs" / "settings.md"
 
 
 @pytest.fixture(autouse=True)
@@ -122,3 +125,56 @@ def test_the_document_says_exactly_what_the_code_says() -> None:
         default = {"roots": "the samples of this project", "kafka": "none"}.get(name, f"`{field.default}`")
         expected[PREFIX + name.upper()] = (default, field.description)
     assert documented == expected
+
+
+# Settings are passed in
+
+
+def test_the_defaults_do_not_depend_on_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings() == DEFAULTS
+    monkeypatch.setenv(PREFIX + "TABLE_VERSIONS", "7")
+    assert (load_settings().table_versions, DEFAULTS.table_versions) == (7, 200)
+    assert Settings.model_construct() == DEFAULTS
+
+
+def test_settings_can_be_sent_to_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {"prod": {"url": "s3://bucket/ck", "storage_options": {"key": "k", "secret": "s"}}}
+    monkeypatch.setenv(PREFIX + "ROOTS", json.dumps(value))
+    settings = load_settings()
+    copy = pickle.loads(pickle.dumps(settings))
+    assert copy == settings
+    assert copy.roots["prod"].storage_options.get_secret_value() == {"key": "k", "secret": "s"}
+
+
+def _calls(*folders: str) -> list[tuple[str, ast.Call]]:
+    paths = [path for folder in folders for path in sorted((PROJECT / folder).rglob("*.py"))]
+    return [
+        (f"{path.relative_to(PROJECT)}:{node.lineno}", node)
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    ]
+
+
+def test_only_entry_points_read_the_environment() -> None:
+    readers = {
+        place.partition(":")[0]
+        for place, call in _calls("core")
+        if isinstance(call.func, ast.Name) and call.func.id in ("get_settings", "load_settings", "Settings")
+    }
+    assert readers == {"core/cli.py", "core/settings.py"}
+
+
+def test_the_product_passes_its_settings_wherever_something_is_opened() -> None:
+    """The defaults are for library users; with them a server would not be confined to its roots."""
+    opened = [
+        (place, call)
+        for place, call in _calls("core", "ui", "pages")
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr == "open"
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id in ("Door", "Checkpoint", "DeltaLog", "FileSinkLog")
+    ]
+    assert len(opened) >= 15
+    without = [place for place, call in opened if len(call.args) < 2]
+    assert without == []

@@ -37,10 +37,6 @@ OTHER = "11111111-2222-4333-8444-000000000002"
 UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 
 
-def few_versions(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
-    monkeypatch.setattr("core.connectors.delta.log.get_settings", lambda: Settings(table_versions=limit))
-
-
 # Names
 
 
@@ -195,28 +191,20 @@ def test_a_log_that_begins_in_the_middle_without_a_checkpoint_does_not_know_all_
     assert not log.transactions_known and log.oldest == 5 and log.table_id is None
 
 
-def test_more_commits_than_the_limit_are_not_read_for_transactions_and_it_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_commits_than_the_limit_are_not_read_for_transactions_and_it_is_said(tmp_path: Path) -> None:
     appends(tmp_path, 20)
     commit(tmp_path, 19, batch(QUERY, 5, 19))
-    few_versions(monkeypatch, 4)
-    log = DeltaLog.open(str(tmp_path))
+    log = DeltaLog.open(str(tmp_path), Settings(table_versions=4))
     assert log.transactions[QUERY].version == 5 and not log.transactions_known
     assert "Only the newest 4 of 20 commits" in log.problems[0]
 
 
-def test_a_log_checkpoint_beyond_the_limit_is_not_read_and_it_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_checkpoint_beyond_the_limit_is_not_read_and_it_is_said(tmp_path: Path) -> None:
     appends(tmp_path, 3)
     path = parquet(log_path(tmp_path, 1, "checkpoint.parquet"), [metadata(), txn(QUERY, 3)])
     log_path(tmp_path, 0).unlink()
     limit = path.stat().st_size - 1
-    monkeypatch.setattr(
-        "core.connectors.delta.log.get_settings", lambda: Settings(log_checkpoint_bytes=limit)
-    )
-    log = DeltaLog.open(str(tmp_path))
+    log = DeltaLog.open(str(tmp_path), Settings(log_checkpoint_bytes=limit))
     assert not log.transactions_known and "were not read (setting log_checkpoint_bytes)" in log.problems[0]
 
 
@@ -310,12 +298,9 @@ def test_a_file_without_statistics_makes_the_rows_unknown_and_says_so(tmp_path: 
     assert (amount.files, amount.rows) == (2, None) and "no row numbers" in amount.words
 
 
-def test_more_versions_than_the_limit_are_not_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_versions_than_the_limit_are_not_counted(tmp_path: Path) -> None:
     appends(tmp_path, 10)
-    few_versions(monkeypatch, 3)
-    amount = DeltaLog.open(str(tmp_path)).rows_between(0, 9)
+    amount = DeltaLog.open(str(tmp_path), Settings(table_versions=3)).rows_between(0, 9)
     assert amount.rows is None and amount.words.startswith("more than 3 versions")
 
 

@@ -81,12 +81,9 @@ def test_files_that_no_entry_names_are_found_also_below_partition_directories(tm
     assert found.known and [info.path for info in found.files] == ["day=1/left-over"]
 
 
-def test_many_directories_are_not_all_listed_and_it_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_directories_are_not_all_listed_and_it_is_said(tmp_path: Path) -> None:
     root = output(tmp_path, {"0": [f"day={i}/a{i}" for i in range(20)]})
-    monkeypatch.setattr("core.connectors.file_sink_log.get_settings", lambda: Settings(sink_directories=5))
-    found = FileSinkLog.open(str(root)).unknown_files
+    found = FileSinkLog.open(str(root), Settings(sink_directories=5)).unknown_files
     assert (
         found.known
         and found.words == "only 5 directories of the output were listed (setting sink_directories)"

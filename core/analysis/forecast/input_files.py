@@ -14,6 +14,7 @@ from core.analysis.forecast.context import Range, RestartContext, Verdict
 from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
 from core.checkpoint.model import FileLogEntry
 from core.checkpoint.source_log import parse_file_log
+from core.settings import Settings
 from core.sparklogs.evidence import Evidence
 from core.sparklogs.names import compact_id_of
 from core.storage import Door, FileInfo, Location
@@ -53,7 +54,7 @@ def check_inputs(s: RestartContext, part: Range, start: int, end: int) -> Verdic
     place = s.connectors.places.get(part.key)
     if place is None or files is None:
         return Verdict(not_checked=(f"whether the input files of batch {s.n} are still there and unchanged",))
-    gone, changed, elsewhere = _look(files, place)
+    gone, changed, elsewhere = _look(files, place, s.checkpoint.settings)
     at = part.end.evidence if part.end is not None else Evidence(f"offsets/{s.n}")
     risks = []
     if gone:
@@ -76,7 +77,9 @@ def check_inputs(s: RestartContext, part: Range, start: int, end: int) -> Verdic
     return Verdict(risks=tuple(risks), not_checked=open_ends)
 
 
-def _look(files: Sequence[FileLogEntry], place: Location) -> tuple[list[str], list[str], list[str]]:
+def _look(
+    files: Sequence[FileLogEntry], place: Location, settings: Settings
+) -> tuple[list[str], list[str], list[str]]:
     """Names of files that are gone, changed, or not below the place."""
     below: dict[str, FileLogEntry] = {}
     elsewhere = []
@@ -87,7 +90,7 @@ def _look(files: Sequence[FileLogEntry], place: Location) -> tuple[list[str], li
         else:
             below[relative] = entry
     folders = sorted({path.rpartition("/")[0] for path in below})
-    listings = Door.open(place).list(folders) if folders else {}
+    listings = Door.open(place, settings).list(folders) if folders else {}
     present: dict[str, FileInfo] = {
         path: info for listing in listings.values() for path, info in listing.files.items()
     }

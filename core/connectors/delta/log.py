@@ -29,7 +29,7 @@ from core.connectors.delta.log_checkpoint import CheckpointContent, read_part, t
 from core.connectors.delta.log_names import LOG, LogNames, log_names
 from core.connectors.delta.properties import TRANSACTION_RETENTION, interval_ms
 from core.errors import DeltaLogError, StorageError
-from core.settings import get_settings
+from core.settings import DEFAULTS, Settings
 from core.storage import Door, FileInfo, Gone, Location, ReadFailure, Requests, parse_location
 
 
@@ -74,7 +74,7 @@ class DeltaLog:
         self._problems: dict[str, str] = {}
 
     @classmethod
-    def open(cls, location: Location | str) -> DeltaLog:
+    def open(cls, location: Location | str, settings: Settings = DEFAULTS) -> DeltaLog:
         """Lists the log of the table at ``location`` (the table's directory, or its ``_delta_log``) and reads
         what its newest version says.
 
@@ -84,7 +84,7 @@ class DeltaLog:
         place = parse_location(location) if isinstance(location, str) else location
         if place.url.rstrip("/").rsplit("/", 1)[-1] == LOG:
             place = parse_location(place.url.rstrip("/").rsplit("/", 1)[0], place.storage_options)
-        door = Door.open(place)
+        door = Door.open(place, settings)
         listing = door.list([LOG])[LOG]
         names = log_names(listing.files.values())
         if names.newest is None:
@@ -221,7 +221,7 @@ class DeltaLog:
     def _replayed(self) -> tuple[list[CommitFile | None], CheckpointContent | None]:
         """The commits after the newest log checkpoint that can be used, and that checkpoint; an empty one
         when the log begins at 0."""
-        limit = get_settings().table_versions
+        limit = self._door.settings.table_versions
         point = self.names.base_of(self.newest)
         content: CheckpointContent | None = None
         if point is not None:
@@ -241,7 +241,7 @@ class DeltaLog:
 
     def _checkpoint(self, version: int, with_files: bool) -> CheckpointContent | None:
         point = next(point for point in self.names.checkpoints if point.version == version)
-        if point.size_bytes > get_settings().log_checkpoint_bytes:
+        if point.size_bytes > self._door.settings.log_checkpoint_bytes:
             self._note(
                 point.parts[0].path,
                 f"and its parts have {point.size_bytes:,} bytes and were not read (setting"
@@ -274,7 +274,7 @@ class DeltaLog:
             {v for v in (self.names.commits if versions is None else versions) if v in self.names.commits},
             reverse=True,
         )
-        at_most = get_settings().table_versions if limit is None else limit
+        at_most = self._door.settings.table_versions if limit is None else limit
         taken = wanted[:at_most]
         read = self.files_of(taken)
         words = (
@@ -329,7 +329,7 @@ class DeltaLog:
         inside a commit).
         """
         versions = range(from_version, to_version + 1)
-        limit = get_settings().table_versions
+        limit = self._door.settings.table_versions
         if len(versions) > limit:
             return Amount(
                 0,
@@ -366,7 +366,7 @@ class DeltaLog:
                 return None
             files = {file.path: file for file in content.files}
             first = point.version + 1
-        if version - first + 1 > get_settings().table_versions or not all(
+        if version - first + 1 > self._door.settings.table_versions or not all(
             v in self.names.commits for v in range(first, version + 1)
         ):
             return None
