@@ -64,6 +64,15 @@ class Settings(BaseSettings):
             " roots."
         ),
     )
+    hosts: str = Field(
+        default="",
+        description=(
+            "The names by which browsers reach the app when it does not listen on this machine alone,"
+            " comma-separated; scripts/run hands them to Streamlit and does not start without. Other names are"
+            " refused, so that no foreign page can read through the visitor's browser. The default is none:"
+            " localhost, 127.0.0.1 and [::1]."
+        ),
+    )
     kafka: dict[str, Path] = Field(
         default_factory=dict,
         description=(

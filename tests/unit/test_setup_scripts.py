@@ -171,3 +171,10 @@ def test_what_is_left_out_is_skipped_with_that_reason(tmp_path: Path) -> None:
     assert "left out by --without kafka" in done.stdout
     assert "left out by --without delta" in done.stdout
     assert "passed" not in done.stdout
+
+
+def test_an_app_that_others_can_reach_does_not_start_without_the_names_it_is_reached_by() -> None:
+    command = ["env", "CHECKPOINT_EXPLORER_ADDRESS=0.0.0.0", "scripts/run", "--port", "1"]
+    started = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False)
+    assert started.returncode == 1
+    assert "name the hosts by which browsers reach it in CHECKPOINT_EXPLORER_HOSTS" in started.stderr
