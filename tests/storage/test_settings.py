@@ -122,7 +122,9 @@ def test_the_document_says_exactly_what_the_code_says() -> None:
     }
     expected = {}
     for name, field in Settings.model_fields.items():
-        default = {"roots": "the samples of this project", "kafka": "none", "hosts": "none"}.get(name, f"`{field.default}`")
+        default = {"roots": "the samples of this project", "kafka": "none", "hosts": "none"}.get(
+            name, f"`{field.default}`"
+        )
         expected[PREFIX + name.upper()] = (default, field.description)
     assert documented == expected
 
