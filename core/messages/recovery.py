@@ -1,4 +1,4 @@
-"""The recovery options, the questions and what each kind of sink does."""
+"""The recovery options, the questions, the answers and what each kind of sink does."""
 
 from __future__ import annotations
 
@@ -8,6 +8,16 @@ TITLES: dict[str, str] = {
     "reset": "Reset the checkpoint and continue incrementally",
 }
 """The options, by id."""
+
+QUESTIONS: dict[str, str] = {
+    "sink": "Where does the query write?",
+    "source_complete": "Can the source still deliver every record that the query has ever read?",
+    "stateful": (
+        "How does the stateful part (aggregation, deduplication, join) change in the query that runs next?"
+    ),
+    "platform": "Where does the query run?",
+}
+"""The questions, by id."""
 
 SINKS: dict[str, str] = {
     "delta": "Delta table, written by the built-in sink",
@@ -19,11 +29,86 @@ SINKS: dict[str, str] = {
     "lakeflow_table": "Lakeflow pipeline table",
     "other": "Something else",
 }
-"""Where a query writes, by the answer ``sink``."""
+"""The answers to ``sink``."""
+
+SOURCE_COMPLETE: dict[str, str] = {
+    "yes": "Yes, all of them",
+    "no": "No, some are gone",
+    "unknown": "I do not know",
+}
+"""The answers to ``source_complete``."""
+
+STATEFUL: dict[str, str] = {
+    "unchanged": "It does not change",
+    "changed": "It was changed",
+    "removed": "It was removed: the query keeps no state now",
+    "added": "One was added",
+}
+"""The answers to ``stateful``."""
+
+PLATFORMS: dict[str, str] = {
+    "pyspark": "Open-source Spark",
+    "databricks": "Databricks, classic compute",
+    "lakeflow": "Lakeflow pipeline",
+}
+"""The answers to ``platform``."""
 
 BEHAVIOURS: dict[str, str] = {
-    "append": "A sink that appends all it gets",
-    "overwrite": "A sink that overwrites (by key, or by batch id)",
-    "batch_number_aware": "A sink that skips batch ids it has seen (file sink, Delta)",
+    "append": "A sink that appends every row it receives",
+    "overwrite": "A sink that overwrites (by key, or by batch ID)",
+    "batch_number_aware": "A sink that skips batch IDs it has already committed (file sink, Delta)",
 }
-"""What a sink does with a batch it receives a second time."""
+"""What a sink does with a batch that it receives a second time."""
+
+SHORT_BEHAVIOURS: dict[str, str] = {
+    "append": "Sink that appends",
+    "overwrite": "Sink that overwrites",
+    "batch_number_aware": "Sink that skips committed batch IDs",
+}
+"""The same in a few words."""
+
+AMOUNTS: dict[str, str] = {
+    "exact": "{amount}",
+    "at_most": "at most {amount}",
+    "estimate": "about {amount}",
+    "of_source": "{amount} of source {key}",
+}
+"""How much was read, by how sure the number is."""
+
+SENTENCES: dict[str, str] = {
+    # answers
+    "answer_not_text": "The answer {key!r} is not text.",
+    "answer_without_value": "{pair!r} is not an answer. Write key=value, for example sink=file.",
+    "answer_not_a_choice": "{key} must be one of {choices}; {value!r} is not one of them.",
+    "answer_environment": (
+        "{key} is the NAME of an environment variable (letters, digits, _), never the value itself."
+    ),
+    "answer_trigger": (
+        "trigger must be available_now: a recovery run ends when all available data is read, so that the"
+        " result can be verified."
+    ),
+    "answer_unknown": (
+        "There is no answer called {key!r}. Known answers: {known}, source.<key>.path and others."
+    ),
+    "answer_secret": (
+        "The option {option!r} is a secret, and generated code must not contain one. Give the NAME of the"
+        " environment variable that holds it."
+    ),
+    # what the checkpoint and the sink tell
+    "sink_seen_file": "{url} has a file sink log (_spark_metadata).",
+    "sink_seen_delta": "The log of {url} has batches of this query, written by the built-in Delta sink.",
+    "sink_seen_txn": (
+        "The log of {url} has batches of this query, but none written by the built-in Delta sink."
+    ),
+    "sink_not_known": "The checkpoint does not tell where the rows go.",
+    "never_replayed": "A socket or memory source cannot be read a second time.",
+    "always_replayed": "A rate source generates its rows again.",
+    "source_not_known": "The checkpoint does not tell. Check the source, or the retention of the topic.",
+    "state_found": "The checkpoint has state of {n:counted operator}.",
+    "lakeflow_by_sink": "A Lakeflow table is written by a pipeline.",
+    "rules_out": "Rules out: {title}. {why}",
+    "position_not_known": "Position not known",
+    "nothing_committed": "No batch is committed, so there is no position to resume from.",
+    "offset_unreadable": "offsets/{batch} is missing or cannot be read, so the position is not known.",
+    "offset_without_source": "offsets/{batch} names no source.",
+}

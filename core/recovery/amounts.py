@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from core.checkpoint.sources.base import Advance
-from core.messages import words
+from core.messages import say_of, words
 
 
 def amount(advance: Advance | None) -> str | None:
     """``at most 10 offsets``, ``3 files``; None when the number is not known."""
     if advance is None or advance.amount is None:
         return None
-    least = {"exact": "", "at_most": "at most ", "estimate": "about "}[advance.bound]
-    return least + words.amount(advance.amount, advance.unit)
+    return say_of("recovery", "AMOUNTS", advance.bound, amount=words.amount(advance.amount, advance.unit))
 
 
 def amounts(advances: Iterable[tuple[str, Advance | None]], several: bool) -> str | None:
@@ -22,4 +21,8 @@ def amounts(advances: Iterable[tuple[str, Advance | None]], several: bool) -> st
     parts = [(key, text) for key, advance in advances if (text := amount(advance)) is not None]
     if not parts:
         return None
-    return words.listed(f"{text} of source {key}" for key, text in parts) if several else parts[0][1]
+    if not several:
+        return parts[0][1]
+    return words.listed(
+        say_of("recovery", "AMOUNTS", "of_source", amount=text, key=key) for key, text in parts
+    )

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from core.errors import AnswerError
+from core.messages import say
 
 OptionId = Literal["full_refresh", "backup_and_backfill", "reset"]
 OPTION_IDS: tuple[OptionId, ...] = ("full_refresh", "backup_and_backfill", "reset")
@@ -34,7 +35,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "output_mode": ("append", "update", "complete"),
     }
 )
-"""Answers with a fixed list of values."""
+"""Answers with a fixed list of values. ``what_happened`` is accepted and kept; no option depends on it yet."""
 
 TEXTS = frozenset(
     {
@@ -79,7 +80,7 @@ class Answers:
         kept = {}
         for key, value in self.values.items():
             if not isinstance(value, str):
-                raise AnswerError(f"The answer {key!r} is not text.")
+                raise AnswerError(say("recovery.answer_not_text", key=key))
             if value == "" and key != "window_end_column":
                 continue
             _check(key, value)
@@ -93,7 +94,7 @@ class Answers:
         for pair in pairs:
             key, equals, value = pair.partition("=")
             if not equals:
-                raise AnswerError(f"{pair!r} is no answer; write key=value, for example sink=file.")
+                raise AnswerError(say("recovery.answer_without_value", pair=pair))
             values[key.strip()] = value
         return cls(values)
 
@@ -123,29 +124,20 @@ class Answers:
 def _check(key: str, value: str) -> None:
     if key in CHOICES:
         if value not in CHOICES[key]:
-            raise AnswerError(f"{key} is one of {', '.join(CHOICES[key])}; {value!r} is none of them.")
+            choices = ", ".join(CHOICES[key])
+            raise AnswerError(say("recovery.answer_not_a_choice", key=key, choices=choices, value=value))
         return
     if key in ("host_env", "token_env") and not _ENVIRONMENT_NAME.fullmatch(value):
-        raise AnswerError(
-            f"{key} is the NAME of an environment variable (letters, digits, _), never the value itself."
-        )
+        raise AnswerError(say("recovery.answer_environment", key=key))
     if key == "trigger" and value != "available_now":
-        raise AnswerError(
-            "trigger is available_now: a recovery run ends when everything that is there was read, so that it"
-            " can be verified."
-        )
+        raise AnswerError(say("recovery.answer_trigger"))
     if key not in TEXTS and not _SOURCE.fullmatch(key) and not _SINK_OPTION.fullmatch(key):
-        raise AnswerError(
-            f"There is no answer called {key!r}; known: {', '.join([*CHOICES, *sorted(TEXTS)])},"
-            " source.<key>.path and others."
-        )
+        known = ", ".join([*CHOICES, *sorted(TEXTS)])
+        raise AnswerError(say("recovery.answer_unknown", key=key, known=known))
     option = _SOURCE.fullmatch(key) or _SINK_OPTION.fullmatch(key)
     name = option.groupdict().get("option") if option else None
     if name is not None and is_secret(name) and not _ENVIRONMENT_NAME.fullmatch(value):
-        raise AnswerError(
-            f"The option {name!r} holds a secret, and code that is copied and sent around must not: give the"
-            " NAME of the environment variable that holds it."
-        )
+        raise AnswerError(say("recovery.answer_secret", option=name))
 
 
 def is_secret(option: str) -> bool:

@@ -20,6 +20,7 @@ from core.connectors import ConnectorAnswers
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
 from core.errors import ResumeError, StorageError
+from core.messages import say
 from core.recovery.answers import Answers
 from core.recovery.resume import SourceResume, resume_points
 from core.recovery.sinks import SINK_BEHAVIOUR, Behaviour
@@ -200,15 +201,14 @@ def read_recovery_context(
 
 def _seen_sink(ck: Checkpoint, connectors: ConnectorAnswers) -> tuple[str | None, str, str | None]:
     """The kind of sink at the place that was given, how it is known, and the place as Spark names it."""
-    if isinstance(connectors.sink, FileSinkLog):
-        return "file", f"{connectors.sink.url} has the log of a file sink.", spark_path(connectors.sink.url)
-    if not isinstance(connectors.sink, DeltaLog) or ck.query_id not in connectors.sink.transactions:
+    sink = connectors.sink
+    if isinstance(sink, FileSinkLog):
+        return "file", say("recovery.sink_seen_file", url=sink.url), spark_path(sink.url)
+    if not isinstance(sink, DeltaLog) or ck.query_id not in sink.transactions:
         return None, "", None
-    built_in = any(commit.query_id == ck.query_id for commit in connectors.sink.commits().commits)
-    why = f"The log of {connectors.sink.url} holds batches of this query"
-    if built_in:
-        return "delta", f"{why}, written by the built-in sink.", spark_path(connectors.sink.url)
-    return "foreach_txn", f"{why}, but none written by the built-in sink.", spark_path(connectors.sink.url)
+    if any(commit.query_id == ck.query_id for commit in sink.commits().commits):
+        return "delta", say("recovery.sink_seen_delta", url=sink.url), spark_path(sink.url)
+    return "foreach_txn", say("recovery.sink_seen_txn", url=sink.url), spark_path(sink.url)
 
 
 def _resume(ck: Checkpoint, connectors: ConnectorAnswers) -> tuple[dict[str, SourceResume], str | None]:
@@ -225,11 +225,11 @@ def _unreadable(
     ck: Checkpoint, committed: int | None, entry: OffsetEntry | None, trouble: str | None
 ) -> str | None:
     if committed is None:
-        return "No batch is committed, so there is no position to go on from."
+        return say("recovery.nothing_committed")
     if entry is None:
-        return trouble or f"offsets/{committed} is missing or cannot be read, so the position is not known."
+        return trouble or say("recovery.offset_unreadable", batch=committed)
     if not entry.sources:
-        return f"offsets/{committed} names no source."
+        return say("recovery.offset_without_source", batch=committed)
     return None
 
 
@@ -264,7 +264,7 @@ def _source(
         label=kind.label,
         directory=source.directory,
         position=position,
-        says=kind.describe(parse(position)) if position is not None else "Position not known",
+        says=kind.describe(parse(position)) if position is not None else say("recovery.position_not_known"),
         point=resume.point if resume is not None and position is not None else None,
         read_so_far=read_so_far,
         pending=ck.advance(pending, source.key) if pending is not None else None,

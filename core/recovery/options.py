@@ -1,9 +1,9 @@
-"""The three ways out as data: what each costs on THIS checkpoint, which one comes first and why, and why one
-cannot be done.
+"""The three recovery options as data: what each costs on THIS checkpoint, which one is recommended and why, and
+why one is not possible.
 
 The general words are those of common advice; where they are wrong for this checkpoint the fact beside them
-corrects them (``Cell.corrected``): a Delta table does not absorb repeats after its checkpoint was deleted, a
-reset gives up state, a file source has no start option.
+corrects them (``Cell.corrected``): a Delta table does not deduplicate after its checkpoint was deleted, a
+reset loses state, a file source has no start option.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from core.messages import words
-from core.messages.recovery import TITLES
+from core.messages import say, say_of
 from core.recovery.answers import OPTION_IDS, OptionId
 from core.recovery.consequences import (
     Consequence,
@@ -87,58 +86,27 @@ def options(context: RecoveryContext) -> tuple[Option, ...]:
     return tuple(sorted(found, key=lambda option: (not option.recommended, not option.possible)))
 
 
-def _recommended(context: RecoveryContext, recipes: dict[OptionId, Recipe]) -> tuple[OptionId | None, str]:
+def _recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -> tuple[OptionId | None, str]:
     reset = recipes["reset"]
     if context.sources and reset.possible and (not context.needs_state or reset.method == "warm_up"):
-        if reset.method == "warm_up":
-            return (
-                "reset",
-                (
-                    "The position is exact and the state can be built again from the old data, so nothing is"
-                    " lost and little is read."
-                ),
-            )
-        if reset.method == "pipeline" and any(start.how == "modified_after" for start in reset.starts):
-            return (
-                "reset",
-                (
-                    "It keeps the table and reads little again; mind that the start of a file source is a"
-                    " time, not an exact place."
-                ),
-            )
-        if reset.skips:
-            return (
-                "reset",
-                (
-                    "What the source no longer has is lost in any case; this keeps the rest and reads nothing"
-                    " a second time."
-                ),
-            )
-        return (
-            "reset",
-            (
-                "The position of every source is exact, so nothing is lost, and it reads nothing again but"
-                " what was not committed."
-            ),
-        )
+        return "reset", _why_reset(reset)
     if recipes["full_refresh"].possible and context.source_complete == "yes":
-        return (
-            "full_refresh",
-            "The source holds everything and the state or the position cannot be carried over exactly.",
-        )
+        return "full_refresh", say("recovery_options.best_refresh")
     if recipes["backup_and_backfill"].possible and context.source_complete != "yes":
-        return (
-            "backup_and_backfill",
-            (
-                "The state or the position cannot be carried over, and the source may not hold everything:"
-                " keep the old rows."
-            ),
-        )
+        return "backup_and_backfill", say("recovery_options.best_backfill")
     if reset.possible:
-        return "reset", "It is the only one that can be done; read what it loses."
+        return "reset", say("recovery_options.best_only_reset")
     if recipes["full_refresh"].possible:
-        return "full_refresh", "The position cannot be carried over."
+        return "full_refresh", say("recovery_options.best_only_refresh")
     return None, ""
+
+
+def _why_reset(reset: Recipe) -> str:
+    if reset.method == "warm_up":
+        return say("recovery_options.best_warm_up")
+    if reset.method == "pipeline" and any(start.how == "modified_after" for start in reset.starts):
+        return say("recovery_options.best_modified_after")
+    return say("recovery_options.best_with_loss" if reset.skips else "recovery_options.best_exact")
 
 
 def _option(context: RecoveryContext, made: Recipe, recommended: bool, reason: str) -> Option:
@@ -149,7 +117,7 @@ def _option(context: RecoveryContext, made: Recipe, recommended: bool, reason: s
     ](context, made)
     return Option(
         id=made.option,
-        title=TITLES[made.option],
+        title=say_of("recovery", "TITLES", made.option),
         possible=made.possible,
         recommended=recommended,
         why=made.why,
@@ -172,63 +140,74 @@ def _option(context: RecoveryContext, made: Recipe, recommended: bool, reason: s
 Cells = tuple[Cell, Cell, Cell, Cell, Cell, Cell]
 
 
-def _reads_everything(context: RecoveryContext) -> str:
-    read = read_amount(context)
-    waiting = pending_amount(context)
-    text = (
-        f"Reads {read} again that were committed up to batch {context.last_committed}"
-        if read
-        else "Reads the whole source again"
+def _cell(general: str, *facts: str, corrected: bool = False) -> Cell:
+    """``general`` is an entry of the table GENERAL; ``facts`` are whole sentences, empty ones are left out."""
+    return Cell(
+        say_of("recovery_options", "GENERAL", general), " ".join(fact for fact in facts if fact), corrected
     )
-    text += f", and batch {context.pending} ({waiting})." if waiting and read else "."
-    if context.state_bytes is not None:
-        text += f" {words.size(context.state_bytes)} of state is built anew."
-    return text
+
+
+# ---------------------------------------------------------------- full refresh, with and without a backfill
 
 
 def _full_refresh(context: RecoveryContext, made: Recipe) -> Cells:
-    complete = {
-        "yes": "You said that the source is complete.",
-        "no": "You said that the source is not complete: rows are lost.",
-    }
-    loss = complete.get(context.source_complete, "Not known yet whether raw data was removed at the source.")
-    files = [source for source in context.sources if source.files_read is not None]
-    if files and context.source_complete != "no":
-        named = sum(source.files_read or 0 for source in files)
-        loss += (
-            f" The checkpoint names {named:,} files that were read; the code checks that all are still there."
-        )
     keyed = context.sink == "foreach_merge"
-    duplicates = Cell(
-        "no, for a keyed target" if keyed else "no",
-        "The code writes to a new output and keeps the old one under another name.",
-    )
+    duplicates = _cell("keyed_target" if keyed else "no", say("recovery_options.new_output"))
     if context.sink == "delta":
-        duplicates = Cell(
-            "no, for a keyed target",
-            "Only because the output is new: into the same Delta table everything would come twice, the new"
-            " query id is unknown to it.",
-            True,
-        )
+        duplicates = _cell("keyed_target", say("recovery_options.new_delta_output"), corrected=True)
     return (
-        Cell("low", _manual(context)),
-        Cell("medium", _reads_everything(context)),
-        Cell("yes, if there is no initial snapshot or raw files were deleted at the source", loss),
+        _cell("low", say("recovery_options.cannot_empty") if _has_unknown_target(context) else ""),
+        _cell("medium", *_reads_everything(context)),
+        _cell("refresh_loss", *_refresh_loss(context)),
         duplicates,
-        Cell("yes", "Everything must still be readable at the source."),
-        Cell("yes", "The output is written anew."),
+        _cell("yes", say("recovery_options.needs_everything")),
+        _cell("yes", say("recovery_options.output_rewritten")),
     )
 
 
-def _manual(context: RecoveryContext) -> str:
-    return (
-        "The code cannot empty your foreachBatch target unless sink_path says where it is."
-        if _unknown_place(context)
-        else ""
-    )
+def _reads_everything(context: RecoveryContext) -> list[str]:
+    amount, planned = read_amount(context), pending_amount(context)
+    last = context.last_committed
+    if amount is None:
+        facts: list[str] = [say("recovery_options.reads_everything")]
+    elif planned is None:
+        facts = [say("recovery_options.reads_amount", amount=amount, batch=last)]
+    else:
+        facts = [
+            say(
+                "recovery_options.reads_amount_and_pending",
+                amount=amount,
+                batch=last,
+                pending=context.pending,
+                planned=planned,
+            )
+        ]
+    if context.state_bytes is not None:
+        facts.append(say("recovery_options.state_rebuilt", size_bytes=context.state_bytes))
+    return facts
 
 
-def _unknown_place(context: RecoveryContext) -> bool:
+def _refresh_loss(context: RecoveryContext) -> list[str]:
+    facts = [_completeness(context)]
+    files = [source.files_read for source in context.sources if source.files_read is not None]
+    if files and context.source_complete != "no":
+        facts.append(say("recovery_options.files_named", files=sum(files)))
+    return facts
+
+
+def _completeness(context: RecoveryContext) -> str:
+    """Whether the source has everything, and who says so: the user, or the kinds of the sources."""
+    if context.source_complete == "unknown":
+        return say("recovery_options.completeness_not_known")
+    is_complete = context.source_complete == "yes"
+    if context.answers.get("source_complete") is not None:
+        return say(
+            "recovery_options.complete_answered" if is_complete else "recovery_options.incomplete_answered"
+        )
+    return say("recovery_options.complete_by_kind" if is_complete else "recovery_options.incomplete_by_kind")
+
+
+def _has_unknown_target(context: RecoveryContext) -> bool:
     return (
         context.sink is not None
         and context.sink.startswith("foreach")
@@ -237,51 +216,33 @@ def _unknown_place(context: RecoveryContext) -> bool:
 
 
 def _backup_and_backfill(context: RecoveryContext, made: Recipe) -> Cells:
-    exact = context.answers.get("backfill_keys") is not None
-    keys = (
-        ""
-        if exact
-        else "Needs a unique key (answer backfill_keys); without one the rows that are in both come twice."
-    )
-    if context.sink == "delta":
-        duplicates = Cell(
-            "no, for idempotent sinks such as auto CDC",
-            f"By the merge on the key, not by the Delta table itself. {keys}".strip(),
-            True,
-        )
-    else:
-        duplicates = Cell("no, for idempotent sinks such as auto CDC", keys)
+    keys = "" if context.answers.get("backfill_keys") is not None else say("recovery_options.needs_key")
+    merge = say("recovery_options.by_merge") if context.sink == "delta" else ""
     return (
-        Cell("medium", "Three steps: backup, refresh, merge back what only the backup has."),
-        Cell("high", _reads_everything(context) + " The old output is kept in full beside the new one."),
-        Cell(
-            "no",
-            "Rows that are gone at the source come from the backup; keys deleted since the backup come back.",
-        ),
-        duplicates,
-        Cell("no"),
-        Cell("no", "In the end the rows of the backup are in the table again."),
+        _cell("medium", say("recovery_options.three_steps")),
+        _cell("high", *_reads_everything(context), say("recovery_options.old_output_kept")),
+        _cell("no", say("recovery_options.rows_from_backup")),
+        _cell("idempotent_sinks", merge, keys, corrected=context.sink == "delta"),
+        _cell("no"),
+        _cell("no", say("recovery_options.backup_returned")),
     )
+
+
+# ---------------------------------------------------------------- reset
 
 
 def _reset(context: RecoveryContext, made: Recipe) -> Cells:
+    warm = made.method == "warm_up"
+    level = say("recovery_options.here", level=_reset_level(context))
+    effort = (level, _reset_effort(made)) if made.possible else (made.why,)
+    kept = say("recovery_options.output_beside" if made.new_output else "recovery_options.table_kept")
     return (
-        Cell(
-            "medium to high",
-            f"Here {_reset_level(context)}. {_reset_effort(context, made)}" if made.possible else made.why,
-        ),
-        Cell("low", _reset_cost(context, made), made.method == "warm_up"),
+        _cell("medium_to_high", *effort),
+        _cell("low", *_reset_cost(context, made), corrected=warm),
         _reset_loss(context, made),
         _reset_duplicates(context, made),
-        Cell(
-            "no",
-            "The old data is read once to build the state again." if made.method == "warm_up" else "",
-            made.method == "warm_up",
-        ),
-        Cell(
-            "no",
-            "The rows go to a new output beside the old one." if made.new_output else "The table is kept.",
-        ),
+        _cell("no", say("recovery_options.old_data_once") if warm else "", corrected=warm),
+        _cell("no", kept),
     )
 
 
@@ -289,77 +250,50 @@ def _reset_level(context: RecoveryContext) -> Level:
     return "high" if context.needs_state else "medium"
 
 
-def _reset_effort(context: RecoveryContext, made: Recipe) -> str:
-    how = {
-        "start_options": "Start options for every source, in an empty checkpoint.",
-        "seeded": (
-            "A file source has no start option: the code writes a new checkpoint that names the files already"
-            " read."
-            if any(start.how == "file_log" for start in made.starts)
-            else "The code writes the old offset into a new checkpoint, so the batch numbers go on."
-        ),
-        "warm_up": "Two runs: the old data into the noop sink, then the real sink.",
-        "empty_state": "Two runs: one that marks the old data as read, then the real sink.",
-        "pipeline": "The flow's code gets the start position, then the update resets the checkpoint.",
-    }
-    return how.get(made.method or "", "")
+def _reset_effort(made: Recipe) -> str:
+    with_log = made.method == "seeded" and any(start.how == "file_log" for start in made.starts)
+    return say_of("recovery_options", "EFFORT", "seeded_files" if with_log else made.method or "")
 
 
-def _reset_cost(context: RecoveryContext, made: Recipe) -> str:
-    waiting = pending_amount(context)
-    text = (
-        f"Reads batch {context.pending} again ({waiting}) and nothing else."
-        if waiting
-        else "Reads nothing again."
-    )
+def _reset_cost(context: RecoveryContext, made: Recipe) -> list[str]:
+    planned, amount = pending_amount(context), read_amount(context)
     if made.method == "warm_up":
-        text = (
-            f"Reads {read_amount(context) or 'the old data'} once more to build the state, without writing."
+        cost: str = (
+            say("recovery_options.warm_up_reads_all")
+            if amount is None
+            else say("recovery_options.warm_up_reads", amount=amount)
         )
-    if context.has_state and context.state_bytes is not None:
-        text += f" {words.size(context.state_bytes)} of state is left behind."
-    return text
+    elif planned is not None:
+        cost = say("recovery_options.reads_pending", pending=context.pending, planned=planned)
+    else:
+        cost = say("recovery_options.reads_nothing")
+    if not context.has_state or context.state_bytes is None:
+        return [cost]
+    return [cost, say("recovery_options.state_left", size_bytes=context.state_bytes)]
 
 
 def _reset_loss(context: RecoveryContext, made: Recipe) -> Cell:
     if not made.possible:
-        return Cell("no, with care for the start position", made.why, True)
+        return _cell("careful_start", made.why, corrected=True)
     if context.needs_state and made.method != "warm_up":
-        gone = f" And what the source no longer has: {made.skips}." if made.skips else ""
-        return Cell(
-            "no, with care for the start position",
-            f"Here yes, the state: {lost_with_state(context)}.{gone}",
-            True,
-        )
+        lost = say("recovery_options.loses_state", lost=lost_with_state(context))
+        gone = say("recovery_options.also_loses", skips=made.skips) if made.skips else ""
+        return _cell("careful_start", lost, gone, corrected=True)
     if made.skips:
-        return Cell(
-            "no, with care for the start position",
-            f"Here yes, what the source no longer has: {made.skips}.",
-            True,
-        )
-    start = f"The start is after batch {context.last_committed}, the last committed one."
+        return _cell("careful_start", say("recovery_options.loses_gone", skips=made.skips), corrected=True)
+    start = say("recovery_options.starts_after", batch=context.last_committed)
     if any(starting.how == "modified_after" for starting in made.starts):
-        return Cell(
-            "no, with care for the start position",
-            f"{start} Files that arrive late with an older time are missed.",
-            True,
-        )
-    return Cell("no, with care for the start position", start)
+        return _cell("careful_start", start, say("recovery_options.late_files"), corrected=True)
+    return _cell("careful_start", start)
 
 
 def _reset_duplicates(context: RecoveryContext, made: Recipe) -> Cell:
-    general = "no, for idempotent writers only"
-    yours = next((item for item in consequences(context, "reset") if item.is_yours), None)
+    general = "idempotent_writers"
     if context.sink == "delta" and not made.keep_pending:
-        trap = "The Delta table does not absorb repeats after a reset: its log knows the old query id only."
-        return Cell(general, f"{trap} The exact start is what avoids them.", True)
+        return _cell(general, say("recovery_options.delta_repeats"), corrected=True)
+    yours = next((item for item in consequences(context, "reset") if item.is_yours), None)
     if yours is not None:
-        return Cell(general, yours.repeats)
-    return Cell(
-        general,
-        (
-            "No batch is pending."
-            if context.pending is None
-            else f"Batch {context.pending} may come a second time, depending on the sink."
-        ),
-    )
+        return _cell(general, yours.repeats)
+    if context.pending is None:
+        return _cell(general, say("recovery_options.none_pending"))
+    return _cell(general, say("recovery_options.pending_repeats", pending=context.pending))

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from core.messages import say
+from core.messages.words import NOT_KNOWN
 from core.recovery.amounts import amount
 from core.recovery.answers import OptionId
 from core.recovery.consequences import read_amount
-from core.recovery.context import RecoveryContext
+from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.recipe import Recipe, SourceStart
 
 
@@ -55,169 +57,99 @@ def plan(context: RecoveryContext, made: Recipe) -> Plan:
     if made.method == "pipeline" or context.platform == "lakeflow":
         steps = tuple(middle)
     else:
-        steps = (*_before(context), *middle, _verification(context, made), _production(context, made))
+        steps = (*_before(context), *middle, *_at_the_end(made))
     return Plan(
         made.option, steps, tuple(_before_after(context, made, start) for start in made.starts), made.caution
     )
 
 
 def _before(context: RecoveryContext) -> list[PlanStep]:
-    newest = (
-        f"The plan was made for batch {context.last_committed}, the last committed one; the script refuses when the"
-        " query ran on."
-    )
     return [
-        PlanStep("Stop the query and switch off automatic restarts.", newest),
-        PlanStep(
-            "Copy the checkpoint to a new place and compare the copy file by file.",
-            "Nothing is deleted; what goes wrong can be undone.",
-        ),
+        PlanStep(say("recovery_plan.stop"), say("recovery_plan.stop_why", batch=context.last_committed)),
+        PlanStep(say("recovery_plan.copy"), say("recovery_plan.copy_why")),
     ]
 
 
-def _start_options(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
-    asked = [start.source for start in made.starts if start.source.kind.asks == "broker"]
-    steps = []
-    if asked:
-        why = (
-            "Expired records, topics made anew and partitions created since are found before anything is"
-            " written."
-        )
-        steps.append(PlanStep("Ask the broker whether the positions are still there.", why))
-    starts = "; ".join(f"source {start.source.key}: {start.says}" for start in made.starts)
-    steps.append(
-        PlanStep(
-            "Start the query with an empty checkpoint where the last committed batch ended.", f"{starts}."
-        )
+def _starts(made: Recipe) -> str:
+    """Where every source begins, in one text without an end."""
+    return "; ".join(
+        say("recovery_plan.source_starts", key=start.source.key, start=start.says) for start in made.starts
     )
-    return steps
+
+
+def _start_options(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
+    steps = []
+    if any(start.source.kind.asks == "broker" for start in made.starts):
+        steps.append(PlanStep(say("recovery_plan.ask_broker"), say("recovery_plan.ask_broker_why")))
+    return [*steps, PlanStep(say("recovery_plan.start_empty"), f"{_starts(made)}.")]
 
 
 def _seeded(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
-    numbers = f"The next batch is {made.first_batch}, so no batch id is used twice."
+    why = [f"{_starts(made)}.", say("recovery_plan.next_batch", batch=made.first_batch)]
     if made.keep_pending:
-        numbers += (
-            f" Batch {context.pending} is carried over with its planned end: a sink that has it skips it, any other"
-            " writes it."
-        )
-    starts = "; ".join(f"source {start.source.key}: {start.says}" for start in made.starts)
-    identity = " The query id is kept, because the sink knows batches by it." if made.keep_query_id else ""
+        why.append(say("recovery_plan.pending_carried_over", batch=context.pending))
+    if made.keep_query_id:
+        why.append(say("recovery_plan.query_id_kept"))
     return [
-        PlanStep(
-            "Look whether the sink is ahead of the checkpoint.",
-            "A sink that recognises batch ids would skip new rows or get rows twice.",
-        ),
-        PlanStep(
-            "Write a new checkpoint that goes on at the last committed position.",
-            f"{starts}. {numbers}{identity}",
-        ),
-        PlanStep("Run the query until everything is read.", "Its sink and its output stay the same."),
+        PlanStep(say("recovery_plan.compare_sink"), say("recovery_plan.compare_sink_why")),
+        PlanStep(say("recovery_plan.write_seeded"), " ".join(why)),
+        PlanStep(say("recovery_plan.run_seeded"), say("recovery_plan.run_seeded_why")),
     ]
 
 
 def _state(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
-    warm = made.method == "warm_up"
-    steps = [
-        PlanStep(
-            "Write a new checkpoint whose batch 0 is planned to end at the last committed position.",
-            "Exactly the old data belongs to it, not a record more.",
-        ),
-        PlanStep(
-            (
-                "Run batch 0 into the noop sink."
-                if warm
-                else "Run batch 0 into the noop sink without a single row."
-            ),
-            (
-                f"It builds the state from {read_amount(context) or 'the old data'}; nothing is written."
-                if warm
-                else "The old data counts as read; the state starts empty."
-            ),
-        ),
-    ]
+    warm, amount_read = made.method == "warm_up", read_amount(context)
+    steps = [PlanStep(say("recovery_plan.write_batch_0"), say("recovery_plan.write_batch_0_why"))]
+    if not warm:
+        steps.append(PlanStep(say("recovery_plan.mark_read"), say("recovery_plan.mark_read_why")))
+    elif amount_read is None:
+        steps.append(PlanStep(say("recovery_plan.warm_up"), say("recovery_plan.warm_up_all_why")))
+    else:
+        why = say("recovery_plan.warm_up_why", amount=amount_read)
+        steps.append(PlanStep(say("recovery_plan.warm_up"), why))
     if made.new_output:
-        steps.append(
-            PlanStep(
-                "Take a new output directory.",
-                "Batch ids start at 0 again, and the old output would skip them silently.",
-            )
-        )
-    emitted = "Windows that the old query had emitted are dropped." if warm and context.watermark_ms else ""
-    return [*steps, PlanStep("Run the query with its real sink until everything is read.", emitted)]
+        steps.append(PlanStep(say("recovery_plan.new_directory"), say("recovery_plan.new_directory_why")))
+    emitted = say("recovery_plan.run_real_why") if warm and context.watermark_ms else ""
+    return [*steps, PlanStep(say("recovery_plan.run_real"), emitted)]
 
 
 def _refresh(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
-    # Observed: after a rename Spark follows the old paths in _spark_metadata and finds no file.
-    log = (
-        " The log of a file sink holds absolute paths, so Spark reads the renamed output only when it ignores"
-        " that log."
+    backfill = made.option == "backup_and_backfill"
+    compare = say(
+        "recovery_plan.compare_source_backfill_why" if backfill else "recovery_plan.compare_source_why"
     )
-    log = log if context.sink == "file" else ""
+    rename: str = say("recovery_plan.rename_why")
+    if context.sink == "file":
+        # Observed: after a rename Spark follows the old paths in _spark_metadata and finds no file.
+        rename += f" {say('recovery_plan.absolute_paths')}"
     steps = [
-        PlanStep(
-            "Compare what was read with what the source still holds.",
-            (
-                "Rows that are gone at the source come from the backup."
-                if made.option == "backup_and_backfill"
-                else "What is gone would be lost; the script refuses and says so."
-            ),
-        ),
-        PlanStep(
-            "Give the old output and then the old checkpoint another name.",
-            "They stay; a new output and a new query id belong together.",
-        ),
-        PlanStep(
-            "Run the query with a new checkpoint from the earliest position.",
-            "; ".join(f"source {start.source.key}: {start.says}" for start in made.starts) + ".",
-        ),
+        PlanStep(say("recovery_plan.compare_source"), compare),
+        PlanStep(say("recovery_plan.rename"), rename),
+        PlanStep(say("recovery_plan.run_earliest"), f"{_starts(made)}."),
     ]
-    if made.option == "backup_and_backfill":
-        rule = (
-            "One row per key, and only where the old row is newer."
-            if context.sink == "foreach_merge"
-            else "Only rows whose key is not in the new output."
-        )
-        steps.append(PlanStep("Put the rows back that only the old output has.", rule))
+    if backfill:
+        newer = context.sink == "foreach_merge"
+        why = say("recovery_plan.backfill_newer_why" if newer else "recovery_plan.backfill_missing_why")
+        steps.append(PlanStep(say("recovery_plan.backfill"), why))
     return steps
 
 
 def _pipeline(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
-    starts = "; ".join(f"source {start.source.key}: {start.says}" for start in made.starts)
+    deploy = f"{say('recovery_plan.deploy_why')} {_starts(made)}."
     return [
-        PlanStep(
-            "Deploy the flow's code with the start position first.",
-            f"The reset starts an update at once. {starts}.",
-        ),
-        PlanStep("Stop the running update.", "While one is active the call fails."),
-        PlanStep(
-            "Start an update with reset_checkpoint_selection.",
-            "The flow gets a new checkpoint, the table keeps its rows.",
-        ),
-        PlanStep(
-            "Wait until the update is completed, and compare the counts.",
-            "The start position counts for the new checkpoint only.",
-        ),
+        PlanStep(say("recovery_plan.deploy"), deploy),
+        PlanStep(say("recovery_plan.stop_update"), say("recovery_plan.stop_update_why")),
+        PlanStep(say("recovery_plan.start_update"), say("recovery_plan.start_update_why")),
+        PlanStep(say("recovery_plan.wait"), say("recovery_plan.wait_why")),
     ]
 
 
-def _verification(context: RecoveryContext, made: Recipe) -> PlanStep:
+def _at_the_end(made: Recipe) -> list[PlanStep]:
     if made.method == "from_start":
-        return PlanStep(
-            "Compare the new output with a batch over all input.",
-            "For a query with a watermark only the batches and files are compared.",
-        )
-    return PlanStep(
-        "Verify.",
-        "Where each source began, that nothing was read twice, that every batch is committed, and how far the"
-        " output grew.",
-    )
-
-
-def _production(context: RecoveryContext, made: Recipe) -> PlanStep:
-    return PlanStep(
-        "From then on run the query with the new checkpoint.",
-        "The old one stays where it is said, until you remove it.",
-    )
+        verify = PlanStep(say("recovery_plan.verify_refresh"), say("recovery_plan.verify_refresh_why"))
+    else:
+        verify = PlanStep(say("recovery_plan.verify"), say("recovery_plan.verify_why"))
+    return [verify, PlanStep(say("recovery_plan.switch"), say("recovery_plan.switch_why"))]
 
 
 def _before_after(context: RecoveryContext, made: Recipe, start: SourceStart) -> BeforeAfter:
@@ -228,17 +160,28 @@ def _before_after(context: RecoveryContext, made: Recipe, start: SourceStart) ->
         "says": source.says,
     }
     if source.pending is not None:
-        before["planned"] = {"batch": context.pending, "amount": amount(source.pending) or "not known"}
+        planned = amount(source.pending) or NOT_KNOWN
+        before["planned"] = {"batch": context.pending, "amount": planned}
     after: dict[str, object] = {
         "start": start.says,
         "options": dict(start.options),
         "first_batch": made.first_batch,
+        "reads_again": _reads_again(context, made, source),
     }
-    if made.method == "from_start":
-        after["reads_again"] = amount(source.read_so_far) or "everything that is still there"
-    elif made.method == "warm_up":
-        after["reads_again"] = f"{amount(source.read_so_far) or 'the old data'}, without writing"
-    else:
-        planned = f"batch {context.pending}, which is not committed ({amount(source.pending) or 'not known how much'})"
-        after["reads_again"] = planned if context.pending is not None else "nothing"
     return BeforeAfter(source.key, before, after)
+
+
+def _reads_again(context: RecoveryContext, made: Recipe, source: SourcePosition) -> str:
+    read = amount(source.read_so_far)
+    if made.method == "from_start":
+        return read or say("recovery_plan.everything")
+    if made.method == "warm_up":
+        if read is None:
+            return say("recovery_plan.old_data_unwritten")
+        return say("recovery_plan.unwritten", amount=read)
+    if context.pending is None:
+        return say("recovery_plan.nothing")
+    planned = amount(source.pending)
+    if planned is None:
+        return say("recovery_plan.pending_not_known", batch=context.pending)
+    return say("recovery_plan.pending_amount", batch=context.pending, amount=planned)

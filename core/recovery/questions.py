@@ -3,36 +3,22 @@ where it tells."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from core.messages.recovery import SINKS, TITLES
+from core.messages import say, say_of
+from core.messages.recovery import PLATFORMS, SINKS, SOURCE_COMPLETE, STATEFUL
 from core.recovery.answers import CHOICES, OPTION_IDS, Answers, OptionId
 from core.recovery.context import RecoveryContext
 from core.recovery.recipe import recipe
 
-TEXTS = {
-    "sink": "Where does the query write?",
-    "source_complete": "Can every record that was ever read still be read at the source?",
-    "stateful": (
-        "What about the stateful part (aggregation, deduplication, join) of the query that will run next?"
-    ),
-    "platform": "Where does the query run?",
-}
-LABELS = {
+LABELS: Mapping[str, Mapping[str, str]] = {
     "sink": SINKS,
-    "source_complete": {"yes": "Yes, everything", "no": "No, some of it is gone", "unknown": "I do not know"},
-    "stateful": {
-        "unchanged": "It is the same as before",
-        "changed": "It was changed",
-        "removed": "It was removed, the query keeps no state now",
-        "added": "One was added",
-    },
-    "platform": {
-        "pyspark": "Open-source Spark",
-        "databricks": "Databricks, classic compute",
-        "lakeflow": "Lakeflow pipeline",
-    },
+    "source_complete": SOURCE_COMPLETE,
+    "stateful": STATEFUL,
+    "platform": PLATFORMS,
 }
+"""The answers in words, by question and value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +33,10 @@ class Choice:
     @property
     def effect(self) -> str:
         """What the answer rules out, in one line; empty when nothing."""
-        return " ".join(f"Rules out: {TITLES[option]}. {why}" for option, why in self.rules_out)
+        return " ".join(
+            say("recovery.rules_out", title=say_of("recovery", "TITLES", option), why=why)
+            for option, why in self.rules_out
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +63,8 @@ def questions(context: RecoveryContext) -> tuple[Question, ...]:
 
 def _question(context: RecoveryContext, question: str) -> Question:
     given = context.answers.get(question)
-    told, why = _told(context, question)
-    answer = given or told
+    known, why = _known(context, question)
+    answer = given or known
     before = _impossible(_answered(context, question, None))
     choices = []
     for value in CHOICES[question]:
@@ -84,10 +73,10 @@ def _question(context: RecoveryContext, question: str) -> Question:
         choices.append(Choice(value, LABELS[question][value], out))
     return Question(
         question,
-        TEXTS[question],
+        say_of("recovery", "QUESTIONS", question),
         tuple(choices),
         answer,
-        given is None and told is not None,
+        given is None and known is not None,
         why if given is None else "",
     )
 
@@ -97,33 +86,22 @@ def _impossible(context: RecoveryContext) -> dict[OptionId, str]:
     return {made.option: made.why for made in recipes if not made.possible}
 
 
-def _told(context: RecoveryContext, question: str) -> tuple[str | None, str]:
-    """What the checkpoint itself answers, and how it is known."""
+def _known(context: RecoveryContext, question: str) -> tuple[str | None, str]:
+    """What the checkpoint or the sink answers, and how it is known."""
     if question == "source_complete":
-        if context.known_source_complete == "no":
-            return "no", "A socket or memory source cannot be read a second time."
-        if context.known_source_complete == "yes":
-            return "yes", "A rate source makes its rows anew."
-        return None, "The checkpoint does not tell; look at the source, or at the retention of the topic."
+        known = context.known_source_complete
+        if known is None:
+            return None, say("recovery.source_not_known")
+        return known, say("recovery.never_replayed" if known == "no" else "recovery.always_replayed")
     if question == "stateful":
-        return (
-            None,
-            (
-                f"The checkpoint has state of {len(context.operators)}"
-                f" operator{'' if len(context.operators) == 1 else 's'}."
-                if context.has_state
-                else ""
-            ),
-        )
+        return None, say("recovery.state_found", n=len(context.operators)) if context.has_state else ""
     if question == "platform":
-        return (
-            ("lakeflow", "A Lakeflow table is written by a pipeline.")
-            if context.sink == "lakeflow_table"
-            else (None, "")
-        )
+        if context.sink == "lakeflow_table":
+            return "lakeflow", say("recovery.lakeflow_by_sink")
+        return None, ""
     if context.seen_sink is not None:
         return context.seen_sink, context.seen_sink_why
-    return None, "The checkpoint does not tell where the rows go."
+    return None, say("recovery.sink_not_known")
 
 
 def _answered(context: RecoveryContext, question: str, value: str | None) -> RecoveryContext:

@@ -4,22 +4,23 @@ sentence why it cannot be done.
 The rules were observed on Spark 4.3 with a row-by-row look at the sink; where they differ by source, sink or
 state:
 
-* A stateless query goes on exactly. Kafka takes ``startingOffsets`` in an empty checkpoint; a file source has
-  no start option and takes a seeded source log; Delta takes its own offset text written into a new checkpoint
-  twice.
-* A sink that recognises batch ids (file sink, Delta, txnAppId) must not meet an old number with new rows. For
-  these the new checkpoint is seeded so that the numbers go on, and a batch without a commit is carried over
-  as pending with its planned end.
+* A stateless query resumes exactly. Kafka takes ``startingOffsets`` in an empty checkpoint; a file source has
+  no start option and takes a seeded file source log; Delta takes its own offset text written into a new
+  checkpoint twice.
+* A sink that skips committed batch IDs (file sink, Delta, txnAppId) must not receive an old batch ID with new
+  rows. For these the new checkpoint is seeded so that the batch IDs continue, and a batch without a commit is
+  carried over as pending with its planned end.
 * State cannot be carried by offsets. A stateful query is warmed up by reading the old data once into the
   ``noop`` sink, or starts empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.messages import say, say_of
 from core.messages.words import listed
 from core.recovery.answers import OptionId
 from core.recovery.context import RecoveryContext, SourcePosition
@@ -46,9 +47,9 @@ class SourceStart:
 class Recipe:
     """One option on this checkpoint. ``why`` says why it can or cannot be done.
 
-    ``first_batch`` is the first batch id that the new checkpoint runs. ``new_output``: the rows must go to a
+    ``first_batch`` is the first batch ID that the new checkpoint runs. ``new_output``: the rows must go to a
     new place. ``caution`` are sentences that must stand beside the option. ``skips``: what the sources no
-    longer have behind the position, so that no start can read it; empty when nothing is known to be gone.
+    longer have after the position, so that no start can read it; empty when nothing is known to be gone.
     """
 
     option: OptionId
@@ -65,14 +66,14 @@ class Recipe:
 
     @property
     def continues_numbers(self) -> bool:
-        """Whether the batch ids go on where the old checkpoint ended."""
+        """Whether the batch IDs continue those of the old checkpoint."""
         return self.method == "seeded"
 
 
 def recipe(context: RecoveryContext, option: OptionId) -> Recipe:
     """The recipe of one option. Pure: everything was read before."""
     if not context.sources and not context.unreadable:
-        return Recipe(option, False, "The checkpoint names no source.")
+        return Recipe(option, False, say("recovery_options.no_source"))
     if option == "reset":
         return _reset(context)
     return _refresh(context, option)
@@ -82,49 +83,36 @@ def recipe(context: RecoveryContext, option: OptionId) -> Recipe:
 
 
 def _refresh(context: RecoveryContext, option: OptionId) -> Recipe:
-    gone = [source.label for source in context.sources if source.kind.replay == "never"]
-    if gone:
-        return Recipe(
-            option, False, f"{listed(gone)}: such a source cannot be read again from the beginning."
-        )
-    if not context.sources:
-        return Recipe(option, False, "No offset file can be read, so it is not known what the query reads.")
-    if option == "full_refresh" and context.source_complete == "no":
-        return Recipe(
-            option,
-            False,
-            "The source no longer holds everything, so the rows that are gone there would be lost: take the"
-            " one with backup and backfill.",
-        )
-    if option == "backup_and_backfill" and context.sink == "kafka":
-        return Recipe(
-            option,
-            False,
-            "Records in a topic cannot be merged or removed, so a backfill cannot be made exact.",
-        )
-    if option == "backup_and_backfill" and context.sink == "other":
-        return Recipe(option, False, "How rows are merged into this sink is not known.")
+    refused = _why_no_refresh(context, option)
+    if refused is not None:
+        return Recipe(option, False, refused)
     starts = tuple(
-        SourceStart(source, "earliest", source.kind.earliest_options, _earliest_words(source))
+        SourceStart(source, "earliest", source.kind.earliest_options, _earliest(source))
         for source in context.sources
     )
-    why = "Everything is read again from the beginning into a new, empty output."
+    why: str = say("recovery_options.from_start")
     if context.source_complete == "unknown":
-        why += (
-            " Whether the source still holds everything has to be checked first; the code does it for files"
-            " and Kafka."
-        )
+        why += f" {say('recovery_options.completeness_unchecked')}"
     return Recipe(option, True, why, "from_start", starts, new_output=True)
 
 
-def _earliest_words(source: SourcePosition) -> str:
-    words = {
-        "broker": "startingOffsets=earliest (the default of a streaming query is latest)",
-        "directory": "every file that is there; a file source has no start option",
-        "table": "the whole table as it is now, then its later versions",
-        None: "the earliest position, by the reader options of this source",
-    }
-    return words[source.kind.asks]
+def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
+    """Why the sources cannot be read again from the beginning for this option, None when they can."""
+    unreplayable = [source.label for source in context.sources if source.kind.replay == "never"]
+    if unreplayable:
+        return say("recovery_options.no_replay", sources=unreplayable)
+    if not context.sources:
+        return say("recovery_options.no_offsets")
+    if option == "full_refresh":
+        incomplete = context.source_complete == "no"
+        return say("recovery_options.source_incomplete") if incomplete else None
+    if context.sink == "kafka":
+        return say("recovery_options.kafka_backfill")
+    return say("recovery_options.unknown_merge") if context.sink == "other" else None
+
+
+def _earliest(source: SourcePosition) -> str:
+    return say_of("recovery_options", "EARLIEST", source.kind.asks or "other")
 
 
 # ---------------------------------------------------------------- from the last committed batch
@@ -132,19 +120,23 @@ def _earliest_words(source: SourcePosition) -> str:
 
 def _reset(context: RecoveryContext) -> Recipe:
     if context.unreadable is not None:
-        return Recipe("reset", False, context.unreadable)
+        return _no_reset(context.unreadable)
     lost = [source.key for source in context.sources if source.position is None]
     if lost:
-        return Recipe(
-            "reset",
-            False,
-            f"Source {listed(lost)} has no offset in batch {context.last_committed}, so its position is not known.",
+        return _no_reset(
+            say(
+                "recovery_options.source_without_offset", n=len(lost), keys=lost, batch=context.last_committed
+            )
         )
     if context.platform == "lakeflow":
         return _reset_pipeline(context)
     if _skips(context):
         return _reset_with_loss(context)
     return _reset_stateful(context) if context.needs_state else _reset_stateless(context)
+
+
+def _no_reset(why: str, *more: str) -> Recipe:
+    return Recipe("reset", False, " ".join((why, *more)))
 
 
 def _by_options(source: SourcePosition) -> SourceStart | None:
@@ -156,30 +148,43 @@ def _by_options(source: SourcePosition) -> SourceStart | None:
         or not (point.exact or _has_lost(source))
     ):
         return None
+    says = listed(f"{name} = {value}" for name, value in point.options.items())
     return SourceStart(
-        source, "options", point.options, listed(f"{name} = {value}" for name, value in point.options.items())
+        source,
+        "options",
+        point.options,
+        says if point.options else say("recovery_options.starts_by_default"),
     )
 
 
 def _by_seed(source: SourcePosition) -> SourceStart | None:
     if source.kind.seed == "file_source_log" and source.files_read is not None:
-        return SourceStart(
-            source, "file_log", {}, f"a source log that names the {source.files_read:,} files already read"
-        )
+        says = say("recovery_options.starts_by_log", files=source.files_read)
+        return SourceStart(source, "file_log", {}, says)
     if (
         source.kind.seed == "offset_text"
         and source.point is not None
         and (source.point.exact or source.point.seed == "transplant")
     ):
-        return SourceStart(
-            source, "offset_text", {}, f"the same offset, written into the new checkpoint: {source.position}"
-        )
+        says = say("recovery_options.starts_by_offset", position=source.position)
+        return SourceStart(source, "offset_text", {}, says)
     return None
 
 
+def _without_start(context: RecoveryContext, starts: Sequence[SourceStart | None]) -> SourcePosition | None:
+    """The first source that has no start, None when all have one."""
+    return next(
+        (source for source, start in zip(context.sources, starts, strict=True) if start is None), None
+    )
+
+
+def _found(starts: Sequence[SourceStart | None]) -> tuple[SourceStart, ...]:
+    return tuple(start for start in starts if start is not None)
+
+
 def _has_lost(source: SourcePosition) -> bool:
-    """Whether the broker was asked and no longer has all that lies behind the position; the options then
-    start with what is left."""
+    """Whether the broker was asked and no longer has everything after the position; the options then start
+    with what is left."""
     return (
         source.kind.asks == "broker"
         and source.point is not None
@@ -189,184 +194,134 @@ def _has_lost(source: SourcePosition) -> bool:
 
 
 def _skips(context: RecoveryContext) -> str:
-    """What can no longer be read behind the positions, over all sources; empty when nothing is known to be
+    """What can no longer be read after the positions, over all sources; empty when nothing is known to be
     gone."""
     return "; ".join(
-        f"source {source.key}: {source.point.skips}"
+        say("recovery_options.source_skips", key=source.key, skips=source.point.skips)
         for source in context.sources
         if source.point is not None and _has_lost(source)
     )
 
 
+def _why_no_start(source: SourcePosition) -> str:
+    if source.kind.has_own_log:
+        return say("recovery_options.file_log_gaps", key=source.key)
+    if source.point is None:
+        return say("recovery_options.source_position_not_known", key=source.key, label=source.label)
+    return say("recovery_options.source_note", key=source.key, label=source.label, note=source.point.note)
+
+
 def _reset_with_loss(context: RecoveryContext) -> Recipe:
-    """Records behind the position are gone at the source: start options with what is left, whatever the sink."""
+    """Records after the position are gone at the source: start options with what is left, whatever the sink."""
     if context.sink == "foreach_txn":
-        why = (
-            "The new checkpoint counts batches from 0, and a table that knows these numbers by txnAppId skips"
-            " them: use a new txnAppId."
-        )
-        return Recipe("reset", False, why)
+        return _no_reset(say("recovery_options.txn_app_id"))
     starts = [_by_options(source) for source in context.sources]
-    for source, start in zip(context.sources, starts, strict=True):
-        if start is None:
-            return Recipe("reset", False, _why_not(source))
-    caution = list(_repeat_cautions(context))
+    missing = _without_start(context, starts)
+    if missing is not None:
+        return _no_reset(_why_no_start(missing))
+    caution = _repeat_cautions(context)
     if context.needs_state:
-        caution.append("The state starts empty.")
+        caution.append(say("recovery_options.state_starts_empty"))
     if context.sink == "delta" and context.pending is not None:
-        caution.append(
-            f"If the table holds batch {context.pending} already, its rows come a second time: the new checkpoint"
-            " has a new query id."
-        )
-    why = (
-        "The source no longer has everything behind the position; what is left is read, and nothing that was"
-        " committed is read again."
-    )
-    found = tuple(start for start in starts if start is not None)
+        caution.append(say("recovery_options.delta_pending", batch=context.pending))
     return Recipe(
         "reset",
         True,
-        why,
+        say("recovery_options.with_loss"),
         "start_options",
-        found,
+        _found(starts),
         new_output=context.sink == "file",
         caution=tuple(caution),
         skips=_skips(context),
     )
 
 
-def _why_not(source: SourcePosition) -> str:
-    if source.kind.has_own_log:
-        return (
-            f"Source {source.key} is a file source whose log has gaps or cannot be read, so which files were"
-            " read is not known; without it every file would be read again."
-        )
-    note = source.point.note if source.point is not None else "its position is not known."
-    return f"Source {source.key} ({source.label}): {note}"
-
-
 def _reset_stateless(context: RecoveryContext) -> Recipe:
     numbered = context.sink in NUMBERED_SINKS or (context.sink == "delta" and context.pending_is_next)
     seeded = numbered or any(source.kind.needs_seed for source in context.sources)
     starts = [_by_seed(source) if seeded else _by_options(source) for source in context.sources]
-    for source, start in zip(context.sources, starts, strict=True):
-        if start is None:
-            extra = (
-                " The sink recognises batch ids, so the new checkpoint would have to carry the numbers on,"
-                " which start options cannot."
-            )
-            return Recipe(
-                "reset", False, _why_not(source) + (extra if numbered and _by_options(source) else "")
-            )
-    caution = list(_repeat_cautions(context))
-    keep_pending = (
-        numbered and context.pending_is_next and all(source.pending is not None for source in context.sources)
-    )
-    keep_id = numbered and context.sink != "file" and context.query_id is not None
+    missing = _without_start(context, starts)
+    if missing is not None:
+        by_options = numbered and _by_options(missing) is not None
+        more = (say("recovery_options.numbered_sink"),) if by_options else ()
+        return _no_reset(_why_no_start(missing), *more)
+    has_plan = context.pending_is_next and all(source.pending is not None for source in context.sources)
+    keep_pending = numbered and has_plan
     committed = context.last_committed if context.last_committed is not None else 0
     pair = seeded and any(source.kind.is_seeded_twice for source in context.sources) and not keep_pending
-    first = (max(committed, 1 if pair else 0) + 1) if seeded else 0
-    removed = (
-        " The stateful part is gone from the query, so its state is left behind." if context.has_state else ""
-    )
-    why = "The query keeps no state and the position of every source is exact." + removed
+    why: str = say("recovery_options.stateless")
+    if context.has_state:
+        why += f" {say('recovery_options.state_removed')}"
     return Recipe(
         "reset",
         True,
         why,
         "seeded" if seeded else "start_options",
-        tuple(start for start in starts if start is not None),
+        _found(starts),
         keep_pending,
-        keep_id,
-        first,
-        False,
-        tuple(caution),
+        keep_query_id=numbered and context.sink != "file" and context.query_id is not None,
+        first_batch=(max(committed, 1 if pair else 0) + 1) if seeded else 0,
+        caution=tuple(_repeat_cautions(context)),
     )
 
 
 def _reset_stateful(context: RecoveryContext) -> Recipe:
-    caution = list(_repeat_cautions(context))
+    caution = _repeat_cautions(context)
     if context.stateful == "unchanged" and context.has_state:
-        caution.append(
-            "The stateful part did not change, so a plain restart keeps the state; a reset gives it up."
-        )
-    new_output = context.sink == "file"
+        caution.append(say("recovery_options.restart_keeps_state"))
     if all(source.kind.can_warm_up for source in context.sources):
         starts = [_by_seed(source) for source in context.sources]
-        for source, start in zip(context.sources, starts, strict=True):
-            if start is None:
-                return Recipe("reset", False, _why_not(source))
-        found = tuple(start for start in starts if start is not None)
+        missing = _without_start(context, starts)
+        if missing is not None:
+            return _no_reset(_why_no_start(missing))
         cold = _why_no_warm_up(context)
         if cold is None:
-            return Recipe(
-                "reset",
-                True,
-                "The old data is still there: the new state is built from it without writing a row, then the"
-                " query goes on.",
-                "warm_up",
-                found,
-                first_batch=1,
-                new_output=new_output,
-                caution=tuple(caution),
-            )
+            return _with_state(context, "warm_up", starts, caution)
         caution.append(cold)
         if any(source.kind.has_own_log for source in context.sources):
-            return Recipe(
-                "reset",
-                True,
-                EMPTY,
-                "empty_state",
-                found,
-                first_batch=1,
-                new_output=new_output,
-                caution=tuple(caution),
-            )
+            return _with_state(context, "empty_state", starts, caution)
     by_options = [_by_options(source) for source in context.sources]
-    for source, start in zip(context.sources, by_options, strict=True):
-        if start is None:
-            return Recipe(
-                "reset",
-                False,
-                _why_not(source) + " For a query that keeps state there is no other way to start there.",
-            )
-    found = tuple(start for start in by_options if start is not None)
-    return Recipe("reset", True, EMPTY, "start_options", found, new_output=new_output, caution=tuple(caution))
+    missing = _without_start(context, by_options)
+    if missing is not None:
+        return _no_reset(_why_no_start(missing), say("recovery_options.no_other_start"))
+    return _with_state(context, "start_options", by_options, caution)
 
 
-EMPTY = "The position of every source is exact, but the state starts empty."
+def _with_state(
+    context: RecoveryContext,
+    method: Method,
+    starts: Sequence[SourceStart | None],
+    caution: Sequence[str],
+) -> Recipe:
+    warm = method == "warm_up"
+    return Recipe(
+        "reset",
+        True,
+        say("recovery_options.warm_up" if warm else "recovery_options.empty_state"),
+        method,
+        _found(starts),
+        first_batch=0 if method == "start_options" else 1,
+        new_output=context.sink == "file",
+        caution=tuple(caution),
+    )
 
 
 def _why_no_warm_up(context: RecoveryContext) -> str | None:
-    """Why the state cannot be built again from the old data, None when it can."""
+    """Why the state cannot be rebuilt from the old data, None when it can."""
     if context.source_complete != "yes":
-        return "The state cannot be built again from the old data" + (
-            ", because it is not known whether the source still holds it."
-            if context.source_complete == "unknown"
-            else ": it is gone at the source."
-        )
-    others = sorted(
-        {name or "an operator without a name" for name in context.operators if name not in WARM_OPERATORS}
-    )
-    if others:
-        return (
-            "Building the state again by reading old data was shown for aggregations and deduplication only,"
-            f" not for {listed(others)}."
-        )
-    return None
+        is_gone = context.source_complete == "no"
+        return say("recovery_options.cold_gone" if is_gone else "recovery_options.cold_not_known")
+    unnamed = say("recovery_options.operator_without_name")
+    others = sorted({name or unnamed for name in context.operators if name not in WARM_OPERATORS})
+    return say("recovery_options.cold_operators", operators=others) if others else None
 
 
 def _repeat_cautions(context: RecoveryContext) -> list[str]:
     if context.is_async:
-        return [
-            "With asynchronous progress tracking batches after the last logged one may have been written;"
-            " their rows come again."
-        ]
+        return [say("recovery_options.async_repeats")]
     if context.pending is not None and not context.pending_is_next:
-        return [
-            f"Batches {(context.last_committed or 0) + 1} to {context.pending} have no commit; rows of them that reached"
-            " the sink come again."
-        ]
+        ids = range((context.last_committed or 0) + 1, context.pending + 1)
+        return [say("recovery_options.not_committed", ids=ids)]
     return []
 
 
@@ -374,31 +329,23 @@ def _reset_pipeline(context: RecoveryContext) -> Recipe:
     """A Lakeflow pipeline: its checkpoint cannot be written by hand, so only reader options count
     (documented, not run)."""
     starts = []
-    caution = list(_repeat_cautions(context))
+    caution = _repeat_cautions(context)
     for source in context.sources:
         start = _by_options(source)
         if start is None and source.kind.has_own_log and source.newest_file_ms is not None:
-            start = SourceStart(
-                source,
-                "modified_after",
-                {},
-                "Auto Loader's modifiedAfter = the newest time among the files already read",
-            )
-            caution.append(
-                f"Source {source.key}: modifiedAfter is exclusive and only Auto Loader has it; files with the"
-                " same or an older time that arrive later are missed."
-            )
+            start = SourceStart(source, "modified_after", {}, say("recovery_options.starts_by_time"))
+            caution.append(say("recovery_options.modified_after", key=source.key))
         if start is None:
-            return Recipe(
-                "reset", False, _why_not(source) + " The checkpoint of a pipeline cannot be written by hand."
-            )
+            return _no_reset(_why_no_start(source), say("recovery_options.pipeline_by_hand"))
         starts.append(start)
     if context.needs_state:
-        caution.append(
-            "The state of the flow starts empty: deduplication forgets its keys, totals start at zero, open"
-            " windows are lost."
-        )
-    why = "The flow's checkpoint is reset and the table is kept."
+        caution.append(say("recovery_options.pipeline_state"))
     return Recipe(
-        "reset", True, why, "pipeline", tuple(starts), caution=tuple(caution), skips=_skips(context)
+        "reset",
+        True,
+        say("recovery_options.pipeline"),
+        "pipeline",
+        tuple(starts),
+        caution=tuple(caution),
+        skips=_skips(context),
     )

@@ -168,13 +168,11 @@ def test_the_table_has_three_options_with_the_recommended_one_first(tmp_path: Pa
 
 def test_cells_carry_this_checkpoints_numbers(tmp_path: Path) -> None:
     ck = kafka_checkpoint(tmp_path)
-    wanted = (
-        "Reads at most 37 offsets again that were committed up to batch 1, and batch 2 (at most 20 offsets)."
-    )
+    wanted = "Reprocesses at most 37 offsets committed up to batch 1, and batch 2 (at most 20 offsets)."
     assert wanted in one(ck, "full_refresh").cost.facts
-    assert "Reads batch 2 again (at most 20 offsets) and nothing else." in one(ck, "reset").cost.facts
+    assert "Reprocesses batch 2 (at most 20 offsets) and nothing else." in one(ck, "reset").cost.facts
     files = file_checkpoint(tmp_path / "files", "stateStoreSave")
-    assert "Reads 3 files again" in one(files, "full_refresh").cost.facts
+    assert "Reprocesses 3 files committed" in one(files, "full_refresh").cost.facts
     state = sum(
         path.stat().st_size for path in (tmp_path / "files" / "ck" / "state").rglob("*") if path.is_file()
     )
@@ -218,7 +216,7 @@ def test_a_file_log_with_a_gap_makes_the_reset_impossible_and_says_so(tmp_path: 
     assert generate(context_of(Checkpoint.open(str(path)), {"platform": "pyspark"}), "reset") == ()
 
 
-def test_sinks_that_know_batch_ids_get_a_checkpoint_whose_numbers_go_on(tmp_path: Path) -> None:
+def test_sinks_that_know_batch_ids_get_a_checkpoint_whose_batch_ids_continue(tmp_path: Path) -> None:
     ck = kafka_checkpoint(tmp_path)
     assert one(ck, "reset", sink="foreach_append").recipe.method == "start_options"
     for sink in ("file", "delta", "foreach_txn"):
@@ -261,16 +259,16 @@ def test_the_statement_for_the_answered_sink_is_marked(tmp_path: Path) -> None:
             ]
 
 
-def test_the_pending_batch_comes_again_in_an_append_sink_and_is_carried_over_for_a_file_sink(
+def test_the_pending_batch_is_written_again_in_an_append_sink_and_is_carried_over_for_a_file_sink(
     tmp_path: Path,
 ) -> None:
     found = {each.behaviour: each for each in one(file_checkpoint(tmp_path), "reset").consequences}
     assert (
-        "Batch 3 has no commit (1 file planned)" in found["append"].repeats
-        and "come again" in found["append"].repeats
+        "Batch 3 is not committed (1 file planned)" in found["append"].repeats
+        and "are written again" in found["append"].repeats
     )
     assert found["batch_number_aware"].repeats.startswith("Nothing.")
-    assert "silently skipped while the batches have numbers 0 to 3" in found["batch_number_aware"].trap
+    assert "silently skipped while the batches have IDs 0 to 3" in found["batch_number_aware"].trap
 
 
 def test_a_sink_that_overwrites_by_batch_id_is_warned_when_numbers_start_at_0(tmp_path: Path) -> None:

@@ -1,0 +1,104 @@
+"""What each recovery option repeats and loses for each kind of sink, and what the common mistake does."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    "by_sink": "{sinks:listed}: {text}",
+    "not_possible": "Not possible: {why}",
+    "nothing": "Nothing.",
+    "amount_not_known": "an unknown amount",
+    # what repeats
+    "new_output": "Nothing: the rows go to a new, empty output.",
+    "pending_replaced": (
+        "Batch {pending} is not committed ({planned} planned); it is reprocessed, and its rows replace"
+        " themselves."
+    ),
+    "pending_replaced_by_key": (
+        "Batch {pending} is not committed ({planned} planned); it is reprocessed, and its rows replace"
+        " themselves in a sink that overwrites by key."
+    ),
+    "pending_carried_over": (
+        "Nothing. Batch {pending} is not committed ({planned} planned); it is carried over with its batch"
+        " ID and its planned end offsets: skipped if the sink has it, written if not."
+    ),
+    "pending_repeated": (
+        "Batch {pending} is not committed ({planned} planned): rows of it that reached the sink before the"
+        " stop are written again, as after a plain restart."
+    ),
+    "forgotten_keys": "Duplicates that the lost deduplication state would have dropped.",
+    "sequence_guard": (
+        "Nothing, with the sequence condition (only newer rows win); without it every key returns to its"
+        " old value."
+    ),
+    "unique_key": "Nothing, if the key is unique: only backup rows whose key is missing are added.",
+    "unique_key_or_overlap": (
+        "Nothing, if the key is unique: only backup rows whose key is missing are added. Without a key the"
+        " overlap is duplicated."
+    ),
+    # what is lost
+    "gone_at_source": "What the source no longer has ({skips}).",
+    "state": "The state: {lost}.",
+    "smaller_totals": "In update or complete mode the new totals replace the old, larger ones.",
+    "late_rows": (
+        "Nothing but this: with other batch boundaries, other late rows may be dropped than the first time."
+    ),
+    "numbers_restart": (
+        "Nothing in a sink that overwrites by key. A sink that overwrites by batch ID loses its old"
+        " batches, because batch IDs start at 0 again."
+    ),
+    "both_outputs": (
+        "Nothing is skipped, because the rows go to a new output; readers read the old and the new output"
+        " together."
+    ),
+    "source_complete": (
+        "Nothing, if the source really has everything; the old output stays beside the new one."
+    ),
+    "source_incomplete": "Every row that is no longer at the source.",
+    "source_not_known": "Every row that is no longer at the source; whether there are any is not known yet.",
+    "deleted_keys": (
+        "Nothing. Keys that were deleted after the backup come back unless deletions are kept as rows."
+    ),
+    "backfill_directory": (
+        "Nothing, if readers read the refreshed output and the backfill directory together."
+    ),
+    # the common mistake
+    "deleted_append": (
+        "Deleting the checkpoint and starting from the earliest position writes {read} a second time."
+    ),
+    "deleted_overwrite": (
+        "Deleting the checkpoint and starting from the earliest position reprocesses {read}: harmless with"
+        " a key and a sequence guard, wrong in a sink that adds up."
+    ),
+    "deleted_delta": (
+        "Deleting the checkpoint gives a new query id, so the Delta table skips nothing: what is"
+        " reprocessed is written again. Keeping the old metadata file with new batch IDs loses rows"
+        " instead: the table skips the batch IDs it has already committed."
+    ),
+    "deleted_file_sink": (
+        "A new checkpoint on the same target starts at batch 0, and new rows are silently skipped while"
+        " the batches have IDs 0 to {last}."
+    ),
+    "deleted_file_sink_unknown": (
+        "A new checkpoint on the same target starts at batch 0, and new rows are silently skipped while"
+        " the batches have the old IDs."
+    ),
+    "kept_rows_append": "If the old rows stay in place, {read} is there twice.",
+    "kept_rows_overwrite": (
+        "If the old rows stay in place, keys that the source no longer has remain; in a sink that"
+        " overwrites by batch ID, old and new batches are mixed."
+    ),
+    "kept_rows_delta": (
+        "If the old rows stay in place, {read} is written a second time: the new query id is not in the"
+        " table's log."
+    ),
+    "kept_rows_file_sink": (
+        "If the old output stays in place, batches with IDs up to {last} are silently skipped, regardless"
+        " of content; removing only its data files makes it unreadable."
+    ),
+    "kept_rows_file_sink_unknown": (
+        "If the old output stays in place, batches are silently skipped, regardless of content; removing"
+        " only its data files makes it unreadable."
+    ),
+    "read_before": "what was read before ({amount})",
+    "read_all": "everything that is still at the source",
+}

@@ -1,0 +1,224 @@
+"""The recovery options on one checkpoint: possible or not and why, the recommendation, the cells of the table."""
+
+from __future__ import annotations
+
+EARLIEST: dict[str, str] = {
+    "broker": "startingOffsets=earliest (the default of a streaming query is latest)",
+    "directory": "every file that is there (a file source has no start option)",
+    "table": "the current snapshot of the table, then its later versions",
+    "other": "the earliest position, set by the reader options of this source",
+}
+"""Where a source begins in a full refresh, by what can be asked about it."""
+
+EFFORT: dict[str, str] = {
+    "start_options": "Start options for every source, with an empty checkpoint.",
+    "seeded": "The code writes the old offset into a new checkpoint, so the batch IDs continue.",
+    "seeded_files": (
+        "A file source has no start option: the code writes a new checkpoint whose file source log names"
+        " the files already read."
+    ),
+    "warm_up": "Two runs: the old data into the noop sink, then the real sink.",
+    "empty_state": "Two runs: one that marks the old data as read, then the real sink.",
+    "pipeline": "The flow's code gets the start position, then an update resets the checkpoint.",
+}
+"""What a reset takes, by its method."""
+
+LOST_STATE: dict[str, str] = {
+    "stateStoreSave": (
+        "open windows are emitted without their older rows or not at all, and totals start at zero"
+    ),
+    "dedupe": "deduplication forgets its keys, so duplicates that it would have dropped pass through",
+    "dedupeWithinWatermark": (
+        "deduplication forgets its keys, so duplicates that it would have dropped pass through"
+    ),
+    "symmetricHashJoin": "rows that waited for a match are gone, so their matches are never emitted",
+    "globalLimit": "the limit counts from zero again",
+    "sessionWindowStateStoreSaveExec": "open sessions are lost",
+    "other": "what the state remembered is forgotten",
+}
+"""What an empty state means, by Spark's name of the operator."""
+
+GENERAL: dict[str, str] = {
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "medium_to_high": "medium to high",
+    "yes": "yes",
+    "no": "no",
+    "refresh_loss": "yes, if there is no initial snapshot or raw files were deleted at the source",
+    "keyed_target": "no, for a keyed target",
+    "idempotent_sinks": "no, for idempotent sinks such as auto CDC",
+    "idempotent_writers": "no, for idempotent writers only",
+    "careful_start": "no, with care for the start position",
+}
+"""What is true of an option in general; the facts of the checkpoint stand beside it."""
+
+SENTENCES: dict[str, str] = {
+    # possible or not, and why
+    "no_source": "The checkpoint names no source.",
+    "no_replay": "{sources:listed}: this kind of source cannot be read again from the beginning.",
+    "no_offsets": "No offset file can be read, so it is not known what the query reads.",
+    "source_incomplete": (
+        "The source no longer has everything, so a full refresh would lose the rows that are gone there."
+        " Use the full refresh with backup and backfill."
+    ),
+    "kafka_backfill": "Records in a topic cannot be merged or removed, so a backfill cannot be exact.",
+    "unknown_merge": "How rows are merged into this sink is not known.",
+    "from_start": "Everything is reprocessed from the beginning into a new, empty output.",
+    "completeness_unchecked": (
+        "Whether the source still has everything must be checked first; the code does it for files and Kafka."
+    ),
+    "source_without_offset": (
+        "{n:one Source/Sources} {keys:listed} {n:one has/have} no offset in batch {batch}, so the position"
+        " is not known."
+    ),
+    "txn_app_id": (
+        "The new checkpoint counts batches from 0, and a table that has committed these batch IDs under"
+        " the same txnAppId skips them. Use a new txnAppId."
+    ),
+    "with_loss": (
+        "The source no longer has everything after the position. What is left is read, and nothing that"
+        " was committed is reprocessed."
+    ),
+    "file_log_gaps": (
+        "Source {key} is a file source whose log has gaps or cannot be read, so it is not known which"
+        " files were read; without the log every file would be read again."
+    ),
+    "source_note": "Source {key} ({label}): {note}",
+    "source_position_not_known": "Source {key} ({label}): its position is not known.",
+    "numbered_sink": (
+        "The sink skips batch IDs it has already committed, so the new checkpoint would have to continue"
+        " the batch IDs, which start options cannot do."
+    ),
+    "stateless": "The query keeps no state, and the position of every source is exact.",
+    "state_removed": "The stateful part is gone from the query, so its state is left behind.",
+    "warm_up": (
+        "The old data is still there: the new state is built from it without writing a row, then the query"
+        " resumes."
+    ),
+    "empty_state": "The position of every source is exact, but the state starts empty.",
+    "no_other_start": "A query that keeps state cannot start there in any other way.",
+    "pipeline": "The flow's checkpoint is reset and the table is kept.",
+    "pipeline_by_hand": "The checkpoint of a pipeline cannot be written by hand.",
+    "source_skips": "source {key}: {skips}",
+    # where a source begins
+    "starts_by_default": "its own start, no start option is needed",
+    "starts_by_log": "a file source log that names the {files:counted file} already read",
+    "starts_by_offset": "the same offset, written into the new checkpoint: {position}",
+    "starts_by_time": "Auto Loader's modifiedAfter = the newest time among the files already read",
+    # cautions
+    "state_starts_empty": "The state starts empty.",
+    "delta_pending": (
+        "If the table has already committed batch {batch}, its rows are written a second time, because the"
+        " new checkpoint has a new query id."
+    ),
+    "restart_keeps_state": (
+        "The stateful part did not change, so a plain restart keeps the state; a reset loses it."
+    ),
+    "cold_not_known": (
+        "The state cannot be rebuilt from the old data, because it is not known whether the source still"
+        " has it."
+    ),
+    "cold_gone": "The state cannot be rebuilt from the old data, because the source no longer has it.",
+    "cold_operators": (
+        "Rebuilding the state by reading the old data was verified for aggregations and deduplication"
+        " only, not for {operators:listed}."
+    ),
+    "operator_without_name": "an operator without a name",
+    "async_repeats": (
+        "With asynchronous progress tracking, batches after the last logged one may have been written"
+        " already; their rows are then written again."
+    ),
+    "not_committed": (
+        "Not committed: {ids:batches}; rows of them that already reached the sink are written again."
+    ),
+    "modified_after": (
+        "Source {key}: modifiedAfter is exclusive and only Auto Loader has it. Files with the same or an"
+        " older time that arrive later are missed."
+    ),
+    "pipeline_state": (
+        "The state of the flow starts empty: deduplication forgets its keys, totals start at zero, open"
+        " windows are lost."
+    ),
+    # why an option is recommended
+    "best_warm_up": (
+        "The position is exact and the state can be rebuilt from the old data, so nothing is lost."
+    ),
+    "best_modified_after": (
+        "It keeps the table and reprocesses little. Note that the start of a file source is a time, not an"
+        " exact position."
+    ),
+    "best_with_loss": (
+        "What the source no longer has is lost in any case; this option keeps the rest and reprocesses"
+        " nothing that was committed."
+    ),
+    "best_exact": (
+        "The position of every source is exact, so nothing is lost, and only data that was not committed"
+        " is reprocessed."
+    ),
+    "best_refresh": (
+        "The source has everything, and the state or the position cannot be carried over exactly."
+    ),
+    "best_backfill": (
+        "The state or the position cannot be carried over, and the source may not have everything: keep"
+        " the old rows."
+    ),
+    "best_only_reset": "It is the only option that is possible; read what it loses.",
+    "best_only_refresh": "The position cannot be carried over.",
+    # complexity and cost
+    "cannot_empty": "The code cannot empty your foreachBatch target unless sink_path says where it is.",
+    "three_steps": "Three steps: backup, refresh, merge back what only the backup has.",
+    "here": "Here {level}.",
+    "reads_amount": "Reprocesses {amount} committed up to batch {batch}.",
+    "reads_amount_and_pending": (
+        "Reprocesses {amount} committed up to batch {batch}, and batch {pending} ({planned})."
+    ),
+    "reads_everything": "Reprocesses the whole source.",
+    "state_rebuilt": "{size_bytes:size} of state is rebuilt.",
+    "old_output_kept": "The old output is kept in full beside the new one.",
+    "reads_pending": "Reprocesses batch {pending} ({planned}) and nothing else.",
+    "reads_nothing": "Reprocesses nothing.",
+    "warm_up_reads": "Reads {amount} once more to build the state, without writing.",
+    "warm_up_reads_all": "Reads the old data once more to build the state, without writing.",
+    "state_left": "{size_bytes:size} of state is left behind.",
+    # loss
+    "complete_answered": "You answered that the source is complete.",
+    "incomplete_answered": "You answered that the source is not complete: rows are lost.",
+    "complete_by_kind": "The source can be read again in full.",
+    "incomplete_by_kind": "The source cannot be read again: rows are lost.",
+    "completeness_not_known": "It is not known yet whether raw data was removed at the source.",
+    "files_named": (
+        "The checkpoint names {files:counted input file}; the code checks that all are still there."
+    ),
+    "rows_from_backup": (
+        "Rows that are gone at the source come from the backup; keys deleted since the backup come back."
+    ),
+    "loses_state": "Here yes, the state: {lost}.",
+    "also_loses": "And what the source no longer has: {skips}.",
+    "loses_gone": "Here yes, what the source no longer has: {skips}.",
+    "starts_after": "The start is after batch {batch}, the last committed one.",
+    "late_files": "Files that arrive late with an older time are missed.",
+    # duplicates
+    "new_output": "The code writes to a new output and keeps the old one under another name.",
+    "new_delta_output": (
+        "Only because the output is new: into the same Delta table everything would be written twice,"
+        " because the table does not know the new query id."
+    ),
+    "needs_key": (
+        "Needs a unique key (answer backfill_keys); without one, rows that are in both are duplicated."
+    ),
+    "by_merge": "By the merge on the key, not by the Delta table itself.",
+    "delta_repeats": (
+        "The Delta table does not deduplicate after a reset: its log knows the old query id only. The"
+        " exact start is what avoids duplicates."
+    ),
+    "none_pending": "No batch is pending.",
+    "pending_repeats": "Batch {pending} may be written a second time, depending on the sink.",
+    # initial snapshot, full reset of the table
+    "needs_everything": "Everything must still be readable at the source.",
+    "old_data_once": "The old data is read once to rebuild the state.",
+    "output_rewritten": "The output is written again from the beginning.",
+    "backup_returned": "At the end the rows of the backup are in the table again.",
+    "output_beside": "The rows go to a new output beside the old one.",
+    "table_kept": "The table is kept.",
+}

@@ -1,0 +1,85 @@
+"""The steps of a recovery plan: what to do (without an ending) and why (ending in _why)."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    # before everything
+    "stop": "Stop the query and switch off automatic restarts.",
+    "stop_why": (
+        "The plan was made for batch {batch}, the last committed one; the script refuses if the query has"
+        " run since."
+    ),
+    "copy": "Copy the checkpoint to a new place and compare the copy file by file.",
+    "copy_why": "Nothing is deleted, so the old checkpoint can be restored.",
+    # start options
+    "ask_broker": "Ask the broker whether the positions are still there.",
+    "ask_broker_why": (
+        "Expired records, recreated topics and new partitions are found before anything is written."
+    ),
+    "start_empty": "Start the query with an empty checkpoint where the last committed batch ended.",
+    # a seeded checkpoint
+    "compare_sink": "Check whether the sink is ahead of the checkpoint.",
+    "compare_sink_why": "A sink that skips committed batch IDs would skip new rows or receive rows twice.",
+    "write_seeded": "Write a new checkpoint that resumes at the last committed position.",
+    "next_batch": "The next batch is {batch}, so no batch ID is used twice.",
+    "pending_carried_over": (
+        "Batch {batch} is carried over with its planned end offsets: a sink that has it skips it, any"
+        " other sink writes it."
+    ),
+    "query_id_kept": "The query id is kept, because the sink recognizes batches by it.",
+    "run_seeded": "Run the query until everything is read.",
+    "run_seeded_why": "Its sink and its output stay the same.",
+    # state
+    "write_batch_0": "Write a new checkpoint whose batch 0 is planned to end at the last committed position.",
+    "write_batch_0_why": "It covers exactly the old data and not one record more.",
+    "warm_up": "Run batch 0 into the noop sink.",
+    "warm_up_why": "It builds the state from {amount}; nothing is written.",
+    "warm_up_all_why": "It builds the state from the old data; nothing is written.",
+    "mark_read": "Run batch 0 into the noop sink without a single row.",
+    "mark_read_why": "The old data counts as read; the state starts empty.",
+    "new_directory": "Use a new output directory.",
+    "new_directory_why": "Batch IDs start at 0 again, and the old output would skip them silently.",
+    "run_real": "Run the query with its real sink until everything is read.",
+    "run_real_why": "Windows that the old query already emitted are dropped.",
+    # full refresh
+    "compare_source": "Compare what was read with what the source still has.",
+    "compare_source_backfill_why": "Rows that are gone at the source come from the backup.",
+    "compare_source_why": "What is gone would be lost; the script then refuses and reports it.",
+    "rename": "Rename the old output, then the old checkpoint.",
+    "rename_why": "Both are kept; a new output and a new query id belong together.",
+    "absolute_paths": (
+        "The file sink log has absolute paths, so Spark reads the renamed output only when it ignores that"
+        " log."
+    ),
+    "run_earliest": "Run the query with a new checkpoint from the earliest position.",
+    "backfill": "Put back the rows that only the old output has.",
+    "backfill_newer_why": "One row per key, and only where the old row is newer.",
+    "backfill_missing_why": "Only rows whose key is not in the new output.",
+    # Lakeflow
+    "deploy": "Deploy the flow's code with the start position first.",
+    "deploy_why": "The reset starts an update at once.",
+    "stop_update": "Stop the running update.",
+    "stop_update_why": "While one is active, the call fails.",
+    "start_update": "Start an update with reset_checkpoint_selection.",
+    "start_update_why": "The flow gets a new checkpoint, and the table keeps its rows.",
+    "wait": "Wait until the update is completed, and compare the counts.",
+    "wait_why": "The start position applies to the new checkpoint only.",
+    # at the end
+    "verify_refresh": "Compare the new output with a batch query over all input.",
+    "verify_refresh_why": "For a query with a watermark only the batches and files are compared.",
+    "verify": "Verify.",
+    "verify_why": (
+        "Where each source began, that nothing was read twice, that every batch is committed, and how much"
+        " the output grew."
+    ),
+    "switch": "From then on, run the query with the new checkpoint.",
+    "switch_why": "The old checkpoint stays where it was put until you remove it.",
+    "source_starts": "source {key}: {start}",
+    # before and after
+    "everything": "everything that is still there",
+    "old_data_unwritten": "the old data, without writing",
+    "unwritten": "{amount}, without writing",
+    "pending_amount": "batch {batch}, which is not committed ({amount})",
+    "pending_not_known": "batch {batch}, which is not committed (amount not known)",
+    "nothing": "nothing",
+}
