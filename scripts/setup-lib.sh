@@ -107,7 +107,8 @@ first_known() {
     shift
     for package in "$@"; do
         case $manager in
-        apt-get) apt-cache show "$package" ;;
+        # Not "apt-cache show": it also knows names that only another package mentions.
+        apt-get) LC_ALL=C apt-cache policy "$package" | grep 'Candidate: [^(]' ;;
         dnf) dnf -q list "$package" ;;
         brew) brew info "$package" ;;
         esac > /dev/null 2>&1 < /dev/null && break

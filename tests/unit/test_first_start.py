@@ -147,7 +147,7 @@ def ready(machine: Machine, environment: Path) -> Machine:
 def test_the_venv_package_is_installed_where_that_is_allowed(machine: Machine) -> None:
     machine.user(0)
     machine.python(without="ensurepip", makes=False)
-    machine.program("apt-cache")
+    machine.program("apt-cache", "echo '  Candidate: 1'")
     machine.program("apt-get", f'case "$*" in *install*) : > "{machine.bin}/installed" ;; esac')
     done = machine.run("scripts/setup")
     assert done.returncode == 0, done.stderr
@@ -171,7 +171,7 @@ def test_the_second_call_installs_nothing_and_says_nothing(ready: Machine) -> No
 def test_where_nothing_may_be_installed_one_sentence_says_the_command(machine: Machine) -> None:
     machine.user(1000)
     machine.python(without="ensurepip", makes=False)
-    machine.program("apt-cache")
+    machine.program("apt-cache", "echo '  Candidate: 1'")
     machine.program("apt-get")
     done = machine.run("scripts/setup")
     assert done.returncode == 1
@@ -185,11 +185,21 @@ def test_sudo_is_used_when_it_asks_no_password(machine: Machine) -> None:
     machine.user(1000)
     machine.program("sudo", 'shift; exec "$@"')
     machine.python(without="ensurepip", makes=False)
-    machine.program("apt-cache")
+    machine.program("apt-cache", "echo '  Candidate: 1'")
     machine.program("apt-get", f'case "$*" in *install*) : > "{machine.bin}/installed" ;; esac')
     done = machine.run("scripts/setup")
     assert done.returncode == 0, done.stderr
     assert any("apt-get install" in call for call in machine.called("sudo"))
+
+
+def test_a_package_that_is_only_mentioned_is_not_chosen(machine: Machine) -> None:
+    machine.user(0)
+    machine.program("apt-get")
+    machine.program(
+        "apt-cache", 'case "$*" in *3.11*) echo "  Candidate: 1" ;; *) echo "  Candidate: (none)" ;; esac'
+    )
+    assert machine.run("scripts/setup").returncode == 1
+    assert machine.called("apt-get")[-1].endswith(" python3.11-venv")
 
 
 def test_a_missing_python_is_installed_with_dnf(machine: Machine) -> None:
@@ -249,7 +259,7 @@ def test_why_apt_get_failed_is_said(machine: Machine) -> None:
 def test_what_a_killed_apt_get_left_is_finished_first(machine: Machine) -> None:
     machine.user(0)
     machine.python(without="ensurepip", makes=False)
-    machine.program("apt-cache")
+    machine.program("apt-cache", "echo '  Candidate: 1'")
     machine.program("dpkg", '[ "$1" != --audit ] || echo "The following packages are only half configured"')
     machine.program("apt-get", f'case "$*" in *install*) : > "{machine.bin}/installed" ;; esac')
     assert machine.run("scripts/setup").returncode == 0
@@ -259,7 +269,7 @@ def test_what_a_killed_apt_get_left_is_finished_first(machine: Machine) -> None:
 def test_the_library_that_playwrights_node_needs_is_installed(machine: Machine) -> None:
     machine.user(0)
     machine.python()
-    machine.program("apt-cache")
+    machine.program("apt-cache", "echo '  Candidate: 1'")
     machine.program("apt-get", f'case "$*" in *install*) : > "{machine.bin}/atomic" ;; esac')
     machine.program(
         "driver/node",
