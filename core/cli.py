@@ -7,7 +7,6 @@ checkpoint. Errors are one sentence on stderr.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from argparse import ArgumentParser
@@ -15,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from core import __version__
+from core.documents.base import to_text
 from core.errors import CheckpointExplorerError, UsageError
 from core.settings import load_settings
-from core.verbs import Answer, Verb, verbs
+from core.verbs import Verb, verbs
 from core.verbs._text import clean
 
 ANSWERED, PROBLEMS_FOUND = 0, 1  # 2 and 10 are in core/errors.py
@@ -60,18 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(error, error.exit_status)
     except KeyboardInterrupt:
         return _fail("Stopped.", 130)
-    _write(_json(answer) if args.json else answer.text)
+    _write(f"{to_text(answer.document)}\n" if args.json else answer.text)
     return PROBLEMS_FOUND if answer.has_problems else ANSWERED
-
-
-def _json(answer: Answer) -> str:
-    """The answer with the version of the program that gave it, right after the version of the document."""
-    document = {
-        "schema_version": answer.document["schema_version"],
-        "version": __version__,
-        **answer.document,
-    }
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _write(text: str) -> None:

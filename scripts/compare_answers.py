@@ -156,13 +156,7 @@ def collect(target: Path, checkout: Path, python: str, only: Sequence[str]) -> i
     for old in target.glob("*.json"):
         old.unlink()
     with tempfile.TemporaryDirectory(prefix="answers-") as scratch:
-        corpus = Path(scratch) / "corpus"
-        for entry in sorted((PROJECT / "tests" / "corpus").glob("*.json")):
-            if entry.stem != NOT_A_CHECKPOINT:
-                unpack(entry, corpus)
-        for name, text in ERRORS.items():
-            (Path(scratch) / f"{name}.txt").write_text(text, encoding="utf-8")
-        (Path(scratch) / "empty").mkdir()
+        prepare(Path(scratch))
         subprocess.run(
             [python, str(Path(__file__).resolve()), "run", str(target.resolve()), scratch, *only],
             check=True,
@@ -170,6 +164,16 @@ def collect(target: Path, checkout: Path, python: str, only: Sequence[str]) -> i
             env={**os.environ, "PYTHONPATH": str(checkout.resolve())},
         )
     return sum(1 for _ in target.glob("*.json"))
+
+
+def prepare(scratch: Path) -> None:
+    """Puts into ``scratch`` what the runs need beside the samples: the corpus, error texts, an empty directory."""
+    for entry in sorted((PROJECT / "tests" / "corpus").glob("*.json")):
+        if entry.stem != NOT_A_CHECKPOINT:
+            unpack(entry, scratch / "corpus")
+    for name, text in ERRORS.items():
+        (scratch / f"{name}.txt").write_text(text, encoding="utf-8")
+    (scratch / "empty").mkdir()
 
 
 def run(target: Path, scratch: Path, only: Sequence[str]) -> None:
@@ -272,7 +276,7 @@ def differences(before: Any, after: Any, path: str = "", field: str = "") -> Ite
                 continue
             there = f"{path}.{key}" if path else key
             if key not in before:
-                yield Difference("added", there, "", _shown(after[key]))
+                yield Difference("added", there, "", type(after[key]).__name__)
             elif key not in after:
                 yield Difference("fact", there, _shown(before[key]), "(the field is gone)")
             else:

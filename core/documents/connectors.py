@@ -1,101 +1,216 @@
-"""What the ends told, as the fields ``sources`` and ``sink`` of ``python -m core forecast``."""
+"""What the sources and the sink said, as it stands in answers."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from core.checkpoint import Checkpoint
+from core.connectors import ConnectorAnswers, SinkState
 from core.connectors.delta.source import delta_source_state
 from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic_states
-from core.connectors.model import ConnectorAnswers, SinkState
+from core.connectors.model import PartitionState, Safety
+from core.documents.base import Part, Texts
+from core.sparklogs.evidence import Certainty
 
 
-def sources_json(ck: Checkpoint, connectors: ConnectorAnswers) -> list[dict[str, object]]:
-    """One object for each source whose end was asked; a source that could not be asked has its ``trouble``."""
-    found: list[dict[str, object]] = []
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KafkaTopicPart(Part):
+    """One topic of a Kafka source, as the broker has it now."""
+
+    name: str
+    exists: bool
+    retention: str
+    is_recreated: bool
+    """It was deleted and recreated since the query read it."""
+    sentence: str
+    similar: Texts
+    """Topics of the broker whose name is close to this one, when it does not exist."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KafkaPartitionPart(Part):
+    """One partition of a Kafka source. All numbers are offsets."""
+
+    name: str
+    state: PartitionState
+    earliest: int | None
+    """The oldest offset that is still there."""
+    position: int | None
+    """The next offset to read after the last committed batch; null for a partition that is new on the
+    broker."""
+    planned: int | None
+    """The end offset of the pending batch; null when no batch is pending."""
+    latest: int | None
+    """The next offset that will be written."""
+    lag: int | None
+    """``latest`` - ``position``: an upper bound of records."""
+    lost: int
+    """Offsets after the position that can no longer be read."""
+    safety: Safety
+    safe_until_ms: int | None
+    """The record at the position does not expire before this time."""
+    sentence: str
+    """Empty when there is nothing to say."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KafkaSourcePart(Part):
+    """A Kafka source whose broker was asked."""
+
+    key: str
+    kind: Literal["kafka"] = "kafka"
+    servers: str
+    asked_at_ms: int
+    seconds: float
+    requests: int
+    trouble: str | None
+    """Why the broker could not be asked."""
+    topics: tuple[KafkaTopicPart, ...]
+    partitions: tuple[KafkaPartitionPart, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeltaSourcePart(Part):
+    """A Delta source whose table log was read. The numbers are table versions."""
+
+    key: str
+    kind: Literal["delta"] = "delta"
+    partitions: tuple[()] = ()
+    table_id: str | None
+    same_table: bool | None
+    oldest: int | None
+    newest: int | None
+    position: int | None
+    needed_from: int | None
+    """The version from which Spark needs the log of the table."""
+    is_available: bool | None
+    """Whether the log still has that version."""
+    lag_versions: int | None
+    lag_files: int | None
+    lag_bytes: int | None
+    lag_rows: int | None
+    sentence: str
+    certainty: Certainty
+    trouble: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FailedSourcePart(Part):
+    """A source that was named and could not be asked."""
+
+    key: str
+    kind: str
+    partitions: tuple[()] = ()
+    trouble: str
+
+
+SourcePart = KafkaSourcePart | DeltaSourcePart | FailedSourcePart
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SinkPart(Part):
+    """What the log of the sink says about this query."""
+
+    kind: Literal["delta", "file", "plain"]
+    holds_up_to_batch: int | None
+    """The newest batch of this query in the log of the sink."""
+    pending: Literal["written", "skipped"] | None
+    """What the sink does with the batch that runs next."""
+    skips_up_to: int | None
+    """The sink skips batch IDs up to this one, whatever they contain."""
+    sentence: str
+    certainty: Certainty
+    warnings: Texts
+    evidence: Texts
+    trouble: str | None
+
+
+def source_parts(ck: Checkpoint, connectors: ConnectorAnswers) -> tuple[SourcePart, ...]:
+    """One part for each source that was asked; a source that could not be asked says why."""
+    found: list[SourcePart] = []
     for source in ck.sources:
         if source.key in connectors.brokers:
             found.append(_kafka(ck, source.key, connectors))
         elif source.key in connectors.tables:
             found.append(_delta(ck, source.key, connectors))
         elif (trouble := connectors.troubles.get(f"source {source.key}")) is not None:
-            found.append({"key": source.key, "kind": source.kind.name, "partitions": [], "trouble": trouble})
-    return found
+            found.append(FailedSourcePart(key=source.key, kind=source.kind.name, trouble=trouble))
+    return tuple(found)
 
 
-def sink_json(sink: SinkState | None) -> dict[str, object] | None:
+def sink_part(sink: SinkState | None) -> SinkPart | None:
     """The sink; None when it was not asked."""
     if sink is None:
         return None
-    return {
-        "kind": sink.kind,
-        "holds_up_to_batch": sink.holds_up_to_batch,
-        "pending": sink.pending,
-        "skips_up_to": sink.skips_up_to,
-        "sentence": sink.sentence,
-        "certainty": sink.certainty,
-        "warnings": list(sink.warnings),
-        "evidence": list(sink.evidence),
-        "trouble": sink.trouble,
-    }
+    return SinkPart(
+        kind=sink.kind,
+        holds_up_to_batch=sink.holds_up_to_batch,
+        pending=sink.pending,
+        skips_up_to=sink.skips_up_to,
+        sentence=sink.sentence,
+        certainty=sink.certainty,
+        warnings=sink.warnings,
+        evidence=sink.evidence,
+        trouble=sink.trouble,
+    )
 
 
-def _kafka(ck: Checkpoint, key: str, connectors: ConnectorAnswers) -> dict[str, object]:
+def _kafka(ck: Checkpoint, key: str, connectors: ConnectorAnswers) -> KafkaSourcePart:
     broker = connectors.brokers[key]
-    return {
-        "key": key,
-        "kind": "kafka",
-        "servers": broker.servers,
-        "asked_at_ms": broker.asked_at_ms,
-        "seconds": round(broker.seconds, 3),
-        "requests": broker.requests,
-        "trouble": broker.trouble,
-        "topics": [
-            {
-                "name": topic.name,
-                "exists": topic.exists,
-                "retention": topic.retention_words,
-                "is_recreated": topic.is_recreated,
-                "sentence": topic.sentence,
-                "similar": list(topic.similar),
-            }
+    return KafkaSourcePart(
+        key=key,
+        servers=broker.servers,
+        asked_at_ms=broker.asked_at_ms,
+        seconds=round(broker.seconds, 3),
+        requests=broker.requests,
+        trouble=broker.trouble,
+        topics=tuple(
+            KafkaTopicPart(
+                name=topic.name,
+                exists=topic.exists,
+                retention=topic.retention_words,
+                is_recreated=topic.is_recreated,
+                sentence=topic.sentence,
+                similar=topic.similar,
+            )
             for topic in kafka_topic_states(ck, key, broker)
-        ],
-        "partitions": [
-            {
-                "name": row.name,
-                "state": row.state,
-                "earliest": row.earliest,
-                "position": row.position,
-                "planned": row.planned,
-                "latest": row.latest,
-                "lag": row.lag,
-                "lost": row.lost,
-                "safety": row.safety,
-                "safe_until_ms": row.safe_until_ms,
-                "sentence": row.sentence,
-            }
+        ),
+        partitions=tuple(
+            KafkaPartitionPart(
+                name=row.name,
+                state=row.state,
+                earliest=row.earliest,
+                position=row.position,
+                planned=row.planned,
+                latest=row.latest,
+                lag=row.lag,
+                lost=row.lost,
+                safety=row.safety,
+                safe_until_ms=row.safe_until_ms,
+                sentence=row.sentence,
+            )
             for row in kafka_partition_states(ck, key, broker)
-        ],
-    }
+        ),
+    )
 
 
-def _delta(ck: Checkpoint, key: str, connectors: ConnectorAnswers) -> dict[str, object]:
-    end = delta_source_state(ck, key, connectors.tables[key])
-    return {
-        "key": key,
-        "kind": "delta",
-        "partitions": [],
-        "table_id": end.table_id,
-        "same_table": end.same_table,
-        "oldest": end.oldest,
-        "newest": end.newest,
-        "position": end.position,
-        "needed_from": end.needed_from,
-        "is_available": end.is_available,
-        "lag_versions": end.lag_versions,
-        "lag_files": end.lag_files,
-        "lag_bytes": end.lag_bytes,
-        "lag_rows": end.lag_rows,
-        "sentence": end.sentence,
-        "certainty": end.certainty,
-        "trouble": end.trouble,
-    }
+def _delta(ck: Checkpoint, key: str, connectors: ConnectorAnswers) -> DeltaSourcePart:
+    state = delta_source_state(ck, key, connectors.tables[key])
+    return DeltaSourcePart(
+        key=key,
+        table_id=state.table_id,
+        same_table=state.same_table,
+        oldest=state.oldest,
+        newest=state.newest,
+        position=state.position,
+        needed_from=state.needed_from,
+        is_available=state.is_available,
+        lag_versions=state.lag_versions,
+        lag_files=state.lag_files,
+        lag_bytes=state.lag_bytes,
+        lag_rows=state.lag_rows,
+        sentence=state.sentence,
+        certainty=state.certainty,
+        trouble=state.trouble,
+    )

@@ -1,27 +1,190 @@
-"""The facts of a checkpoint as one JSON object: the answer of ``python -m core inspect``. Adding fields is
-fine, renaming breaks users."""
+"""The answer of ``python -m core inspect``: the facts of a checkpoint."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import Literal
 
-from core.checkpoint.model import CommitEntry, Leftover, OffsetEntry, OperatorState, StateInventory
-from core.checkpoint.progress import NOT_KNOWN, parsed
+from core.checkpoint import Checkpoint
+from core.checkpoint.model import (
+    CommitEntry,
+    Leftover,
+    OffsetEntry,
+    OperatorState,
+    Provider,
+    StateInventory,
+)
+from core.checkpoint.progress import NOT_KNOWN, SourceProgress, parsed
 from core.checkpoint.state import state_inventory
+from core.checkpoint.tracking import Mode
+from core.documents.base import Document, Part, Texts
 from core.errors import StorageError
-from core.sparklogs.evidence import Problem, not_listed
-
-if TYPE_CHECKING:
-    from core.checkpoint.checkpoint import Checkpoint
+from core.sparklogs.evidence import Certainty, Problem, not_listed
 
 SHOWN_BATCHES = 100
 
 
-def inspect(ck: Checkpoint, all_batches: bool = False) -> dict[str, object]:
-    """The answer of ``inspect``: the newest 100 batches, or all. Reads what it needs, ``state/`` included
-    (one wave each)."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogPart(Part):
+    """The offset log or the commit log."""
+
+    ids: tuple[int, ...]
+    first: int | None
+    last: int | None
+    missing: tuple[int, ...]
+    """IDs between the first and the last that are absent and should be there; at most 10,000."""
+    missing_count: int
+    unreadable: tuple[int, ...]
+    format_version: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchSourcePart(Part):
+    """What one batch read from one source."""
+
+    key: str
+    start: object
+    """The offset as Spark wrote it; null for none."""
+    end: object
+    advance: int | None
+    """How far the source moved (records, files, versions ...); null when the files do not tell."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchPart(Part):
+    """One batch."""
+
+    id: int
+    timestamp_ms: int | None
+    watermark_ms: int | None
+    next_watermark_ms: int | None
+    committed: bool
+    planned_ms: int | None
+    """The time of the file in the offset log."""
+    committed_ms: int | None
+    """The time of the file in the commit log."""
+    no_data: bool
+    repartition: bool
+    sources: tuple[BatchSourcePart, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourcePart(Part):
+    """One source of the query."""
+
+    key: str
+    kind: str
+    """``kafka``, ``file``, ``delta``, ``rate`` ...; ``unknown`` when no kind writes such offsets."""
+    partitions: int | None
+    directory: str | None
+    advance_unit: str | None
+    """What ``advance`` counts."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BrokenPartitionPart(Part):
+    """A partition whose needed version cannot be rebuilt."""
+
+    partition: str
+    """``operator/partition/store``."""
+    missing: str
+    """The first file that is missing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RestorablePart(Part):
+    """Which state versions can be rebuilt from the files."""
+
+    newest_common_version: int | None
+    needed_version: int | None
+    """The last committed batch + 1."""
+    broken_partitions: tuple[BrokenPartitionPart, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OperatorPart(Part):
+    """One stateful operator."""
+
+    id: int
+    name: str | None
+    partitions: int
+    stores: Texts
+    provider: Provider
+    format_version: Literal[1, 2]
+    bytes: int
+    files: int
+    restorable: RestorablePart
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConfChangePart(Part):
+    """A pinned setting that changed between two batches; null = not in the file."""
+
+    batch: int
+    key: str
+    from_: str | None
+    to: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WrittenByPart(Part):
+    """Which Spark wrote the newest files, as far as they tell."""
+
+    at_least: str | None
+    at_most: str | None
+    why: str
+    certainty: Certainty
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeftoverPart(Part):
+    """Something in the directory that is not part of the checkpoint."""
+
+    path: str
+    kind: Literal["temporary", "orphan_state", "foreign"]
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProblemPart(Part):
+    """A file that is there and cannot be understood."""
+
+    path: str
+    line: int | None
+    condition: str
+    """A stable word: ``empty``, ``truncated``, ``bad_json``, ``unreadable`` ..."""
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InspectDocument(Document):
+    """The facts of a checkpoint."""
+
+    read_at: str
+    query_id: str | None
+    offsets: LogPart
+    commits: LogPart
+    last_committed_batch: int | None
+    pending_batch: int | None
+    batches: tuple[BatchPart, ...]
+    """The newest 100, or all with ``--all``; ascending."""
+    sources: tuple[SourcePart, ...]
+    operators: tuple[OperatorPart, ...]
+    conf: Mapping[str, str]
+    """The settings pinned in the newest offset file."""
+    conf_changes: tuple[ConfChangePart, ...]
+    progress_tracking: Mode
+    progress_tracking_certainty: Certainty
+    progress_tracking_why: str
+    written_by: WrittenByPart
+    leftovers: tuple[LeftoverPart, ...]
+    problems: tuple[ProblemPart, ...]
+
+
+def inspect_document(ck: Checkpoint, all_batches: bool = False) -> InspectDocument:
+    """The newest 100 batches, or all. Reads what it needs, ``state/`` included (one wave each)."""
     ids = sorted({*ck.offset_ids, *ck.commit_ids})
     shown = ids if all_batches else ids[-SHOWN_BATCHES:]
     before = [previous for i in shown[:1] if (previous := ck.previous_offset_id(i)) is not None]
@@ -31,49 +194,39 @@ def inspect(ck: Checkpoint, all_batches: bool = False) -> dict[str, object]:
         key: dict(zip(found.batch_ids.tolist(), found.total.tolist(), strict=True))
         for key, found in progress.items()
     }
-    batches = [_batch(ck, i, amounts) for i in shown]
+    batches = tuple(_batch(ck, i, amounts) for i in shown)
     state, refused = state_of(ck)
     tracking, writer = ck.tracking, ck.written_by
-    return {
-        "schema_version": 1,
-        "location": ck.location.url,
-        "read_at": utc_text(ck.read_at_ms),
-        "query_id": ck.query_id,
-        "offsets": _log(ck, "offsets"),
-        "commits": _log(ck, "commits"),
-        "last_committed_batch": ck.last_committed_batch,
-        "pending_batch": ck.pending_batch,
-        "batches": batches,
-        "sources": [
-            {
-                "key": source.key,
-                "kind": source.kind.name,
-                "partitions": source.partitions,
-                "directory": source.directory,
-                "advance_unit": progress[source.key].unit or None,
-            }
-            for source in ck.sources
-        ],
-        "operators": [_operator(operator) for operator in (state.operators if state is not None else ())],
-        "conf": dict(ck.conf),
-        "conf_changes": [
-            {"batch": change.batch_id, "key": change.key, "from": change.before, "to": change.after}
+    return InspectDocument(
+        location=ck.location.url,
+        read_at=utc_text(ck.read_at_ms),
+        query_id=ck.query_id,
+        offsets=_log(ck, "offsets"),
+        commits=_log(ck, "commits"),
+        last_committed_batch=ck.last_committed_batch,
+        pending_batch=ck.pending_batch,
+        batches=batches,
+        sources=_sources(ck, progress),
+        operators=tuple(_operator(operator) for operator in (state.operators if state is not None else ())),
+        conf=ck.conf,
+        conf_changes=tuple(
+            ConfChangePart(batch=change.batch_id, key=change.key, from_=change.before, to=change.after)
             for change in ck.conf_changes()
-        ],
-        "progress_tracking": tracking.mode,
-        "progress_tracking_certainty": tracking.certainty,
-        "progress_tracking_why": tracking.why,
-        "written_by": {
-            "at_least": writer.at_least,
-            "at_most": writer.at_most,
-            "why": writer.why,
-            "certainty": writer.certainty,
-        },
-        "leftovers": [
+        ),
+        progress_tracking=tracking.mode,
+        progress_tracking_certainty=tracking.certainty,
+        progress_tracking_why=tracking.why,
+        written_by=WrittenByPart(
+            at_least=writer.at_least,
+            at_most=writer.at_most,
+            why=writer.why,
+            certainty=writer.certainty,
+        ),
+        leftovers=tuple(
             _leftover(item) for item in (*ck.leftovers, *(state.leftovers if state is not None else ()))
-        ],
-        "problems": [_problem(item) for item in (*ck.problems, *refused, *_state_problems(state))],
-    }
+        ),
+        problems=tuple(_problem(item) for item in (*ck.problems, *refused, *state_problems(state))),
+    )
 
 
 def state_of(ck: Checkpoint) -> tuple[StateInventory | None, list[Problem]]:
@@ -84,97 +237,108 @@ def state_of(ck: Checkpoint) -> tuple[StateInventory | None, list[Problem]]:
         return None, [not_listed("state", error)]
 
 
+def state_problems(state: StateInventory | None) -> list[Problem]:
+    """The problems with the files of all operators."""
+    return [item for operator in (state.operators if state is not None else ()) for item in operator.problems]
+
+
 def utc_text(epoch_ms: int) -> str:
     """An ISO time in UTC, to the second, with Z."""
     return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _log(ck: Checkpoint, which: str) -> dict[str, object]:
+def _log(ck: Checkpoint, which: Literal["offsets", "commits"]) -> LogPart:
     tracking = ck.tracking
     offsets = which == "offsets"
     ids = ck.offset_ids if offsets else ck.commit_ids
-    missing = tracking.missing_offsets if offsets else tracking.missing_commits
     paths = {file.path: i for i, file in (ck.offset_files if offsets else ck.commit_files).items()}
     entries = (ck.offset(i) if offsets else ck.commit(i) for i in ids[: -SHOWN_BATCHES - 1 : -1])
     versions = (entry.format_version for entry in entries if isinstance(entry, OffsetEntry | CommitEntry))
-    return {
-        "ids": list(ids),
-        "first": ids[0] if ids else None,
-        "last": ids[-1] if ids else None,
-        "missing": list(missing),
-        "missing_count": tracking.missing_offset_count if offsets else tracking.missing_commit_count,
-        "unreadable": sorted(
-            {paths[item.evidence.path] for item in ck.problems if item.evidence.path in paths}
+    return LogPart(
+        ids=tuple(ids),
+        first=ids[0] if ids else None,
+        last=ids[-1] if ids else None,
+        missing=tracking.missing_offsets if offsets else tracking.missing_commits,
+        missing_count=tracking.missing_offset_count if offsets else tracking.missing_commit_count,
+        unreadable=tuple(
+            sorted({paths[item.evidence.path] for item in ck.problems if item.evidence.path in paths})
         ),
-        "format_version": next(versions, None),
-    }
+        format_version=next(versions, None),
+    )
 
 
-def _batch(ck: Checkpoint, batch_id: int, amounts: Mapping[str, Mapping[int, int]]) -> dict[str, object]:
+def _batch(ck: Checkpoint, batch_id: int, amounts: Mapping[str, Mapping[int, int]]) -> BatchPart:
     offset, commit = ck.offset(batch_id), ck.commit(batch_id)
     offset_file, commit_file = ck.offset_files.get(batch_id), ck.commit_files.get(batch_id)
     entry = offset if isinstance(offset, OffsetEntry) else None
-    return {
-        "id": batch_id,
-        "timestamp_ms": None if entry is None else entry.timestamp_ms,
-        "watermark_ms": None if entry is None else entry.watermark_ms,
-        "next_watermark_ms": commit.next_watermark_ms if isinstance(commit, CommitEntry) else None,
-        "committed": commit_file is not None,
-        "planned_ms": offset_file.modified_ms if offset_file is not None else None,
-        "committed_ms": commit_file.modified_ms if commit_file is not None else None,
-        "no_data": ck.is_no_data(batch_id),
-        "repartition": ck.is_repartition(batch_id),
-        "sources": [
-            _source(ck, batch_id, line.key, amounts.get(line.key, {}))
+    return BatchPart(
+        id=batch_id,
+        timestamp_ms=None if entry is None else entry.timestamp_ms,
+        watermark_ms=None if entry is None else entry.watermark_ms,
+        next_watermark_ms=commit.next_watermark_ms if isinstance(commit, CommitEntry) else None,
+        committed=commit_file is not None,
+        planned_ms=offset_file.modified_ms if offset_file is not None else None,
+        committed_ms=commit_file.modified_ms if commit_file is not None else None,
+        no_data=ck.is_no_data(batch_id),
+        repartition=ck.is_repartition(batch_id),
+        sources=tuple(
+            _batch_source(ck, batch_id, line.key, amounts.get(line.key, {}))
             for line in (() if entry is None else entry.sources)
-        ],
-    }
+        ),
+    )
 
 
-def _source(ck: Checkpoint, batch_id: int, key: str, amounts: Mapping[int, int]) -> dict[str, object]:
+def _batch_source(ck: Checkpoint, batch_id: int, key: str, amounts: Mapping[int, int]) -> BatchSourcePart:
     start, end = ck.source_texts(batch_id, key)
     amount = amounts.get(batch_id, NOT_KNOWN)
-    return {
-        "key": key,
-        "start": None if start is None else parsed(start),
-        "end": None if end is None else parsed(end),
-        "advance": None if amount == NOT_KNOWN else amount,
-    }
+    return BatchSourcePart(
+        key=key,
+        start=None if start is None else parsed(start),
+        end=None if end is None else parsed(end),
+        advance=None if amount == NOT_KNOWN else amount,
+    )
 
 
-def _operator(operator: OperatorState) -> dict[str, object]:
+def _sources(ck: Checkpoint, progress: Mapping[str, SourceProgress]) -> tuple[SourcePart, ...]:
+    return tuple(
+        SourcePart(
+            key=source.key,
+            kind=source.kind.name,
+            partitions=source.partitions,
+            directory=source.directory,
+            advance_unit=progress[source.key].unit or None,
+        )
+        for source in ck.sources
+    )
+
+
+def _operator(operator: OperatorState) -> OperatorPart:
     restorable = operator.restorable
-    return {
-        "id": operator.operator_id,
-        "name": operator.name,
-        "partitions": len({partition.partition_id for partition in operator.partitions}),
-        "stores": list(operator.stores),
-        "provider": operator.provider,
-        "format_version": operator.format_version,
-        "bytes": operator.size_bytes,
-        "files": operator.file_count,
-        "restorable": {
-            "newest_common_version": restorable.newest_common_version,
-            "needed_version": restorable.needed_version,
-            "broken_partitions": [
-                {"partition": name, "missing": path} for name, path in restorable.broken_partitions
-            ],
-        },
-    }
+    return OperatorPart(
+        id=operator.operator_id,
+        name=operator.name,
+        partitions=len({partition.partition_id for partition in operator.partitions}),
+        stores=operator.stores,
+        provider=operator.provider,
+        format_version=operator.format_version,
+        bytes=operator.size_bytes,
+        files=operator.file_count,
+        restorable=RestorablePart(
+            newest_common_version=restorable.newest_common_version,
+            needed_version=restorable.needed_version,
+            broken_partitions=tuple(
+                BrokenPartitionPart(partition=name, missing=path)
+                for name, path in restorable.broken_partitions
+            ),
+        ),
+    )
 
 
-def _leftover(item: Leftover) -> dict[str, object]:
-    return {"path": item.path, "kind": item.kind, "bytes": item.size_bytes}
+def _leftover(item: Leftover) -> LeftoverPart:
+    return LeftoverPart(path=item.path, kind=item.kind, bytes=item.size_bytes)
 
 
-def _problem(item: Problem) -> dict[str, object]:
-    return {
-        "path": item.evidence.path,
-        "line": item.evidence.line,
-        "condition": item.condition,
-        "reason": item.reason,
-    }
-
-
-def _state_problems(state: StateInventory | None) -> list[Problem]:
-    return [item for operator in (state.operators if state is not None else ()) for item in operator.problems]
+def _problem(item: Problem) -> ProblemPart:
+    return ProblemPart(
+        path=item.evidence.path, line=item.evidence.line, condition=item.condition, reason=item.reason
+    )

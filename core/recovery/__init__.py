@@ -13,7 +13,7 @@ from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
 from core.recovery.options import Cell, Option, options
 from core.recovery.plan import Plan, PlanStep, plan
 from core.recovery.questions import LABELS, Question, questions
-from core.recovery.resume import ResumeAnswer, SourceResume, as_pyspark, resume_json, resume_points
+from core.recovery.resume import ResumeAnswer, SourceResume, as_pyspark, resume_points
 
 __all__ = [
     "CHOICES",
@@ -38,7 +38,6 @@ __all__ = [
     "plan",
     "questions",
     "read_recovery_context",
-    "resume_json",
     "resume_points",
     "why_no_code",
 ]

@@ -49,17 +49,6 @@ class DeletionImpact:
     certainty: Certainty
     is_at_most: bool = False
 
-    def to_json(self) -> dict[str, object]:
-        """As in ``price_of_deleting`` of ``python -m core forecast``."""
-        return {
-            "start": self.start,
-            "repeats_rows": self.repeats_rows,
-            "loses_rows": self.loses_rows,
-            "at_most": self.is_at_most,
-            "certainty": self.certainty,
-            "sentence": self.sentence,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class SourceRows:

@@ -135,31 +135,6 @@ def _seen_from_the_end(
     return with_table(point, offset, table) if table is not None else point
 
 
-def resume_json(answer: ResumeAnswer) -> dict[str, object]:
-    """The answer of ``python -m core resume --json``."""
-    return {
-        "schema_version": 1,
-        "batch": answer.batch,
-        "committed": answer.is_committed,
-        "note": answer.note,
-        "sources": [
-            {
-                "key": source.key,
-                "kind": source.kind.name,
-                "exact": source.point.exact,
-                "options": None if source.point.options is None else dict(source.point.options),
-                "repeats": source.point.repeats,
-                "skips": source.point.skips,
-                "note": source.point.note,
-                "certainty": source.point.certainty,
-                "seed": source.point.seed,
-                "code": source.point.code,
-            }
-            for source in answer.sources
-        ],
-    }
-
-
 def as_pyspark(point: ResumePoint, kind: SourceKind) -> str:
     """The position as lines to paste behind ``spark.readStream.format(...)``; a comment where no option can
     express it, or not exactly.

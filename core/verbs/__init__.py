@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
+from core.documents.base import Document
 from core.settings import Settings
 
 # In the order of the help text. Each names a module in this package.
@@ -16,10 +17,9 @@ MODULES = ("inspect", "resume", "forecast", "check", "state", "recover", "explai
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a verb found: the JSON object, the same for a person, and whether problems were found (exit status
-    1)."""
+    """What a verb found: the answer, the same for a person, and whether problems were found (exit status 1)."""
 
-    document: dict[str, object]
+    document: Document
     text: str
     has_problems: bool = False
 

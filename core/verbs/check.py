@@ -12,6 +12,7 @@ from core.analysis.findings import LEVELS, Finding, FindingsReport, Level, findi
 from core.analysis.findings.liveness import Liveness, second_look
 from core.analysis.forecast import SUPPORTED_SPARK
 from core.checkpoint import Checkpoint
+from core.documents.check import check_document
 from core.errors import UnsupportedSparkError, UsageError
 from core.messages.words import CERTAINTY
 from core.settings import Settings
@@ -75,19 +76,8 @@ def run(args: Namespace, settings: Settings) -> Answer:
     except UnsupportedSparkError as error:
         raise UsageError(str(error)) from error
     liveness = second_look(ck, args.watch) if args.watch is not None else None
-    read = ck.door.requests
-    document: dict[str, object] = {
-        "schema_version": 1,
-        "location": ck.location.url,
-        "level": report.level,
-        "findings": [finding.to_json() for finding in report.findings],
-        "checked": list(report.checked),
-        "not_checked": list(report.not_checked),
-        "read": {"list": read.list, "get": read.get, "head": read.head, "bytes": read.bytes},
-    }
-    if liveness is not None:
-        document["liveness"] = liveness.to_json()
-    return Answer(document, "\n".join(_text(report, liveness, read)) + "\n", has_problems=report.has_problems)
+    text = "\n".join(_text(report, liveness, ck.door.requests)) + "\n"
+    return Answer(check_document(ck, report, liveness), text, has_problems=report.has_problems)
 
 
 def _progress() -> Callable[[int, int], None] | None:

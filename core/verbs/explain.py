@@ -9,6 +9,7 @@ from pathlib import Path
 
 from core.analysis.errors import LONGEST_TEXT, OPTION_TITLES, Explanation, explain
 from core.checkpoint import Checkpoint
+from core.documents.explain import explain_document
 from core.errors import UsageError
 from core.messages.words import CERTAINTY
 from core.settings import Settings
@@ -41,8 +42,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
     text = _read(args.error)
     ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
     answer = explain(text, ck)
-    document = {**answer.to_json(), "location": ck.location.url}
-    return Answer(document, "\n".join(_text(answer)) + "\n", has_problems=answer.name is None)
+    return Answer(
+        explain_document(ck, answer), "\n".join(_text(answer)) + "\n", has_problems=answer.name is None
+    )
 
 
 def _read(place: str) -> str:

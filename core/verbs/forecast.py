@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, StepStatus, forecast
 from core.checkpoint import Checkpoint
-from core.documents.connectors import sink_json, sources_json
+from core.documents.forecast import forecast_document
 from core.errors import UnsupportedSparkError, UsageError
 from core.messages.words import CERTAINTY
 from core.recovery import DeletionImpact, impact_of_deleting
@@ -128,15 +128,8 @@ def run(args: Namespace, settings: Settings) -> Answer:
             f" {', '.join(s.key for s in ck.sources) or 'none'}."
         )
     impacts = impact_of_deleting(ck, connectors)
-    document = {
-        **answer.to_json(),
-        "location": ck.location.url,
-        "sources": sources_json(ck, connectors),
-        "sink": sink_json(answer.sink),
-        "price_of_deleting": [price.to_json() for price in impacts],
-    }
     return Answer(
-        document,
+        forecast_document(ck, connectors, answer, impacts),
         "\n".join(_text(answer, impacts)) + "\n",
         has_problems=answer.outcome == "fail" or answer.is_data_risk,
     )

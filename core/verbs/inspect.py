@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry, StateInventory
-from core.documents.inspect import inspect, state_of
+from core.documents.inspect import inspect_document, state_of
 from core.messages.words import CERTAINTY
 from core.settings import Settings
 from core.verbs import Answer, Verb
@@ -25,9 +25,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> Answer:
     """Reads the checkpoint. Problems are files that are there and cannot be understood."""
     ck = Checkpoint.open(args.location, settings)
-    document = inspect(ck, all_batches=args.all_batches)
+    document = inspect_document(ck, all_batches=args.all_batches)
     return Answer(
-        document, "\n".join(_text(ck, args.all_batches)) + "\n", has_problems=bool(document["problems"])
+        document, "\n".join(_text(ck, args.all_batches)) + "\n", has_problems=bool(document.problems)
     )
 
 

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from core.checkpoint import Checkpoint
-from core.documents.recovery import recover_json
+from core.documents.recover import recover_document
 from core.errors import AnswerError, UsageError
 from core.recovery import (
     OPTION_IDS,
@@ -54,7 +54,8 @@ def run(args: Namespace, settings: Settings) -> Answer:
     connectors = connectors_of(ck, args)
     context, impacts = read_recovery_context(ck, answers, connectors), impact_of_deleting(ck, connectors)
     return Answer(
-        recover_json(context, args.option, impacts), "\n".join(_text(context, args.option, impacts)) + "\n"
+        recover_document(context, args.option, impacts),
+        "\n".join(_text(context, args.option, impacts)) + "\n",
     )
 
 

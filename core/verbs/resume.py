@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from core.checkpoint import Checkpoint
+from core.documents.resume import resume_document
 from core.errors import ResumeError, UsageError
-from core.recovery import ResumeAnswer, as_pyspark, resume_json, resume_points
+from core.recovery import ResumeAnswer, as_pyspark, resume_points
 from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of
@@ -40,9 +41,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
         if args.batch is not None and args.batch not in ck.offset_files:
             raise UsageError(str(error)) from error
         batch = ck.last_committed_batch if args.batch is None else args.batch
-        unknown: dict[str, object] = {"schema_version": 1, "batch": batch, "sources": [], "note": str(error)}
-        return Answer(unknown, clean(error, 1000) + "\n", has_problems=True)
-    return Answer(resume_json(points), "\n".join(_text(points)) + "\n")
+        unknown = ResumeAnswer(batch, batch in ck.commit_ids, (), str(error))
+        return Answer(resume_document(ck, unknown), clean(error, 1000) + "\n", has_problems=True)
+    return Answer(resume_document(ck, points), "\n".join(_text(points)) + "\n")
 
 
 def _text(answer: ResumeAnswer) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from statistics import median
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
 from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.counts import PartitionCount, count_keys
+from core.documents.state import StorePart, state_document, store_part
 from core.errors import UsageError
 from core.settings import Settings
 from core.verbs import Answer, Verb
@@ -38,40 +38,31 @@ def run(args: Namespace, settings: Settings) -> Answer:
     version = batch_id + 1
     ck.load([batch_id])
     operators = state_inventory(ck).operators if ck.has_state else ()
-    found: list[dict[str, object]] = []
-    lines: list[str] = []
-    for operator in operators:
-        counted = count_keys(
-            ck.door,
+    has_row_checksums = ck.conf.get(ROW_CHECKSUM_KEY) == "true"
+    counted = [
+        (
             operator,
-            version,
-            committed_ids(ck),
-            replay=args.replay,
-            has_row_checksums=ck.conf.get(ROW_CHECKSUM_KEY) == "true",
+            count_keys(
+                ck.door,
+                operator,
+                version,
+                committed_ids(ck),
+                replay=args.replay,
+                has_row_checksums=has_row_checksums,
+            ),
         )
-        stores = [{"name": name, **_store(partitions)} for name, partitions in counted.items()]
-        found.append(
-            {
-                "id": operator.operator_id,
-                "name": operator.name,
-                "provider": operator.provider,
-                "stores": stores,
-            }
-        )
-        for name, partitions in counted.items():
-            lines += ["", *_text(operator, name, partitions, args.replay)]
-    document: dict[str, object] = {
-        "schema_version": 1,
-        "batch": batch_id,
-        "state_version": version,
-        "operators": found,
-    }
+        for operator in operators
+    ]
+    lines: list[str] = []
+    for operator, stores in counted:
+        for name, partitions in stores.items():
+            lines += ["", *_text(operator, store_part(name, partitions), partitions, args.replay)]
     head = (
         f"State version {version}, after batch {batch_id}."
         if operators
         else f"No state after batch {batch_id}: the query is stateless."
     )
-    return Answer(document, "\n".join([head, *lines]) + "\n")
+    return Answer(state_document(ck, batch_id, counted), "\n".join([head, *lines]) + "\n")
 
 
 def _batch(ck: Checkpoint, asked: int | None) -> int:
@@ -85,55 +76,20 @@ def _batch(ck: Checkpoint, asked: int | None) -> int:
     return newest if asked is None else asked
 
 
-def _store(partitions: Sequence[PartitionCount]) -> dict[str, object]:
-    rows = [p.count.keys for p in partitions]
-    known = [keys for keys in rows if keys is not None]
-    return {
-        "partitions": [
-            {
-                "id": p.partition_id,
-                "keys": p.count.keys,
-                "at_least": p.count.at_least,
-                "at_most": p.count.at_most,
-                "how": p.count.how,
-                "size_bytes": p.size_bytes,
-                "files": p.file_count,
-            }
-            for p in partitions
-        ],
-        "keys_total": sum(known) if len(known) == len(rows) else None,
-        "skew": _skew(partitions),
-    }
-
-
-def _skew(partitions: Sequence[PartitionCount]) -> dict[str, object]:
-    """By rows when all are known, else by bytes of files, which say less: they hold all kept versions."""
-    by_keys = all(p.count.keys is not None for p in partitions)
-    weights = {p.partition_id: (p.count.keys or 0) if by_keys else p.size_bytes for p in partitions}
-    middle = median(weights.values()) if weights else 0
-    return {
-        "by": "keys" if by_keys else "size_bytes",
-        "max_over_median": round(max(weights.values()) / middle, 2) if middle else None,
-        "heaviest_partition": max(weights, key=lambda p: (weights[p], -p)) if any(weights.values()) else None,
-        "empty_partitions": sum(weight == 0 for weight in weights.values()) if by_keys else None,
-    }
-
-
 def _text(
-    operator: OperatorState, store: str, partitions: Sequence[PartitionCount], replayed: bool
+    operator: OperatorState, store: StorePart, partitions: Sequence[PartitionCount], replayed: bool
 ) -> list[str]:
-    facts = _store(partitions)
-    total = facts["keys_total"]
+    total = store.keys_total
     unknown = sum(p.count.keys is None for p in partitions)
     rows = (
         f"{total:,} rows"
-        if isinstance(total, int)
+        if total is not None
         else f"rows unknown in {unknown:,} of {len(partitions):,} partitions"
     )
     hint = " (--replay counts them)" if unknown and not replayed else ""
     lines = [
         f"operator {operator.operator_id} ({clean(operator.name or 'unknown', 60)}), store"
-        f" {clean(store, 60)}: {rows}{hint}"
+        f" {clean(store.name, 60)}: {rows}{hint}"
     ]
     heaviest = sorted(partitions, key=lambda p: (-(p.count.at_least or 0), -p.size_bytes, p.partition_id))
     lines += table(

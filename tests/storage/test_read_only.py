@@ -17,7 +17,7 @@ from fsspec.spec import AbstractFileSystem
 from core.checkpoint import Checkpoint
 from core.checkpoint.state import state_inventory
 from core.cli import main
-from core.documents import inspect as facts
+from core.documents.inspect import inspect_document
 from core.settings import RootSettings, Settings
 from core.storage import Door
 from core.storage.roots import find_checkpoints
@@ -51,10 +51,10 @@ def visit(location: str) -> None:
     """Everything the reading side offers, on one checkpoint; every verb on the samples that stand for all."""
     ck = Checkpoint.open(location)
     ck.load(ck.offset_ids)
-    facts.inspect(ck, all_batches=True)
+    inspect_document(ck, all_batches=True)
     if ck.has_state:
         state_inventory(ck)
-    facts.inspect(ck.refresh())
+    inspect_document(ck.refresh())
     if any(f"/{name}/" in location for name in FOR_VERBS):
         for verb in verbs():
             run_verb(verb, location)

@@ -13,7 +13,8 @@ import pytest
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry
-from core.documents.inspect import inspect
+from core.documents.base import to_json
+from core.documents.inspect import inspect_document
 from core.errors import AccessDenied, LocationNotFound, NotACheckpoint, NotADirectory
 from core.sparklogs.evidence import Problem
 from core.storage import Door, Listing, parse_location
@@ -273,7 +274,7 @@ def test_a_damaged_offset_file_is_a_problem_and_the_others_are_read(tmp_path: Pa
     assert [isinstance(ck.offset(i), OffsetEntry) for i in range(4)] == [True, True, False, True]
     assert ck.source_texts(3, "0") == (None, kafka_offset(20))
     assert ck.progress("0", range(4)).total.tolist() == [10, 10, -1]
-    assert inspect(ck)["offsets"]["unreadable"] == [2]  # type: ignore[index]
+    assert inspect_document(ck).offsets.unreadable == (2,)
 
 
 @pytest.mark.parametrize("condition", DAMAGE)
@@ -282,7 +283,7 @@ def test_a_damaged_commit_file_counts_as_a_commit_and_is_a_problem(tmp_path: Pat
     ck = Checkpoint.open(str(root))
     assert isinstance(ck.commit(3), Problem)
     assert (ck.last_committed_batch, ck.pending_batch) == (3, None)
-    assert inspect(ck)["commits"]["unreadable"] == [3]  # type: ignore[index]
+    assert inspect_document(ck).commits.unreadable == (3,)
 
 
 def test_damaged_metadata_leaves_the_batches(tmp_path: Path) -> None:
@@ -608,7 +609,7 @@ def test_a_state_directory_that_cannot_be_listed_takes_nothing_from_the_rest(
         return listed(prefixes, recursive)
 
     monkeypatch.setattr(ck.door, "list", refuse)
-    answer = inspect(ck)
+    answer = to_json(inspect_document(ck))
     assert answer["operators"] == []
     assert answer["problems"] == [
         {
@@ -618,7 +619,7 @@ def test_a_state_directory_that_cannot_be_listed_takes_nothing_from_the_rest(
             "reason": "The store refused to list state.",
         }
     ]
-    assert answer["offsets"]["ids"] == [0, 1, 2]  # type: ignore[index]
+    assert answer["offsets"]["ids"] == [0, 1, 2]
 
 
 # Threads

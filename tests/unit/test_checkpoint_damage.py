@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry
-from core.documents.inspect import inspect
+from core.documents.base import to_json
+from core.documents.inspect import inspect_document
 from core.errors import NotACheckpoint, StorageError
 from core.sparklogs.evidence import Problem
 from tests.support.build import SAMPLES, offset_text, sample_names, write
@@ -64,7 +65,7 @@ def ask_everything(root: Path) -> Checkpoint | None:
     except (NotACheckpoint, StorageError) as error:
         assert "\n" not in str(error)
         return None
-    json.dumps(inspect(ck, all_batches=True), allow_nan=False)
+    json.dumps(to_json(inspect_document(ck, all_batches=True)), allow_nan=False)
     for source in ck.sources:
         assert source.context.key == source.key
         for batch_id in (*ck.offset_ids, *ck.commit_ids, 10**12):

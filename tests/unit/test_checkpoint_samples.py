@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from core.checkpoint import Checkpoint
-from core.documents.inspect import inspect
+from core.documents.base import to_json
+from core.documents.inspect import inspect_document
 from tests.support.build import SAMPLES, corpus_entry, corpus_names, sample_names, unpack_corpus
 
 # Corpus entries in which whole batches are absent, by what their notes say.
@@ -141,7 +142,7 @@ def compare(root: Path, answer: dict[str, Any], missing: list[int] | None = None
 def test_every_sample_is_read_as_its_files_say(name: str) -> None:
     root = SAMPLES / name / "checkpoint"
     ck = Checkpoint.open(str(root))
-    compare(root, inspect(ck, all_batches=True))
+    compare(root, to_json(inspect_document(ck, all_batches=True)))
     assert ck.problems == ()
     assert all(source.kind.name != "unknown" for source in ck.sources)
 
@@ -175,7 +176,7 @@ def test_every_sample_advances_by_the_difference_of_its_offsets(name: str) -> No
 def test_every_corpus_entry_is_read_as_its_files_say(name: str, tmp_path: Path) -> None:
     root = unpack_corpus(name, tmp_path)
     ck = Checkpoint.open(str(root))
-    compare(root, inspect(ck, all_batches=True), CORPUS_MISSING.get(name))
+    compare(root, to_json(inspect_document(ck, all_batches=True)), CORPUS_MISSING.get(name))
     assert ck.is_async == (name == "kafka-async-progress")
     kinds = [source.kind.name for source in ck.sources]
     assert kinds == CORPUS_KINDS.get(

@@ -19,6 +19,8 @@ from core.analysis.errors.model import Statement
 from core.analysis.findings.catalogue import CATALOGUE
 from core.checkpoint import Checkpoint
 from core.cli import main
+from core.documents.base import to_text
+from core.documents.explain import explain_document
 from core.errors import StorageError
 from core.messages import say
 from core.storage import Door, Listing
@@ -568,7 +570,7 @@ def test_every_sample_answers_to_every_kind_of_error_and_is_only_read(sample: st
         ck = Checkpoint.open(str(SAMPLES / sample / "checkpoint"))
         for name in SOME:
             answer = explain(text_of(name), ck)
-            json.dumps(answer.to_json())
+            to_text(explain_document(ck, answer))
             assert answer.sentence
             assert answer.other_checkpoint
             assert all(

@@ -14,7 +14,7 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.next_batch import NextBatch, next_batch
 from core.connectors.connect import look
 from core.connectors.model import ConnectorSettings
-from core.documents.inspect import inspect
+from core.documents.inspect import inspect_document
 from core.errors import ResumeError
 from core.recovery import resume_points
 from core.storage import parse_location
@@ -54,7 +54,7 @@ def test_forecast_and_inspect_name_the_same_batch_for_every_sample(sample: str) 
     following = ck.next_batch
     assert answer.batch_id in (None, following.batch_id)
     assert (answer.outcome == "rerun") <= following.is_rerun
-    assert inspect(ck)["pending_batch"] == (following.batch_id if following.is_rerun else None)
+    assert inspect_document(ck).pending_batch == (following.batch_id if following.is_rerun else None)
 
 
 def test_a_lost_newest_offset_is_the_same_batch_for_forecast_sink_inspect_and_resume(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_lost_newest_offset_is_the_same_batch_for_forecast_sink_inspect_and_re
     assert asked.sink.sentence in asked.sentence and "one that appends" not in asked.sentence
     assert asked.then is not None and "skips the batch" in asked.then and "once more" not in asked.then
 
-    assert inspect(ck)["pending_batch"] == 12
+    assert inspect_document(ck).pending_batch == 12
     with pytest.raises(ResumeError, match="take batch 12"):
         resume_points(ck, None, ends)
     # The batch has a commit file, so nothing calls it uncommitted.

@@ -12,7 +12,8 @@ from types import MappingProxyType
 import pytest
 
 from core.checkpoint import Checkpoint
-from core.documents.recovery import recover_json
+from core.documents.base import to_json
+from core.documents.recover import recover_document
 from core.errors import AnswerError
 from core.recovery import (
     CHOICES,
@@ -298,7 +299,7 @@ def test_before_and_after_start_at_the_committed_offset_not_at_the_planned_one(t
 
 
 def test_the_report_has_the_fields_of_the_contract(tmp_path: Path) -> None:
-    document = recover_json(context_of(file_checkpoint(tmp_path), {"sink": "file"}), "reset")
+    document = to_json(recover_document(context_of(file_checkpoint(tmp_path), {"sink": "file"}), "reset"))
     assert {"schema_version", "questions", "options", "plan", "code"} <= set(document)
     listed = json.loads(json.dumps(document))
     assert all({"id", "text", "choices"} <= set(q) for q in listed["questions"])
@@ -317,8 +318,8 @@ def test_the_report_has_the_fields_of_the_contract(tmp_path: Path) -> None:
     assert all(wanted <= set(o) and o["complexity"] in ("low", "medium", "high") for o in listed["options"])
     assert {"option", "steps", "before_after"} <= set(listed["plan"])
     assert {"platform", "language", "title", "text"} <= set(listed["code"][0])
-    bare = recover_json(context_of(file_checkpoint(tmp_path / "again")))
-    assert bare["plan"] is None and bare["code"] == []
+    bare = recover_document(context_of(file_checkpoint(tmp_path / "again")))
+    assert bare.plan is None and bare.code == ()
 
 
 def checkpoints(samples: Path) -> list[Path]:
@@ -336,5 +337,5 @@ def test_every_sample_answers_for_every_option_sink_and_kind_of_state(samples: P
             )
             assert sum(option.recommended for option in options(answered)) == 1
             for option in OPTION_IDS:
-                document = recover_json(answered, option)
-                assert document["code"] or document["no_code"], (place, sink, option)
+                document = recover_document(answered, option)
+                assert document.code or document.no_code, (place, sink, option)

@@ -7,6 +7,7 @@ import ast
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,8 +16,10 @@ from hypothesis import strategies as st
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.base import ResumePoint, SourceContext
 from core.checkpoint.sources.registry import KINDS, kind_named
+from core.documents.base import to_json
+from core.documents.resume import resume_document
 from core.errors import ResumeError
-from core.recovery import as_pyspark, resume_json, resume_points
+from core.recovery import as_pyspark, resume_points
 from tests.support.build import unpack_corpus
 
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1795177497259,"conf":{}}'
@@ -209,11 +212,17 @@ def test_state_is_not_carried_over_and_that_is_said(make: Make) -> None:
 # The JSON
 
 
+def resumed(root: Path) -> dict[str, Any]:
+    """The JSON of ``python -m core resume``."""
+    ck = Checkpoint.open(str(root))
+    return to_json(resume_document(ck, resume_points(ck)))
+
+
 def test_the_json_has_the_fields_of_the_command_line_contract(make: Make) -> None:
-    answer = resume_json(resume_points(Checkpoint.open(str(make({4: [kafka(1002)]}, [4])))))
+    answer = resumed(make({4: [kafka(1002)]}, [4]))
     assert json.loads(json.dumps(answer)) == answer
     assert (answer["schema_version"], answer["batch"]) == (1, 4)
-    (source,) = answer["sources"]  # type: ignore[misc]
+    (source,) = answer["sources"]
     assert {key: source[key] for key in ("key", "kind", "exact", "options", "repeats", "skips")} == {
         "key": "0",
         "kind": "kafka",
@@ -226,9 +235,7 @@ def test_the_json_has_the_fields_of_the_command_line_contract(make: Make) -> Non
 
 
 def test_a_source_without_a_start_option_has_null_options_and_a_reason(make: Make) -> None:
-    (source,) = resume_json(resume_points(Checkpoint.open(str(make({4: ['{"logOffset":4}']}, [4])))))[
-        "sources"
-    ]  # type: ignore[misc]
+    (source,) = resumed(make({4: ['{"logOffset":4}']}, [4]))["sources"]
     assert source["exact"] is False
     assert source["options"] is None
     assert source["seed"] == "file_source_log"
@@ -318,9 +325,9 @@ def test_no_text_from_a_checkpoint_can_become_code(key: str, value: str, note: s
 def test_real_checkpoints_are_answered(
     tmp_path: Path, entry: str, batch: int | None, expected: dict[str, dict[str, str] | None]
 ) -> None:
-    answer = resume_json(resume_points(Checkpoint.open(str(unpack_corpus(entry, tmp_path)))))
+    answer = resumed(unpack_corpus(entry, tmp_path))
     assert answer["batch"] == batch
-    assert {source["key"]: source["options"] for source in answer["sources"]} == expected  # type: ignore[attr-defined]
-    for source in answer["sources"]:  # type: ignore[attr-defined]
+    assert {source["key"]: source["options"] for source in answer["sources"]} == expected
+    for source in answer["sources"]:
         assert source["note"]
         assert source["exact"] is (source["options"] is not None)

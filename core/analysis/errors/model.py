@@ -58,17 +58,6 @@ class Recognised:
     depth: int = 0
     tagged: bool = False
 
-    def to_json(self) -> dict[str, object]:
-        """As one entry of ``others``."""
-        return {
-            "name": self.name,
-            "condition": self.condition,
-            "class": self.error_class,
-            "sqlstate": self.sqlstate,
-            "message": self.message,
-            "line": self.line,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -79,15 +68,6 @@ class Statement:
     evidence: tuple[Evidence, ...] = ()
     certainty: Certainty = "certain"
     shows_fault: bool | None = None
-
-    def to_json(self) -> dict[str, object]:
-        """As one entry of ``here``."""
-        return {
-            "sentence": self.sentence,
-            "evidence": [str(item) for item in self.evidence],
-            "certainty": self.certainty,
-            "shows_fault": self.shows_fault,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,32 +157,3 @@ class Explanation:
     not_checked: tuple[str, ...] = ()
     is_cut: bool = False
     other_checkpoint: bool = field(default=False)
-
-    def to_json(self) -> dict[str, object]:
-        """The JSON object of ``python -m core explain``."""
-        return {
-            "schema_version": 1,
-            "recognised": self.name is not None,
-            "name": self.name,
-            "condition": self.condition,
-            "class": self.error_class,
-            "sqlstate": self.sqlstate,
-            "parameters": dict(self.parameters),
-            "message": self.message,
-            "line": self.line,
-            "sentence": self.sentence,
-            "means": self.means,
-            "here": [statement.to_json() for statement in self.here],
-            "shown": self.shown,
-            "other_checkpoint": self.other_checkpoint,
-            "reasons": list(self.reasons),
-            "action": self.action,
-            "options": list(self.options),
-            "finding": self.finding,
-            "not_in_files": self.unseen or None,
-            "certainty": self.certainty,
-            "evidence": [str(item) for item in self.evidence],
-            "others": [other.to_json() for other in self.others],
-            "not_checked": list(self.not_checked),
-            "is_cut": self.is_cut,
-        }

@@ -41,16 +41,6 @@ class Liveness:
     evidence: tuple[Evidence, ...]
     seconds: float
 
-    def to_json(self) -> dict[str, object]:
-        """As ``liveness`` in the JSON of ``python -m core check --watch``."""
-        return {
-            "writer": self.writer,
-            "certainty": self.certainty,
-            "sentence": self.sentence,
-            "evidence": [str(item) for item in self.evidence],
-            "seconds": self.seconds,
-        }
-
 
 def second_look(
     ck: Checkpoint, seconds: float = 5.0, wait: Callable[[float], None] | None = None

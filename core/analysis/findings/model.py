@@ -32,19 +32,6 @@ class Finding:
     batch_id: int | None = None
     place: str | None = None
 
-    def to_json(self) -> dict[str, object]:
-        """As one entry of ``findings`` in the JSON of ``python -m core check``."""
-        return {
-            "id": self.id,
-            "severity": self.severity,
-            "certainty": self.certainty,
-            "sentence": self.sentence,
-            "evidence": [str(item) for item in self.evidence],
-            "action": self.action,
-            "batch": self.batch_id,
-            "place": self.place,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class FindingsReport:

@@ -1,0 +1,69 @@
+"""What all answers share: the version fields and the one way from an answer to JSON.
+
+An answer is a frozen dataclass whose fields are the fields of the JSON object, in their order. A field that
+would be a Python keyword ends in ``_`` (``class_``); JSON has it without. Adding a field is fine; renaming or
+removing one breaks users. ``docs/schema/`` is made from these classes (``python -m scripts.make_schemas``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, dataclass, fields
+from typing import Any, ClassVar, Literal, overload
+
+from core import __version__
+from core.sparklogs.evidence import Evidence
+
+Texts = tuple[str, ...]
+
+
+class Part:
+    """An object inside an answer."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    # Read when the schema is made: the text below a field is its description.
+    __pydantic_config__: ClassVar[dict[str, bool]] = {"use_attribute_docstrings": True}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document(Part):
+    """The whole answer of a verb."""
+
+    schema_version: Literal[1] = 1
+    """Changes when a field is renamed or removed."""
+    version: str = __version__
+    """The version of the program that gave the answer."""
+    location: str
+    """The checkpoint, as a URL."""
+
+
+def json_name(name: str) -> str:
+    """The name that a field has in JSON."""
+    return name.removesuffix("_")
+
+
+@overload
+def to_json(value: Part) -> dict[str, Any]: ...
+@overload
+def to_json(value: object) -> object: ...
+def to_json(value: object) -> object:
+    """An answer, or a part of one, as what ``json.dumps`` takes."""
+    if isinstance(value, Part):
+        return {json_name(field.name): to_json(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    return value
+
+
+def to_text(document: Document) -> str:
+    """One JSON object on one line."""
+    return json.dumps(to_json(document), ensure_ascii=False, separators=(",", ":"))
+
+
+def paths(evidence: Iterable[Evidence]) -> Texts:
+    """Evidence as ``offsets/12`` or ``offsets/12:2``."""
+    return tuple(str(item) for item in evidence)

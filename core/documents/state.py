@@ -1,0 +1,128 @@
+"""The answer of ``python -m core state``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from core.checkpoint import Checkpoint
+from core.checkpoint.model import OperatorState, Provider
+from core.checkpoint.state_content.counts import PartitionCount
+from core.checkpoint.state_content.replay import How
+from core.documents.base import Document, Part
+
+CountedStores = Mapping[str, Sequence[PartitionCount]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartitionPart(Part):
+    """The rows of one partition of a store."""
+
+    id: int
+    keys: int | None
+    """The number of rows, when it is known exactly."""
+    at_least: int | None
+    at_most: int | None
+    how: How
+    size_bytes: int
+    """Of the files of all versions that are kept."""
+    files: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkewPart(Part):
+    """How unevenly the store is spread over its partitions."""
+
+    by: Literal["keys", "size_bytes"]
+    max_over_median: float | None
+    heaviest_partition: int | None
+    empty_partitions: int | None
+    """null when the rows are not known in every partition."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StorePart(Part):
+    """One store of an operator."""
+
+    name: str
+    partitions: tuple[PartitionPart, ...]
+    keys_total: int | None
+    """null when the rows are not known in every partition."""
+    skew: SkewPart
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OperatorPart(Part):
+    """One stateful operator."""
+
+    id: int
+    name: str | None
+    provider: Provider
+    stores: tuple[StorePart, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StateDocument(Document):
+    """Rows per partition of every store, after a batch."""
+
+    batch: int
+    state_version: int
+    operators: tuple[OperatorPart, ...]
+
+
+def state_document(
+    ck: Checkpoint, batch_id: int, counted: Sequence[tuple[OperatorState, CountedStores]]
+) -> StateDocument:
+    """The counted stores of every operator after ``batch_id``."""
+    return StateDocument(
+        location=ck.location.url,
+        batch=batch_id,
+        state_version=batch_id + 1,
+        operators=tuple(
+            OperatorPart(
+                id=operator.operator_id,
+                name=operator.name,
+                provider=operator.provider,
+                stores=tuple(store_part(name, partitions) for name, partitions in stores.items()),
+            )
+            for operator, stores in counted
+        ),
+    )
+
+
+def store_part(name: str, partitions: Sequence[PartitionCount]) -> StorePart:
+    """One store: its partitions, their sum where all are known, and how unevenly they are filled."""
+    rows = [partition.count.keys for partition in partitions]
+    known = [keys for keys in rows if keys is not None]
+    return StorePart(
+        name=name,
+        partitions=tuple(
+            PartitionPart(
+                id=partition.partition_id,
+                keys=partition.count.keys,
+                at_least=partition.count.at_least,
+                at_most=partition.count.at_most,
+                how=partition.count.how,
+                size_bytes=partition.size_bytes,
+                files=partition.file_count,
+            )
+            for partition in partitions
+        ),
+        keys_total=sum(known) if len(known) == len(rows) else None,
+        skew=_skew(partitions),
+    )
+
+
+def _skew(partitions: Sequence[PartitionCount]) -> SkewPart:
+    """By rows when all are known, else by bytes of files, which say less: they are of all kept versions."""
+    by_keys = all(partition.count.keys is not None for partition in partitions)
+    weights = {p.partition_id: (p.count.keys or 0) if by_keys else p.size_bytes for p in partitions}
+    middle = median(weights.values()) if weights else 0
+    return SkewPart(
+        by="keys" if by_keys else "size_bytes",
+        max_over_median=round(max(weights.values()) / middle, 2) if middle else None,
+        heaviest_partition=max(weights, key=lambda p: (weights[p], -p)) if any(weights.values()) else None,
+        empty_partitions=sum(weight == 0 for weight in weights.values()) if by_keys else None,
+    )
