@@ -18,6 +18,7 @@ from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
 from core.connectors import ConnectorAnswers, SinkState
 from core.connectors.answers import BrokerAnswer
+from core.connectors.delta.judgement import is_same_table
 from core.connectors.delta.log import DeltaLog
 from core.connectors.delta.source import lag_after
 from core.connectors.kafka.judgement import judge_partitions
@@ -118,7 +119,7 @@ def _kafka_rows(text: str, broker: BrokerAnswer) -> SourceRows:
 
 def _delta_rows(text: str, table: DeltaLog) -> SourceRows:
     position = DELTA.position(parse(text))
-    if position is None or position.table_id != table.table_id:
+    if position is None or not is_same_table(position, table):
         return SourceRows()
     now, after = table.rows_now(), lag_after(position, table)
     if after is None or after.rows is None:

@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from core.checkpoint.sources.base import ResumePoint
 from core.checkpoint.sources.delta import DELTA, TablePosition
 from core.checkpoint.sources.forms import no_option
+from core.connectors.delta.judgement import JudgedPosition, judge_position, trailing_version
 from core.connectors.delta.log import DeltaLog
-from core.connectors.words import counted, span
+from core.messages import say
+from core.messages.words import spanned
 
 OUT_OF_RANGE = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
 MOST_NAMES = 500  # files named in one option; a regular expression of more is no longer something to paste
-TRANSPLANT = "The exact way is a new checkpoint with the old offset in it (recovery, option reset)."
 
 
 def with_table(point: ResumePoint, offset: object, log: DeltaLog) -> ResumePoint:
     """The start position after ``offset`` (parsed), now that the log of the table is known; ``point`` is what
-    the checkpoint alone told.
+    the checkpoint alone tells.
 
     ``options`` is filled exactly where the log shows that a start with them repeats and skips nothing. Reads
     at most the commits that it needs the names of files from.
@@ -32,79 +34,66 @@ def with_table(point: ResumePoint, offset: object, log: DeltaLog) -> ResumePoint
     position = DELTA.position(offset)
     if position is None:
         return point
-    if log.table_id is not None and log.table_id != position.table_id:
+    judged = judge_position(log, position)
+    if judged.state == "other_table":
         return no_option(
-            f"The table at {log.url} has another id ({log.table_id}) than the one that was read"
-            f" ({position.table_id}): no position of the old table means anything in it. Decide whether its"
-            " rows are in the target already, then start without a start option or at a version.",
-            repeats="what the target already holds of it, when it is started from the beginning",
-            skips="nothing, when it is started from the beginning",
+            say("resume_delta.other_table", url=log.url, table_id=log.table_id, read_id=position.table_id),
+            repeats=say("resume_delta.other_table_repeats"),
+            skips=say("resume_delta.other_table_skips"),
         )
-    if position.in_first_snapshot:
-        return _in_snapshot(point, position, log)
-    if position.version > log.newest + 1:
+    if judged.state == "in_snapshot":
+        return _in_snapshot(position, log)
+    if judged.state == "beyond_newest":
         return no_option(
-            f"The query has read up to version {position.version - 1}, and the table at {log.url} ends at"
-            f" version {log.newest}: an older copy. Versions from {log.newest + 1} on that are written now"
-            " were never read: they have numbers that count as read.",
-            repeats=f"with startingVersion={log.newest + 1}: nothing of this copy",
-            skips="nothing of this copy; what the newer one held is not in it",
+            say(
+                "resume_delta.table_older",
+                read=trailing_version(position),
+                url=log.url,
+                newest=log.newest,
+                first=log.newest + 1,
+            ),
+            repeats=say("resume_delta.table_older_repeats", first=log.newest + 1),
+            skips=say("resume_delta.table_older_skips"),
         )
-    if position.version == log.newest + 1:
+    if judged.state == "caught_up":
         return _caught_up(position, log)
-    if log.oldest is None or log.oldest > position.version:
-        return _gone(position, log)
+    if judged.state == "cleaned":
+        return _cleaned(judged)
     return _inside(position, log) if position.files_done else _whole(position, log)
 
 
 def _whole(position: TablePosition, log: DeltaLog) -> ResumePoint:
-    version = position.version
     note = (
-        f"Version {version} is in the table's log, which goes on to version {log.newest}. Counts only in a"
-        " new, empty checkpoint."
+        say("resume_delta.at_schema_change", version=position.version, newest=log.newest)
+        if position.at_schema_change
+        else say("resume_delta.version_is_there", version=position.version, newest=log.newest)
     )
-    if position.at_schema_change:
-        note = f"The query stopped at a schema change in version {version}, before any row of it. {note}"
-    return ResumePoint(
-        True, {"startingVersion": str(version)}, "nothing", "nothing", note, "certain", "transplant"
-    )
+    options = {"startingVersion": str(position.version)}
+    return ResumePoint(True, options, "nothing", "nothing", note, "certain", "transplant")
 
 
 def _caught_up(position: TablePosition, log: DeltaLog) -> ResumePoint:
     version = position.version
     return no_option(
-        f"The query has read everything: the table is at version {log.newest}, and version {version} does not"
-        " exist yet, so"
-        f" startingVersion={version} fails with DELTA_VERSION_NOT_FOUND until the next commit. Either wait"
-        " for it, or set"
-        f" {OUT_OF_RANGE}=true"
-        f' for this start and use startingVersion={version}. Do not use "latest": it is looked up at every'
-        " start until a batch has run, and"
-        f" what is committed in between is lost. {TRANSPLANT}",
-        repeats=f"with startingVersion={log.newest}: version {log.newest}",
-        skips=f"with startingVersion={version}: nothing, once that version exists",
+        say("resume_delta.caught_up", newest=log.newest, version=version, conf=OUT_OF_RANGE),
+        repeats=say("resume_delta.caught_up_repeats", newest=log.newest),
+        skips=say("resume_delta.caught_up_skips", version=version),
         seed="transplant",
     )
 
 
-def _gone(position: TablePosition, log: DeltaLog) -> ResumePoint:
-    version = position.version
-    begins = (
-        f"begins at version {log.oldest}"
-        if log.oldest is not None
-        else f"has a hole before version {log.newest}"
-    )
-    lost = (
-        span(version, log.oldest - 1, "version")
-        if log.oldest is not None
-        else f"the versions from {version} on"
-    )
+def _cleaned(judged: JudgedPosition) -> ResumePoint:
+    if judged.lost is None:
+        return no_option(
+            say("resume_delta.cleaned_with_hole", version=judged.version, newest=judged.newest),
+            repeats="nothing",
+            skips=say("resume_delta.skips_versions_from", version=judged.version),
+        )
+    lost = spanned(*judged.lost, "version")
     return no_option(
-        f"Version {version} is no longer in the table's log, which {begins}. The nearest start is"
-        f" startingVersion={log.oldest}; a smaller number fails. The rows of {lost} then have to come from"
-        " the table by a batch read, as far as it still holds them.",
+        say("resume_delta.cleaned", version=judged.version, oldest=judged.oldest, lost=lost),
         repeats="nothing",
-        skips=f"with startingVersion={log.oldest}: {lost}",
+        skips=say("resume_delta.cleaned_skips", oldest=judged.oldest, lost=lost),
     )
 
 
@@ -113,89 +102,88 @@ def _inside(position: TablePosition, log: DeltaLog) -> ResumePoint:
     commit = log.files_of([version]).get(version)
     if commit is None or commit.problem is not None:
         return no_option(
-            f"The query stopped inside version {version}, and its commit file cannot be read, so the files"
-            f" that are done have no names. {TRANSPLANT}",
-            repeats=f"with startingVersion={version}: the first {counted(position.files_done, 'file')} of it",
-            skips=f"with startingVersion={version + 1}: the other files of version {version}",
+            say("resume_delta.commit_not_read", version=version),
+            repeats=say("resume_delta.repeats_first_files", version=version, files=position.files_done),
+            skips=say("resume_delta.skips_other_files", version=version, next_version=version + 1),
             seed="transplant",
         )
-    feed = (
-        " If the query reads the change data feed, the index counts other files: then"
-        f" {TRANSPLANT[0].lower()}{TRANSPLANT[1:]}"
-        if commit.cdc_files or commit.removed
-        else ""
-    )
+    has_feed = bool(commit.cdc_files or commit.removed)
     if position.files_done > len(commit.files):
+        values = {"index": position.index, "files": len(commit.files), "version": version}
+        note = (
+            say("resume_delta.index_beyond_or_feed", **values)
+            if has_feed
+            else say("resume_delta.index_beyond", **values)
+        )
         return no_option(
-            f"The index {position.index} is beyond the {counted(len(commit.files), 'file')} that version"
-            f" {version} added: the whole version counts as read.{feed} {TRANSPLANT}",
-            repeats=f"with startingVersion={version}: the files of version {version}",
-            skips=f"with startingVersion={version + 1}: nothing, if the version was read whole",
+            note,
+            repeats=say("resume_delta.repeats_version", version=version),
+            skips=say("resume_delta.skips_nothing_if_whole", next_version=version + 1),
             seed="transplant",
         )
     done = [file.name for file in commit.files[: position.files_done]]
-    note = (
-        f"The query stopped inside version {version}, after {len(done)} of"
-        f" {counted(len(commit.files), 'file')}. excludeRegex leaves these out by name; take it away after"
-        f" the first run (it does no harm).{feed} Counts only in a new, empty checkpoint."
-    )
     return _without(
         done,
         {"startingVersion": str(version)},
-        note,
-        f"the first {counted(len(done), 'file')} of version {version}",
+        position,
+        len(commit.files),
+        "version_with_feed" if has_feed else "version",
     )
 
 
-def _in_snapshot(point: ResumePoint, position: TablePosition, log: DeltaLog) -> ResumePoint:
+def _in_snapshot(position: TablePosition, log: DeltaLog) -> ResumePoint:
     version = position.version
-    snapshot = log.snapshot_files(version) if log.can_rebuild(version) else None
+    can_rebuild = log.can_rebuild(version)
+    snapshot = log.snapshot_files(version) if can_rebuild else None
     now = log.snapshot_files(log.newest)
     if snapshot is None or now is None:
-        gone = not log.can_rebuild(version)
-        why = (
-            "the log can no longer rebuild that version"
-            if gone
-            else "the log's checkpoint keeps the files in sidecars, which are not read"
+        note = (
+            say("resume_delta.snapshot_in_sidecars", version=version)
+            if can_rebuild
+            else say("resume_delta.snapshot_gone", version=version)
         )
-        seed = "" if gone else f" {TRANSPLANT}"
         return no_option(
-            f"The query stopped inside the first snapshot of the table (version {version}), and {why}, so the"
-            f" files that are done have no names.{seed}",
-            repeats="without a start option: the whole table as it is now",
-            skips=f"with startingVersion={min(version + 1, log.newest)}: what is left of the snapshot",
-            seed=None if gone else "transplant",
+            note,
+            repeats=say("resume_delta.repeats_whole_table"),
+            skips=say("resume_delta.skips_rest_of_snapshot", version=min(version + 1, log.newest)),
+            seed="transplant" if can_rebuild else None,
         )
     done = [file.name for file in snapshot[: position.files_done]]
     there = {file.name for file in now}
     moved = [name for name in done if name not in there]
     if moved:
         return no_option(
-            f"The query stopped inside the first snapshot (version {version}), after"
-            f" {counted(len(done), 'file')}, and {len(moved)} of them are no longer in the table (OPTIMIZE,"
-            f" UPDATE or DELETE since), so their rows stand in other files now. {TRANSPLANT}",
-            repeats="without a start option: the rows of these files, where they stand now",
+            say("resume_delta.files_moved", version=version, done=len(done), moved=len(moved)),
+            repeats=say("resume_delta.repeats_moved_files"),
             skips="nothing",
             seed="transplant",
         )
-    note = (
-        f"The query stopped inside the first snapshot (version {version}), after {len(done)} of"
-        f" {counted(len(snapshot), 'file')}. Without a start option the query reads the table as it is now;"
-        " excludeRegex leaves the files that are done out by name, and all of them are still in the table."
-        " Start before the next OPTIMIZE, and take excludeRegex away after the first run. Counts only in a"
-        " new, empty checkpoint."
-    )
-    return _without(done, {}, note, f"the first {counted(len(done), 'file')} of the snapshot")
+    return _without(done, {}, position, len(snapshot), "snapshot")
 
 
-def _without(done: Sequence[str], options: dict[str, str], note: str, repeats: str) -> ResumePoint:
+def _without(
+    done: Sequence[str],
+    options: dict[str, str],
+    position: TablePosition,
+    total: int,
+    inside: Literal["version", "version_with_feed", "snapshot"],
+) -> ResumePoint:
+    """A start that leaves out the files that are done by name; too many names are no option to paste."""
+    values = {"version": position.version, "done": len(done), "total": total}
     if len(done) > MOST_NAMES:
-        return no_option(
-            f"{note.split('. ')[0]}. These are too many to name in an option. {TRANSPLANT}",
-            repeats=f"with the start alone: {repeats}",
-            skips="nothing",
-            seed="transplant",
-        )
+        if inside == "snapshot":
+            note = say("resume_delta.too_many_names_in_snapshot", **values)
+            repeats = say("resume_delta.start_alone_repeats_snapshot", files=len(done))
+        else:
+            note = say("resume_delta.too_many_names", **values)
+            repeats = say("resume_delta.start_alone_repeats", files=len(done), version=position.version)
+        return no_option(note, repeats=repeats, skips="nothing", seed="transplant")
+    if inside == "snapshot":
+        note = say("resume_delta.inside_snapshot", **values)
+    elif inside == "version_with_feed":
+        note = say("resume_delta.inside_version_or_feed", **values)
+    else:
+        note = say("resume_delta.inside_version", **values)
     given = {**options, "excludeRegex": exclude_regex(done)} if done else options
     return ResumePoint(
         True, given, "nothing", "nothing", note, "certain", "transplant", filter_code(done) if done else ""

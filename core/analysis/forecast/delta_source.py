@@ -3,7 +3,8 @@ waits behind the position?
 
 Rules observed with Delta 4.4 on Spark 4.2. Spark asks for the range of batch N again when offsets N-1 and N
 differ, also when batch N is committed, so the log is needed from the version of offset N-1. The next batch is
-planned from offset N.
+planned from offset N. ``core/connectors/delta/judgement.py`` judges both; this module says what Spark makes
+of it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,16 @@ from core.analysis.forecast.model import DataEffect, FailsAt, Risk, SparkError
 from core.checkpoint.sources.delta import DELTA, TablePosition
 from core.checkpoint.sources.forms import as_int, as_object, parse
 from core.connectors.delta.actions import CommitFile
+from core.connectors.delta.judgement import (
+    JudgedRange,
+    is_same_table,
+    judge_position,
+    judge_range,
+    trailing_version,
+)
 from core.connectors.delta.log import DeltaLog
-from core.connectors.delta.source import trailing_version
-from core.connectors.words import counted, span
+from core.messages import say
+from core.messages.words import spanned
 from core.sparklogs.evidence import Certainty, Evidence
 
 LOST = DataEffect("loss", "loss", "loss")
@@ -73,10 +81,7 @@ def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict
     for text, offset in ((part.end_text, part.end), (part.start_text, part.start)):
         version = as_int(as_object(parse(text)).get("sourceVersion")) if text is not None else None
         if version is not None and version > LARGEST_SOURCE_VERSION and offset is not None:
-            why = (
-                f"the offset of source {part.key} in {offset.evidence} has sourceVersion {version}, which no"
-                " Delta release has written"
-            )
+            why = say("forecast_delta.source_version", key=part.key, at=offset.evidence, version=version)
             return _fail(
                 delta_error("source_version"), "SOURCE_OFFSET_UNREADABLE", why, (offset.evidence,), phase
             )
@@ -95,15 +100,13 @@ def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict
         return other  # the id is compared also where the offsets are equal and nothing is read
     if not part.differs:
         return back
-    if start is None:
-        found = _first_batch(s, part, log, end, phase) if part.start_text is None else Verdict()
+    if start is not None or part.start_text is None:
+        found = _range(s, part, log, start, end, phase)
     else:
-        found = _between(s, part, log, start, end, phase)
+        found = Verdict()
     open_ends: tuple[str, ...] = ()
     if s.runs_again and not (s.sink is not None and s.sink.pending == "skipped"):
-        open_ends = (
-            f"whether the data files that batch {s.n} reads of source {part.key} are still there (VACUUM)",
-        )
+        open_ends = (say("forecast_delta.whether_files_are_there", n=s.n, key=part.key),)
     return replace(found, risks=(*found.risks, *back.risks), not_checked=(*found.not_checked, *open_ends))
 
 
@@ -116,11 +119,7 @@ def _back_in_snapshot(part: Range, start: TablePosition | None, end: TablePositi
         or start.table_id != end.table_id
     ):
         return Verdict()
-    sentence = (
-        f"The offset of source {part.key} in {_at(part)[0]} says that the first snapshot (version"
-        f" {end.version}) is being read, while the one before it had left it: the whole snapshot is read"
-        " again. Spark does not write this; the file was edited."
-    )
+    sentence = say("forecast_delta.back_in_snapshot", key=part.key, at=_at(part)[0], version=end.version)
     return Verdict(risks=(Risk("DELTA_BACK_IN_SNAPSHOT", sentence, _at(part), AGAIN),))
 
 
@@ -128,172 +127,144 @@ def _not_contiguous(log: DeltaLog, part: Range) -> Verdict:
     error = "not_contiguous"
     if log.gaps:
         first, last = log.gaps[-1]
-        missing = (
-            f"{span(first, last, 'version')} {'is' if first == last else 'are'} missing in the middle of the"
-            f" log of {log.url}"
+        why = say(
+            "forecast_delta.log_gap",
+            missing=spanned(first, last, "version"),
+            count=last - first + 1,
+            url=log.url,
+            key=part.key,
         )
     else:
-        missing, error = (
-            f"the log of {log.url} begins at version {log.oldest} and has no complete log checkpoint",
-            "truncated",
-        )
-    why = f"{missing}, so the table of source {part.key} cannot be read at all"
+        error = "truncated"
+        why = say("forecast_delta.log_truncated", url=log.url, oldest=log.oldest, key=part.key)
     return _fail(delta_error(error), "DELTA_LOG_GAP", why, _at(part), "start")
 
 
 def _other_table(log: DeltaLog, part: Range, end: TablePosition, phase: FailsAt) -> Verdict | None:
-    if log.table_id is None or log.table_id == end.table_id:
+    if is_same_table(end, log) is not False:
         return None
-    why = (
-        f"the table at {log.url} has the id {log.table_id}, and {_at(part)[0]} was read from {end.table_id}:"
-        " the table was dropped and created again, or replaced, or it is another one"
+    why = say(
+        "forecast_delta.other_table",
+        url=log.url,
+        table_id=log.table_id,
+        at=_at(part)[0],
+        read_id=end.table_id,
     )
     return _fail(delta_error("other_table", now=log.table_id), "DELTA_TABLE_DIFFERS", why, _at(part), phase)
 
 
-def _first_batch(
-    s: RestartContext, part: Range, log: DeltaLog, end: TablePosition, phase: FailsAt
+def _range(
+    s: RestartContext,
+    part: Range,
+    log: DeltaLog,
+    start: TablePosition | None,
+    end: TablePosition,
+    phase: FailsAt,
 ) -> Verdict:
-    """Batch 0 begins where today's start option says, or at the snapshot before its end (also when it is
-    committed)."""
-    given = _option(s, part, "startingVersion")
-    if given is not None and given.isdigit():
-        first = int(given)
-        if log.oldest is None or first < log.oldest:
-            why = (
-                f"source {part.key} starts at version {first} (startingVersion), and the log of {log.url}"
-                f" begins at version {log.oldest}"
-            )
-            error = delta_error("version_not_found", version=first, oldest=log.oldest, newest=log.newest)
-            return _fail(error, "DELTA_LOG_CLEANED", why, _at(part), phase)
-        return _changes(s, part, log, first, end, phase)
-    snapshot = end.version if end.in_first_snapshot else end.version - 1
-    if snapshot >= 0 and not log.can_rebuild(snapshot):
-        why = (
-            f"batch 0 of source {part.key} begins with the table as of version {snapshot}, which the log of"
-            f" {log.url} (from version {log.oldest} on) can no longer rebuild"
-        )
-        certainty: Certainty = "certain" if end.in_first_snapshot else "inferred"
-        if not end.in_first_snapshot:
-            why += "; a startingVersion in the code that is still in the log would avoid this"
-        return _fail(delta_error("snapshot_gone"), "DELTA_SNAPSHOT_GONE", why, _at(part), phase, certainty)
-    if trailing_version(end) > log.newest:
-        return _trailing(log, part, end, max(snapshot, log.newest), phase)
-    open_ends = []
-    if s.runs_again:
-        open_ends.append(
-            f"today's startingVersion of source {part.key}: batch 0 is not committed and begins where it says"
-        )
-    elif log.oldest:
-        open_ends.append(
-            f"today's startingVersion of source {part.key}: a number below {log.oldest}, where its log"
-            " begins, fails at the start"
-        )
-    return Verdict(not_checked=tuple(open_ends))
+    """The range of batch N as judged. Batch 0 (``start`` None) begins where today's start option says, or at
+    the snapshot before its end (also when it is committed).
 
-
-def _between(
-    s: RestartContext, part: Range, log: DeltaLog, start: TablePosition, end: TablePosition, phase: FailsAt
-) -> Verdict:
-    first = start.version
-    if start.in_first_snapshot:
-        if not log.can_rebuild(start.version):
+    failOnDataLoss=false forgives holes, as long as the end of the range, or the version of the position, is
+    still there.
+    """
+    option = _option(s, part, "startingVersion") if start is None else None
+    starting_version = int(option) if option is not None and option.isdigit() else None
+    judged = judge_range(log, start, end, starting_version)
+    if judged.state == "start_gone":
+        why = say(
+            "forecast_delta.start_gone",
+            key=part.key,
+            first=judged.first,
+            url=log.url,
+            oldest=log.oldest,
+        )
+        error = delta_error("version_not_found", version=judged.first, oldest=log.oldest, newest=log.newest)
+        return _fail(error, "DELTA_LOG_CLEANED", why, _at(part), phase)
+    if judged.state == "snapshot_gone":
+        if start is not None:
             return _snapshot_gone(log, part, start.version, phase)
-        first += 1
-    if end.in_first_snapshot:
+        return _first_snapshot_gone(log, part, judged, end, phase)
+    hole = judged.hole
+    if hole is not None and hole.next_one is not None and s.query.fail_on_data_loss:
+        why = say(
+            "forecast_delta.range_cleaned",
+            n=_batch(part),
+            url=log.url,
+            first=hole.first,
+            next_one=hole.next_one,
+        )
+        return _cleaned(part, hole.first, hole.next_one, phase, why)
+    if judged.is_end_missing:
+        return _end_missing(log, part, judged, phase)
+    if start is None and starting_version is None:
+        return Verdict(not_checked=_start_option_not_known(s, part, log))
+    if judged.lost is None or not s.runs_again:
         return Verdict()
-    return _changes(s, part, log, first, end, phase)
+    first, last = judged.lost
+    sentence = say(
+        "forecast_delta.rows_skipped_by_batch",
+        versions=spanned(first, last, "version"),
+        count=last - first + 1,
+        key=part.key,
+        n=s.n,
+    )
+    return Verdict(risks=(Risk("DELTA_ROWS_SKIPPED", sentence, _at(part), LOST),))
+
+
+def _start_option_not_known(s: RestartContext, part: Range, log: DeltaLog) -> tuple[str, ...]:
+    if s.runs_again:
+        return (say("forecast_delta.start_option_decides", key=part.key),)
+    if log.oldest:
+        return (say("forecast_delta.start_option_may_fail", key=part.key, oldest=log.oldest),)
+    return ()
+
+
+def _first_snapshot_gone(
+    log: DeltaLog, part: Range, judged: JudgedRange, end: TablePosition, phase: FailsAt
+) -> Verdict:
+    values = {"key": part.key, "version": judged.snapshot, "url": log.url, "oldest": log.oldest}
+    why = (
+        say("forecast_delta.first_snapshot_gone", **values)
+        if end.in_first_snapshot
+        else say("forecast_delta.first_snapshot_gone_without_option", **values)
+    )
+    certainty: Certainty = "certain" if end.in_first_snapshot else "inferred"
+    return _fail(delta_error("snapshot_gone"), "DELTA_SNAPSHOT_GONE", why, _at(part), phase, certainty)
 
 
 def _snapshot_gone(log: DeltaLog, part: Range, version: int, phase: FailsAt) -> Verdict:
-    why = (
-        f"source {part.key} is inside its first snapshot, the table as of version {version}, which the log of"
-        f" {log.url} (from version {log.oldest} on) can no longer rebuild; failOnDataLoss=false does not help"
-    )
+    why = say("forecast_delta.snapshot_gone", key=part.key, version=version, url=log.url, oldest=log.oldest)
     return _fail(delta_error("snapshot_gone"), "DELTA_SNAPSHOT_GONE", why, _at(part), phase)
 
 
-def _trailing(log: DeltaLog, part: Range, end: TablePosition, seen: int, phase: FailsAt) -> Verdict:
-    last = trailing_version(end)
-    error = delta_error("trailing_missing", last=last, after=seen)
-    if last > log.newest:
-        why = (
-            f"{_at(part)[0]} counts on versions up to {last}, and the table at {log.url} ends at version"
-            f" {log.newest}: an older copy of the table, or one that was set back"
+def _end_missing(log: DeltaLog, part: Range, judged: JudgedRange, phase: FailsAt) -> Verdict:
+    error = delta_error("trailing_missing", last=judged.last, after=judged.seen)
+    if judged.last > log.newest:
+        why = say(
+            "forecast_delta.range_beyond_table",
+            at=_at(part)[0],
+            last=judged.last,
+            url=log.url,
+            newest=log.newest,
         )
         return _fail(error, "DELTA_TABLE_OLDER", why, _at(part), phase)
-    why = (
-        f"the log of {log.url} begins at version {log.oldest}, so the end of the range of batch N"
-        f" ({span(seen + 1, last, 'version')}) is gone too; failOnDataLoss=false does not help"
+    why = say(
+        "forecast_delta.end_of_range_gone",
+        url=log.url,
+        oldest=log.oldest,
+        n=_batch(part),
+        versions=spanned(judged.seen + 1, judged.last, "version"),
     )
-    return _fail(
-        error, "DELTA_LOG_CLEANED", why.replace("batch N", f"batch {_batch(part)}"), _at(part), phase
-    )
+    return _fail(error, "DELTA_LOG_CLEANED", why, _at(part), phase)
 
 
 def _batch(part: Range) -> str:
     return part.end.evidence.path.rsplit("/", 1)[-1] if part.end is not None else "N"
 
 
-def _changes(
-    s: RestartContext, part: Range, log: DeltaLog, first: int, end: TablePosition, phase: FailsAt
-) -> Verdict:
-    """The commits ``first`` to the end of the range must be there. Delta looks one version further, at that
-    of the position itself.
-
-    failOnDataLoss=false forgives holes, as long as the end of the range, or the version of the position, is
-    still there.
-    """
-    last = trailing_version(end)
-    if last < first:
-        return Verdict()
-    lost_from, found = _hole(log, first, end.version) or (None, None)
-    if lost_from is not None and found is not None and s.query.fail_on_data_loss:
-        return _cleaned(
-            log, part, lost_from, found, phase, f"Spark asks for the range of batch {_batch(part)} again"
-        )
-    seen = max((v for v in log.names.commits if first <= v <= end.version), default=first - 1)
-    if seen < last:
-        return _trailing(log, part, end, seen, phase)
-    if lost_from is None or found is None or lost_from > last or not s.runs_again:
-        return Verdict()
-    return Verdict(
-        risks=(_rows_skipped(log, part, lost_from, min(found - 1, last), f"batch {s.n} is run without them"),)
-    )
-
-
-def _hole(log: DeltaLog, first: int, last: int) -> tuple[int, int | None] | None:
-    """The first version from ``first`` to ``last`` that is missing, and the next one that is there; None when
-    nothing is missing."""
-    expected = first
-    for version in log.names.commits:
-        if version < first:
-            continue
-        if version > expected:
-            return expected, version
-        if version >= last:
-            return None
-        expected = version + 1
-    return None if expected > last else (expected, None)
-
-
-def _cleaned(log: DeltaLog, part: Range, first: int, found: int, phase: FailsAt, asks: str) -> Verdict:
-    why = (
-        f"{asks}, and the log of {log.url} has no version {first} any more (the next one is {found}): removed"
-        " by the log's retention or by hand"
-    )
-    return _fail(
-        delta_error("log_cleaned", first=first, found=found), "DELTA_LOG_CLEANED", why, _at(part), phase
-    )
-
-
-def _rows_skipped(log: DeltaLog, part: Range, first: int, last: int, what: str) -> Risk:
-    sentence = (
-        f"{span(first, last, 'version').capitalize()} of the table of source {part.key}"
-        f" {'is' if first == last else 'are'} gone from its log: with failOnDataLoss=false {what}, and their"
-        " rows are never read."
-    )
-    return Risk("DELTA_ROWS_SKIPPED", sentence, _at(part), LOST)
+def _cleaned(part: Range, first: int, next_one: int, phase: FailsAt, why: str) -> Verdict:
+    error = delta_error("log_cleaned", first=first, found=next_one)
+    return _fail(error, "DELTA_LOG_CLEANED", why, _at(part), phase)
 
 
 def _renamed(s: RestartContext, part: Range, log: DeltaLog, position: TablePosition | None) -> Verdict | None:
@@ -308,12 +279,14 @@ def _renamed(s: RestartContext, part: Range, log: DeltaLog, position: TablePosit
         return None
     for commit in log.commits(range(position.version, log.newest + 1)).commits[::-1]:
         if commit.operation in SCHEMA_CHANGES and commit.metadata_changed:
-            why = (
-                f"version {commit.version} of the table of source {part.key} is {commit.operation}, which a"
-                " stream that stands before it cannot follow without schemaTrackingLocation"
-            )
             if _tracks_schema(s):
                 return None
+            why = say(
+                "forecast_delta.schema_change",
+                version=commit.version,
+                key=part.key,
+                operation=commit.operation,
+            )
             return _fail(delta_error("schema_change"), "DELTA_SCHEMA_WAITS", why, _at(part), "start")
     return None
 
@@ -340,7 +313,9 @@ def check_delta_plan(s: RestartContext, part: Range) -> Verdict:
     found = _plan(s, part, log, end)
     if found.ok is False and s.runs_again:
         return replace(
-            Verdict(then=f"The batch after it fails: {found.why}.", not_checked=found.not_checked),
+            Verdict(
+                then=say("forecast_delta.batch_after_fails", why=found.why), not_checked=found.not_checked
+            ),
             risks=found.risks,
         )
     return found
@@ -349,45 +324,61 @@ def check_delta_plan(s: RestartContext, part: Range) -> Verdict:
 def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> Verdict:
     if (other := _other_table(log, part, end, "batch")) is not None:
         return other
-    first = end.version
-    if end.in_first_snapshot:
-        if not log.can_rebuild(first):
-            return _snapshot_gone(log, part, first, "batch")
-        first += 1
+    judged = judge_position(log, end)
+    if not judged.can_rebuild:
+        return _snapshot_gone(log, part, end.version, "batch")
+    first = end.version + end.in_first_snapshot
     risks: list[Risk] = []
-    if trailing_version(end) > log.newest:
-        sentence = (
-            f"{_at(part)[0]} stands before version {end.version}, and the table at {log.url} ends at version"
-            f" {log.newest}: an older copy, or one that was set back. What is committed as version"
-            f" {log.newest + 1} to {end.version - 1} from now on is never read."
+    if judged.is_table_older:
+        sentence = say(
+            "forecast_delta.table_older",
+            at=_at(part)[0],
+            version=end.version,
+            url=log.url,
+            newest=log.newest,
+            first=log.newest + 1,
+            last=end.version - 1,
         )
         risks.append(Risk("DELTA_TABLE_OLDER", sentence, _at(part), LOST))
-    lost_from, next_one = (_hole(log, first, log.newest) if first <= log.newest else None) or (0, None)
-    if next_one is not None:
+    if judged.hole is not None and judged.hole.next_one is not None:
+        lost_from, next_one = judged.hole.first, judged.hole.next_one
         if s.query.fail_on_data_loss:
-            return _cleaned(
-                log, part, lost_from, next_one, "batch", f"source {part.key} goes on at version {first}"
+            why = say(
+                "forecast_delta.next_range_cleaned",
+                key=part.key,
+                version=first,
+                url=log.url,
+                first=lost_from,
+                next_one=next_one,
             )
-        risks.append(
-            _rows_skipped(log, part, lost_from, next_one - 1, f"the query goes on at version {next_one}")
+            return _cleaned(part, lost_from, next_one, "batch", why)
+        sentence = say(
+            "forecast_delta.rows_skipped_by_query",
+            versions=spanned(lost_from, next_one - 1, "version"),
+            count=next_one - lost_from,
+            key=part.key,
+            next_one=next_one,
         )
-    risks += _inside(log, part, end)
+        risks.append(Risk("DELTA_ROWS_SKIPPED", sentence, _at(part), LOST))
+    risks += _index_beyond(log, part, end)
     risks += _refilled(s, log, part, end)
     waiting = _waiting(s, part, log, end, first)
     return replace(waiting, risks=(*waiting.risks, *risks))
 
 
-def _inside(log: DeltaLog, part: Range, end: TablePosition) -> list[Risk]:
+def _index_beyond(log: DeltaLog, part: Range, end: TablePosition) -> list[Risk]:
     """An index beyond the files of its commit: Delta takes the rest of the commit as done."""
     if end.in_first_snapshot or not end.files_done:
         return []
     commit = log.files_of([end.version]).get(end.version)
     if commit is None or commit.problem is not None or end.files_done <= _file_count(commit):
         return []
-    sentence = (
-        f"{_at(part)[0]} has the file index {end.index} in version {end.version}, which has"
-        f" {counted(_file_count(commit), 'file')}: Delta takes the whole version as read. Rows of it that"
-        " were not read are never read; Spark does not write such an index."
+    sentence = say(
+        "forecast_delta.index_beyond",
+        at=_at(part)[0],
+        index=end.index,
+        version=end.version,
+        files=_file_count(commit),
     )
     return [Risk("DELTA_INDEX_BEYOND", sentence, _at(part), LOST)]
 
@@ -402,7 +393,7 @@ def _file_count(commit: CommitFile) -> int:
 
 def _refilled(s: RestartContext, log: DeltaLog, part: Range, end: TablePosition) -> list[Risk]:
     """A version that counts as read and was written after the batch that read it was planned: the table was
-    set back and filled up" " again."""
+    rolled back, and new commits took its version numbers."""
     version = trailing_version(end)
     if s.n is None or s.newest is None or version < 0 or version > log.newest:
         return []
@@ -412,11 +403,7 @@ def _refilled(s: RestartContext, log: DeltaLog, part: Range, end: TablePosition)
         return []
     if commit.commit.timestamp_ms <= planned + REFILL_SECONDS * 1000:
         return []
-    sentence = (
-        f"Version {version} of the table of source {part.key} was written after batch {s.n}, which has read"
-        " it: the table was set back and new commits have taken the numbers that were read already. What"
-        " they hold is never read, without an error."
-    )
+    sentence = say("forecast_delta.table_refilled", version=version, key=part.key, n=s.n)
     return [
         Risk(
             "DELTA_TABLE_REFILLED",
@@ -437,7 +424,7 @@ def _waiting(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition, 
         return Verdict()
     read = log.commits(range(first, log.newest + 1))
     open_ends = (
-        (f"the commits of source {part.key} behind that: {read.limit_words.rstrip('.').lower()}",)
+        (say("forecast_delta.waiting_commits_not_read", key=part.key, limit=read.limit_words),)
         if read.limit_words
         else ()
     )
@@ -451,27 +438,27 @@ def _waiting(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition, 
             continue
         passed = None if part.key in s.query.options else _passed_before(s, part, log, end, deletes_only)
         if passed is not None:
-            what = (
-                f"whether source {part.key} lets version {commit.version} ({commit.operation or 'unknown'})"
-                f" pass, which takes rows away; it let version {passed} pass, so an option such as"
-                " skipChangeCommits is set"
+            what = say(
+                "forecast_delta.whether_change_passes",
+                key=part.key,
+                version=commit.version,
+                operation=commit.operation or "unknown",
+                passed=passed,
             )
             return Verdict(not_checked=(what, *open_ends))
         file = log.files_of([commit.version])[commit.version].removed[0]
-        options = (
-            "ignoreDeletes or skipChangeCommits" if deletes_only else "skipChangeCommits or ignoreChanges"
-        )
-        what = "deletes rows" if deletes_only else "changes rows"
+        values = {
+            "version": commit.version,
+            "key": part.key,
+            "operation": commit.operation or "unknown",
+        }
         why = (
-            f"version {commit.version} of the table of source {part.key} ({commit.operation or 'unknown'})"
-            f" {what}, and a stream that reads only what is added stops there, unless the query sets"
-            f" {options}"
+            say("forecast_delta.deletes_wait", **values)
+            if deletes_only
+            else say("forecast_delta.changes_wait", **values)
         )
         if before:
-            why += (
-                f" (the {counted(before, 'file')} added before it {'is' if before == 1 else 'are'} read first"
-                " if a batch is limited)"
-            )
+            why = say("forecast_delta.after_files_before_it", why=why, files=before)
         error = (
             delta_error("ignore_delete", file=file, version=commit.version)
             if deletes_only

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from core.connectors.answers import TableCommit, TableTransaction
+from core.messages import say
 
 _KINDS = {"RESTORE": "restore", "OPTIMIZE": "optimize", "CLONE": "clone", "TRUNCATE": "overwrite"}
 
@@ -63,9 +64,9 @@ def actions(data: bytes) -> Iterator[tuple[str, Mapping[str, object]]]:
         try:
             value = orjson.loads(line)
         except ValueError:
-            raise ValueError(f"line {number} is not valid JSON") from None
+            raise ValueError(say("delta.line_not_json", line=number)) from None
         if not isinstance(value, dict) or not value:
-            raise ValueError(f"line {number} is not a Delta action")
+            raise ValueError(say("delta.line_not_action", line=number))
         for name, body in value.items():
             if isinstance(body, dict):
                 yield name, body

@@ -29,6 +29,7 @@ from core.connectors.delta.log_checkpoint import CheckpointContent, read_part, t
 from core.connectors.delta.log_names import LOG, LogNames, log_names
 from core.connectors.delta.properties import TRANSACTION_RETENTION, interval_ms
 from core.errors import DeltaLogError, StorageError
+from core.messages import say
 from core.settings import DEFAULTS, Settings
 from core.storage import Door, FileInfo, Gone, Location, ReadFailure, Requests, parse_location
 
@@ -44,12 +45,13 @@ class CommitRange:
 @dataclass(frozen=True, slots=True)
 class Amount:
     """Files, bytes and rows. ``rows`` None: a file keeps no number, or a version could not be read (``words``
-    says which)."""
+    says which). ``is_counted`` False: the files were not counted at all, so every number means nothing."""
 
     files: int
     size_bytes: int
     rows: int | None
     words: str = ""
+    is_counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,12 @@ class DeltaLog:
         listing = door.list([LOG])[LOG]
         names = log_names(listing.files.values())
         if names.newest is None:
-            why = "has no commit in it" if listing.exists else "is not there"
-            raise DeltaLogError(
-                f"No Delta table at {place.url}: {LOG} {why}; give the directory of the table.", place.url
+            why = (
+                say("delta.no_commit", url=place.url)
+                if listing.exists
+                else say("delta.no_log", url=place.url)
             )
+            raise DeltaLogError(why, place.url)
         log = cls(place, door, names, listing.read_at_ms)
         log._head  # noqa: B018  (read now, so that a store that refuses says so at once)
         return log
@@ -209,7 +213,7 @@ class DeltaLog:
         except ValueError:
             fields = None
         if not isinstance(fields, dict):
-            self._note(info.path, "is not valid JSON; the commits are read instead")
+            self._note(info.path, say("delta.checksum_not_json"))
             return None, None
         given, described = fields.get("setTransactions"), fields.get("metadata")
         metadata = table_metadata(described) if isinstance(described, dict) else None
@@ -231,9 +235,8 @@ class DeltaLog:
             first = self.oldest if self.oldest is not None else self.newest + 1
             content = CheckpointContent((), None) if first == 0 else None
         if self.newest - first + 1 > limit:
-            self._problems["limit"] = (
-                f"Only the newest {limit} of {self.newest - first + 1} commits of {self.url} were read for"
-                " its transactions (setting table_versions)."
+            self._problems["limit"] = say(
+                "delta.transactions_of_newest_only", limit=limit, total=self.newest - first + 1, url=self.url
             )
             first, content = self.newest - limit + 1, None
         files = self.files_of(range(first, self.newest + 1))
@@ -242,11 +245,7 @@ class DeltaLog:
     def _checkpoint(self, version: int, with_files: bool) -> CheckpointContent | None:
         point = next(point for point in self.names.checkpoints if point.version == version)
         if point.size_bytes > self._door.settings.log_checkpoint_bytes:
-            self._note(
-                point.parts[0].path,
-                f"and its parts have {point.size_bytes:,} bytes and were not read (setting"
-                " log_checkpoint_bytes)",
-            )
+            self._note(point.parts[0].path, say("delta.checkpoint_too_large", size_bytes=point.size_bytes))
             return None
         contents = self._read(point.parts)
         parts = []
@@ -277,12 +276,10 @@ class DeltaLog:
         at_most = self._door.settings.table_versions if limit is None else limit
         taken = wanted[:at_most]
         read = self.files_of(taken)
-        words = (
-            f"Only the newest {at_most:,} of {len(wanted):,} versions were read (setting table_versions)."
-            if len(wanted) > at_most
-            else ""
-        )
-        return CommitRange(tuple(read[v].commit for v in taken if v in read), words)
+        commits = tuple(read[v].commit for v in taken if v in read)
+        if len(wanted) <= at_most:
+            return CommitRange(commits)
+        return CommitRange(commits, say("delta.newest_versions_only", limit=at_most, total=len(wanted)))
 
     def files_of(self, versions: Iterable[int]) -> dict[int, CommitFile]:
         """The content of these commits by version, read in one wave; those that are not there or cannot be
@@ -311,13 +308,13 @@ class DeltaLog:
         for path, content in contents.items():
             found[path] = content if isinstance(content, bytes) else None
             if isinstance(content, Gone):
-                self._note(path, "was removed while the log was read")
+                self._note(path, say("delta.removed_while_read"))
             elif isinstance(content, ReadFailure):
-                self._note(path, f"cannot be read: {content.reason.rstrip('.')}")
+                self._note(path, say("delta.cannot_be_read", reason=content.reason.rstrip(".")))
         return found
 
     def _note(self, path: str, clause: str) -> None:
-        self._problems.setdefault(path, f"{self.url}/{path} {clause}.")
+        self._problems.setdefault(path, say("delta.file_problem", url=self.url, path=path, clause=clause))
 
     # Amounts.
 
@@ -331,12 +328,7 @@ class DeltaLog:
         versions = range(from_version, to_version + 1)
         limit = self._door.settings.table_versions
         if len(versions) > limit:
-            return Amount(
-                0,
-                0,
-                None,
-                f"more than {limit:,} versions, so their files were not counted (setting table_versions)",
-            )
+            return Amount(0, 0, None, say("delta.files_not_counted", limit=limit), is_counted=False)
         read = self.files_of(versions)
         files: list[TableFile] = []
         for version, found in read.items():
@@ -344,11 +336,9 @@ class DeltaLog:
         size = sum(file.size_bytes for file in files)
         unread = [v for v in versions if v not in read or read[v].problem is not None]
         if unread:
-            return Amount(len(files), size, None, f"version {unread[0]} could not be read")
+            return Amount(len(files), size, None, say("delta.version_not_read", version=unread[0]))
         rows = total_rows(tuple(files))
-        return Amount(
-            len(files), size, rows, "" if rows is not None else "the log keeps no row numbers for some files"
-        )
+        return Amount(len(files), size, rows, "" if rows is not None else say("delta.no_row_numbers"))
 
     def snapshot_files(self, version: int) -> tuple[TableFile, ...] | None:
         """The files of the table as of ``version`` in the order in which a stream reads its first snapshot:
@@ -384,9 +374,9 @@ class DeltaLog:
         """What the table holds now: files, bytes and rows of its newest version."""
         files = self._files_of_checksum() or self.snapshot_files(self.newest)
         if files is None:
-            return Amount(0, 0, None, "the files of the newest version could not be worked out from the log")
+            return Amount(0, 0, None, say("delta.newest_files_not_known"), is_counted=False)
         rows = total_rows(files)
-        words = "" if rows is not None else "the log keeps no row numbers for some files"
+        words = "" if rows is not None else say("delta.no_row_numbers")
         return Amount(len(files), sum(file.size_bytes for file in files), rows, words)
 
     def _files_of_checksum(self) -> tuple[TableFile, ...] | None:

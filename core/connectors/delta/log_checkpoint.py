@@ -22,6 +22,7 @@ from core.connectors.delta.actions import (
     table_metadata,
     transaction,
 )
+from core.messages import say
 
 _FILE_COLUMNS = (
     "add.path",
@@ -113,7 +114,7 @@ def _parquet_part(data: bytes, with_files: bool) -> CheckpointContent:
         MemoryError,
     ) as error:
         first = str(error).strip().split("\n")[0][:120]
-        raise ValueError(f"is not a readable parquet file ({first or type(error).__name__})") from None
+        raise ValueError(say("delta.not_parquet", reason=first or type(error).__name__)) from None
     return CheckpointContent(transactions, metadata, files, sidecars)
 
 

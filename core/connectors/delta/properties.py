@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from core.messages import say
+
 LOG_RETENTION = "delta.logRetentionDuration"
 TRANSACTION_RETENTION = "delta.setTransactionRetentionDuration"
 CLEANUP = "delta.enableExpiredLogCleanup"
@@ -38,7 +40,9 @@ def retention_words(configuration: Mapping[str, str] | None) -> str:
     if configuration is None:
         return ""
     if configuration.get(CLEANUP, "true").lower() == "false":
-        return "kept: the removal of old log files is off (delta.enableExpiredLogCleanup=false)"
+        return say("delta.log_cleanup_off")
     given = configuration.get(LOG_RETENTION)
-    words = (given or DEFAULT_LOG_RETENTION).strip().removeprefix("interval").strip()
-    return f"{words} (delta.logRetentionDuration)" if given else f"{words} (Delta's default)"
+    length = (given or DEFAULT_LOG_RETENTION).strip().removeprefix("interval").strip()
+    if given:
+        return say("delta.log_retention", length=length)
+    return say("delta.log_retention_default", length=length)
