@@ -12,6 +12,7 @@ field                     what it writes                              example
 ``{items:listed}``        a list in words                             ``a, b and c``
 ``{items:listed 5}``      at most so many, and how many more          ``a, b and 3 more``
 ``{ids:batches}``         batch ids                                   ``batch 5``, ``batches 5 to 9``
+``{ids:capital_batches}`` the same at the beginning of a sentence     ``Batch 5``, ``Batches 5 to 9``
 ``{size_bytes:size}``     binary units                                ``4.0 KiB``
 ``{ms:duration}``         a length of time                            ``3 min 5 s``
 ``{ms:moment}``           a point in time, UTC                        ``2026-11-21 03:12:11 UTC``

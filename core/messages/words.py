@@ -226,6 +226,7 @@ WRITERS: Mapping[str, Callable[[object, str], str]] = {
     "one": _one_or_more,
     "listed": _listed,
     "batches": _batches,
+    "capital_batches": lambda value, argument: capital(_batches(value, argument)),
     "size": _of_number(size),
     "duration": _of_number(duration),
     "even_duration": lambda value, _: even_duration(int(str(value))),

@@ -142,7 +142,7 @@ def test_damage_behind_the_last_record_is_a_note(name: str, tmp_path: Path) -> N
         path.write_bytes(path.read_bytes()[:-21])
 
     finding = damaged(tmp_path, name, damage)["STATE_FILE_DAMAGED"]
-    assert finding.severity == "note" and "reads it without an error" in finding.sentence
+    assert finding.severity == "note" and "reads the rest without an error" in finding.sentence
 
 
 def test_a_damaged_file_of_a_partition_that_is_broken_anyhow_is_for_attention(tmp_path: Path) -> None:
@@ -501,7 +501,7 @@ def test_files_that_vanish_while_they_are_read_are_not_damaged(
 
     report = report_of(root, progress=purge)
     assert not any(finding.severity in ("blocks_restart", "data_risk") for finding in report.findings)
-    assert "1 partition store that changed while they were read" in report.not_checked
+    assert "1 partition store that changed while being read" in report.not_checked
 
 
 def test_when_the_time_is_over_what_was_not_reached_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -510,9 +510,9 @@ def test_when_the_time_is_over_what_was_not_reached_is_named(monkeypatch: pytest
     root = SAMPLES / "join-watermark-held-back/checkpoint"
     whole = report_of(root, progress=lambda done, total: told.append((done, total)))
     assert told[-1] == (80, 80) and [done for done, _ in told] == [30, 60, 80]
-    assert not any("time was over" in text for text in whole.not_checked)
+    assert not any("no time left" in text for text in whole.not_checked)
     nothing = report_of(root, seconds=0.000001)
-    assert "the state files of 8 of 8 partition stores (the time was over)" in nothing.not_checked
+    assert "the state files of 8 of 8 partition stores (there was no time left)" in nothing.not_checked
 
 
 def test_a_codec_that_is_not_unpacked_is_listed_as_not_checked(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from core.analysis.errors import Explanation, explain
 from core.analysis.errors.error_location import normal_path
 from core.analysis.errors.model import Statement
-from core.analysis.findings.catalogue import CATALOGUE
+from core.analysis.findings.catalogue import action_of
 from core.checkpoint import Checkpoint
 from core.cli import main
 from core.documents.base import to_text
@@ -341,7 +341,7 @@ def test_the_same_words_are_the_end_of_a_source_log_when_that_is_missing(tmp_pat
         answer, "The log of source 0 ends with entry 12, and offsets/13 needs entry 13."
     ).shows_fault
     assert answer.finding == "SOURCE_LOG_END_MISSING"
-    assert answer.action == CATALOGUE["SOURCE_LOG_END_MISSING"].action
+    assert answer.action == action_of("SOURCE_LOG_END_MISSING")
     assert "Copy the newest offset file" not in answer.action
 
 
@@ -401,7 +401,7 @@ def test_lost_offsets_are_confirmed(tmp_path: Path) -> None:
     answer = explained(ck, text_of("no_offsets", ck))
     assert (answer.name, answer.shown) == ("ASSERTION_FAILED", "yes")
     assert "offsets/ has no batch; commits/ has 4 (0 to 3)." in told(answer)
-    assert (answer.finding, answer.action) == ("OFFSETS_LOST", CATALOGUE["OFFSETS_LOST"].action)
+    assert (answer.finding, answer.action) == ("OFFSETS_LOST", action_of("OFFSETS_LOST"))
 
 
 def test_an_error_without_words_is_told_by_what_the_next_start_fails_on(tmp_path: Path) -> None:

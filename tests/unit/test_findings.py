@@ -141,7 +141,7 @@ def test_several_missing_commits_risk_data(tmp_path: Path) -> None:
     finding = found(files_checkpoint(tmp_path, commits=[0, 1]))["COMMITS_MISSING"]
     assert (finding.severity, finding.certainty) == ("data_risk", "needs_input")
     assert finding.sentence.startswith(
-        "Batches 2 and 3 have offsets and no commit, and the next start runs only batch 4 again."
+        "Batches 2 and 3 are planned and not committed, and the next start re-runs only batch 4."
     )
     assert [str(item) for item in finding.evidence] == ["commits/2", "commits/3"]
 
@@ -236,11 +236,11 @@ def test_what_cannot_be_rebuilt_says_which_batch_to_go_back_to(tmp_path: Path) -
     files_checkpoint(tmp_path, conf=stateful_conf())
     remove(with_state(tmp_path, range(1, 6)), "state/0/1/4.delta")
     assert (
-        "can rebuild version 3, so the checkpoint can be set back to batch 2."
+        "can rebuild version 3, so the checkpoint can be rolled back to batch 2."
         in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
     )
     remove(tmp_path, "state/0/0")
-    assert "there is none to go back to" in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
+    assert "so the checkpoint cannot be rolled back" in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
 
 
 def grows(root: Path, sizes: tuple[int, ...], watermarks: tuple[int, ...] = (0,)) -> dict[str, Finding]:
@@ -267,7 +267,7 @@ def test_state_that_grows_without_a_watermark_is_a_note(tmp_path: Path) -> None:
     finding = grows(tmp_path, (100, 150, 200))["STATE_GROWS"]
     assert (
         finding.severity == "note"
-        and "from 200 to 400 bytes over 3 snapshots while there is no watermark" in finding.sentence
+        and "from 200 bytes to 400 bytes over 3 snapshots, and there is no watermark" in finding.sentence
     )
 
 
@@ -284,7 +284,7 @@ def test_few_kept_batches_are_a_note(tmp_path: Path) -> None:
     finding = found(tmp_path)["SHORT_RETENTION"]
     assert (
         finding.severity == "note"
-        and "the farthest the checkpoint can be set back is batch 6" in finding.sentence
+        and "the oldest batch that the checkpoint can be rolled back to is batch 6" in finding.sentence
     )
 
 
@@ -314,7 +314,9 @@ def test_partitions_beyond_the_pinned_number_need_attention(tmp_path: Path) -> N
 def test_leftovers_are_a_note(tmp_path: Path) -> None:
     write(files_checkpoint(tmp_path), {"offsets/.5.1234.tmp": "x", "notes.txt": "x"})
     finding = found(tmp_path)["LEFTOVERS"]
-    assert finding.severity == "note" and finding.sentence.startswith("2 files are no part of the checkpoint")
+    assert finding.severity == "note" and finding.sentence.startswith(
+        "2 files are not part of the checkpoint: 1 left by interrupted writes and 1 not Spark's"
+    )
 
 
 def test_the_place_of_a_query_without_a_location_is_a_note(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Docs, catalogue and code tell of the same findings."""
+"""Docs, catalogue and code have the same findings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.analysis.findings import CATALOGUE
+from core.analysis.findings.catalogue import action_of
+from core.messages import say_of
 
 PROJECT = Path(__file__).resolve().parents[2]
 WORDS = {
@@ -49,8 +51,8 @@ def test_every_finding_has_one_section_and_every_section_a_finding() -> None:
 def test_a_section_says_severity_what_why_and_what_to_do(finding_id: str) -> None:
     section, entry = sections()[finding_id], CATALOGUE[finding_id]
     assert f"**{WORDS[entry.severity]}**" in section
-    assert entry.title in section
-    assert entry.action in section.replace("\n", " ")
+    assert f"· {say_of('findings', 'TITLES', finding_id)} ·" in section
+    assert f"*What to do.* {action_of(finding_id)}" in section.replace("\n", " ")
     assert "in all versions" in section if entry.since == "all" else entry.since in section
     for part in ("*What is so.*", "*Why it matters.*", "*What to do.*"):
         assert part in section

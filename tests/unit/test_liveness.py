@@ -50,13 +50,13 @@ def test_a_file_that_comes_between_the_looks_is_a_writer(tmp_path: Path) -> None
     seen = second_look(Checkpoint.open(str(root)), 3, next_batch)
     assert (seen.writer, seen.certainty) == ("active", "certain")
     assert [str(item) for item in seen.evidence] == ["offsets/4"]
-    assert seen.sentence == "A writer is active: within 3 seconds 1 file was written (offsets/4)."
+    assert seen.sentence == "A query is writing: within 3.0 s 1 file was written (offsets/4)."
 
 
 def test_a_file_that_is_purged_between_the_looks_is_a_writer(tmp_path: Path) -> None:
     root = kafka_checkpoint(tmp_path, range(4))
     seen = second_look(Checkpoint.open(str(root)), 3, lambda seconds: remove(root, "offsets/0", "commits/0"))
-    assert seen.writer == "active" and "2 were removed" in seen.sentence
+    assert seen.writer == "active" and "2 files were removed" in seen.sentence
 
 
 def test_state_of_a_pending_batch_shows_that_its_tasks_run(tmp_path: Path) -> None:
@@ -79,9 +79,7 @@ def test_a_silence_far_longer_than_any_before_looks_stopped(tmp_path: Path) -> N
     root = rhythm(tmp_path, every_s=10, silence_s=7200)
     seen = second_look(Checkpoint.open(str(root)), 5, lambda seconds: None)
     assert (seen.writer, seen.certainty) == ("stopped", "inferred")
-    assert (
-        "the newest log file is 2 hours old" in seen.sentence and "planned every 10 seconds" in seen.sentence
-    )
+    assert "the newest log file is 2 h old" in seen.sentence and "planned every 10 s" in seen.sentence
     assert "A query without new data would look the same" in seen.sentence
 
 

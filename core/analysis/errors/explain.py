@@ -24,6 +24,7 @@ from core.analysis.errors.model import (
 from core.analysis.errors.pasted_text import Pasted, read_pasted
 from core.analysis.errors.recognise import recognise, unknown_cause
 from core.analysis.findings.catalogue import CATALOGUE as FINDINGS
+from core.analysis.findings.catalogue import action_of as action_of_finding
 from core.checkpoint import Checkpoint
 from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence
@@ -97,7 +98,7 @@ def _made_precise(meaning: Meaning, look: Looking) -> Meaning:
     options = next(
         (other.options for other in HANDLED.values() if other.finding == look.finding), meaning.options
     )
-    return replace(meaning, finding=look.finding, action=FINDINGS[look.finding].action, options=options)
+    return replace(meaning, finding=look.finding, action=action_of_finding(look.finding), options=options)
 
 
 def _not_recognised(text: Pasted, cause: Recognised | None) -> Explanation:

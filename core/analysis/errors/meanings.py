@@ -13,7 +13,7 @@ from core.analysis.errors.meanings_logs import LOGS
 from core.analysis.errors.meanings_state import STATE
 from core.analysis.errors.meanings_tables import TABLES
 from core.analysis.errors.model import GENERAL, Kind, Meaning, meaning
-from core.analysis.findings.catalogue import CATALOGUE as FINDINGS
+from core.analysis.findings.catalogue import action_of as action_of_finding
 from core.messages.errors_code import OTHER
 from core.messages.errors_lookup import OPTIONS
 
@@ -110,4 +110,4 @@ def weight_of(name: str) -> int:
 
 def action_of(meaning: Meaning) -> str:
     """What to do: the entry's own words, else those of the finding about the same fault."""
-    return meaning.action or (FINDINGS[meaning.finding].action if meaning.finding is not None else "")
+    return meaning.action or (action_of_finding(meaning.finding) if meaning.finding is not None else "")

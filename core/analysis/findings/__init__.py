@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from core.analysis.findings import deep_checks, log_checks, practice_checks, state_checks
-from core.analysis.findings.catalogue import BACKUP, CATALOGUE, finding
+from core.analysis.findings.catalogue import CATALOGUE, finding
 from core.analysis.findings.model import LEVELS, SEVERITIES, Finding, FindingsReport, Level, Severity
 from core.analysis.forecast import Forecast, forecast
 from core.analysis.forecast.versions import OLDEST, choose_spark, parse_version
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
+from core.messages import Sentence, say
 
 # So many of the newest batches are read by the normal level: ten times what Spark keeps by default, and 4,000
 # small files at most.
@@ -64,13 +65,13 @@ def findings(
     checked, not_checked = _scope(checkpoint, level, newest, connectors or ConnectorAnswers())
     if level == "deep":
         left = None if seconds is None else max(0.0, seconds - (time.monotonic() - started))
-        told = frozenset(
+        reported = frozenset(
             str(item.path) for known in found if known.id.startswith("STATE") for item in known.evidence
         )
         deep = deep_checks.deep_checks(
             checkpoint,
             choose_spark(checkpoint, spark).version,
-            reported=told,
+            reported=reported,
             seconds=left,
             progress=progress,
         )
@@ -107,11 +108,13 @@ def _look(
 
 
 def _of_forecast(ck: Checkpoint, answer: Forecast) -> Iterator[Finding]:
-    """What stops the next start, and what it does to the data without a word."""
+    """What stops the next start, and what it silently does to the data."""
     if answer.outcome == "fail" and answer.reason is not None:
         sentence = answer.sentence
         if answer.reason == "STATE_NOT_RESTORABLE":
-            sentence = f"{sentence} {state_checks.way_back(ck)}"
+            sentence = say(
+                "findings_checks.with_way_back", sentence=sentence, way_back=state_checks.way_back(ck)
+            )
         stops = finding(
             answer.reason,
             sentence,
@@ -123,7 +126,7 @@ def _of_forecast(ck: Checkpoint, answer: Forecast) -> Iterator[Finding]:
         if (
             answer.reason == "FAILED_PLAN_LEFT" and answer.then is not None
         ):  # the broker decides which repair works
-            stops = replace(stops, action=f"{BACKUP}{answer.then}")
+            stops = replace(stops, action=say("findings.repair_by_broker", repair=answer.then))
         yield stops
     for risk in answer.risks:
         yield finding(
@@ -137,7 +140,7 @@ def _of_forecast(ck: Checkpoint, answer: Forecast) -> Iterator[Finding]:
 
 
 def _once(found: list[Finding]) -> list[Finding]:
-    """The same thing told by two checks is told once: what the forecast says comes first."""
+    """What two checks say is one finding: what the forecast says comes first."""
     seen: dict[tuple[str, object], Finding] = {}
     for item in found:
         seen.setdefault((item.id, item.evidence[:1]), item)
@@ -148,20 +151,16 @@ def _scope(
     ck: Checkpoint, level: Level, newest: int, connectors: ConnectorAnswers
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if level == "quick":
-        checked = [
-            "the names in offsets/, commits/ and sources/",
-            f"{len(ck.loaded_ids):,} of {len(ck.offset_ids):,} batches of the logs",
-        ]
-        not_checked = ["state/"] if ck.has_state else []
+        checked: list[str] = [say("findings_checks.checked_names"), _batches(ck, len(ck.loaded_ids), None)]
+        not_checked: list[str] = [say("findings_checks.unchecked_state")] if ck.has_state else []
     else:
         read = min(len(ck.offset_ids), newest)
-        checked = [
-            f"{'all' if read == len(ck.offset_ids) else 'the newest'} {read:,} batches of the logs",
-            "the logs of the sources",
-        ]
-        checked += ["every chain of state files"] if ck.has_state else []
-        not_checked = [f"{len(ck.offset_ids) - read:,} older batches"] if read < len(ck.offset_ids) else []
-        not_checked += ["the contents of the state files"] if ck.has_state and level == "normal" else []
+        older = len(ck.offset_ids) - read
+        checked = [_batches(ck, read, newest), say("findings_checks.checked_source_logs")]
+        checked += [say("findings_checks.checked_chains")] if ck.has_state else []
+        not_checked = [say("findings_checks.unchecked_older_batches", batches=older)] if older else []
+        if ck.has_state and level == "normal":
+            not_checked.append(say("findings_checks.unchecked_contents"))
     asked = [
         source.key
         for source in ck.sources
@@ -175,13 +174,31 @@ def _scope(
         if f"source {key}" not in connectors.troubles
         and not (key in connectors.brokers and "kafka" in connectors.troubles)
     ]
-    checked += [f"what source {key} has now" for key in asked]
-    checked += ["the log of the sink"] if connectors.sink is not None else []
+    checked += [say("findings_checks.checked_source", key=key) for key in asked]
+    if connectors.sink is not None:
+        checked.append(say("findings_checks.checked_sink_log"))
     if len(asked) < len(ck.sources) or not ck.sources:
-        not_checked.append("the sources themselves" if not asked else "the other sources themselves")
-    not_checked += ["the sink itself"] if connectors.sink is None else []
-    not_checked += [f"{end}: {why}" for end, why in connectors.troubles.items()]
-    return tuple(checked), (*not_checked, "the code of the query")
+        not_checked.append(
+            say("findings_checks.unchecked_other_sources" if asked else "findings_checks.unchecked_sources")
+        )
+    if connectors.sink is None:
+        not_checked.append(say("findings_checks.unchecked_sink"))
+    not_checked += [
+        say("findings_checks.unchecked_asked", end=end, why=why) for end, why in connectors.troubles.items()
+    ]
+    return tuple(checked), (*not_checked, say("findings_checks.unchecked_code"))
+
+
+def _batches(ck: Checkpoint, read: int, newest: int | None) -> Sentence:
+    """Which batches of the logs were read."""
+    batches = len(ck.offset_ids)
+    if read < batches:
+        if newest is None:
+            return say("findings_checks.checked_some_batches", read=read, batches=batches)
+        return say("findings_checks.checked_newest_batches", read=read)
+    if batches < 2:
+        return say("findings_checks.checked_one_batch" if batches else "findings_checks.checked_no_batch")
+    return say("findings_checks.checked_all_batches", batches=batches)
 
 
 __all__ = [

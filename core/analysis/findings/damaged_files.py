@@ -18,6 +18,7 @@ from core.checkpoint.model import OperatorState
 from core.checkpoint.restore_chain import CommittedIds, first_missing, restorable_versions
 from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.inspection import Fault, StoreFacts
+from core.messages import Sentence, say
 from core.sparklogs.evidence import Certainty, Evidence
 
 # So many change files Spark reads at most to do without a damaged snapshot
@@ -29,22 +30,22 @@ SHOWN = 20  # files cited by one finding
 
 @dataclass(slots=True)
 class _Group:
-    """Files that show the same thing in one operator: told in one finding."""
+    """Files that show the same thing in one operator: one finding."""
 
     finding_id: str
     severity: Severity
     operator_id: int
-    consequence: str
+    consequence: Sentence
     faults: list[Fault] = field(default_factory=list)
 
 
 def damaged_files(
     ck: Checkpoint, facts: Sequence[StoreFacts], version: int, spark: Version, reported: frozenset[str]
 ) -> Iterator[Finding]:
-    """What the faults mean for a start of ``spark`` that loads ``version``. ``reported``: paths that are told
-    of already."""
+    """What the faults mean for a start of ``spark`` that loads ``version``. ``reported``: paths that other
+    findings name already."""
     committed = committed_ids(ck)
-    groups: dict[tuple[str, Severity, int, str], _Group] = {}
+    groups: dict[tuple[str, Severity, int, Sentence], _Group] = {}
     ruined: set[str] = set()
     for item in facts:
         worst = _worst_of_each_file(item, spark)
@@ -61,12 +62,12 @@ def damaged_files(
             groups.setdefault(key, _Group(*key)).faults.append(fault)
         yield from _lineage(item, version, committed)
     newest = _newest_intact(ck, ruined, committed, version) if groups else None
-    yield from (_told(group, newest) for group in groups.values())
+    yield from (_finding(group, newest) for group in groups.values())
 
 
 def _worst_of_each_file(facts: StoreFacts, spark: Version) -> dict[str, Fault]:
     """One fault for each file: one that Spark fails on before others. Hidden checksums that nobody reads are
-    told of elsewhere."""
+    another finding."""
     found: dict[str, Fault] = {}
     for fault in facts.faults:
         known = found.get(fault.file.path)
@@ -95,7 +96,7 @@ def _severities(
     operator, partition = facts.store.operator, facts.store.partition
     where = (partition.partition_id, partition.store, version, committed)
     if first_missing(operator, *where) is not None:
-        return {}  # the start fails anyhow, and that is told
+        return {}  # the start fails anyhow, which is a finding of its own
     files = tuple(replace(file, size_bytes=0) if file.path in fatal else file for file in partition.files)
     without = replace(
         operator,
@@ -125,44 +126,28 @@ def _severities(
 
 def _meaning(
     fault: Fault, is_fatal: bool, needed: Severity | None, version: int, spark: Version
-) -> tuple[str, Severity, str]:
+) -> tuple[str, Severity, Sentence]:
     """Finding id, severity, and what follows from the fault."""
     finding_id = "STATE_CHECKSUM_MISMATCH" if fault.kind == "visible_checksum" else "STATE_FILE_DAMAGED"
     if not is_fatal and fault.kind == "visible_checksum":
-        return finding_id, "note", f"Spark {spark} does not look at this checksum and reads the file."
+        return finding_id, "note", say("findings_checks.checksum_not_read", spark=spark)
     if not is_fatal:
-        return (
-            finding_id,
-            "note",
-            "Spark does not look at that part of the file and reads it without an error.",
-        )
+        return finding_id, "note", say("findings_checks.tail_not_read")
     if needed == "blocks_restart":
-        return finding_id, needed, f"The next start needs the file for state version {version}, and fails."
+        return finding_id, needed, say("findings_checks.file_needed", version=version)
     if needed == "attention":
-        text = (
-            f"The next start tries the file for state version {version}; Spark {spark} then rebuilds the"
-            " state from an older snapshot and the changes after it, which are intact (self-repair, on by"
-            " default since 4.2; an older Spark fails)."
-        )
-        return finding_id, needed, text
-    return (
-        finding_id,
-        "attention",
-        "The next start does not need it; going back to a version that does is not possible.",
-    )
+        return finding_id, needed, say("findings_checks.file_repaired", version=version, spark=spark)
+    return finding_id, "attention", say("findings_checks.file_not_needed")
 
 
-def _told(group: _Group, newest: int | None) -> Finding:
+def _finding(group: _Group, newest: int | None) -> Finding:
     first = group.faults[0]
-    more = f" (and {len(group.faults) - 1:,} more files like it)" if len(group.faults) > 1 else ""
-    what = "is not as Spark wrote it" if group.severity == "note" else "is damaged"
-    sentence = f"{first.file.path} {what}: {first.reason}{more}. {group.consequence}"
+    sentence = _damage(group)
     if group.severity == "blocks_restart":
-        sentence += (
-            f" The newest version that every partition can rebuild from intact files is {newest}, the state"
-            f" after batch {newest - 1}."
+        sentence = (
+            say("findings_checks.damaged_way_back", sentence=sentence, version=newest, batch_id=newest - 1)
             if newest
-            else " No version can be rebuilt from intact files by every partition."
+            else say("findings_checks.damaged_no_way_back", sentence=sentence)
         )
     evidence = [Evidence(path) for fault in group.faults for path in (fault.file.path, *fault.others)]
     certainty: Certainty = (
@@ -176,6 +161,25 @@ def _told(group: _Group, newest: int | None) -> Finding:
         certainty=certainty,
         severity=group.severity,
         place=place,
+    )
+
+
+def _damage(group: _Group) -> Sentence:
+    first, more = group.faults[0], len(group.faults) - 1
+    path, reason, consequence = first.file.path, first.reason, group.consequence
+    if not more:
+        return say(
+            "findings_checks.not_as_written" if group.severity == "note" else "findings_checks.damaged",
+            path=path,
+            reason=reason,
+            consequence=consequence,
+        )
+    return say(
+        "findings_checks.not_as_written_more" if group.severity == "note" else "findings_checks.damaged_more",
+        path=path,
+        reason=reason,
+        more=more,
+        consequence=consequence,
     )
 
 
@@ -213,9 +217,8 @@ def _lineage(facts: StoreFacts, version: int, committed: CommittedIds) -> Iterat
                 key=lambda file: file.version or 0,
             )
             missing = f"{newest.path.rpartition('/')[0]}/{item.version}_{item.unique_id}.changelog"
-            sentence = (
-                f"{newest.path} is built on {missing}, which is missing: the next start cannot rebuild state"
-                f" version {version}."
+            sentence = say(
+                "findings_checks.lineage_missing", path=newest.path, missing=missing, version=version
             )
             yield finding(
                 "STATE_NOT_RESTORABLE", sentence, Evidence(missing), Evidence(newest.path), place=store.place

@@ -23,6 +23,7 @@ from core.checkpoint.state import committed_ids, read_schemas, state_inventory
 from core.checkpoint.state_content.checksums import Mismatch, hidden_name, verify_hidden
 from core.checkpoint.state_content.inspection import Inspection, Progress, StoreFacts, inspect_stores
 from core.checkpoint.state_content.placement import Placement, placement
+from core.messages import say
 from core.sparklogs.evidence import Evidence, Problem
 from core.storage import FileInfo
 
@@ -62,10 +63,10 @@ def deep_checks(
 ) -> DeepReport:
     """Decodes every state file that the retained versions need and verifies both kinds of checksum.
 
-    ``spark``: the version whose rules apply. ``reported``: paths that are told of already. ``seconds``: the
+    ``spark``: the version whose rules apply. ``reported``: paths that other findings name. ``seconds``: the
     time it may take; what was not reached is named. ``progress`` gets the state files done and all of them.
     Files that a running query changed or removed meanwhile are looked at a second time, and only what is
-    still so is told. Raises StorageError when the location cannot be read.
+    still so is reported. Raises StorageError when the location cannot be read.
     """
     ends_at = None if seconds is None else clock() + seconds
 
@@ -94,15 +95,13 @@ def deep_checks(
         checked += _checked(inspection, facts)
         not_checked += [*_not_checked(ck, inspection, facts), *unplaced]
     elif ck.has_state:
-        not_checked.append(
-            "the contents of the state files (no batch in the logs says which version is needed)"
-        )
+        not_checked.append(say("findings_checks.unchecked_no_version"))
     if altered:
         found.append(_altered(altered))
     if unread:
-        not_checked.append(f"the hidden checksums of {unread:,} log files (the time was over)")
+        not_checked.append(say("findings_checks.unchecked_hidden", files=unread))
     else:
-        checked.append("the hidden checksum files")
+        checked.append(say("findings_checks.checked_hidden"))
     return DeepReport(tuple(found), tuple(checked), tuple(dict.fromkeys(not_checked)))
 
 
@@ -201,11 +200,15 @@ def _rows(facts: Sequence[StoreFacts]) -> Iterator[Finding]:
     for operator_id in dict.fromkeys(item.store.operator.operator_id for item in facts if item.differing):
         items = [item for item in facts if item.differing and item.store.operator.operator_id == operator_id]
         files = [file for item in items for file in item.differing]
-        more = f" (and {len(files) - 1:,} more snapshots like it)" if len(files) > 1 else ""
         sentence = (
-            f"{files[0].path} does not hold the rows that the deltas up to version {files[0].version} lead"
-            f" to{more}: one of these files is of another time line or was replaced. Whether a start reads"
-            " the snapshot or the deltas decides the results, and Spark notices neither."
+            say("findings_checks.snapshot_differs", path=files[0].path, version=files[0].version)
+            if len(files) == 1
+            else say(
+                "findings_checks.snapshot_differs_more",
+                path=files[0].path,
+                version=files[0].version,
+                more=len(files) - 1,
+            )
         )
         evidence = (Evidence(file.path) for file in files[:SHOWN])
         yield finding(
@@ -222,7 +225,7 @@ def _rows(facts: Sequence[StoreFacts]) -> Iterator[Finding]:
 
 
 def _wrong_partition(items: Sequence[StoreFacts]) -> Iterator[Finding]:
-    """Rows that Spark will look for elsewhere. Told only where the pattern shows that the rule for this store
+    """Rows that Spark will look for elsewhere. Reported only where the pattern shows that the rule for this store
     is known."""
     wrong = [item for item in items if item.misplaced is not None and item.misplaced.rows]
     if not wrong or not _is_plausible(items):
@@ -232,10 +235,13 @@ def _wrong_partition(items: Sequence[StoreFacts]) -> Iterator[Finding]:
     first = wrong[0]
     assert first.misplaced is not None
     target, count = max(first.misplaced.by_partition.items(), key=lambda pair: pair[1])
-    sentence = (
-        f"{rows:,} of {looked_at:,} rows looked at lie in a partition that their key does not belong to;"
-        f" {count:,} of those in {_directory(first)} belong to partition {target}. Spark looks for them there"
-        " only and finds nothing, or older rows: the results are wrong without an error."
+    sentence = say(
+        "findings_checks.wrong_partition",
+        rows=rows,
+        looked_at=looked_at,
+        count=count,
+        directory=_directory(first),
+        target=target,
     )
     evidence = [Evidence(_directory(item)) for item in wrong[:SHOWN]]
     yield finding(
@@ -285,7 +291,7 @@ def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> It
         data = contents[file.path]
         if (
             not isinstance(data, bytes) or len(data) != file.size_bytes
-        ):  # gone, or written anew since it was listed
+        ):  # gone, or written again since it was listed
             continue
         parsed = (
             parse_operator_metadata(data, file.path)
@@ -294,30 +300,22 @@ def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> It
         )
         if not isinstance(parsed, Problem):
             continue
-        what = f"{file.path} {parsed.clause}"
         place = str(operator.operator_id)
         if file.kind == "metadata" and "/v2/" not in file.path:
-            sentence = (
-                f"{what}: Spark ignores it and writes it anew; a change of the stateful operators is not"
-                " noticed at the next start."
+            sentence = say(
+                "findings_checks.operator_metadata_unreadable", path=file.path, clause=parsed.clause
             )
             yield finding("OPERATOR_METADATA_UNREADABLE", sentence, parsed.evidence, place=place)
         elif file.kind == "metadata" and file.path != newest[operator.operator_id]:
             continue
         elif parsed.condition == "surplus_bytes":
-            sentence = f"{what}: Spark does not look at them and reads the file without an error."
+            sentence = say("findings_checks.surplus_bytes", path=file.path, clause=parsed.clause)
             yield finding("STATE_FILE_DAMAGED", sentence, parsed.evidence, severity="note", place=place)
-        elif "/_stateSchema/" in file.path or file.kind == "metadata":
-            yield finding(
-                "STATE_DEFINITION_UNREADABLE",
-                f"{what}: the first batch fails on it.",
-                parsed.evidence,
-                place=place,
-            )
         else:
+            is_definition = "/_stateSchema/" in file.path or file.kind == "metadata"
             yield finding(
-                "STATE_SCHEMA_UNREADABLE",
-                f"{what}: the first batch fails on it.",
+                "STATE_DEFINITION_UNREADABLE" if is_definition else "STATE_SCHEMA_UNREADABLE",
+                say("findings_checks.definition_unreadable", path=file.path, clause=parsed.clause),
                 parsed.evidence,
                 place=place,
             )
@@ -366,10 +364,10 @@ def _altered_state(facts: StoreFacts) -> list[str]:
 
 
 def _altered(paths: Sequence[str]) -> Finding:
-    what = f"{paths[0]} is" if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1:,} more files are"
     sentence = (
-        f"{what} not what the hidden checksum file beside was written for: changed or replaced later. Spark"
-        " does not look at these checksums and reads what is there."
+        say("findings_checks.altered_one", path=paths[0])
+        if len(paths) == 1
+        else say("findings_checks.altered", path=paths[0], more=len(paths) - 1)
     )
     evidence = [Evidence(path) for name in paths for path in (name, hidden_name(name))]
     return finding("HADOOP_CHECKSUM_MISMATCH", sentence, *evidence[:SHOWN])
@@ -391,7 +389,7 @@ def _placements(ck: Checkpoint) -> tuple[dict[tuple[int, str], Placement], list[
         }
         for store in operator.stores:
             answer = (
-                "the number of partitions changed"
+                say("findings_checks.partitions_changed")
                 if is_changed
                 else placement(operator, store, schemas.get(store), ck.conf)
             )
@@ -399,8 +397,8 @@ def _placements(ck: Checkpoint) -> tuple[dict[tuple[int, str], Placement], list[
                 found[operator.operator_id, store] = answer
             elif operator.expected_partitions != 1:
                 reasons.setdefault(answer, []).append(operator.operator_id)
-    texts = [
-        f"the partitions of the rows of operator {', '.join(map(str, dict.fromkeys(ids)))} ({why})"
+    texts: list[str] = [
+        say("findings_checks.unchecked_partitions", operators=list(dict.fromkeys(ids)), why=why)
         for why, ids in reasons.items()
     ]
     return found, texts
@@ -409,26 +407,24 @@ def _placements(ck: Checkpoint) -> tuple[dict[tuple[int, str], Placement], list[
 def _checked(inspection: Inspection, facts: Iterable[StoreFacts]) -> list[str]:
     rows = [item.count.keys for item in facts]
     known = [keys for keys in rows if keys is not None]
-    texts = [f"the contents of {inspection.files:,} state files"] if inspection.files else []
+    texts: list[str] = []
+    if inspection.files:
+        texts.append(say("findings_checks.checked_contents", files=inspection.files))
     if known:
-        texts.append(f"{sum(known):,} rows in {len(known):,} of {len(rows):,} partition stores")
+        texts.append(say("findings_checks.checked_rows", rows=sum(known), known=len(known), stores=len(rows)))
     return texts
 
 
 def _not_checked(ck: Checkpoint, inspection: Inspection, facts: Sequence[StoreFacts]) -> list[str]:
-    texts = []
+    texts: list[str] = []
     if inspection.not_reached:
         whole = inspection.not_reached + sum(item.is_complete for item in facts)
-        texts.append(
-            f"the state files of {inspection.not_reached:,} of {whole:,} partition stores (the time was over)"
-        )
+        texts.append(say("findings_checks.unchecked_stores", left=inspection.not_reached, stores=whole))
     changing = sum(not item.is_settled for item in facts)
     if changing:
-        texts.append(
-            f"{changing:,} partition store{'s' if changing > 1 else ''} that changed while they were read"
-        )
+        texts.append(say("findings_checks.unchecked_changing", stores=changing))
     texts += [
-        f"state files: {reason}"
+        say("findings_checks.unchecked_skipped", reason=reason)
         for reason in dict.fromkeys(reason for item in facts for reason in item.skipped)
     ]
     if any(
@@ -437,5 +433,5 @@ def _not_checked(ck: Checkpoint, inspection: Inspection, facts: Sequence[StoreFa
         for p in operator.partitions
         for file in p.files
     ):
-        texts.append("the rows inside .sst files")
+        texts.append(say("findings_checks.unchecked_sst"))
     return texts

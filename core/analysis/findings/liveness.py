@@ -16,6 +16,7 @@ from statistics import median
 from typing import Literal
 
 from core.checkpoint import Checkpoint
+from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence
 from core.storage import FileInfo
 
@@ -70,15 +71,13 @@ def _files(ck: Checkpoint, with_state: bool) -> Mapping[str, FileInfo]:
 
 
 def _active(changed: list[str], gone: list[str], seconds: float) -> Liveness:
-    parts = (
-        [f"{len(changed):,} files were written" if len(changed) != 1 else "1 file was written"]
-        if changed
-        else []
-    )
-    parts += [f"{len(gone):,} were removed" if len(gone) != 1 else "1 was removed"] if gone else []
-    sentence = (
-        f"A writer is active: within {_duration(seconds * 1000)} {' and '.join(parts)}"
-        f" ({(changed or gone)[-1]})."
+    changes = [say("findings_checks.files_written", files=len(changed))] if changed else []
+    changes += [say("findings_checks.files_removed", files=len(gone))] if gone else []
+    sentence = say(
+        "findings_checks.writer_active",
+        waited_ms=round(seconds * 1000),
+        changes=changes,
+        path=(changed or gone)[-1],
     )
     evidence = tuple(Evidence(path) for path in (*changed, *gone)[-_SHOWN:])
     return Liveness("active", "certain", sentence, evidence, seconds)
@@ -98,46 +97,25 @@ def _quiet(ck: Checkpoint, seconds: float) -> Liveness:
         key=lambda file: file.modified_ms or 0,
         default=None,
     )
-    nothing = f"Nothing changed within {_duration(seconds * 1000)}"
+    waited_ms = round(seconds * 1000)
     if newest is None or newest.modified_ms is None:
-        return Liveness(
-            "unclear",
-            "needs_input",
-            f"{nothing}, and the files carry no times: a query may be idle.",
-            (),
-            seconds,
-        )
+        no_times = say("findings_checks.writer_no_times", waited_ms=waited_ms)
+        return Liveness("unclear", "needs_input", no_times, (), seconds)
     evidence = (Evidence(newest.path),)
     silence_ms = ck.read_at_ms - newest.modified_ms
     gaps = [after - before for before, after in pairwise(times)]
-    last = f"the newest log file is {_duration(silence_ms)} old"
-    if len(gaps) >= _FEWEST_GAPS:
-        usual, longest = median(gaps), max(gaps)
-        rhythm = f"batches were planned every {_duration(usual)}, at most {_duration(longest)} apart"
-        if silence_ms > max(_TYPICAL * usual, _LONGEST * longest, _AT_LEAST_MS):
-            sentence = (
-                f"The writer seems stopped: {nothing.lower()}, {last}, and {rhythm}. A query without new data"
-                " would look the same."
-            )
-            return Liveness("stopped", "inferred", sentence, evidence, seconds)
-        last = f"{last}, and {rhythm}"
-    return Liveness(
-        "unclear",
-        "needs_input",
-        f"{nothing}, and {last}: a query may be idle, or busy with a long batch.",
-        evidence,
-        seconds,
+    if len(gaps) < _FEWEST_GAPS:
+        unclear = say("findings_checks.writer_unclear", waited_ms=waited_ms, silence_ms=silence_ms)
+        return Liveness("unclear", "needs_input", unclear, evidence, seconds)
+    usual, longest = round(median(gaps)), max(gaps)
+    is_silent = silence_ms > max(_TYPICAL * usual, _LONGEST * longest, _AT_LEAST_MS)
+    sentence = say(
+        "findings_checks.writer_stopped" if is_silent else "findings_checks.writer_unclear_rhythm",
+        waited_ms=waited_ms,
+        silence_ms=silence_ms,
+        usual_ms=usual,
+        longest_ms=longest,
     )
-
-
-def _duration(milliseconds: float) -> str:
-    """``300 ms``, ``5 seconds``, ``3 hours``: one unit."""
-    if milliseconds < 1000:
-        return f"{milliseconds:.0f} ms"
-    amount = milliseconds / 1000
-    for unit, size in (("second", 60), ("minute", 60), ("hour", 24), ("day", 0)):
-        if not size or amount < size:
-            shown = f"{amount:.1f}".removesuffix(".0") if amount < 10 else f"{amount:.0f}"
-            return f"{shown} {unit}" if shown == "1" else f"{shown} {unit}s"
-        amount /= size
-    return ""
+    if is_silent:
+        return Liveness("stopped", "inferred", sentence, evidence, seconds)
+    return Liveness("unclear", "needs_input", sentence, evidence, seconds)

@@ -10,6 +10,7 @@ from core.analysis.findings.model import Finding
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.sources.forms import parse
+from core.messages import say
 from core.sparklogs.evidence import Evidence
 
 # batch times may go back by so much: clocks of two hosts differ, and a query may move to another host
@@ -22,29 +23,26 @@ def missing_files(ck: Checkpoint) -> Iterator[Finding]:
     tracking, newest = ck.tracking, max(ck.offset_ids, default=None)
     offsets = [i for i in tracking.missing_offsets if newest is None or i != newest - 1]
     if offsets:
-        sentence = (
-            f"offsets/ has no file for {batches(offsets)}. The next start does not need them; going back to"
-            " them is not possible."
-        )
+        sentence = say("findings_checks.offsets_missing", ids=offsets)
         yield finding("OFFSETS_MISSING", sentence, *_paths("offsets", offsets))
     commits = [i for i in tracking.missing_commits if i != newest]
     if commits:
-        sentence = f"commits/ has no file for {batches(commits)}, while later batches are committed."
+        sentence = say("findings_checks.commit_gap", ids=commits)
         yield finding("COMMIT_GAP", sentence, *_paths("commits", commits))
 
 
 def without_commit(ck: Checkpoint) -> Iterator[Finding]:
-    """Batches after the newest commit: the newest one is normal, any before it are never run again."""
-    newest, committed = max(ck.offset_ids, default=None), ck.last_committed_batch
-    if newest is None or newest in ck.commit_files or (committed is not None and committed > newest):
+    """Batches after the newest commit: the newest one is normal, any before it are never re-run."""
+    newest, committed = ck.uncommitted_batch, ck.last_committed_batch
+    if newest is None or (committed is not None and committed > newest):
         return
     first = 0 if committed is None else committed + 1
     left_out = [i for i in ck.offset_ids if first <= i < newest]
     if left_out and not ck.is_async:
         sentence = (
-            f"{batches(left_out).capitalize()} {'has' if len(left_out) == 1 else 'have'} offsets and no"
-            f" commit, and the next start runs only batch {newest} again. What the sink did not get of them"
-            " before is never delivered."
+            say("findings_checks.commits_missing_one", first=left_out[0], newest=newest)
+            if len(left_out) == 1
+            else say("findings_checks.commits_missing", ids=left_out, newest=newest)
         )
         yield finding(
             "COMMITS_MISSING",
@@ -53,10 +51,7 @@ def without_commit(ck: Checkpoint) -> Iterator[Finding]:
             certainty="needs_input",
             batch_id=left_out[0],
         )
-    sentence = (
-        f"Batch {newest} has offsets and no commit: it is in flight, or Spark runs it again at the next start"
-        " with the same end offsets."
-    )
+    sentence = say("findings_checks.batch_not_committed", batch_id=newest)
     yield finding("BATCH_NOT_COMMITTED", sentence, Evidence(f"offsets/{newest}"), batch_id=newest)
 
 
@@ -75,9 +70,12 @@ def watermark_back(entries: Sequence[OffsetEntry], ck: Checkpoint) -> Iterator[F
     reached, where = 0, None
     for entry in entries:
         if entry.watermark_ms is not None and entry.watermark_ms < reached and where is not None:
-            sentence = (
-                f"The watermark goes back from {reached} ({where}) to {entry.watermark_ms}"
-                f" ({entry.evidence.path}): rows that were late count again and closed windows open again."
+            sentence = say(
+                "findings_checks.watermark_back",
+                before=reached,
+                where=str(where),
+                after=entry.watermark_ms,
+                path=entry.evidence.path,
             )
             yield finding(
                 "WATERMARK_WENT_BACK",
@@ -109,14 +107,13 @@ def positions_back(entries: Sequence[OffsetEntry], ck: Checkpoint) -> Iterator[F
                 continue
             now = dict(source.kind.positions(parse(line.raw)))
             lower = [
-                f"{name} from {before[name]} to {position}"
+                say("findings_checks.position_back_partition", name=name, before=before[name], after=position)
                 for name, position in now.items()
                 if position < before.get(name, position)
             ]
             if lower and entry.batch_id in ck.commit_files:
-                sentence = (
-                    f"In batch {entry.batch_id} the position of source {key} goes back:"
-                    f" {', '.join(lower[:3])}."
+                sentence = say(
+                    "findings_checks.position_back", batch_id=entry.batch_id, key=key, partitions=lower
                 )
                 yield finding("OFFSET_WENT_BACK", sentence, line.evidence, batch_id=entry.batch_id)
                 break
@@ -129,10 +126,11 @@ def two_writers(entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
         if before.timestamp_ms is None or after.timestamp_ms is None:
             continue
         if after.timestamp_ms < before.timestamp_ms - CLOCK_SLACK_MS:
-            seconds = (before.timestamp_ms - after.timestamp_ms) // 1000
-            sentence = (
-                f"Batch {after.batch_id} was planned {seconds:,} seconds before batch {before.batch_id}: two"
-                " queries may have used this checkpoint."
+            sentence = say(
+                "findings_checks.two_writers_times",
+                after=after.batch_id,
+                ms=before.timestamp_ms - after.timestamp_ms,
+                before=before.batch_id,
             )
             yield finding(
                 "TWO_WRITERS",
@@ -146,9 +144,12 @@ def two_writers(entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
     plain = [entry for entry in entries if entry.format_version == 1]
     for before, after in itertools.pairwise(plain):
         if len(before.sources) != len(after.sources) and after is not entries[-1]:
-            sentence = (
-                f"Batch {after.batch_id} has {len(after.sources)} sources and batch {before.batch_id} has"
-                f" {len(before.sources)}: one query cannot have written both."
+            sentence = say(
+                "findings_checks.two_writers_sources",
+                after=after.batch_id,
+                after_count=len(after.sources),
+                before=before.batch_id,
+                before_count=len(before.sources),
             )
             yield finding(
                 "TWO_WRITERS",
@@ -159,21 +160,6 @@ def two_writers(entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
                 batch_id=after.batch_id,
             )
             return
-
-
-def batches(ids: Sequence[int]) -> str:
-    """``batch 5``, ``batches 5 to 9``, ``batches 5, 7 and 9``."""
-    if len(ids) == 1:
-        return f"batch {ids[0]}"
-    if ids[-1] - ids[0] == len(ids) - 1:
-        return f"batches {ids[0]} to {ids[-1]}" if len(ids) > 2 else f"batches {ids[0]} and {ids[1]}"
-    shown = [str(i) for i in ids[:5]]
-    rest = len(ids) - len(shown)
-    return (
-        f"batches {', '.join(shown)} and {rest} more"
-        if rest
-        else f"batches {', '.join(shown[:-1])} and {shown[-1]}"
-    )
 
 
 def _paths(log: str, ids: Sequence[int]) -> list[Evidence]:

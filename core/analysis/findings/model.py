@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Certainty, Evidence
 
 Severity = Literal["blocks_restart", "data_risk", "attention", "note"]
@@ -52,27 +53,9 @@ class FindingsReport:
         return sum(finding.severity == severity for finding in self.findings)
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """The whole in one sentence."""
         if not self.findings:
-            return f"No problems found in {_listed(self.checked)}; not checked: {_listed(self.not_checked)}."
-        words = {
-            "blocks_restart": "blocks the restart",
-            "data_risk": "risks data",
-            "attention": "needs attention",
-            "note": "is a note",
-        }
-        plural = {
-            "blocks_restart": "block the restart",
-            "data_risk": "risk data",
-            "attention": "need attention",
-            "note": "are notes",
-        }
-        parts = [f"{n} {words[s] if n == 1 else plural[s]}" for s in SEVERITIES if (n := self.count(s))]
-        return f"{_listed(parts)}; not checked: {_listed(self.not_checked)}."
-
-
-def _listed(items: tuple[str, ...] | list[str]) -> str:
-    if not items:
-        return "nothing"
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+            return say("findings_checks.none_found", checked=self.checked, not_checked=self.not_checked)
+        counts = [say_of("findings_checks", "COUNTS", s, n=n) for s in SEVERITIES if (n := self.count(s))]
+        return say("findings_checks.some_found", counts=counts, not_checked=self.not_checked)

@@ -10,6 +10,7 @@ from core.analysis.findings.model import Finding
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import Leftover
 from core.checkpoint.state import state_inventory
+from core.messages import say
 from core.sparklogs.evidence import Evidence
 
 SHOWN = 3
@@ -29,13 +30,23 @@ def leftovers(ck: Checkpoint, with_state: bool) -> Iterator[Finding]:
     if not items:
         return
     kinds = {kind: sum(item.kind == kind for item in items) for kind in ("temporary", "foreign")}
-    words = {"temporary": "left by interrupted writes", "foreign": "not Spark's"}
-    counted = " and ".join(f"{n} {words[kind]}" for kind, n in kinds.items() if n)
-    total = sum(item.size_bytes for item in items)
-    sentence = (
-        f"{len(items)} {'file is' if len(items) == 1 else 'files are'} no part of the checkpoint ({counted};"
-        f" {total:,} bytes). Spark ignores them."
-    )
+    size_bytes = sum(item.size_bytes for item in items)
+    if kinds["temporary"] and kinds["foreign"]:
+        sentence = say(
+            "findings_checks.leftovers_both",
+            total=len(items),
+            temporary=kinds["temporary"],
+            foreign=kinds["foreign"],
+            size_bytes=size_bytes,
+        )
+    else:
+        sentence = say(
+            "findings_checks.leftovers_temporary"
+            if kinds["temporary"]
+            else "findings_checks.leftovers_foreign",
+            total=len(items),
+            size_bytes=size_bytes,
+        )
     yield finding("LEFTOVERS", sentence, *(Evidence(item.path) for item in items[:SHOWN]))
 
 
@@ -52,11 +63,7 @@ def short_retention(ck: Checkpoint) -> Iterator[Finding]:
     ids = ck.offset_ids
     if not ids or ids[0] == 0 or ck.is_async or ck.is_continuous or len(ids) > FEW_BATCHES:
         return
-    sentence = (
-        f"Only batches {ids[0]} to {ids[-1]} are kept: the farthest the checkpoint can be set back is batch"
-        f" {min(ids[0] + 1, ids[-1])}. Spark keeps 100 batches unless spark.sql.streaming.minBatchesToRetain"
-        " says otherwise."
-    )
+    sentence = say("findings_checks.short_retention", ids=ids, kept=len(ids), oldest=min(ids[0] + 1, ids[-1]))
     yield finding(
         "SHORT_RETENTION", sentence, Evidence(f"offsets/{ids[0]}"), certainty="inferred", batch_id=ids[0]
     )
@@ -65,5 +72,5 @@ def short_retention(ck: Checkpoint) -> Iterator[Finding]:
 def temporary_location(ck: Checkpoint) -> Iterator[Finding]:
     """A place that is gone with the cluster or the session."""
     if ck.location.protocol == "memory" or _TEMPORARY.search(ck.location.path):
-        sentence = "This checkpoint lies in a temporary place; when it is gone the query starts from scratch."
+        sentence = say("findings_checks.temporary_location")
         yield finding("TEMPORARY_LOCATION", sentence, Evidence("."), certainty="inferred")

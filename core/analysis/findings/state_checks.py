@@ -1,4 +1,4 @@
-"""Checks of ``state/`` beyond what the next batch needs: snapshots of an abandoned time line, missing
+"""Checks of ``state/`` beyond what the next batch needs: snapshots left over from before a rollback, missing
 metadata, extra partitions."""
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry, OperatorState, StateFile
 from core.checkpoint.restore_chain import restorable_versions
 from core.checkpoint.state import committed_ids, state_inventory
+from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
 
 STILL_BATCHES = 20  # so many batches without a move of the watermark are no pause any more
@@ -19,7 +20,7 @@ GROWTH = 1.5  # so many times its size: less is the noise of a busy hour
 
 
 def later_versions(ck: Checkpoint) -> Iterator[Finding]:
-    """State that only batches after the newest one can have written: offsets and commits were set back."""
+    """State that only batches after the newest one can have written: offsets and commits were rolled back."""
     newest = max([*ck.offset_ids, *ck.commit_ids], default=None)
     if newest is None:
         return
@@ -36,10 +37,11 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
         ]
         if snapshots:
             first = min(snapshots, key=lambda f: (f.version or 0, f.path))
-            sentence = (
-                f"{first.path} was written by a batch that the logs no longer have (they end at batch"
-                f" {newest}). A start after batch {(first.version or 0) - 1} would load it without any check,"
-                " and the results would be wrong."
+            sentence = say(
+                "findings_checks.stale_snapshot",
+                path=first.path,
+                newest=newest,
+                loaded_after=(first.version or 0) - 1,
             )
             yield finding(
                 "STALE_SNAPSHOT",
@@ -48,17 +50,20 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
                 place=str(op.operator_id),
             )
         highest = max(f.version or 0 for f in later)
-        sentence = (
-            f"Operator {op.operator_id} has state up to version {highest}, and batch {newest} leads to"
-            f" version {newest + 1}."
+        sentence = say(
+            "findings_checks.state_of_later_batches",
+            operator_id=op.operator_id,
+            highest=highest,
+            newest=newest,
+            expected=newest + 1,
         )
         yield finding("STATE_OF_LATER_BATCHES", sentence, Evidence(later[-1].path), place=str(op.operator_id))
 
 
-def way_back(ck: Checkpoint) -> str:
-    """Which batch the state allows to go back to, in one sentence: the number that matters for a repair.
+def way_back(ck: Checkpoint) -> Sentence:
+    """The batch that the state allows to roll back to, in one sentence: the number that matters for a repair.
 
-    Setting the checkpoint back to batch B needs state version B + 1 in every partition of every store,
+    Rolling the checkpoint back to batch B needs state version B + 1 in every partition of every store,
     offsets/B, offsets/B-1, commits/B.
     """
     ids = committed_ids(ck)
@@ -73,11 +78,8 @@ def way_back(ck: Checkpoint) -> str:
     ]
     if batches:
         best = max(batches)
-        return (
-            f"Every partition of every store can rebuild version {best + 1}, so the checkpoint can be set"
-            f" back to batch {best}."
-        )
-    return "No kept batch has its state complete in every partition, so there is none to go back to."
+        return say("findings_checks.way_back", version=best + 1, batch_id=best)
+    return say("findings_checks.no_way_back")
 
 
 def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
@@ -94,10 +96,14 @@ def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
         kept = [sizes[version] for version in sorted(sizes)]
         if len(kept) < 3 or kept != sorted(kept) or kept[-1] < GROWTH * kept[0]:
             continue
-        why = "there is no watermark" if marks == {0} else "the watermark stands still"
-        sentence = (
-            f"The state of operator {op.operator_id} grew from {kept[0]:,} to {kept[-1]:,} bytes over"
-            f" {len(kept)} snapshots while {why}: nothing is removed from it."
+        sentence = say(
+            "findings_checks.state_grows_no_watermark"
+            if marks == {0}
+            else "findings_checks.state_grows_still",
+            operator_id=op.operator_id,
+            first_bytes=kept[0],
+            last_bytes=kept[-1],
+            snapshots=len(kept),
         )
         newest = max(
             (f for f in all_files(op) if f.kind == "snapshot"), key=lambda f: (f.version or 0, f.path)
@@ -118,7 +124,7 @@ def _is_newer(ck: Checkpoint, file: StateFile) -> bool:
 
 
 def metadata_and_schemas(ck: Checkpoint, version: Version) -> Iterator[Finding]:
-    """Files that Spark misses without a word, and with them its own checks."""
+    """Files whose absence Spark does not report, and with them its own checks."""
     for op in state_inventory(ck).operators:
         place = str(op.operator_id)
         if (
@@ -127,10 +133,7 @@ def metadata_and_schemas(ck: Checkpoint, version: Version) -> Iterator[Finding]:
             and not any(f.kind == "metadata" for f in op.own_files)
             and ck.commit_ids
         ):
-            sentence = (
-                f"Operator {op.operator_id} has no operator metadata (state/{op.operator_id}/_metadata): the"
-                " next start does not notice when the query's stateful operators changed."
-            )
+            sentence = say("findings_checks.operator_metadata_missing", operator_id=op.operator_id)
             yield finding(
                 "OPERATOR_METADATA_MISSING",
                 sentence,
@@ -139,10 +142,7 @@ def metadata_and_schemas(ck: Checkpoint, version: Version) -> Iterator[Finding]:
             )
         has_schema = any(f.kind == "schema" for f in (*all_files(op), *op.own_files))
         if not has_schema and op.partitions and ck.commit_ids:
-            sentence = (
-                f"Operator {op.operator_id} has no state schema: the next start writes one from today's query"
-                " and compares nothing."
-            )
+            sentence = say("findings_checks.state_schema_missing", operator_id=op.operator_id)
             yield finding(
                 "STATE_SCHEMA_MISSING",
                 sentence,
@@ -159,10 +159,12 @@ def extra_partitions(ck: Checkpoint) -> Iterator[Finding]:
             continue
         extra = sorted({p.partition_id for p in op.partitions if p.partition_id >= expected and p.files})
         if extra:
-            sentence = (
-                f"Operator {op.operator_id} has state in {len(extra)} more partitions than the {expected} of"
-                f" the newest offset entry (partition {extra[0]} on): either it was repartitioned down, or"
-                " the number in the log was changed and their rows are not read."
+            sentence = say(
+                "findings_checks.extra_partitions",
+                operator_id=op.operator_id,
+                extra=len(extra),
+                expected=expected,
+                first=extra[0],
             )
             yield finding(
                 "EXTRA_PARTITIONS",

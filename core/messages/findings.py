@@ -1,0 +1,414 @@
+"""What each finding is called and what to do about it, by finding id. ``docs/findings.md`` repeats both; a
+test keeps them equal."""
+
+from __future__ import annotations
+
+_BACKUP = "Stop the query and back up the checkpoint first. "
+_NEW_CHECKPOINT = "start the query with a new checkpoint location"
+
+SENTENCES: dict[str, str] = {
+    # The broker decides which repair works.
+    "repair_by_broker": _BACKUP + "{repair}",
+}
+
+TITLES: dict[str, str] = {
+    # What stops the next start
+    "METADATA_MISSING": "metadata is missing",
+    "METADATA_UNREADABLE": "metadata cannot be read",
+    "OFFSETS_LOST": "the offset log is empty although batches are committed",
+    "OLD_FILES_BEFORE_BATCH_0": "batch 0 would start in a directory that is not empty",
+    "LOG_FILE_NAME": "the name of a log file has leading zeros",
+    "LOG_FILE_UNREADABLE": "a log file that Spark reads at start cannot be read",
+    "LOG_VERSION_UNKNOWN": "a log file has a version that this Spark cannot read",
+    "SOURCE_COUNT": "the number of sources differs from the offset log",
+    "OFFSET_GAP": "the offset file before the newest one is missing",
+    "SOURCE_LOG_GAP": "an entry in the middle of a file source log is missing",
+    "SOURCE_LOG_END_MISSING": "the newest entry of a file source log is missing",
+    "SOURCE_OFFSET_BACKWARDS": "the offset of a file source goes backwards",
+    "SOURCE_OFFSET_UNREADABLE": "the offset of a source is not valid JSON",
+    "FAILED_PLAN_LEFT": "a failed start left an offset file that no start can work with",
+    "KAFKA_TOPIC_REMOVED": "the query no longer reads a topic that the checkpoint has offsets for",
+    "KAFKA_TOPIC_GONE": "a topic of the query does not exist on the broker",
+    "KAFKA_PARTITIONS_GONE": "partitions that the checkpoint reads no longer exist on the broker",
+    "KAFKA_RECORDS_EXPIRED": "unread records have expired",
+    "KAFKA_TOPIC_RECREATED": "the topic is not the one that the query has read",
+    "KAFKA_NEW_PARTITION_LATE": "a new partition no longer begins at offset 0",
+    "DELTA_TABLE_DIFFERS": "the Delta source is a different table",
+    "DELTA_LOG_CLEANED": "the Delta log no longer reaches back to the position",
+    "DELTA_TABLE_OLDER": "the Delta source ends before the position",
+    "DELTA_SNAPSHOT_GONE": "the initial snapshot of the Delta source can no longer be rebuilt",
+    "DELTA_LOG_GAP": "the Delta table itself cannot be read",
+    "DELTA_SCHEMA_WAITS": "a column of the Delta source was renamed or dropped",
+    "DELTA_CHANGES_WAIT": "rows of the Delta source were deleted or changed",
+    "OPERATORS_DIFFER": "the stateful operators of the query are not those of the state",
+    "JOIN_BATCH_WITHOUT_ROWS": "the batch to re-run has no rows for one side of a join",
+    "STATE_FOLDER_MISSING": "state/ is missing or empty",
+    "STATE_SCHEMA_UNREADABLE": "a state schema file cannot be read",
+    "STATE_NOT_RESTORABLE": "the state that the next batch needs cannot be rebuilt",
+    "STATE_FILE_DAMAGED": "a state file is damaged",
+    "STATE_CHECKSUM_MISMATCH": "a state file does not match Spark's own checksum",
+    "STATE_DEFINITION_UNREADABLE": "operator metadata or a schema with column families cannot be read",
+    "STATE_IDS_OF_ANOTHER_VERSION": "the newest commit names state files of another version",
+    "SETTINGS_CHANGED": "a stored SQL config is not the one that the state was written with",
+    "COMMIT_AHEAD": "the commit log is ahead of the offset log",
+    "STALE_CHECKSUM_FILE": "orphaned .crc file",
+    "VERSION_TRAP": (
+        "this Spark version interprets the checkpoint differently from the version that wrote it"
+    ),
+    "UNFINISHED_REPARTITION": "a repartition of the state was not finished",
+    # What Spark accepts and the data suffers from
+    "FRESH_START": "the logs are gone and Spark would start from scratch",
+    "INPUT_GONE": "input files of the batch to re-run are gone",
+    "INPUT_CHANGED": "input files of the batch to re-run have changed",
+    "SOURCE_WITHOUT_OFFSET": "a source has no offset in the newest offset file",
+    "SOURCE_LOG_AHEAD": "offsets and commits were rolled back, the file source log was not",
+    "SET_BACK": "offsets and commits were rolled back",
+    "SOURCE_LOG_BEHIND": "a file source log ends before the offset",
+    "KAFKA_START_LOST": "the start position of batch 0 is missing",
+    "DELTA_ROWS_SKIPPED": "versions of the Delta source are never read",
+    "DELTA_INDEX_BEYOND": "the position lies beyond the files of its commit",
+    "DELTA_BACK_IN_SNAPSHOT": "the position goes back into the initial snapshot",
+    "DELTA_TABLE_REFILLED": "versions that count as read were written later",
+    "SINK_AHEAD": "the sink will skip the next batches",
+    "SINK_BEHIND": "committed batches are not in the sink",
+    "SINK_CHANGED": "rows were removed from the sink after the newest batch",
+    "SINK_FORGOT_BATCH": "the pending batch will be written a second time",
+    "SINK_LOG_HOLE": "the file sink log has a gap",
+    "SOURCES_CHANGED": "named sources were added or removed",
+    "STATE_DROPPED": "the state of a removed operator is left unused",
+    "COMMITS_MISSING": "several batches are not committed",
+    "STALE_SNAPSHOT": "a snapshot left over from before a rollback would be loaded later",
+    "SNAPSHOT_DIFFERS": "a snapshot does not match its deltas",
+    "ROWS_IN_WRONG_PARTITION": "rows are in a partition that their key does not belong to",
+    "WATERMARK_WENT_BACK": "the watermark went backwards",
+    "OFFSET_WENT_BACK": "the offset of a source went backwards",
+    # What somebody should look at
+    "SINK_UNKNOWN": "the sink has no batch of this query",
+    "KAFKA_RECORDS_EXPIRE_SOON": "unread records expire soon",
+    "OFFSETS_MISSING": "older offset files are missing",
+    "COMMIT_GAP": "older commit files are missing",
+    "OLD_LOG_FILE_UNREADABLE": "an older log file cannot be read",
+    "OPERATOR_METADATA_MISSING": "operator metadata is missing",
+    "OPERATOR_METADATA_UNREADABLE": "operator metadata cannot be read",
+    "STATE_SCHEMA_MISSING": "a state schema file is missing",
+    "TWO_WRITERS": "two queries may be writing to this checkpoint",
+    "EXTRA_PARTITIONS": "there are more state partitions than the query uses",
+    "UNKNOWN_FORMAT": "a file in an unknown format",
+    # Notes
+    "BATCH_NOT_COMMITTED": "the newest batch is not committed",
+    "STATE_OF_LATER_BATCHES": "there is state of batches after the newest one",
+    "SOURCE_LOG_ONE_AHEAD": "a file source log is one entry ahead",
+    "HADOOP_CHECKSUM_MISMATCH": "a file does not match its hidden .crc",
+    "STATE_GROWS": "the state grows while the watermark does not move",
+    "SHORT_RETENTION": "very few batches are kept",
+    "LEFTOVERS": "files that are not part of a checkpoint",
+    "TEMPORARY_LOCATION": "a temporary location",
+}
+
+ACTIONS: dict[str, str] = {
+    # What stops the next start
+    "METADATA_MISSING": (
+        _BACKUP + 'Write the previous query ID back to metadata ({{"id":"<uuid>"}}); a Delta sink'
+        " recognises the"
+        " query by it. Use a new ID only if nothing depends on the previous one."
+    ),
+    "METADATA_UNREADABLE": (
+        _BACKUP + 'Replace its content with {{"id":"<uuid>"}}, using the previous query ID, and delete'
+        " .metadata.crc."
+    ),
+    "OFFSETS_LOST": (
+        "Restore offsets/ from a backup. Without a backup this checkpoint cannot be resumed: "
+        + _NEW_CHECKPOINT
+        + " at a known position."
+    ),
+    "OLD_FILES_BEFORE_BATCH_0": (
+        "Restore offsets/ and commits/ from a backup, or start the query with a new, empty checkpoint"
+        " location."
+    ),
+    "LOG_FILE_NAME": _BACKUP + "Rename the file to the number without the zeros.",
+    "LOG_FILE_UNREADABLE": (
+        _BACKUP + "If the newest batch is not committed, its offset file may be deleted: Spark then plans"
+        " the batch again. A commit file may be deleted too: Spark then re-runs the batch. Also delete the"
+        " .crc file beside it."
+    ),
+    "LOG_VERSION_UNKNOWN": (
+        "Start the query with the Spark version that wrote the file, or with a newer one."
+    ),
+    "SOURCE_COUNT": (
+        "Start the query with the sources it had before, or "
+        + _NEW_CHECKPOINT
+        + " and a start position for each source."
+    ),
+    "OFFSET_GAP": (
+        _BACKUP + "If the newest batch is committed, copy the newest offset file to the missing name: this"
+        " is exact, with and without state. If it is not committed, do not copy it: the batch would run"
+        " empty and its rows would be lost. Restore the missing file from a backup, or "
+        + _NEW_CHECKPOINT
+        + " after an older batch (python -m core resume --batch); the rows since then are reprocessed."
+    ),
+    "SOURCE_LOG_GAP": (
+        _BACKUP + "Write the missing entry from a listing of the input directory (path, modification time"
+        " and log ID of its files)."
+    ),
+    "SOURCE_LOG_END_MISSING": (
+        _BACKUP + "Write the missing entry from a listing of the input directory (path, modification time"
+        " and log ID of its files)."
+    ),
+    "SOURCE_OFFSET_BACKWARDS": (
+        _BACKUP
+        + "One of the two newest offset files is not the one that Spark wrote: restore it from a backup."
+    ),
+    "SOURCE_OFFSET_UNREADABLE": (
+        _BACKUP + "If the newest batch is not committed, delete its offset file. If it is committed,"
+        " restore the file from a backup."
+    ),
+    "FAILED_PLAN_LEFT": (
+        _BACKUP + "Delete the uncommitted offset file and its .crc, then start the query with the topics"
+        " it had before."
+    ),
+    "KAFKA_TOPIC_REMOVED": (
+        "Keep the topic in the subscription, or "
+        + _NEW_CHECKPOINT
+        + " and startingOffsets for the other topics."
+    ),
+    "KAFKA_TOPIC_GONE": (
+        "Check that bootstrap.servers names the right cluster and that the topic name is spelt correctly."
+        " If the topic is gone for good, remove it from the subscription and "
+        + _NEW_CHECKPOINT
+        + " and startingOffsets for the other topics."
+    ),
+    "KAFKA_PARTITIONS_GONE": (
+        "The topic was deleted, or recreated with fewer partitions: "
+        + _NEW_CHECKPOINT
+        + " and startingOffsets for the partitions that exist."
+    ),
+    "KAFKA_RECORDS_EXPIRED": (
+        "Backfill them if they still exist elsewhere. Then start the query once with failOnDataLoss=false,"
+        " which reads what is left and skips the rest, or "
+        + _NEW_CHECKPOINT
+        + " at the earliest offsets that are left."
+    ),
+    "KAFKA_TOPIC_RECREATED": (
+        _BACKUP + "To read the new topic from its first record, set the offsets of the topic to 0 in the"
+        " newest committed offset file, delete its .crc, and delete the uncommitted offset file if there"
+        " is one. Or " + _NEW_CHECKPOINT + "."
+    ),
+    "KAFKA_NEW_PARTITION_LATE": (
+        "If the records before its start are not needed, start the query once with failOnDataLoss=false."
+        " If they are, backfill them first."
+    ),
+    "DELTA_TABLE_DIFFERS": (
+        "Correct the path if it is wrong. If the table was recreated, "
+        + _NEW_CHECKPOINT
+        + ", and decide first whether its rows are already in the target."
+    ),
+    "DELTA_LOG_CLEANED": (
+        _BACKUP + "If the newest batch is committed, copy the line of this source from the newest offset"
+        " file into the one before it and delete that file's .crc. If the log also begins after that"
+        " position, start the query once with failOnDataLoss=false and backfill the missing versions with"
+        " a batch job. A new checkpoint can start exactly at a version that is still in the log."
+    ),
+    "DELTA_TABLE_OLDER": (
+        "Find out which copy of the table this is. Do not let new commits fill up the versions: the rows"
+        " in them would never be read. To read this table as it is, " + _NEW_CHECKPOINT + "."
+    ),
+    "DELTA_SNAPSHOT_GONE": (
+        "To continue, "
+        + _NEW_CHECKPOINT
+        + " at the oldest version in the log. Backfill the rows before it with a batch job, or refresh the"
+        " target."
+    ),
+    "DELTA_LOG_GAP": "Restore the missing file of _delta_log. The checkpoint needs no change.",
+    "DELTA_SCHEMA_WAITS": (
+        "Set schemaTrackingLocation below the checkpoint location and check the query against the new"
+        " columns, or " + _NEW_CHECKPOINT + "."
+    ),
+    "DELTA_CHANGES_WAIT": (
+        "Decide what these rows mean for the target. Then set skipChangeCommits=true (the new rows of these"
+        " commits are not read either), set ignoreDeletes=true for commits that only delete, or read the"
+        " change data feed with a new checkpoint location."
+    ),
+    "OPERATORS_DIFFER": (
+        "Start the query as it was. If it has no stateful operator any more, delete state/ from a copy of"
+        " the checkpoint. If it has other ones, " + _NEW_CHECKPOINT + "."
+    ),
+    "JOIN_BATCH_WITHOUT_ROWS": (
+        "Start the query once with spark.sql.streaming.stateStore.stateSchemaCheck set to false: the batch"
+        " then runs with the same rows. Turn the check on again for the start after that."
+    ),
+    "STATE_FOLDER_MISSING": (
+        "Restore state/ from a backup taken at the same moment, or " + _NEW_CHECKPOINT + "."
+    ),
+    "STATE_SCHEMA_UNREADABLE": (
+        _BACKUP + "Delete the file: Spark writes a new one and does not compare the types at that one start."
+    ),
+    "STATE_NOT_RESTORABLE": (
+        "Restore the missing file from a backup. Without a backup, roll offsets and commits back to the"
+        " newest batch whose state is complete."
+    ),
+    "STATE_FILE_DAMAGED": (
+        _BACKUP + "Restore the file from a backup. Without a backup, roll offsets and commits back to the"
+        " newest batch whose state is intact."
+    ),
+    "STATE_CHECKSUM_MISMATCH": (
+        _BACKUP + "Restore the file and its .crc (the one without a leading dot) from the same backup. If"
+        " you delete the .crc, Spark reads the file unchecked: do this only if you know that the file is"
+        " right."
+    ),
+    "STATE_DEFINITION_UNREADABLE": (
+        _BACKUP + "Restore the file from a backup: Spark does not write it a second time."
+    ),
+    "STATE_IDS_OF_ANOTHER_VERSION": (
+        "Restore the missing commit files from a backup: in state checkpoint format 2 only they name the"
+        " state files."
+    ),
+    "SETTINGS_CHANGED": (
+        _BACKUP + "Copy the SQL configs of the offset file before it into the newest offset file; the"
+        " configs of the session have no effect."
+    ),
+    "COMMIT_AHEAD": (
+        _BACKUP + "Restore the missing offset file, or delete the commit files that are ahead and their"
+        " .crc files. Until then every start delivers rows again."
+    ),
+    "STALE_CHECKSUM_FILE": _BACKUP + "Delete the .crc file: Spark can then write the log file.",
+    "VERSION_TRAP": (
+        "Start the query with the Spark version that wrote the checkpoint. To change the version, "
+        + _NEW_CHECKPOINT
+        + " at the same position."
+    ),
+    "UNFINISHED_REPARTITION": (
+        "Run the repartition again until it completes, or delete the newest offset file and its .crc."
+    ),
+    # What Spark accepts and the data suffers from
+    "FRESH_START": "Restore offsets/ and commits/ before the next start.",
+    "INPUT_GONE": "Restore the files before the next start, or load their rows another way afterwards.",
+    "INPUT_CHANGED": (
+        "Restore the original files, or make sure that a sink which already has the batch can take the new"
+        " content."
+    ),
+    "SOURCE_WITHOUT_OFFSET": _BACKUP + "Write the offset of the source back into the newest offset file.",
+    "SOURCE_LOG_AHEAD": (
+        "Before the next start, also delete the entries of the file source log after the newest offset"
+        " (not if they are inside a .compact file)."
+    ),
+    "SET_BACK": (
+        "Make sure that the sink can take these batches again: it must overwrite or skip batch IDs that it"
+        " has already seen, or their rows must be removed first."
+    ),
+    "SOURCE_LOG_BEHIND": _BACKUP + "Write the missing entry from a listing of the input directory.",
+    "KAFKA_START_LOST": (
+        "Restore sources/<n>/0, or start the query with startingOffsets set to where batch 0 began."
+    ),
+    "DELTA_ROWS_SKIPPED": (
+        "Backfill the rows of these versions with a batch job, if the table still has them."
+    ),
+    "DELTA_INDEX_BEYOND": _BACKUP + "Correct the index: the newest offset file was edited.",
+    "DELTA_BACK_IN_SNAPSHOT": _BACKUP + "Correct isStartingVersion: the newest offset file was edited.",
+    "DELTA_TABLE_REFILLED": (
+        "Compare these versions with the target. Reprocess them with a batch job, or with a new checkpoint"
+        " location that starts there."
+    ),
+    "SINK_AHEAD": (
+        "Delta: RESTORE the table to the version of the newest batch of the checkpoint and write a new"
+        " query ID to metadata; or write only the new ID, if repeated rows do no harm. File sink: use a"
+        " new output directory."
+    ),
+    "SINK_BEHIND": (
+        "Reprocess their rows: roll the checkpoint back to the newest batch that the sink has (this needs"
+        " no new query ID in metadata), or read the range with a batch job."
+    ),
+    "SINK_CHANGED": (
+        "Find out whether this was intended. To write the rows again, roll the checkpoint back to the"
+        " batch that the table was restored to and write a new query ID to metadata."
+    ),
+    "SINK_FORGOT_BATCH": (
+        "Remove delta.setTransactionRetentionDuration from the table before the start, or delete the rows"
+        " of the batch first."
+    ),
+    "SINK_LOG_HOLE": (
+        "Restore the missing files of _spark_metadata from a backup, or use a new output directory."
+    ),
+    "SOURCES_CHANGED": "Check that every source that starts from scratch is meant to.",
+    "STATE_DROPPED": "Make sure that the contents of this state are no longer needed.",
+    "COMMITS_MISSING": (
+        "Compare the sink with these batches: Spark re-runs only the newest of them. The rows of the"
+        " others can be reprocessed from a start position."
+    ),
+    "STALE_SNAPSHOT": (
+        _BACKUP + "Delete the snapshots whose version is higher than the state of the newest batch."
+    ),
+    "SNAPSHOT_DIFFERS": (
+        _BACKUP + "Find out which is right: compare with the sink, and look at the modification times. If"
+        " the deltas are right, delete the snapshot and its .crc."
+    ),
+    "ROWS_IN_WRONG_PARTITION": (
+        _BACKUP + "Find out whether partition directories were swapped or files were copied between them,"
+        " and undo it. If that is not possible, " + _NEW_CHECKPOINT + "."
+    ),
+    "WATERMARK_WENT_BACK": (
+        "Restore the log file from a backup, or write the earlier value back: with a lower watermark, late"
+        " rows reopen closed windows."
+    ),
+    "OFFSET_WENT_BACK": (
+        "Find out why: either the topic was recreated (records before the new offset were never read), or"
+        " two queries share this checkpoint."
+    ),
+    # What somebody should look at
+    "SINK_UNKNOWN": (
+        "Make sure that this is the right table. If it is, and the query writes with foreachBatch, this is"
+        " normal."
+    ),
+    "KAFKA_RECORDS_EXPIRE_SOON": (
+        "Start the query before that time, or raise retention.ms of the topic until the query has caught up."
+    ),
+    "OFFSETS_MISSING": ("Nothing for the next start. The checkpoint cannot be rolled back to these batches."),
+    "COMMIT_GAP": "Nothing for the next start: later batches are committed.",
+    "OLD_LOG_FILE_UNREADABLE": (
+        "Nothing for the next start. The checkpoint cannot be rolled back to this batch."
+    ),
+    "OPERATOR_METADATA_MISSING": (
+        "Make sure that the stateful operators of the query have not changed: the next start does not"
+        " check it."
+    ),
+    "OPERATOR_METADATA_UNREADABLE": (
+        "Make sure that the stateful operators of the query have not changed: the next start does not"
+        " check it."
+    ),
+    "STATE_SCHEMA_MISSING": (
+        "Make sure that the types of keys and values have not changed: the next start does not check it."
+    ),
+    "TWO_WRITERS": (
+        "Make sure that exactly one query uses this checkpoint: stop the other one and give it a checkpoint"
+        " location of its own."
+    ),
+    "EXTRA_PARTITIONS": (
+        "Keep them unless you know that the state was repartitioned: their rows are not read."
+    ),
+    "UNKNOWN_FORMAT": (
+        "Nothing: the file is shown as it is and not interpreted. If a newer Spark wrote it, use a newer"
+        " version of this tool."
+    ),
+    # Notes
+    "BATCH_NOT_COMMITTED": "Nothing. This is normal while a batch runs and after a stop.",
+    "STATE_OF_LATER_BATCHES": (
+        "Nothing: Spark overwrites the files. They show that offsets and commits were rolled back."
+    ),
+    "SOURCE_LOG_ONE_AHEAD": "Nothing, unless offsets and commits were rolled back by hand.",
+    "HADOOP_CHECKSUM_MISMATCH": (
+        "Nothing for the next start. Find out who changed the file; if the change was intended, delete the"
+        " hidden .crc."
+    ),
+    "STATE_GROWS": (
+        "Make sure that the number of keys is small by nature. If it is not, give the query a watermark,"
+        " or find out what keeps the watermark from moving."
+    ),
+    "SHORT_RETENTION": (
+        "To be able to roll back further, set spark.sql.streaming.minBatchesToRetain higher; it takes"
+        " effect from the next start on."
+    ),
+    "LEFTOVERS": "Nothing: Spark ignores them.",
+    "TEMPORARY_LOCATION": (
+        "Set checkpointLocation to storage that remains when the cluster is gone: this checkpoint is"
+        " deleted with it."
+    ),
+}
