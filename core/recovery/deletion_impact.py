@@ -1,9 +1,10 @@
-"""The price of deleting a checkpoint: what three ways of starting again repeat and lose, in rows where the
-logs of the ends tell them.
+"""The impact of deleting a checkpoint: what three ways of starting again repeat and lose, in rows where the logs of
+sources and sink tell them.
 
 Observed with real Delta (Spark 4.2) and Kafka (Spark 4.3): a deleted checkpoint means a new query id, which
-no Delta table knows, so what is read again is written again; with the old id kept, batch numbers that the
-table has are skipped, whatever the new batches hold; the file sink skips by number alone, whoever asks.
+no Delta table knows, so what is reprocessed is written again; with the old id kept, batch IDs that the
+table has committed are skipped, whatever the new batches contain; the file sink skips by batch ID alone,
+whatever the query id.
 """
 
 from __future__ import annotations
@@ -23,21 +24,18 @@ from core.connectors.delta.log import DeltaLog
 from core.connectors.delta.source import lag_after
 from core.connectors.kafka.judgement import judge_partitions
 from core.connectors.sink import sink_state
-from core.connectors.words import span
 from core.errors import ResumeError
-from core.messages.words import listed
+from core.messages import say, say_of
 from core.recovery.amounts import amounts
 from core.recovery.resume import held_by_the_sink, resume_points
 from core.sparklogs.evidence import Certainty
-
-_NO_HELP = " The Delta table does not absorb them: the new query id is not in its log."
 
 Start = Literal["from the beginning", "exact position", "old query id kept"]
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionImpact:
-    """What one way of starting again costs. ``repeats_rows`` and ``loses_rows``: None where the logs do not
+    """What one way of starting again repeats and loses. ``repeats_rows`` and ``loses_rows``: None where the logs do not
     tell a number.
 
     ``is_at_most``: the numbers are Kafka offsets, an upper bound of rows. ``certainty`` is about the numbers.
@@ -53,7 +51,7 @@ class DeletionImpact:
 
 @dataclass(frozen=True, slots=True)
 class SourceRows:
-    """The rows of one source around its position; None where its end was not given or does not tell.
+    """The rows of one source around its position; None where it was not connected or does not tell.
 
     ``done``: rows that a start from the beginning would read and that were read before; ``waiting``: rows
     behind the position; ``batches``: into how many batches ``waiting`` can be cut at most; ``expired``: rows
@@ -72,11 +70,12 @@ class SourceRows:
 def impact_of_deleting(
     ck: Checkpoint, connectors: ConnectorAnswers | None = None
 ) -> tuple[DeletionImpact, ...]:
-    """What deleting this checkpoint costs: from the beginning, from the exact position, and with the old
-    query id kept.
+    """What deleting this checkpoint repeats and loses: from the beginning, from the exact position, and with the
+    old query id kept.
 
-    () for a checkpoint in which nothing was planned: deleting it costs nothing. Without ends the numbers are
-    None and the sentences say what to give. Reads what the ends' logs need; raises nothing of its own.
+    () for a checkpoint in which nothing was planned: deleting it repeats and loses nothing. Without connected
+    sources and sink the numbers are None and the sentences say what was not connected. Reads what the logs of the
+    connected need; raises nothing of its own.
     """
     if not ck.offset_ids:
         return ()
@@ -144,16 +143,19 @@ def _sum(values: Iterable[int | None]) -> int | None:
 
 def _said(number: int, rows: list[SourceRows]) -> str:
     """``50 rows``, ``at most 50 rows`` where offsets are counted."""
-    most = "at most " if number and any(each.is_at_most for each in rows) else ""
-    return f"{most}{number:,} {'row' if number == 1 else 'rows'}"
+    at_most = number > 0 and any(each.is_at_most for each in rows)
+    return say("impact.rows_at_most" if at_most else "impact.rows", n=number)
 
 
-def _state_words(ck: Checkpoint) -> str:
-    return (
-        " But the state is left behind: aggregations, joins and deduplication forget what they held."
-        if ck.has_state
-        else ""
-    )
+def _joined(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _state_lost(ck: Checkpoint) -> str:
+    return say("impact.state_lost") if ck.has_state else ""
+
+
+# ---------------------------------------------------------------- from the beginning
 
 
 def _beginning(
@@ -161,218 +163,38 @@ def _beginning(
 ) -> DeletionImpact:
     start: Start = "from the beginning"
     if sink is not None and sink.skips_any_query and sink.holds_up_to_batch is not None:
-        return _skipped_by_number(start, sink, rows)
+        return _skipped(start, sink.holds_up_to_batch, rows)
     done = _sum(each.done for each in rows)
     if done is None:
-        before = _read_before(ck)
-        sentence = (
-            "From the beginning: everything that the sources still have is written a second"
-            f" time{f' ({before} were read so far)' if before else ''}; how many rows that is was not"
-            f" counted{_open(ck, rows)}."
-        )
-        return DeletionImpact(start, None, 0, sentence, "needs_input")
+        return DeletionImpact(start, None, 0, _not_counted(ck, rows), "needs_input")
     at_most = any(each.is_at_most for each in rows)
-    held = _rows_in_the_table(sink, connectors)
-    if held is not None and (at_most or held != done):
+    written = _rows_in_the_table(sink, connectors)
+    if written is not None and (at_most or written != done):
         # The query filters or multiplies rows: what comes twice are the rows of the table, as far as the
         # source still has their origin.
-        read = f"{_said(done, rows)} of the source {'are' if done != 1 else 'is'} read again"
-        sentence = (
-            f"From the beginning: {read}, and the {held:,} rows that they became in the table are written a"
-            f" second time.{_NO_HELP}"
+        sentence = _joined(
+            say("impact.rows_reprocessed", rows=_said(done, rows), n=done, written=written),
+            say("impact.delta_repeats"),
         )
         is_sure = all(each.is_whole for each in rows)
-        return DeletionImpact(start, held, 0, sentence, _sure(not is_sure), not is_sure)
-    sentence = (
-        f"From the beginning: {_said(done, rows)} that were processed before are written a second time."
-    )
+        return DeletionImpact(start, written, 0, sentence, _sure(not is_sure), not is_sure)
+    again = say("impact.rows_again", rows=_said(done, rows), n=done)
+    effect = ""
     if sink is not None and sink.knows_queries:
-        sentence += _NO_HELP
+        effect = say("impact.delta_repeats")
     elif done:
-        sentence += " Only a sink that overwrites by key is spared."
-    return DeletionImpact(start, done, 0, sentence, _sure(at_most), at_most)
+        effect = say("impact.only_by_key")
+    return DeletionImpact(start, done, 0, _joined(again, effect), _sure(at_most), at_most)
 
 
-def _rows_in_the_table(sink: SinkState | None, connectors: ConnectorAnswers) -> int | None:
-    """The rows of all batches of this query, where the table's log has every one of them and none replaced
-    rows of another."""
-    if sink is None or sink.holds_up_to_batch is None or not isinstance(connectors.sink, DeltaLog):
-        return None
-    written = {
-        batch.batch_id: batch.rows
-        for batch in sink.batches
-        if batch.fate == "written" and batch.batch_id is not None
-    }
-    if set(written) != set(range(sink.holds_up_to_batch + 1)):
-        return None
-    versions = {batch.version for batch in sink.batches if batch.fate == "written"}
-    if any(commit.removes for commit in connectors.sink.commits().commits if commit.version in versions):
-        return None
-    return _sum(written.values())
-
-
-def _exact(
-    ck: Checkpoint,
-    rows: list[SourceRows],
-    sink: SinkState | None,
-    last: int | None,
-    connectors: ConnectorAnswers,
-) -> DeletionImpact:
-    start: Start = "exact position"
-    if sink is not None and sink.skips_any_query and sink.holds_up_to_batch is not None:
-        return _skipped_by_number(start, sink, rows)
-    if last is None:
-        return DeletionImpact(
-            start,
-            0,
-            0,
-            "Exact position: nothing is committed, so this is a start from the beginning.",
-            "inferred",
-        )
-    if sink is not None and sink.holds_up_to_batch is not None and sink.holds_up_to_batch > last:
-        return _beyond(ck, sink, last)
-    expired, state = sum(each.expired for each in rows), _state_words(ck)
-    head, gone = f"Exact position, after batch {last}", _gone(ck, last, connectors)
-    if expired and not any(each.done is None for each in rows):
-        sentence = (
-            f"{head}: nothing is repeated; {_said(expired, rows)} are lost that Kafka no longer has, with or"
-            f" without deleting.{state}"
-        )
-        return DeletionImpact(start, 0, expired, sentence, "inferred", True)
-    if gone:
-        return DeletionImpact(
-            start,
-            None,
-            None,
-            f"{head}: no longer to be had, with or without deleting: {gone}.{state}",
-            "inferred",
-        )
-    lost = None if ck.has_state else 0  # what an empty state changes in the results cannot be counted
-    pending = ck.uncommitted_batch if ck.uncommitted_batch != last else None
-    if pending is not None and (sink is None or not sink.has_log):
-        sentence = (
-            f"{head}: no row is skipped; batch {pending} is read again, and what of it had reached the sink"
-            f" before the stop is there twice, as after a plain restart.{state}"
-        )
-        return DeletionImpact(start, None, lost, sentence, "needs_input")
-    sentence = f"{head}: no row is read twice and none is skipped.{state}"
-    return DeletionImpact(start, 0, lost, sentence, "certain" if sink is not None else "inferred")
-
-
-def _gone(ck: Checkpoint, batch: int, connectors: ConnectorAnswers) -> str:
-    """What no start after this batch can read any more, by the ends that were asked; empty when every
-    position still stands."""
-    if not connectors.brokers and not connectors.tables:
-        return ""
-    try:
-        sources = resume_points(ck, batch, connectors).sources
-    except ResumeError:
-        return ""
-    lost = [each for each in sources if not each.point.exact and each.point.seed is None]
-    asked = [
-        each
-        for each in lost
-        if each.key in connectors.tables
-        or (each.key in connectors.brokers and connectors.brokers[each.key].trouble is None)
-    ]
-    return "; ".join(f"source {each.key} skips {each.point.skips}" for each in asked)
-
-
-def _beyond(ck: Checkpoint, sink: SinkState, last: int) -> DeletionImpact:
-    """The table holds batches after the newest position that the checkpoint knows: a start from there writes
-    their rows again."""
-    held = {
-        b.batch_id: b.rows
-        for b in sink.batches
-        if b.fate == "written" and b.batch_id is not None and b.batch_id > last
-    }
-    wanted = range(last + 1, (sink.holds_up_to_batch or last) + 1)
-    repeats = _sum(held.get(batch) for batch in wanted)
-    rows = "the rows" if repeats is None else f"{repeats:,} rows"
-    sentence = (
-        f"Exact position, after batch {last}: the table holds batches up to {sink.holds_up_to_batch} already,"
-        f" so {rows} of {span(wanted[0], wanted[-1])} are written a second time, unless the table is taken"
-        f" back to batch {last} first (RESTORE).{_state_words(ck)}"
-    )
-    return DeletionImpact(
-        "exact position",
-        repeats,
-        None if ck.has_state else 0,
-        sentence,
-        "needs_input" if repeats is None else "certain",
-    )
-
-
-def _same_id(rows: list[SourceRows], sink: SinkState | None) -> DeletionImpact:
-    start: Start = "old query id kept"
-    if sink is None or not sink.has_log:
-        sentence = (
-            "Old query id kept (metadata put back, logs emptied): batch numbers begin at 0 again, and a Delta"
-            " table that has these numbers of this query skips the new batches with their rows."
-        )
-        return DeletionImpact(start, None, None, sentence, "needs_input")
-    if sink.skips_any_query and sink.holds_up_to_batch is not None:
-        return _skipped_by_number(start, sink, rows)
-    held = sink.holds_up_to_batch
-    if held is None:
-        sentence = (
-            "Old query id kept, at the exact position: the sink holds no batch of this query, so nothing is"
-            " skipped."
-        )
-        return DeletionImpact(start, 0, 0, sentence, sink.certainty)
-    head = (
-        f"Old query id kept, at the exact position: the table skips batches 0 to {held}, whatever they hold"
-    )
-    waiting, batches = _sum(each.waiting for each in rows), _sum(each.batches for each in rows)
-    if waiting is None or batches is None:
-        return DeletionImpact(
-            start, 0, None, f"{head}; how many new rows that loses was not counted.", "needs_input"
-        )
-    if batches <= held + 1:
-        at_most = any(each.is_at_most for each in rows)
-        return DeletionImpact(
-            start,
-            0,
-            waiting,
-            f"{head}: all {_said(waiting, rows)} that wait now are lost.",
-            _sure(at_most),
-            at_most,
-        )
-    sentence = f"{head}: up to all {waiting:,} rows that wait now are lost, by how they are cut into batches."
-    return DeletionImpact(start, 0, waiting, sentence, "inferred", True)
-
-
-def _skipped_by_number(start: Start, sink: SinkState, rows: list[SourceRows]) -> DeletionImpact:
-    """The file sink looks at numbers only: a new checkpoint on the same output starts at 0 and is skipped up
-    to the newest number."""
-    sentence = (
-        f"{start[0].upper()}{start[1:]}, into the same output: batches 0 to {sink.holds_up_to_batch} are"
-        " skipped by their number, whatever they hold. Write to a new output directory instead."
-    )
-    waiting = _sum(each.waiting for each in rows) if start != "from the beginning" else None
-    repeats = None if start == "from the beginning" else 0
-    return DeletionImpact(
-        start,
-        repeats,
-        waiting,
-        sentence,
-        "needs_input" if waiting is None else "inferred",
-        waiting is not None,
-    )
-
-
-def _sure(at_most: bool) -> Certainty:
-    return "inferred" if at_most else "certain"
-
-
-def _open(ck: Checkpoint, rows: list[SourceRows]) -> str:
-    """Which sources were not asked."""
+def _not_counted(ck: Checkpoint, rows: list[SourceRows]) -> str:
+    """A start from the beginning, where the rows of a source are not known: how much was read, what is missing."""
+    read = _read_before(ck)
     keys = [source.key for source, each in zip(ck.sources, rows, strict=True) if each.done is None]
-    return (
-        f", because the end of source{'' if len(keys) == 1 else 's'} {listed(keys)} was not given or does not"
-        " tell"
-        if keys
-        else ""
+    return _joined(
+        say("impact.all_again"),
+        "" if read is None else say("impact.read_so_far", amount=read),
+        say("impact.not_given", n=len(keys), keys=keys) if keys else say("impact.rows_not_known"),
     )
 
 
@@ -394,3 +216,143 @@ def _read_before(ck: Checkpoint) -> str | None:
             moved = source.kind.advance(first, parse(text), source.context)
         read.append((source.key, moved))
     return amounts(read, len(ck.sources) > 1)
+
+
+def _rows_in_the_table(sink: SinkState | None, connectors: ConnectorAnswers) -> int | None:
+    """The rows of all batches of this query, where the table's log has every one of them and none replaced
+    rows of another."""
+    if sink is None or sink.holds_up_to_batch is None or not isinstance(connectors.sink, DeltaLog):
+        return None
+    written = {
+        batch.batch_id: batch.rows
+        for batch in sink.batches
+        if batch.fate == "written" and batch.batch_id is not None
+    }
+    if set(written) != set(range(sink.holds_up_to_batch + 1)):
+        return None
+    versions = {batch.version for batch in sink.batches if batch.fate == "written"}
+    if any(commit.removes for commit in connectors.sink.commits().commits if commit.version in versions):
+        return None
+    return _sum(written.values())
+
+
+# ---------------------------------------------------------------- from the exact position
+
+
+def _exact(
+    ck: Checkpoint,
+    rows: list[SourceRows],
+    sink: SinkState | None,
+    last: int | None,
+    connectors: ConnectorAnswers,
+) -> DeletionImpact:
+    start: Start = "exact position"
+    newest = None if sink is None else sink.holds_up_to_batch
+    if sink is not None and sink.skips_any_query and newest is not None:
+        return _skipped(start, newest, rows)
+    if last is None:
+        return DeletionImpact(start, 0, 0, say("impact.exact_is_beginning"), "inferred")
+    if sink is not None and newest is not None and newest > last:
+        return _behind_the_table(ck, sink, newest, last)
+    expired, state = sum(each.expired for each in rows), _state_lost(ck)
+    if expired and not any(each.done is None for each in rows):
+        sentence = say("impact.exact_expired", batch=last, rows=_said(expired, rows))
+        return DeletionImpact(start, 0, expired, _joined(sentence, state), "inferred", True)
+    gone = _gone(ck, last, connectors)
+    if gone:
+        sentence = say("impact.exact_gone", batch=last, gone=gone)
+        return DeletionImpact(start, None, None, _joined(sentence, state), "inferred")
+    lost = None if ck.has_state else 0  # what an empty state changes in the results cannot be counted
+    pending = ck.uncommitted_batch if ck.uncommitted_batch != last else None
+    if pending is not None and (sink is None or not sink.has_log):
+        sentence = say("impact.exact_pending", batch=last, pending=pending)
+        return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
+    sentence = say("impact.exact", batch=last)
+    certainty: Certainty = "certain" if sink is not None else "inferred"
+    return DeletionImpact(start, 0, lost, _joined(sentence, state), certainty)
+
+
+def _gone(ck: Checkpoint, batch: int, connectors: ConnectorAnswers) -> str:
+    """What no start after this batch can read any more, by the sources that were asked; empty when every
+    position still stands."""
+    if not connectors.brokers and not connectors.tables:
+        return ""
+    try:
+        sources = resume_points(ck, batch, connectors).sources
+    except ResumeError:
+        return ""
+    lost = [each for each in sources if not each.point.exact and each.point.seed is None]
+    asked = [
+        each
+        for each in lost
+        if each.key in connectors.tables
+        or (each.key in connectors.brokers and connectors.brokers[each.key].trouble is None)
+    ]
+    return "; ".join(say("impact.source_skips", key=each.key, skips=each.point.skips) for each in asked)
+
+
+def _behind_the_table(ck: Checkpoint, sink: SinkState, newest: int, last: int) -> DeletionImpact:
+    """The table has batches after the newest position that the checkpoint knows: a start from there writes
+    their rows again."""
+    rows = {
+        b.batch_id: b.rows
+        for b in sink.batches
+        if b.fate == "written" and b.batch_id is not None and b.batch_id > last
+    }
+    ids = range(last + 1, newest + 1)
+    repeats = _sum(rows.get(batch) for batch in ids)
+    if repeats is None:
+        sentence = say("impact.exact_behind_uncounted", batch=last, newest=newest, ids=ids)
+    else:
+        sentence = say("impact.exact_behind", batch=last, newest=newest, ids=ids, written=repeats)
+    return DeletionImpact(
+        "exact position",
+        repeats,
+        None if ck.has_state else 0,
+        _joined(sentence, _state_lost(ck)),
+        "needs_input" if repeats is None else "certain",
+    )
+
+
+# ---------------------------------------------------------------- with the old query id
+
+
+def _same_id(rows: list[SourceRows], sink: SinkState | None) -> DeletionImpact:
+    start: Start = "old query id kept"
+    if sink is None or not sink.has_log:
+        return DeletionImpact(start, None, None, say("impact.old_id"), "needs_input")
+    newest = sink.holds_up_to_batch
+    if newest is None:
+        return DeletionImpact(start, 0, 0, say("impact.old_id_no_batch"), sink.certainty)
+    if sink.skips_any_query:
+        return _skipped(start, newest, rows)
+    skips = say("impact.old_id_skips", ids=range(newest + 1))
+    waiting, batches = _sum(each.waiting for each in rows), _sum(each.batches for each in rows)
+    if waiting is None or batches is None:
+        return DeletionImpact(start, 0, None, _joined(skips, say("impact.not_counted")), "needs_input")
+    if batches <= newest + 1:
+        at_most = any(each.is_at_most for each in rows)
+        sentence = _joined(skips, say("impact.all_waiting", rows=_said(waiting, rows)))
+        return DeletionImpact(start, 0, waiting, sentence, _sure(at_most), at_most)
+    sentence = _joined(skips, say("impact.up_to_waiting", n=waiting))
+    return DeletionImpact(start, 0, waiting, sentence, "inferred", True)
+
+
+def _skipped(start: Start, newest: int, rows: list[SourceRows]) -> DeletionImpact:
+    """The file sink looks at batch IDs only: a new checkpoint on the same output starts at 0 and is skipped up
+    to the newest one."""
+    ids = range(newest + 1)
+    sentence = say("impact.skipped", start=say_of("impact", "STARTS", start), ids=ids, n=len(ids))
+    waiting = _sum(each.waiting for each in rows) if start != "from the beginning" else None
+    return DeletionImpact(
+        start,
+        None if start == "from the beginning" else 0,
+        waiting,
+        sentence,
+        "needs_input" if waiting is None else "inferred",
+        waiting is not None,
+    )
+
+
+def _sure(at_most: bool) -> Certainty:
+    return "inferred" if at_most else "certain"

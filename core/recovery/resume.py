@@ -1,5 +1,5 @@
-"""Where a NEW checkpoint has to start so that it goes on after a batch of this one: one start position per
-source, as options to paste.
+"""Where a NEW checkpoint has to start to resume after a batch of this one: one start position per source, as
+options to paste.
 
 The end offsets of the last COMMITTED batch are the start. The newest offset file is no answer: a batch that
 was planned and not committed would be skipped (observed with Kafka: all rows of the pending batch lost
@@ -18,8 +18,8 @@ from core.checkpoint.sources.forms import compact, no_option
 from core.checkpoint.sources.registry import kind_of, parse
 from core.connectors import ConnectorAnswers, SinkState
 from core.connectors.sink import sink_state
-from core.connectors.words import span
 from core.errors import ResumeError
+from core.messages import say
 from core.recovery.resume_delta import with_table
 from core.recovery.resume_kafka import with_broker
 from core.sparklogs.evidence import Evidence, Problem
@@ -56,9 +56,9 @@ def resume_points(
 ) -> ResumeAnswer:
     """The start positions after ``batch_id`` (default: the last committed batch), one per source.
 
-    ``ends`` is what Kafka, the Delta log and the sink told: partitions that are new, gone or expired, table
-    versions that exist. When the sink holds the pending batch already, the default is to go on after that
-    one, or its rows would come twice.
+    ``connectors`` is what Kafka, the Delta log and the sink answered: partitions that are new, gone or expired,
+    table versions that exist. When the sink already has the pending batch, the default is to resume after that
+    one, or its rows would be written twice.
 
     With nothing committed the answer is where the query began, as far as that is known. A batch that is not
     committed is allowed; the note says what that means. Raises :class:`ResumeError` when the batch or its
@@ -77,24 +77,19 @@ def resume_points(
         context = known[line.key].context if line.key in known else SourceContext(line.key)
         kind = known[line.key].kind if line.key in known else kind_of([line.raw])
         if line.raw is None:
-            sources.append(
-                _first(
-                    line.key,
-                    kind,
-                    context,
-                    f"This source had no offset yet in batch {chosen}.",
-                    line.evidence,
-                )
-            )
+            why = say("resume.no_offset_yet", batch=chosen)
+            sources.append(_first(line.key, kind, context, why, line.evidence))
         else:
-            point = _seen_from_the_end(
+            point = _compared(
                 line.key, kind.resume(parse(line.raw), context), parse(line.raw), entry, connectors
             )
             sources.append(SourceResume(line.key, kind, line.raw, point, line.evidence))
     is_committed = chosen in ck.commit_ids
-    notes = _notes(ck, chosen, is_committed, len(sources), is_held=held is not None) + _sink_words(
-        sink, chosen
-    )
+    notes = [
+        *_batch_notes(ck, chosen, is_committed, is_held=held is not None),
+        *_query_notes(ck, len(sources)),
+        *_sink_notes(sink, chosen),
+    ]
     return ResumeAnswer(chosen, is_committed, tuple(sources), " ".join(notes))
 
 
@@ -107,26 +102,17 @@ def held_by_the_sink(ck: Checkpoint, sink: SinkState | None) -> int | None:
     return pending if is_there else None
 
 
-def _sink_words(sink: SinkState | None, chosen: int) -> list[str]:
+def _sink_notes(sink: SinkState | None, chosen: int) -> list[str]:
     """What the sink makes of a new checkpoint that starts after batch ``chosen``."""
     if sink is None or sink.holds_up_to_batch is None:
         return []
     if sink.skips_any_query:
-        held = sink.holds_up_to_batch
-        return [
-            f"A new checkpoint counts from batch 0, and this output directory skips batches up to {held}:"
-            " write to a new one."
-        ]
-    if sink.holds_up_to_batch <= chosen:
-        return []
-    beyond = span(chosen + 1, sink.holds_up_to_batch)
-    return [
-        f"The table already holds {beyond}, from after this position: their rows come twice unless you"
-        " RESTORE it to that batch first."
-    ]
+        return [say("resume.output_skips", batch=sink.holds_up_to_batch)]
+    ahead = range(chosen + 1, sink.holds_up_to_batch + 1)
+    return [say("resume.table_ahead", ids=ahead, batch=chosen)] if ahead else []
 
 
-def _seen_from_the_end(
+def _compared(
     key: str, point: ResumePoint, offset: object, entry: OffsetEntry, connectors: ConnectorAnswers
 ) -> ResumePoint:
     broker, table = connectors.brokers.get(key), connectors.tables.get(key)
@@ -143,14 +129,11 @@ def as_pyspark(point: ResumePoint, kind: SourceKind) -> str:
     """
     if point.options:
         lines = [f".option({key!a}, {value!a})" for key, value in point.options.items()]
-        warning = "" if point.exact else f"NOT EXACT: repeats {point.repeats}; skips {point.skips}"
+        warning = "" if point.exact else say("resume.not_exact", repeats=point.repeats, skips=point.skips)
         return "\n".join([*_comment(warning), *lines])
-    reason = (
-        f"{kind.label}: no start option is needed"
-        if point.options is not None
-        else f"{kind.label}: no start option; {point.note}"
-    )
-    return "\n".join(_comment(reason))
+    if point.options is not None:
+        return "\n".join(_comment(say("resume.no_option_needed", label=kind.label)))
+    return "\n".join(_comment(say("resume.no_option", label=kind.label, note=point.note)))
 
 
 def _comment(text: str) -> list[str]:
@@ -163,97 +146,62 @@ def _entry(ck: Checkpoint, batch_id: int, *, is_default: bool) -> OffsetEntry:
     if isinstance(entry, OffsetEntry):
         return entry
     if isinstance(entry, Problem):
-        raise ResumeError(
-            f"{entry.evidence.path} cannot be used: {entry.reason.rstrip('.')}. {_other_batch(ck, batch_id)}"
-        )
+        unusable = say("resume.unusable", path=entry.evidence.path, reason=entry.reason.rstrip("."))
+        raise ResumeError(f"{unusable} {_other_batch(ck, batch_id)}")
     if is_default:
-        raise ResumeError(
-            f"Batch {batch_id} is the last committed one, but offsets/{batch_id} is not there."
-            f" {_other_batch(ck, batch_id)}"
-        )
+        raise ResumeError(f"{say('resume.not_there', batch=batch_id)} {_other_batch(ck, batch_id)}")
     if not ck.offset_ids:
-        raise ResumeError(f"There is no batch {batch_id}: the checkpoint holds no offset file.")
+        raise ResumeError(say("resume.no_offsets", batch=batch_id))
     first, last = ck.offset_ids[0], ck.offset_ids[-1]
-    why = (
-        "Spark removes old entries"
-        if batch_id < first
-        else "it was not planned yet"
-        if batch_id > last
-        else "its file is missing"
+    if batch_id < first:
+        raise ResumeError(say("resume.removed", batch=batch_id, first=first, last=last))
+    is_later = batch_id > last
+    raise ResumeError(
+        say("resume.not_planned" if is_later else "resume.missing", batch=batch_id, first=first, last=last)
     )
-    raise ResumeError(f"offsets/{batch_id} is not there ({why}); choose a batch from {first} to {last}.")
 
 
 def _other_batch(ck: Checkpoint, batch_id: int) -> str:
-    both = [i for i in ck.offset_ids if i in ck.commit_files and i < batch_id]
-    if not both:
-        return "Restore the file, or start from a position you know."
-    return (
-        f"Restore the file, or take batch {both[-1]}, the newest one before it that is complete: what came"
-        " after it is then read again."
-    )
+    complete = [i for i in ck.offset_ids if i in ck.commit_files and i < batch_id]
+    return say("resume.restore_or_earlier", batch=complete[-1]) if complete else say("resume.restore")
 
 
-def _notes(
-    ck: Checkpoint, batch_id: int, is_committed: bool, source_count: int, *, is_held: bool
-) -> list[str]:
-    notes = []
+def _batch_notes(ck: Checkpoint, batch_id: int, is_committed: bool, *, is_held: bool) -> list[str]:
+    """What to know about the batch after which the new checkpoint starts."""
     if is_held:
-        notes.append(
-            f"Batch {batch_id} is not committed, but the sink holds its rows already: a start before it would"
-            " write them twice."
-        )
-    elif not is_committed:
-        newest = (
-            "No batch is committed"
-            if ck.last_committed_batch is None
-            else f"The last committed batch is {ck.last_committed_batch}"
-        )
-        notes.append(
-            f"Batch {batch_id} is not committed: if it never finished, its rows are skipped by a start after"
-            f" it. {newest}."
-        )
-    elif isinstance(commit := ck.commit(batch_id), Problem):
-        notes.append(
-            f"{commit.evidence.path} is there but cannot be read, so it is not certain that batch {batch_id}"
-            " finished."
-        )
+        return [say("resume.in_the_sink", batch=batch_id)]
+    if not is_committed:
+        last = ck.last_committed_batch
+        newest = say("resume.none_committed") if last is None else say("resume.last_committed", batch=last)
+        return [say("resume.not_committed", batch=batch_id), newest]
+    if isinstance(commit := ck.commit(batch_id), Problem):
+        return [say("resume.commit_unreadable", path=commit.evidence.path, batch=batch_id)]
+    return []
+
+
+def _query_notes(ck: Checkpoint, source_count: int) -> list[str]:
+    """What to know about a start of this query, whatever the batch."""
+    notes: list[str] = []
     if ck.is_async:
-        notes.append(
-            "Progress was logged asynchronously: batches done after this one may not be in the log, and their"
-            " rows come again."
-        )
+        notes.append(say("resume.async_progress"))
     if ck.has_state:
-        notes.append(
-            "A new checkpoint starts with empty state: aggregations, joins and deduplication forget what they"
-            " held."
-        )
+        notes.append(say("resume.empty_state"))
     if source_count > 1:
-        notes.append("The query has several sources: each needs its own start position.")
+        notes.append(say("resume.several_sources"))
     return notes
 
 
 def _from_the_beginning(ck: Checkpoint) -> ResumeAnswer:
-    sources = [
-        _first(source.key, source.kind, source.context, "Nothing is committed.", None)
-        for source in ck.sources
-    ]
-    notes = (
-        ["Nothing is committed: the answer is where the query began, as far as the checkpoint tells."]
-        if sources
-        else []
-    )
+    why = say("resume.nothing_committed")
+    sources = [_first(source.key, source.kind, source.context, why, None) for source in ck.sources]
+    notes: list[str] = [say("resume.from_the_beginning")] if sources else []
     if not ck.offset_ids:
-        notes.append("The checkpoint holds no batch: a query starts here with its own start options.")
+        notes.append(say("resume.no_batch"))
     elif ck.offset_ids[-1] == 0:
-        notes.append("Batch 0 was planned and may have written rows already; they come again.")
+        notes.append(say("resume.batch_0_planned"))
     elif not ck.is_async:
-        done = ck.offset_ids[-1] - 1
-        notes.append(
-            f"But offsets/{ck.offset_ids[-1]} exists, and Spark plans a batch only when the one before is"
-            f" done, so batches up to {done} most likely finished (Spark 2.1 kept no commit log; otherwise it"
-            f" was lost): choose batch {done} to go on after them."
-        )
+        newest = ck.offset_ids[-1]
+        notes.append(say("resume.commits_lost", newest=newest, done=newest - 1))
     return ResumeAnswer(None, False, tuple(sources), " ".join(notes))
 
 
@@ -265,10 +213,9 @@ def _first(
     start = kind.first_start(context)
     if start is None:
         point = no_option(
-            f"{why} Where the source began is not in the checkpoint: start with the query's own start"
-            " option.",
-            repeats="nothing",
-            skips="nothing, with the same start option as before",
+            f"{why} {say('resume.no_first_offset')}",
+            repeats=say("resume.repeats_nothing"),
+            skips=say("resume.skips_nothing_with_own_start"),
             certainty="needs_input",
         )
         return SourceResume(key, kind, None, point, evidence)

@@ -84,7 +84,7 @@ def test_a_lost_newest_offset_is_the_same_batch_for_forecast_sink_inspect_and_re
     assert asked.then is not None and "skips the batch" in asked.then and "once more" not in asked.then
 
     assert inspect_document(ck).pending_batch == 12
-    with pytest.raises(ResumeError, match="take batch 12"):
+    with pytest.raises(ResumeError, match="use batch 12"):
         resume_points(ck, None, ends)
     # The batch has a commit file, so nothing calls it uncommitted.
     timeline = build_timeline(ck)

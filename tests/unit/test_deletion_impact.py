@@ -1,4 +1,4 @@
-"""The price of deleting a checkpoint: counted where the logs of the ends tell, and an honest "not counted"
+"""The impact of deleting a checkpoint: counted where the logs of the ends tell, and an honest "not counted"
 where they do not."""
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_all_three_starts_are_priced_in_rows_when_both_delta_logs_are_there(samp
     )
     assert (beginning.repeats_rows, beginning.loses_rows) == (rows_written(place / "sink"), 0)
     assert (exact.repeats_rows, exact.loses_rows) == (0, 0) and "after batch 5" in exact.sentence
-    assert "240 rows of the source are read again" in beginning.sentence, (
+    assert "240 rows of the source are reprocessed" in beginning.sentence, (
         "two of them are filtered out by the query"
     )
     assert kept.loses_rows == (DeltaLog.open(str(place / "source")).rows_now().rows or 0) - 240
@@ -78,7 +78,7 @@ def test_a_table_ahead_of_the_checkpoint_repeats_what_it_holds_beyond_the_positi
         int(c["commitInfo"]["operationMetrics"]["numOutputRows"]) for c in commits if "commitInfo" in c
     )
     assert price.repeats_rows == written and "batches 3 to 5" in price.sentence
-    assert "The table already holds batches 3 to 5" in resume_points(ck, connectors=connectors).note
+    assert "The table already has batches 3 to 5" in resume_points(ck, connectors=connectors).note
 
 
 def test_a_position_inside_the_first_snapshot_counts_the_files_done(samples: Path) -> None:
@@ -91,11 +91,11 @@ def test_without_the_ends_no_number_is_said_and_the_sentence_names_what_was_not_
     impacts = by_start(impact_of_deleting(Checkpoint.open(str(samples / IN_TABLE / "checkpoint"))))
     assert (
         impacts["from the beginning"].repeats_rows is None
-        and "source 0 was not given" in impacts["from the beginning"].sentence
+        and "source 0 was not connected" in impacts["from the beginning"].sentence
     )
     assert (
         impacts["exact position"].repeats_rows is None
-        and "batch 5 is read again" in impacts["exact position"].sentence
+        and "Batch 5 is reprocessed" in impacts["exact position"].sentence
     )
     assert impacts["old query id kept"].loses_rows is None
     assert {price.certainty for price in impacts.values()} == {"needs_input"}
@@ -115,7 +115,10 @@ def test_a_file_sink_skips_by_number_whatever_the_query_id_is(samples: Path) -> 
         Checkpoint.open(str(place / "checkpoint")),
         ConnectorAnswers(sink=FileSinkLog.open(str(place / "sink"))),
     )
-    assert all("batches 0 to 6 are skipped by their number" in price.sentence for price in impacts)
+    assert all(
+        "batches 0 to 6 are skipped because the sink has already committed these batch IDs" in price.sentence
+        for price in impacts
+    )
     assert all("new output directory" in price.sentence for price in impacts)
     note = resume_points(
         Checkpoint.open(str(place / "checkpoint")),
@@ -129,7 +132,7 @@ def test_a_sink_without_a_log_counts_as_one_that_appends(samples: Path, tmp_path
     impacts = by_start(
         impact_of_deleting(Checkpoint.open(str(samples / "files-died-mid-batch" / "checkpoint")), connectors)
     )
-    assert "batch 7 is read again" in impacts["exact position"].sentence
+    assert "Batch 7 is reprocessed" in impacts["exact position"].sentence
     assert impacts["old query id kept"].loses_rows is None
 
 
@@ -139,7 +142,7 @@ def test_state_that_is_left_behind_is_part_of_the_price_of_an_exact_start(sample
             Checkpoint.open(str(samples / "windowed-aggregation-hot-partition" / "checkpoint"))
         )
     )
-    assert "The state is left behind" in impacts["exact position"].sentence.replace("the state", "The state")
+    assert "The state is left behind" in impacts["exact position"].sentence
     assert impacts["exact position"].loses_rows is None
 
 
@@ -204,7 +207,7 @@ def test_a_topic_that_is_gone_or_made_anew_has_no_exact_start(samples: Path, sta
         broker = answer({name: connectors for name, connectors in found.items() if name[0] != topic})
         broker = replace(broker, absent=(topic,))
     price = kafka_prices(samples, broker)["exact position"]
-    assert "no longer to be had" in price.sentence and topic in price.sentence
+    assert "no longer available" in price.sentence and topic in price.sentence
     assert (price.repeats_rows, price.loses_rows) == (None, None)
 
 

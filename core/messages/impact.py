@@ -1,0 +1,84 @@
+"""The impact of deleting a checkpoint: what each way of starting again repeats and loses."""
+
+from __future__ import annotations
+
+STARTS: dict[str, str] = {
+    "from the beginning": "From the beginning",
+    "exact position": "Exact position",
+    "old query id kept": "Old query id kept",
+}
+"""The ways of starting again, by their public names."""
+
+SENTENCES: dict[str, str] = {
+    "rows": "{n:counted row}",
+    "rows_at_most": "at most {n:counted row}",
+    "state_lost": "The state is left behind: aggregations, joins and deduplication forget what they held.",
+    "delta_repeats": "The Delta table does not deduplicate them: the new query id is not in its log.",
+    # from the beginning
+    "all_again": "From the beginning: everything that the sources still have is written a second time.",
+    "read_so_far": "Read so far: {amount}.",
+    "rows_not_known": "The number of rows is not known.",
+    "not_given": (
+        "The number of rows is not known, because {n:one source/sources} {keys:listed} {n:one was/were}"
+        " not connected or {n:one does/do} not tell it."
+    ),
+    "rows_reprocessed": (
+        "From the beginning: {rows} of the source {n:one is/are} reprocessed, and the"
+        " {written:counted row} that they became in the table {written:one is/are} written a second time."
+    ),
+    "rows_again": (
+        "From the beginning: {rows} that {n:one was/were} processed before {n:one is/are} written a second"
+        " time."
+    ),
+    "only_by_key": "Only a sink that overwrites by key is not affected.",
+    # from the exact position
+    "exact_is_beginning": "Exact position: nothing is committed, so this is a start from the beginning.",
+    "exact_expired": (
+        "Exact position, after batch {batch}: nothing is repeated. Lost, with or without deleting: {rows}"
+        " that Kafka no longer has."
+    ),
+    "exact_gone": (
+        "Exact position, after batch {batch}: no longer available, with or without deleting: {gone}."
+    ),
+    "exact_pending": (
+        "Exact position, after batch {batch}: no row is skipped. Batch {pending} is reprocessed, and its"
+        " rows that were already written to the sink are duplicated, as after a plain restart."
+    ),
+    "exact": "Exact position, after batch {batch}: no row is read twice and none is skipped.",
+    "source_skips": "source {key} skips {skips}",
+    "exact_behind": (
+        "Exact position, after batch {batch}: the table already has batches up to {newest}, so"
+        " {written:counted row} of {ids:batches} {written:one is/are} written a second time, unless the"
+        " table is first rolled back to batch {batch} (RESTORE)."
+    ),
+    "exact_behind_uncounted": (
+        "Exact position, after batch {batch}: the table already has batches up to {newest}, so the rows of"
+        " {ids:batches} are written a second time, unless the table is first rolled back to batch {batch}"
+        " (RESTORE)."
+    ),
+    # with the old query id
+    "old_id": (
+        "Old query id kept (metadata restored, logs emptied): batch IDs start at 0 again, and a Delta"
+        " table that has committed these batch IDs of this query skips the new batches with their rows."
+    ),
+    "old_id_no_batch": (
+        "Old query id kept, at the exact position: the sink has no batch of this query, so nothing is"
+        " skipped."
+    ),
+    "old_id_skips": (
+        "Old query id kept, at the exact position: the table skips {ids:batches} because it has already"
+        " committed these batch IDs, regardless of content."
+    ),
+    "not_counted": "How many new rows that loses was not counted.",
+    "all_waiting": "That loses all {rows} that are waiting now.",
+    "up_to_waiting": (
+        "That loses up to {n:counted row} that {n:one is/are} waiting now, depending on how they are split"
+        " into batches."
+    ),
+    # the file sink
+    "skipped": (
+        "{start}, into the same output: {ids:batches} {n:one is/are} skipped because the sink has already"
+        " committed {n:one this batch ID/these batch IDs}, regardless of content. Write to a new output"
+        " directory instead."
+    ),
+}
