@@ -90,7 +90,7 @@ def story_text(name: str) -> str:
     try:
         door = Door.open(locate(parent, get_settings()), get_settings())
         info = door.list([""])[""].names().get(STORY)
-        if info is None or info.size_bytes > LARGEST_STORY_BYTES:
+        if info is None or (info.size_bytes or 0) > LARGEST_STORY_BYTES:
             return ""
         content = door.read([info])[info.path]
     except StorageError:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from core.checkpoint.model import OperatorState, PartitionState, StateFile
 from core.checkpoint.restore_chain import expected_partition_ids
 from core.checkpoint.state_names import DEFAULT_STORE
+from core.messages import say
 
 Measure = Literal["state", "kept", "written"]
 
@@ -127,13 +128,16 @@ def balance(
         for partition in mine
         if partition.partition_id in expected
     ]
-    total = sum(file.size_bytes for _, files in shown for file in files)
+    sizes_known = all(file.size_bytes is not None for _, files in shown for file in files)
+    if not sizes_known:
+        shown = []
+    total = _bytes(file for _, files in shown for file in files)
     shares = sorted(
         (_share(operator, partition, files, at, total) for partition, files in shown),
         key=lambda p: (-p.size_bytes, p.partition_id),
     )
     middle = median(share.size_bytes for share in shares) if shares else 0.0
-    present = {partition.partition_id for partition, _ in shown}
+    present = {partition.partition_id for partition in mine}
     missing = tuple(i for i in expected if i not in present)
     beyond = tuple(sorted(p.partition_id for p in mine if p.partition_id not in expected))
     return Balance(
@@ -147,7 +151,11 @@ def balance(
         total_bytes=total,
         median_bytes=float(middle),
         max_over_median=shares[0].size_bytes / middle if middle else None,
-        title=_title(_words(operator, name, at, measure), shares, middle, missing, measure),
+        title=(
+            _title(_words(operator, name, at, measure), shares, middle, missing, measure)
+            if sizes_known
+            else say("state.sizes_not_known", operator_id=operator.operator_id)
+        ),
         notes=_notes(operator, shares, beyond, measure),
     )
 
@@ -162,19 +170,22 @@ def growth(operator: OperatorState, store: str | None = None) -> Growth:
     unversioned = 0
     expected = expected_partition_ids(operator)
     mine = [p for p in operator.partitions if p.store == name and p.partition_id in expected]
+    notes = ["Bytes of compressed files, not rows."]
+    if any(file.size_bytes is None for partition in mine for file in partition.files if _is_measured(file)):
+        notes = [say("state.sizes_not_known", operator_id=operator.operator_id)]
+        mine = []
     for partition in mine:
         for version in partition.bytes_by_version:
             counts[version] = counts.get(version, 0) + 1
         for file in partition.files:
             if file.kind in _UNVERSIONED:
-                unversioned += file.size_bytes
+                unversioned += file.size_bytes or 0
             elif file.version is not None and file.kind in _CHANGES:
-                changes[file.version] = changes.get(file.version, 0) + file.size_bytes
+                changes[file.version] = changes.get(file.version, 0) + (file.size_bytes or 0)
             elif file.version is not None and file.kind in _FULL:
-                full[file.version] = full.get(file.version, 0) + file.size_bytes
+                full[file.version] = full.get(file.version, 0) + (file.size_bytes or 0)
     versions = sorted(counts)
-    notes = ["Bytes of compressed files, not rows."]
-    if operator.provider == "rocksdb" and not changes:
+    if operator.provider == "rocksdb" and mine and not changes:
         notes.append(
             "Without changelog files the names do not tell what a batch wrote: .sst files carry no version"
             " and a .zip holds no rows."
@@ -214,12 +225,21 @@ def _default_version(operator: OperatorState, mine: Iterable[PartitionState]) ->
     return max((p.newest_version for p in mine if p.newest_version is not None), default=None)
 
 
+def _bytes(files: Iterable[StateFile]) -> int:
+    """The sum of sizes that are all known."""
+    return sum(file.size_bytes or 0 for file in files)
+
+
+def _is_measured(file: StateFile) -> bool:
+    return file.kind in (*_FULL, *_CHANGES, *_UNVERSIONED)
+
+
 def _measured(
     operator: OperatorState, partition: PartitionState, version: int | None, measure: Measure
 ) -> list[StateFile]:
     """The files whose bytes count."""
     if measure == "kept":
-        return [file for file in partition.files if file.kind in (*_FULL, *_CHANGES, *_UNVERSIONED)]
+        return [file for file in partition.files if _is_measured(file)]
     if measure == "written":
         return [
             file for file in partition.files if file.kind in (*_FULL, *_CHANGES) and file.version == version
@@ -259,7 +279,7 @@ def _share(
     version: int | None,
     total: int,
 ) -> PartitionShare:
-    size = sum(file.size_bytes for file in files)
+    size = _bytes(files)
     return PartitionShare(
         partition_id=partition.partition_id,
         size_bytes=size,
@@ -290,7 +310,7 @@ def _has_no_record(operator: OperatorState, file: StateFile) -> bool | None:
     if operator.format_version == 2:
         return False  # the list of earlier versions inside makes the size of an empty one vary
     sizes = EMPTY_FILE_BYTES.get(operator.codec or "lz4")
-    return None if sizes is None else file.size_bytes in sizes
+    return None if sizes is None or file.size_bytes is None else file.size_bytes in sizes
 
 
 def _words(operator: OperatorState, store: str, version: int | None, measure: Measure) -> str:

@@ -162,7 +162,8 @@ class Checkpoint:
             files = [self._layout.offsets.infos[i] for i in offsets] + [
                 self._layout.commits.infos[i] for i in commits
             ]
-            wanted = [*others, *(info for info in files if info.size_bytes <= self.settings.log_file_bytes)]
+            limit_bytes = self.settings.log_file_bytes
+            wanted = [*others, *(info for info in files if (info.size_bytes or 0) <= limit_bytes)]
             if not wanted and not files:
                 return {}
             contents = self.door.read(wanted)
@@ -526,7 +527,7 @@ def _content(
 ) -> bytes | Problem | None:
     content = contents.get(file.path)
     if content is None:
-        return too_large(file.path, file.size_bytes, limit_bytes)
+        return too_large(file.path, file.size_bytes or 0, limit_bytes)
     data = readable(content, file.path)
     if misnamed and isinstance(data, bytes):
         return problem(file.path, "not_an_id", say("logs.not_an_id", batch_id=file.batch_id), data)

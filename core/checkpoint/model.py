@@ -1,5 +1,8 @@
 """What a checkpoint holds, as frozen values. Each fact keeps the file it was read from.
 
+A size is None where the store does not give it; a sum with such a file is None too (:func:`total`): unknown,
+never 0.
+
 Paths are relative to the checkpoint root and use ``/``. Times are epoch milliseconds (UTC). Ids of batches
 are Spark's batch ids; the state that batch N produces is state version N + 1. Nothing here reads a file; the
 readers of this package build these values.
@@ -7,7 +10,7 @@ readers of this package build these values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -27,6 +30,16 @@ StateFileKind = Literal[
     "foreign",
 ]
 Provider = Literal["hdfs", "rocksdb", "unknown"]
+
+
+def total(sizes: Iterable[int | None]) -> int | None:
+    """The sum of sizes; None when one of them is not known."""
+    found = 0
+    for size in sizes:
+        if size is None:
+            return None
+        found += size
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +104,7 @@ class LogFile:
 
     batch_id: int
     path: str
-    size_bytes: int
+    size_bytes: int | None
     modified_ms: int | None
 
 
@@ -111,7 +124,7 @@ class Leftover:
 
     path: str
     kind: Literal["temporary", "orphan_state", "foreign"]
-    size_bytes: int = 0
+    size_bytes: int | None = None
     modified_ms: int | None = None
 
 
@@ -147,7 +160,7 @@ class StateFile:
     kind: StateFileKind
     version: int | None
     unique_id: str | None
-    size_bytes: int
+    size_bytes: int | None
     modified_ms: int | None
 
 
@@ -159,9 +172,9 @@ class PartitionState:
     partition_id: int
     store: str
     files: tuple[StateFile, ...]
-    size_bytes: int
+    size_bytes: int | None
     newest_version: int | None
-    bytes_by_version: Mapping[int, int]
+    bytes_by_version: Mapping[int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +221,7 @@ class OperatorState:
     expected_partitions: int | None
     partitions: tuple[PartitionState, ...]
     restorable: Restorable
-    size_bytes: int
+    size_bytes: int | None
     file_count: int
     problems: tuple[Problem, ...] = ()
     metadata_raw: str | None = None
@@ -222,6 +235,6 @@ class StateInventory:
 
     operators: tuple[OperatorState, ...]
     leftovers: tuple[Leftover, ...]
-    size_bytes: int
+    size_bytes: int | None
     file_count: int
     read_at_ms: int

@@ -107,14 +107,14 @@ def _initial_context(key: str, info: FileInfo, content: Content) -> tuple[Source
 def _file_context(door: Door, key: str, log: CompactibleLog) -> tuple[SourceContext, list[Problem]]:
     problems: list[Problem] = []
     limit_bytes = door.settings.source_log_bytes
-    wanted = [info for info in log.files.values() if info.size_bytes <= limit_bytes]
+    wanted = [info for info in log.files.values() if (info.size_bytes or 0) <= limit_bytes]
     contents = door.read(wanted)
     entries: list[FileLogEntry] = []
     complete = bool(log.files) and not log.missing
     for log_id, info in log.files.items():
         content = contents.get(info.path)
         if content is None:
-            data: bytes | Problem | None = too_large(info.path, info.size_bytes, limit_bytes)
+            data: bytes | Problem | None = too_large(info.path, info.size_bytes or 0, limit_bytes)
         else:
             data = readable(content, info.path)
         troubles: list[Problem] = []

@@ -21,6 +21,7 @@ from core.checkpoint.model import (
     Restorable,
     StateFile,
     StateInventory,
+    total,
 )
 from core.checkpoint.operator_metadata import (
     OperatorMetadata,
@@ -178,7 +179,7 @@ def inventory(
     return StateInventory(
         operators=tuple(operators),
         leftovers=tuple(sorted(leftovers, key=lambda item: item.path)),
-        size_bytes=sum(operator.size_bytes for operator in operators),
+        size_bytes=total(operator.size_bytes for operator in operators),
         file_count=sum(operator.file_count for operator in operators),
         read_at_ms=read_at_ms,
     )
@@ -230,7 +231,7 @@ def _operator(operator_id: int, files: _Operator, context: StateContext) -> Oper
         ),
         partitions=partitions,
         restorable=Restorable(None, None, ()),
-        size_bytes=sum(file.size_bytes for file in everything),
+        size_bytes=total(file.size_bytes for file in everything),
         file_count=len(everything),
         problems=tuple(problems),
         metadata_raw=metadata.raw if isinstance(metadata, OperatorMetadata) else None,
@@ -246,19 +247,16 @@ def _operator(operator_id: int, files: _Operator, context: StateContext) -> Oper
 
 
 def _partition(key: tuple[int, str], files: list[StateFile]) -> PartitionState:
-    bytes_by_version: dict[int, int] = {}
-    size_bytes = 0
-    for file in files:
-        if file.kind in _NOT_DATA:
-            continue
-        size_bytes += file.size_bytes
+    data = [file for file in files if file.kind not in _NOT_DATA]
+    bytes_by_version: dict[int, int | None] = {}
+    for file in data:
         if file.version is not None:
-            bytes_by_version[file.version] = bytes_by_version.get(file.version, 0) + file.size_bytes
+            bytes_by_version[file.version] = total((bytes_by_version.get(file.version, 0), file.size_bytes))
     return PartitionState(
         partition_id=key[0],
         store=key[1],
         files=tuple(files),
-        size_bytes=size_bytes,
+        size_bytes=total(file.size_bytes for file in data),
         newest_version=max(bytes_by_version, default=None),
         bytes_by_version=bytes_by_version,
     )
@@ -349,7 +347,7 @@ def _orphans(operator: OperatorState, context: StateContext) -> Iterable[Leftove
         yield Leftover(
             path=f"state/{operator.operator_id}/{partition_id}",
             kind="orphan_state",
-            size_bytes=sum(file.size_bytes for file in files),
+            size_bytes=total(file.size_bytes for file in files),
             modified_ms=max(
                 (file.modified_ms for file in files if file.modified_ms is not None), default=None
             ),

@@ -21,7 +21,7 @@ from core.checkpoint.state import state_inventory
 from core.checkpoint.tracking import Mode
 from core.documents.base import Document, Part, Texts
 from core.errors import StorageError
-from core.sparklogs.evidence import Certainty, Problem, not_listed
+from core.sparklogs.evidence import Certainty, Condition, Problem, not_listed
 
 SHOWN_BATCHES = 100
 
@@ -113,7 +113,8 @@ class OperatorPart(Part):
     stores: Texts
     provider: Provider
     format_version: Literal[1, 2]
-    bytes: int
+    bytes: int | None
+    """null where the store gives no sizes."""
     files: int
     restorable: RestorablePart
 
@@ -144,7 +145,8 @@ class LeftoverPart(Part):
 
     path: str
     kind: Literal["temporary", "orphan_state", "foreign"]
-    bytes: int
+    bytes: int | None
+    """null where the listing gives no size (a directory, a hidden checksum file)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -153,8 +155,9 @@ class ProblemPart(Part):
 
     path: str
     line: int | None
-    condition: str
-    """A stable word: ``empty``, ``truncated``, ``bad_json``, ``unreadable`` ..."""
+    condition: Condition
+    """A stable word. ``unreadable``: its content is not known (no permission, a network error, larger than what
+    is read); with all others it was read and is damaged."""
     reason: str
 
 

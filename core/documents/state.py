@@ -26,8 +26,8 @@ class PartitionPart(Part):
     at_least: int | None
     at_most: int | None
     how: How
-    size_bytes: int
-    """Of the files of all versions that are kept."""
+    size_bytes: int | None
+    """Of the files of all versions that are kept; null where the store gives no sizes."""
     files: int
 
 
@@ -118,7 +118,9 @@ def store_part(name: str, partitions: Sequence[PartitionCount]) -> StorePart:
 def _skew(partitions: Sequence[PartitionCount]) -> SkewPart:
     """By rows when all are known, else by bytes of files, which say less: they are of all kept versions."""
     by_keys = all(partition.count.keys is not None for partition in partitions)
-    weights = {p.partition_id: (p.count.keys or 0) if by_keys else p.size_bytes for p in partitions}
+    found = {p.partition_id: p.count.keys if by_keys else p.size_bytes for p in partitions}
+    known = {i: weight for i, weight in found.items() if weight is not None}
+    weights = known if len(known) == len(found) else {}  # a size that is not known: nothing to compare
     middle = median(weights.values()) if weights else 0
     return SkewPart(
         by="keys" if by_keys else "size_bytes",

@@ -15,6 +15,11 @@ SENTENCES: dict[str, str] = {
     "schema_not_text": "is not a state schema (text in it cannot be decoded)",
     "schema_surplus": "has {surplus_bytes:counted byte} after the end of the schema",
     "schema_struct": "has a schema for the {part} that {clause}",
+    # Sizes.
+    "sizes_not_known": (
+        "The store does not give the sizes of the state files of operator {operator_id}: its partitions cannot"
+        " be compared by size"
+    ),
     # Files of the stores.
     "file_empty": "is empty (0 bytes); Spark fails when it needs this file",
     "other_provider": "is not a file of the state store that the offset log names ({provider_class})",

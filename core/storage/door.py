@@ -63,7 +63,7 @@ class Door:
 
         All prefixes are listed side by side. Paths in a listing are relative to the root of the location.
         Directory markers of object stores never appear as files. Hidden files do (``.5.crc`` of Hadoop's
-        local file system with size 0 and without a time: neither was asked for). A prefix below the root that
+        local file system without size and time: neither was asked for). A prefix below the root that
         does not exist, or is a file, gives ``exists=False``.
 
         ``first_page``: enough to see what a directory is; S3 then gives at most 1,000 names of each level and

@@ -10,13 +10,14 @@ from typing import NamedTuple
 class FileInfo(NamedTuple):
     """A file as the listing showed it. ``path`` is relative to the checkpoint root and uses ``/``.
 
-    ``modified_ms`` is epoch milliseconds (UTC), None when the store does not say; S3 gives whole seconds.
+    ``size_bytes`` is None when the listing does not give it: unknown, never 0. ``modified_ms`` is epoch
+    milliseconds (UTC), None when the store does not say; S3 gives whole seconds.
     ``etag`` is the store's own mark of this content, None when it has none. A tuple, because a state
     directory can hold 440,000 of them.
     """
 
     path: str
-    size_bytes: int
+    size_bytes: int | None
     modified_ms: int | None = None
     etag: str | None = None
 

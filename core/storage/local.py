@@ -95,11 +95,11 @@ class LocalStore:
                 if name[0] == "." and name.endswith(".crc"):
                     # Hadoop writes one beside every file; asking for their size would double the time of a
                     # large listing.
-                    files.append(FileInfo(start + name, 0, None))
+                    files.append(FileInfo(start + name, None, None))
                     continue
                 try:
                     if self._boundary is not None and entry.is_symlink() and self._leads_out(entry.path):
-                        files.append(FileInfo(start + name, 0, None))
+                        files.append(FileInfo(start + name, None, None))
                         continue
                     if entry.is_dir():
                         subfolders.append((entry.path, start + name))

@@ -100,9 +100,7 @@ class RemoteStore:
             if entry["type"] == "directory" or full.endswith("/"):
                 folder.directories.add(start + name)
             elif name:
-                folder.files.append(
-                    FileInfo(start + name, int(entry.get("size") or 0), _modified_ms(entry), _etag(entry))
-                )
+                folder.files.append(FileInfo(start + name, _size(entry), _modified_ms(entry), _etag(entry)))
         folder.exists = not folder.is_file
         return folder
 
@@ -151,6 +149,11 @@ def content_of(answer: Any) -> Content:
     if isinstance(answer, Exception):
         return ReadFailure(failure_reason(answer))
     return bytes(answer)
+
+
+def _size(entry: dict[str, Any]) -> int | None:
+    value = entry.get("size")
+    return int(value) if isinstance(value, int | float) and value >= 0 else None
 
 
 def _modified_ms(entry: dict[str, Any]) -> int | None:

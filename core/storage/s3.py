@@ -273,7 +273,7 @@ def parse_page(body: bytes) -> dict[str, Any]:
     entries = [
         (
             plain(item.findtext(key) or ""),
-            int(item.findtext(size) or 0),
+            _number(item.findtext(size)),
             item.findtext(modified) or "",
             item.findtext(etag),
         )
@@ -287,6 +287,10 @@ def parse_page(body: bytes) -> dict[str, Any]:
         ],
         ENTRIES: entries,
     }
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text else None
 
 
 @lru_cache(maxsize=4096)

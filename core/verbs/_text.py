@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from core.messages.words import NOT_KNOWN
+
 
 def clean(text: object, limit: int = 200) -> str:
     """Text from a checkpoint on one line. Control characters (a terminal would obey them) are replaced, a
@@ -13,8 +15,10 @@ def clean(text: object, limit: int = 200) -> str:
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
-def size(size_bytes: int) -> str:
+def size(size_bytes: int | None) -> str:
     """``12.3 MiB``."""
+    if size_bytes is None:
+        return NOT_KNOWN
     amount = float(size_bytes)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if amount < 1024:

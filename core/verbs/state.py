@@ -91,7 +91,9 @@ def _text(
         f"operator {operator.operator_id} ({clean(operator.name or 'unknown', 60)}), store"
         f" {clean(store.name, 60)}: {rows}{hint}"
     ]
-    heaviest = sorted(partitions, key=lambda p: (-(p.count.at_least or 0), -p.size_bytes, p.partition_id))
+    heaviest = sorted(
+        partitions, key=lambda p: (-(p.count.at_least or 0), -(p.size_bytes or 0), p.partition_id)
+    )
     lines += table(
         ("partition", "rows", "how", "bytes", "files"),
         [

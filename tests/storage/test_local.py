@@ -89,7 +89,7 @@ def test_a_named_pipe_does_not_stop_the_app(tmp_path: Path) -> None:
 def test_crc_files_are_listed_without_asking_for_their_size(tmp_path: Path) -> None:
     write(tmp_path, "offsets/5", "offsets/.5.crc", "offsets/.hidden", "offsets/visible.crc")
     files = Door.open(str(tmp_path)).list(["offsets"])["offsets"].names()
-    assert files[".5.crc"] == FileInfo("offsets/.5.crc", 0, None)
+    assert files[".5.crc"] == FileInfo("offsets/.5.crc", None, None)
     assert files[".hidden"].size_bytes == len("offsets/.hidden")
     assert files["visible.crc"].size_bytes == len("offsets/visible.crc")
 

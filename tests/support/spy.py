@@ -21,7 +21,7 @@ import hashlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
@@ -193,6 +193,8 @@ class SpyFileSystem(AbstractFileSystem):  # type: ignore[misc]
     )
 
     calls: ClassVar[list[str]] = []
+    gives_sizes: ClassVar[bool] = True
+    denied: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -204,7 +206,16 @@ class SpyFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> Any:
         self.calls.append(f"ls {path}")
-        return self._files.ls(self._strip_protocol(path), detail=detail)
+        self._maybe_deny(path)
+        found = self._files.ls(self._strip_protocol(path), detail=detail)
+        if detail and not self.gives_sizes:
+            for entry in found:
+                entry["size"] = None
+        return found
+
+    def _maybe_deny(self, path: str) -> None:
+        if any(path.endswith(f"/{end}") for end in self.denied):
+            raise PermissionError(13, "Permission denied")
 
     def info(self, path: str, **_: Any) -> Any:
         self.calls.append(f"info {path}")
@@ -214,6 +225,7 @@ class SpyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if mode != "rb":
             raise WriteAttempted(f"open {path} {mode}")
         self.calls.append(f"open {path}")
+        self._maybe_deny(path)
         return self._files.open(self._strip_protocol(path), mode)
 
     def open(self, path: str, mode: str = "rb", *arguments: Any, **options: Any) -> Any:
@@ -255,9 +267,14 @@ class Spy:
 
 
 @contextmanager
-def spy_file_system() -> Iterator[Spy]:
-    """Makes ``spy://`` a protocol that can be opened, for the time of the block."""
+def spy_file_system(gives_sizes: bool = True, denied: Iterable[str] = ()) -> Iterator[Spy]:
+    """Makes ``spy://`` a protocol that can be opened, for the time of the block.
+
+    ``gives_sizes`` False: a store whose listings have no sizes. ``denied``: ends of paths (``offsets/3``,
+    ``state``) that the store refuses to read or to list.
+    """
     SpyFileSystem.calls.clear()
+    SpyFileSystem.gives_sizes, SpyFileSystem.denied = gives_sizes, frozenset(denied)
     fsspec.register_implementation("spy", SpyFileSystem, clobber=True)
     try:
         yield Spy()

@@ -262,7 +262,7 @@ def _named_file(look: Looking, path: str) -> Iterator[Statement]:
     if expected is not None and size_bytes == expected:
         sentence = say("errors_lookup.size_as_expected", path=path, size_bytes=size_bytes)
         yield Statement(sentence, evidence, shows_fault=False)
-    elif expected is not None:
+    elif expected is not None and size_bytes is not None:
         sentence = say("errors_lookup.size_unexpected", path=path, size_bytes=size_bytes, expected=expected)
         yield Statement(sentence, evidence, shows_fault=True)
     elif size_bytes == 0:

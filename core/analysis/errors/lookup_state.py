@@ -160,13 +160,13 @@ def look_size(look: Looking) -> Iterator[Statement]:
     inventory = state_inventory(look.ck)
     if not inventory.operators:
         return
-    heaviest = max(inventory.operators, key=lambda operator: operator.size_bytes)
+    heaviest = max(inventory.operators, key=lambda operator: operator.size_bytes or 0)
     partitions = {p.partition_id: 0 for p in heaviest.partitions}
     for partition in heaviest.partitions:
-        partitions[partition.partition_id] += partition.size_bytes
+        partitions[partition.partition_id] += partition.size_bytes or 0
     largest = max(partitions, key=lambda i: partitions[i], default=None)
     size_bytes, files = inventory.size_bytes, inventory.file_count
-    if largest is None:
+    if largest is None or size_bytes is None:
         sentence = say("errors_lookup.state_size", size_bytes=size_bytes, files=files)
     else:
         sentence = say(

@@ -30,7 +30,7 @@ def leftovers(ck: Checkpoint, with_state: bool) -> Iterator[Finding]:
     if not items:
         return
     kinds = {kind: sum(item.kind == kind for item in items) for kind in ("temporary", "foreign")}
-    size_bytes = sum(item.size_bytes for item in items)
+    size_bytes = sum(item.size_bytes or 0 for item in items)
     if kinds["temporary"] and kinds["foreign"]:
         sentence = say(
             "findings_checks.leftovers_both",

@@ -90,8 +90,11 @@ def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
         return
     for op in state_inventory(ck).operators:
         sizes: dict[int, int] = {}
-        for file in all_files(op):
-            if file.kind == "snapshot" and file.version is not None:
+        snapshots = [file for file in all_files(op) if file.kind == "snapshot"]
+        if any(file.size_bytes is None for file in snapshots):
+            continue
+        for file in snapshots:
+            if file.version is not None and file.size_bytes is not None:
                 sizes[file.version] = sizes.get(file.version, 0) + file.size_bytes
         kept = [sizes[version] for version in sorted(sizes)]
         if len(kept) < 3 or kept != sorted(kept) or kept[-1] < GROWTH * kept[0]:

@@ -24,7 +24,7 @@ class PartitionCount:
 
     partition_id: int
     count: KeyCount
-    size_bytes: int
+    size_bytes: int | None
     file_count: int
 
 
@@ -97,7 +97,7 @@ def _chain(store: Store, version: int) -> list[StateFile]:
     if len(all_changes) == version and (start is None or start.kind == "zip"):
         # Exact without a zip; one, of whatever version, is read for the names of the column families only.
         names = start or next(
-            (file for file in store.partition.files if file.kind == "zip" and file.size_bytes), None
+            (file for file in store.partition.files if file.kind == "zip" and file.size_bytes != 0), None
         )
         return [names, *all_changes] if names is not None else all_changes
     after = [steps[v].change for v in range(full + 1, version + 1) if v in steps]

@@ -215,7 +215,7 @@ def _take(
     is_local: bool,
 ) -> None:
     data = contents[file.path]
-    if isinstance(data, Gone) or (isinstance(data, bytes) and len(data) != file.size_bytes):
+    if isinstance(data, Gone) or (isinstance(data, bytes) and file.size_bytes not in (None, len(data))):
         walk.is_settled = False
         walk.replay.forget()
         return
@@ -298,7 +298,7 @@ def _first_bad_file(walk: _Walk, file: StateFile, content: ZipContent) -> Fault 
         other = there.get(path)
         if other is None:
             return Fault(file, "content", f"it needs {path}, which is missing", others=(path,))
-        if other.size_bytes != item.size_bytes:
+        if other.size_bytes not in (None, item.size_bytes):
             reason = f"it needs {path} with {item.size_bytes:,} bytes, and the file has {other.size_bytes:,}"
             return Fault(file, "content", reason, others=(path,))
         if path in walk.broken_files:

@@ -18,6 +18,8 @@ FULL = ("snapshot", "zip")
 # times as much).
 FILES_PER_WAVE = 256
 BYTES_PER_WAVE = 8 * 1024 * 1024
+# What a file counts for whose size the store does not give.
+GUESSED_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,13 @@ class Wanted:
 
     @property
     def size_bytes(self) -> int:
-        """By the listing."""
-        return sum(info.size_bytes for info in self.files)
+        """By the listing; a file of unknown size counts as one of middle size, a checksum file as nothing."""
+        return sum(
+            (0 if info.name.endswith(".crc") else GUESSED_BYTES)
+            if info.size_bytes is None
+            else info.size_bytes
+            for info in self.files
+        )
 
 
 def read_in_waves(door: Door, wanted: Iterable[Wanted]) -> Iterator[list[tuple[int, Mapping[str, Content]]]]:

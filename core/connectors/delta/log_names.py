@@ -36,8 +36,8 @@ class LogCheckpoint:
 
     @property
     def size_bytes(self) -> int:
-        """All parts together."""
-        return sum(part.size_bytes for part in self.parts)
+        """All parts together, as far as the store gives their sizes."""
+        return sum(part.size_bytes or 0 for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
