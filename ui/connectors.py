@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.checkpoint import Checkpoint
-from core.connectors.connect import look
+from core.connectors.connect import ask_connectors
 from core.connectors.model import ConnectorAnswers, ConnectorSettings
 from core.messages import words
 from ui import cards, connector_settings, links
@@ -84,7 +84,7 @@ def _key(found: Given, wanted: ConnectorSettings) -> tuple[object, ...]:
 @st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
 def _look(key: tuple[object, ...], _ck: Checkpoint, _given: ConnectorSettings) -> Asked:
     asked_at_ms = int(time.time() * 1000)
-    return Asked(key, look(_ck, _given), asked_at_ms)
+    return Asked(key, ask_connectors(_ck, _given), asked_at_ms)
 
 
 def _together(wanted: ConnectorSettings, parts: list[ConnectorAnswers]) -> ConnectorAnswers:

@@ -1,5 +1,5 @@
-"""Asks every end that was given, once. What cannot be asked is a sentence in ``Ends.troubles``, never an
-exception."""
+"""Asks every source and the sink whose place is known, once. What cannot be asked is a sentence in
+``ConnectorAnswers.troubles``, never an exception."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from core.connectors.kafka.properties import read_properties
 from core.connectors.kafka.topic_ids import TOPIC_IDS
 from core.connectors.model import ConnectorAnswers, ConnectorSettings
 from core.errors import DeltaLogError, FileSinkLogError, PropertiesError, StorageError
+from core.messages import say
 from core.settings import Settings
 from core.storage import Door, Location
 
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from core.connectors.answers import BrokerAnswer
 
 
-def look(ck: Checkpoint, given: ConnectorSettings) -> ConnectorAnswers:
-    """What the ends say now. Sends at most: one round of calls to the broker, one listing for each place, and
-    what its log needs."""
+def ask_connectors(ck: Checkpoint, given: ConnectorSettings) -> ConnectorAnswers:
+    """What source and sink have now. Sends at most: one round of calls to the broker, one listing for each
+    place, and what its log needs."""
     troubles: dict[str, str] = {}
     brokers = _brokers(ck, given, troubles) if given.kafka is not None else {}
     tables: dict[str, DeltaLog] = {}
@@ -33,11 +34,11 @@ def look(ck: Checkpoint, given: ConnectorSettings) -> ConnectorAnswers:
     for key, location in given.sources.items():
         source = ck.source(key)
         if source is None:
-            troubles[f"source {key}"] = f"The checkpoint has no source {key}."
+            troubles[f"source {key}"] = say("sink.no_such_source", key=key)
         elif source.kind.asks == "table":
-            found = _table(location, f"source {key}", ck.settings, troubles)
-            if found is not None:
-                tables[key] = found
+            table = _table(location, f"source {key}", ck.settings, troubles)
+            if table is not None:
+                tables[key] = table
         else:
             places[key] = location
     return ConnectorAnswers(
@@ -77,11 +78,11 @@ def _brokers(ck: Checkpoint, given: ConnectorSettings, troubles: dict[str, str])
     return dict.fromkeys(keys, answer)
 
 
-def _table(location: Location, end: str, settings: Settings, troubles: dict[str, str]) -> DeltaLog | None:
+def _table(location: Location, place: str, settings: Settings, troubles: dict[str, str]) -> DeltaLog | None:
     try:
         return DeltaLog.open(location, settings)
     except StorageError as error:
-        troubles[end] = str(error)
+        troubles[place] = str(error)
         return None
 
 
@@ -106,7 +107,7 @@ def _sink(
     try:
         Door.open(location, settings).list(
             [""], first_page=True
-        )  # a place that is not there is no sink without a log
+        )  # a place that is not there is not a sink without a log
     except StorageError as error:
         troubles["sink"] = str(error)
         return None

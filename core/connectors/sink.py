@@ -18,41 +18,26 @@ from core.connectors.answers import TableCommit, TableTransaction
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
 from core.connectors.model import ConcernKind, SinkBatch, SinkState
-from core.connectors.words import are, capital, counted, listed, span
+from core.messages import say
+from core.messages.words import capital, spanned
 from core.sparklogs.evidence import Certainty
 from core.storage import Location
-
-# Commits after which the table may hold something else than the batches wrote.
-_CHANGES = {
-    "restore": "RESTORE",
-    "overwrite": "an overwrite",
-    "replace": "CREATE OR REPLACE TABLE",
-    "clone": "CLONE",
-}
-NEW_ID = (
-    "Way out: a new id in metadata (the batches are then written again, also what the table holds beyond"
-    " batch {n}), for Delta after a RESTORE of the table to the version of batch {n} (then exact)."
-)
 
 
 def sink_state(ck: Checkpoint, what: DeltaLog | FileSinkLog | Location) -> SinkState:
     """The sink against the checkpoint. A bare :class:`Location` is an output that keeps no log of batches.
-    Reads the sink's newest" " commits."""
+    Reads the sink's newest commits."""
     if isinstance(what, DeltaLog):
         return _delta(ck, what)
     if isinstance(what, FileSinkLog):
         return _file(ck, what)
-    sentence = (
-        f"{what.url} keeps no log of batches (neither _delta_log nor _spark_metadata): the files cannot tell"
-        " which batches are in it, and such a sink writes a batch that runs again once more."
-    )
+    sentence = say("sink.no_log", url=what.url)
     return SinkState("plain", what.url, None, None, None, sentence, "needs_input")
 
 
 Fate = Literal["written", "skipped"] | None
 Note = tuple[ConcernKind | None, str]
 """A sentence beside the first one, and what it puts at risk."""
-LOG_NAME = "_spark_metadata"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,33 +60,29 @@ def _concerns(judged: _Judged, notes: Iterable[Note]) -> tuple[tuple[ConcernKind
 
 def _delta(ck: Checkpoint, log: DeltaLog) -> SinkState:
     query_id = ck.query_id
-    found = log.transactions.get(query_id) if query_id is not None else None
-    expired = found is not None and log.is_expired(found)
-    holds = found.version if found is not None and not expired else None
+    newest = log.transactions.get(query_id) if query_id is not None else None
+    expired = newest is not None and log.is_expired(newest)
+    holds = newest.version if newest is not None and not expired else None
     if query_id is None:
         judged = _Judged(None, None, _no_id(ck))
     elif holds is None:
-        judged = _nothing_held(ck, log, found)
+        judged = _nothing_held(ck, log, newest)
     else:
-        judged = _compare(ck, holds, "table")
+        judged = _compare(ck, holds, "delta")
     read = log.commits()
     batches = _delta_batches(
         ck, read.commits, query_id, holds, is_whole=log.oldest == 0 and not read.limit_words and not log.gaps
     )
     notes: list[Note] = [
         *_since(read.commits, query_id),
-        *_expiry(log, found, expired),
+        *_expiry(log, newest, expired),
         *_gone(ck, batches, holds, read.commits),
         *_stateful(ck, judged),
     ]
     certainty: Certainty = "certain" if judged.is_sure else "needs_input"
     if not log.transactions_known and holds is None:
         certainty = "needs_input"
-        sentence = (
-            "Not every file that holds transactions could be read, so a batch of this query may be in the"
-            " table all the same."
-        )
-        notes.append((None, sentence))
+        notes.append((None, say("sink.transactions_not_read")))
     evidence = tuple(
         commit.path
         for commit in read.commits
@@ -127,12 +108,15 @@ def _delta(ck: Checkpoint, log: DeltaLog) -> SinkState:
 def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
     holds = log.newest
     if holds is None:
-        sentence = f"The log of {log.url} is empty: no batch is in it."
-        if ck.pending_batch is not None:
-            sentence += f" Pending batch {ck.pending_batch} will be written."
-        judged = _Judged("written" if ck.pending_batch is not None else None, None, sentence)
+        pending = ck.pending_batch
+        sentence = (
+            say("sink.log_empty", url=log.url)
+            if pending is None
+            else say("sink.log_empty_pending_written", url=log.url, pending=pending)
+        )
+        judged = _Judged("written" if pending is not None else None, None, sentence)
     else:
-        judged = _compare(ck, holds, "output")
+        judged = _compare(ck, holds, "file")
     read = log.batches()
     held = {batch.batch_id for batch in read.batches}
     rows = [SinkBatch(b.batch_id, None, b.modified_ms, None, b.files, "written") for b in read.batches]
@@ -143,28 +127,20 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
         rows.append(SinkBatch(None, None, newest, None, len(unknown.files), "uncommitted"))
     notes: list[Note] = list(_stateful(ck, judged))
     if unknown.files:
-        files = counted(len(unknown.files), "data file")
-        it = "it belongs" if len(unknown.files) == 1 else "they belong"
-        sentence = (
-            f"{files} in {log.url} (for example {unknown.files[0].path})"
-            f" stand{'s' if len(unknown.files) == 1 else ''} in no log entry: {it} to a batch that did not"
-            " finish, or to somebody else. Spark's own readers pass over them, other readers count them."
+        sentence = say(
+            "sink.files_without_entry",
+            count=len(unknown.files),
+            url=log.url,
+            example=unknown.files[0].path,
         )
         notes.append((None, sentence))
     if log.missing:
-        sentence = (
-            f"{LOG_NAME} has no entry for {span(log.missing[0], log.missing[-1])}: Spark cannot read this"
-            f" output ({LOG_NAME}/{log.missing[0]} doesn't exist), and the query stops at the next compaction"
-            " of the log (BATCH_METADATA_NOT_FOUND). Output and checkpoint do not belong together, or log"
-            " files were removed."
+        sentence = say(
+            "sink.log_hole", batches=spanned(log.missing[0], log.missing[-1]), first=log.missing[0]
         )
         notes.append(("log_hole", sentence))
     elif holds is None and ck.commit_ids:
-        sentence = (
-            f"The checkpoint has committed batches up to {ck.commit_ids[-1]}: the output was emptied or is"
-            " another one. Without its entries from 0 on Spark cannot read what the query writes next."
-        )
-        notes.append(("unknown", sentence))
+        notes.append(("unknown", say("sink.output_emptied", committed=ck.commit_ids[-1])))
     if unknown.words:
         notes.append((None, capital(unknown.words.rstrip(".")) + "."))
     return SinkState(
@@ -184,69 +160,56 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
     )
 
 
-def _compare(ck: Checkpoint, holds: int, where: str) -> _Judged:
-    """The sentences for a sink that holds batches of this query up to ``holds``."""
+def _compare(ck: Checkpoint, holds: int, log: Literal["delta", "file"]) -> _Judged:
+    """The comparison for a sink that has batches of this query up to ``holds``."""
     pending, newest = ck.pending_batch, ck.offset_ids[-1] if ck.offset_ids else None
     first = ck.next_batch.batch_id
-    of = "of this query" if where == "table" else "in its log"
     skips = holds if holds >= first else None
+    is_table = log == "delta"
     if newest is None:
-        lost = (
-            f"Batches 0 to {holds} will be skipped whatever they hold"
-            if holds
-            else "Batch 0 will be skipped whatever it holds"
+        batches = spanned(0, holds)
+        sentence = (
+            say("sink.empty_checkpoint_table", batches=batches, holds=holds)
+            if is_table
+            else say("sink.empty_checkpoint_output", batches=batches, holds=holds)
         )
-        why = (
-            "the checkpoint is empty, but its metadata still has the old query id"
-            if where == "table"
-            else "the checkpoint is empty"
-        )
-        way = (
-            "Delete metadata too, so that the query gets a new id."
-            if where == "table"
-            else "Start with a new output directory."
-        )
-        return _Judged(
-            "skipped",
-            skips,
-            concern="ahead",
-            sentence=f"{lost}: the {where} holds batches up to {holds} {of}, and {why}. {way}",
-        )
+        return _Judged("skipped", skips, sentence, "ahead")
     if holds > newest:
         sentence = (
-            f"The checkpoint is older than the {where}: the {where} holds batches up to {holds} {of}, so"
-            f" {span(first, holds)} will be skipped whatever they hold. Rows are lost unless the batches are"
-            " cut exactly as before."
-        )
-        if where == "table":
-            sentence += " " + NEW_ID.format(n=first - 1 if pending is None else pending)
-        else:
-            sentence = (
-                f"The output directory holds batches up to {holds} {of}, while the checkpoint ends at batch"
-                f" {newest}: new batches up to {holds} will be skipped, without an error. Rows are lost"
-                " unless the batches are cut exactly as before. Way out: a new output directory."
+            say(
+                "sink.table_ahead",
+                holds=holds,
+                batches=spanned(first, holds),
+                n=first - 1 if pending is None else pending,
             )
+            if is_table
+            else say("sink.output_ahead", holds=holds, newest=newest)
+        )
         return _Judged("skipped", skips, sentence, "ahead")
     if pending is not None and holds >= pending:
         sentence = (
-            f"Pending batch {pending} is already in the {where} and will be skipped. No loss, no repeat, as"
-            " long as it still stands for the same offsets."
+            say("sink.pending_in_table", pending=pending)
+            if is_table
+            else say("sink.pending_in_output", pending=pending)
         )
         return _Judged("skipped", skips, sentence)
-    committed = ck.last_committed_batch
-    missing = _after(ck, holds)
-    head = f"The {where} holds batches up to {holds} {of}."
-    if missing and committed is not None:
-        sentence = (
-            f"{head} {capital(span(missing[0], missing[-1]))} {are(missing[0], missing[-1])} committed in the"
-            f" checkpoint but not in the {where}: their rows are missing there (an older copy, or made anew)."
+    head = say("sink.table_up_to", holds=holds) if is_table else say("sink.output_up_to", holds=holds)
+    fate: Fate = "written" if pending is not None else None
+    absent = _after(ck, holds)
+    if absent and ck.last_committed_batch is not None:
+        batches = spanned(absent[0], absent[-1])
+        count = absent[-1] - absent[0] + 1
+        behind = (
+            say("sink.table_behind", head=head, batches=batches, count=count)
+            if is_table
+            else say("sink.output_behind", head=head, batches=batches, count=count)
         )
         if pending is not None:
-            sentence += f" Pending batch {pending} will be written."
-        return _Judged("written" if pending is not None else None, None, sentence, "behind")
+            behind = say("sink.and_pending_written", before=behind, pending=pending)
+        return _Judged(fate, None, behind, "behind")
     if pending is not None:
-        return _Judged("written", None, f"{head} Pending batch {pending} will be written.")
-    return _Judged(None, None, f"{head} Nothing is pending.")
+        return _Judged(fate, None, say("sink.and_pending_written", before=head, pending=pending))
+    return _Judged(None, None, say("sink.and_nothing_pending", before=head))
 
 
 def _after(ck: Checkpoint, holds: int | None) -> list[int]:
@@ -259,33 +222,23 @@ def _after(ck: Checkpoint, holds: int | None) -> list[int]:
 
 
 def _no_id(ck: Checkpoint) -> str:
-    what = (
-        f"Pending batch {ck.pending_batch} will be written"
-        if ck.pending_batch is not None
-        else "The next batch will be written"
-    )
-    return (
-        "The checkpoint has no readable query id, so no batch in the table can be recognised as its own."
-        f" {what}."
-    )
+    if ck.pending_batch is not None:
+        return say("sink.no_query_id_pending", pending=ck.pending_batch)
+    return say("sink.no_query_id")
 
 
-def _nothing_held(ck: Checkpoint, log: DeltaLog, found: TableTransaction | None) -> _Judged:
+def _nothing_held(ck: Checkpoint, log: DeltaLog, expired: TableTransaction | None) -> _Judged:
+    """A table that has no batch of this query that counts; ``expired``: the one that has expired."""
     pending = ck.pending_batch
     fate: Fate = "written" if pending is not None else None
-    written = f" Pending batch {pending} will be written." if pending is not None else ""
-    if found is not None:
-        again = pending is not None and found.version >= pending
-        if again:
-            written = (
-                f" Pending batch {pending} is in the table already and will be written again: its rows are"
-                " then there twice."
-            )
-        sentence = (
-            f"The table's newest batch of this query, {found.version}, has expired"
-            f" (delta.setTransactionRetentionDuration): Delta no longer recognises it.{written}"
-        )
-        return _Judged(fate, None, sentence, "forgotten" if again else None)
+    if expired is not None:
+        if pending is None:
+            return _Judged(fate, None, say("sink.transaction_expired", newest=expired.version))
+        if expired.version >= pending:
+            sentence = say("sink.transaction_expired_twice", newest=expired.version, pending=pending)
+            return _Judged(fate, None, sentence, "forgotten")
+        sentence = say("sink.transaction_expired_pending", newest=expired.version, pending=pending)
+        return _Judged(fate, None, sentence)
     others = [
         item
         for item in log.transactions.values()
@@ -294,19 +247,21 @@ def _nothing_held(ck: Checkpoint, log: DeltaLog, found: TableTransaction | None)
     if others and pending is not None:
         # Of a foreachBatch sink with an id of its own only its code knows the name.
         newest = max(others, key=lambda item: item.last_updated_ms or 0)
-        sentence = (
-            f"The table at {log.url} holds no batch under this query's id, but"
-            f" {counted(len(others), 'other application')} with batch {pending} or above (newest:"
-            f" {newest.app_id[:60]}, batch {newest.version}). If the query writes in foreachBatch with that"
-            f" txnAppId, batches up to {newest.version} are skipped; else pending batch {pending} will be"
-            " written."
+        sentence = say(
+            "sink.other_applications",
+            url=log.url,
+            others=len(others),
+            pending=pending,
+            app_id=newest.app_id[:60],
+            newest=newest.version,
         )
         return _Judged(None, None, sentence, "unknown" if ck.commit_ids else None, is_sure=False)
     if not ck.offset_ids:
-        return _Judged(fate, None, "The table holds no batch of this query. The first batch will be written.")
+        return _Judged(fate, None, say("sink.first_batch_written"))
     sentence = (
-        f"The table at {log.url} holds no batch of this query: it is another table, a recreated one, a"
-        f" foreachBatch sink without transaction ids, or the id in metadata was changed.{written}"
+        say("sink.no_batch_of_query", url=log.url)
+        if pending is None
+        else say("sink.no_batch_of_query_pending", url=log.url, pending=pending)
     )
     return _Judged(fate, None, sentence, "unknown" if ck.commit_ids else None)
 
@@ -374,41 +329,32 @@ def _since(commits: Iterable[TableCommit], query_id: str | None) -> list[Note]:
     else:
         return []
     for commit in foreign:
-        if commit.kind not in _CHANGES:
-            continue
-        sentence = (
-            f"Version {commit.version} of the table is {_CHANGES[commit.kind]}, made after the newest batch"
-            " of this query."
-        )
-        if commit.kind == "restore":
-            sentence += (
-                " The batch number in the table survives a RESTORE: rows of batches that were restored away"
-                " are missing, and batches up to that number are still skipped. To write them again, rewind"
-                " the checkpoint to the restored batch and put a new id into metadata."
-            )
-        else:
-            sentence += " The batch number stays; rows that this took away do not come back."
-        notes.append(("changed", sentence))
+        change = _change(commit)
+        if change is not None:
+            notes.append(("changed", change))
     others = [commit for commit in foreign if commit.kind == "other" and (commit.adds or commit.removes)]
     if others:
         names = ", ".join(dict.fromkeys(commit.operation or "unknown" for commit in others))
-        sentence = (
-            f"{counted(len(others), 'commit')} of others ({names[:80]}) changed the table after the newest"
-            " batch of this query."
-        )
-        notes.append((None, sentence))
+        notes.append((None, say("sink.commits_of_others", count=len(others), operations=names[:80])))
     return notes
 
 
-def _expiry(log: DeltaLog, found: TableTransaction | None, expired: bool) -> list[Note]:
-    if found is None or expired or log.transaction_retention_ms is None:
+def _change(commit: TableCommit) -> str | None:
+    """A commit after which the table may have something else than the batches wrote; None for any other."""
+    if commit.kind == "restore":
+        return say("sink.restored_since", version=commit.version)
+    if commit.kind == "overwrite":
+        return say("sink.overwritten_since", version=commit.version)
+    if commit.kind == "replace":
+        return say("sink.replaced_since", version=commit.version)
+    return say("sink.cloned_since", version=commit.version) if commit.kind == "clone" else None
+
+
+def _expiry(log: DeltaLog, newest: TableTransaction | None, expired: bool) -> list[Note]:
+    if newest is None or expired or log.transaction_retention_ms is None:
         return []
-    sentence = (
-        "The table forgets batch numbers after delta.setTransactionRetentionDuration"
-        f" ({(log.configuration or {}).get('delta.setTransactionRetentionDuration', '')}) without a write: a"
-        " batch that is in the table is then written again."
-    )
-    return [(None, sentence)]
+    retention = (log.configuration or {}).get("delta.setTransactionRetentionDuration", "")
+    return [(None, say("sink.transactions_expire", retention=retention))]
 
 
 def _gone(
@@ -429,14 +375,10 @@ def _gone(
     made_ms = commits[-1].timestamp_ms
     times = [ck.commit_files[i].modified_ms for i in ids]
     is_younger = made_ms is not None and all(time is not None and time < made_ms for time in times)
-    why = (
-        "the table was made anew after they were committed"
-        if is_younger
-        else "the table was made anew, or they were written otherwise"
-    )
     sentence = (
-        f"The checkpoint has committed {'batch' if len(ids) == 1 else 'batches'} {listed(ids)}, and no"
-        f" version in the table's log (whole, from version 0) holds them: {why}."
+        say("sink.batches_missing_table_younger", ids=ids, count=len(ids))
+        if is_younger
+        else say("sink.batches_missing", ids=ids, count=len(ids))
     )
     return [("behind" if is_younger else None, sentence)]
 
@@ -446,15 +388,13 @@ def _stateful(ck: Checkpoint, judged: _Judged) -> list[Note]:
     newest = ck.offset_ids[-1] if ck.offset_ids else -1
     if judged.skips_up_to is None or judged.skips_up_to <= newest or not ck.has_state:
         return []
-    sentence = (
-        "The query keeps state, and a skipped batch writes none:"
-        f" {span(ck.next_batch.batch_id, judged.skips_up_to)} would pass empty, and the batch after them fails"
-        " because its state is missing (CANNOT_LOAD_STATE_STORE). Try on a copy only."
-    )
-    return [(None, sentence)]
+    batches = spanned(ck.next_batch.batch_id, judged.skips_up_to)
+    return [(None, say("sink.skipped_batches_write_no_state", batches=batches))]
 
 
 def _first_problem(problems: tuple[str, ...]) -> str | None:
     if not problems:
         return None
-    return problems[0] if len(problems) == 1 else f"{problems[0]} And {len(problems) - 1} more."
+    if len(problems) == 1:
+        return problems[0]
+    return say("sink.first_of_problems", first=problems[0], more=len(problems) - 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers, ConnectorSettings
-from core.connectors.connect import look
+from core.connectors.connect import ask_connectors
 from core.connectors.kafka.properties import read_properties
 from core.errors import PropertiesError, UsageError
 from core.messages.words import CERTAINTY
@@ -65,7 +65,7 @@ def connectors_of(
             read_properties(given.kafka)
         except PropertiesError as error:
             raise UsageError(str(error)) from None
-    return look(ck, given)
+    return ask_connectors(ck, given)
 
 
 def impact_lines(impacts: Sequence[DeletionImpact]) -> list[str]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
-from core.connectors.connect import look
+from core.connectors.connect import ask_connectors
 from core.connectors.model import ConnectorAnswers, ConnectorSettings
 from tests.support import damage as d
 from tests.support.oracle import Base, Effects, Fact, Oracle, Recipe, Rows, effects
@@ -178,7 +178,9 @@ class Scene:
     ) -> tuple[Checkpoint, ConnectorAnswers]:
         """Both ends now."""
         ck = Checkpoint.open(str(self.checkpoint))
-        return ck, look(ck, ConnectorSettings(kafka=self.stage.properties_file, topics=topics or {}))
+        return ck, ask_connectors(
+            ck, ConnectorSettings(kafka=self.stage.properties_file, topics=topics or {})
+        )
 
     def said(self, query: Query) -> tuple[Forecast, ConnectorAnswers]:
         """The forecast with the broker's answer."""

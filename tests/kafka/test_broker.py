@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 
 from core.checkpoint import Checkpoint
 from core.connectors import kafka as endpoint
-from core.connectors.connect import look
+from core.connectors.connect import ask_connectors
 from core.connectors.kafka.broker import ask
 from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic_states
 from core.connectors.kafka.properties import KafkaProperties, read_properties
@@ -91,7 +91,7 @@ def test_one_view_of_a_checkpoint_asks_once(
     ck = Checkpoint.open(
         str(checkpoint_at(tmp_path, {wide: dict.fromkeys(range(200), 5)}, batch_ms=BEGIN + 10_000))
     )
-    connectors = look(ck, ConnectorSettings(kafka=properties_file))
+    connectors = ask_connectors(ck, ConnectorSettings(kafka=properties_file))
     rows = kafka_partition_states(ck, "0", connectors.brokers["0"])
     assert len(rows) == 200
     assert {(row.state, row.lag, row.safety) for row in rows} == {("ok", 15, "never_by_time")}
@@ -195,21 +195,21 @@ def test_a_password_is_in_no_answer_of_a_broker_that_refuses_it(
     sasl = f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username=explorer\nsasl.password={PASSWORD}\n"
     file.write_text(f"bootstrap.servers={kafka.bootstrap}\n{sasl}")
     ck = Checkpoint.open(str(checkpoint_at(tmp_path / "ck", {"orders": {0: 5}})))
-    connectors = look(ck, ConnectorSettings(kafka=file))
+    connectors = ask_connectors(ck, ConnectorSettings(kafka=file))
     (trouble,) = connectors.troubles.values()
     assert "SASL" in trouble
     rows = kafka_partition_states(ck, "0", connectors.brokers["0"])
     assert PASSWORD not in repr((connectors, rows, trouble)) + "".join(capfd.readouterr())
     assert [row.state for row in rows] == ["unknown"]
     file.write_text(f"bootstrap.servers={kafka.bootstrap}\nsecurity.protocol=SSL\n")
-    assert "SSL handshake failed" in look(ck, ConnectorSettings(kafka=file)).troubles["kafka"]
+    assert "SSL handshake failed" in ask_connectors(ck, ConnectorSettings(kafka=file)).troubles["kafka"]
 
 
 def test_a_broker_that_is_down_is_told_at_once(tmp_path: Path) -> None:
     file = tmp_path / "down.properties"
     file.write_text(f"bootstrap.servers=127.0.0.1:{free_ports(1)[0]}\n")
     ck = Checkpoint.open(str(checkpoint_at(tmp_path / "ck", {"orders": {0: 5}})))
-    answer = look(ck, ConnectorSettings(kafka=file)).brokers["0"]
+    answer = ask_connectors(ck, ConnectorSettings(kafka=file)).brokers["0"]
     assert answer.trouble is not None and "Connection refused" in answer.trouble
     waiting = 60.0
     assert (
@@ -225,13 +225,13 @@ def test_a_topic_deleted_and_created_between_two_looks_is_known_by_its_id(
     root = checkpoint_at(tmp_path, {"reborn": {0: 4}}, batch_ms=int(time.time() * 1000))
     given = ConnectorSettings(kafka=properties_file)
     ck = Checkpoint.open(str(root))
-    first = look(ck, given).brokers["0"]
+    first = ask_connectors(ck, given).brokers["0"]
     assert not kafka_topic_states(ck, "0", first)[0].is_recreated
     kafka.delete_topic("reborn")
     kafka.create_topic("reborn", 1)
     kafka.produce(
         "reborn", [str(i) for i in range(9)], 0
     )  # grown past the position: offsets alone show nothing
-    (about,) = kafka_topic_states(ck, "0", look(ck, given).brokers["0"])
+    (about,) = kafka_topic_states(ck, "0", ask_connectors(ck, given).brokers["0"])
     assert (about.is_recreated, about.certainty) == (True, "certain")
     assert first.topics["reborn"].topic_id is not None and first.topics["reborn"].topic_id in about.sentence

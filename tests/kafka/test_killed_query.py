@@ -14,7 +14,7 @@ from core.analysis.errors import explain
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.kafka import KAFKA
-from core.connectors.connect import look
+from core.connectors.connect import ask_connectors
 from core.connectors.kafka.partitions import kafka_partition_states
 from core.connectors.model import ConnectorSettings
 from core.recovery import as_pyspark, resume_points
@@ -91,7 +91,7 @@ def test_a_killed_query_on_a_shortened_topic_is_told_and_brought_back(
 
     # which partitions lost how much
     ck = Checkpoint.open(str(tmp_path / "ck"))
-    connectors = look(ck, ConnectorSettings(kafka=properties_file))
+    connectors = ask_connectors(ck, ConnectorSettings(kafka=properties_file))
     rows = {end.name: end for end in kafka_partition_states(ck, "0", connectors.brokers["0"])}
     assert {name: (end.state, end.lost) for name, end in rows.items()} == {
         f"{TOPIC}-0": ("behind_log_start", 4),

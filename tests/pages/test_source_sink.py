@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.connectors.answers import BrokerAnswer, BrokerPartition, BrokerTopic
-from core.connectors.connect import look
+from core.connectors.connect import ask_connectors
 from core.connectors.model import ConnectorAnswers, ConnectorSettings
 from core.recovery import impact_of_deleting
 from core.settings import PREFIX, get_settings
@@ -78,7 +78,7 @@ def beside() -> ConnectorAnswers:
         name: parse_location(str(SAMPLES / "delta-batch-already-in-table" / name))
         for name in ("sink", "source")
     }
-    return look(ck, ConnectorSettings(sink=places["sink"], sources={"0": places["source"]}))
+    return ask_connectors(ck, ConnectorSettings(sink=places["sink"], sources={"0": places["source"]}))
 
 
 def everything(at: AppTest) -> str:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorSettings
-from core.connectors.connect import look
+from core.connectors.connect import ask_connectors
 from core.connectors.kafka.partitions import kafka_partition_states
 from core.recovery import OptionId, impact_of_deleting
 from tests.support.kafka import Broker
@@ -191,7 +191,7 @@ def test_records_deleted_beyond_the_position_are_foretold_and_the_offered_code_s
         orders.topic, {0: 8, 1: 6}
     )  # partition 0 exactly up to its position, partition 1 three records too far
     ck = Checkpoint.open(str(orders.checkpoint))
-    connectors = look(ck, orders.given)
+    connectors = ask_connectors(ck, orders.given)
 
     lost = {
         row.name: row.lost for row in kafka_partition_states(ck, "0", connectors.brokers["0"]) if row.lost

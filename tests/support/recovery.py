@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorSettings
-from core.connectors.connect import look
+from core.connectors.connect import ask_connectors
 from core.recovery import Answers, OptionId, generate, read_recovery_context
 from tests.support.spark import connector_jars
 
@@ -56,7 +56,7 @@ def script_for(
     """The PySpark script of an option, written to a file below ``place``; with ``given`` the ends of the
     query are asked first."""
     ck = Checkpoint.open(str(checkpoint))
-    connectors = look(ck, given) if given is not None else None
+    connectors = ask_connectors(ck, given) if given is not None else None
     blocks = generate(
         read_recovery_context(ck, Answers({"platform": "pyspark", **answers}), connectors), option
     )

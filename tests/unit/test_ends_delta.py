@@ -225,7 +225,7 @@ def sink(place: Path, batches: int, query_id: str = QUERY_ID) -> Path:
 @pytest.mark.parametrize(
     ("batches", "offsets", "commits", "pending", "skips", "sentence", "found"),
     [
-        (5, 5, 5, None, None, "The table holds batches up to 4 of this query. Nothing is pending.", []),
+        (5, 5, 5, None, None, "The table has batches of this query up to 4. Nothing is pending.", []),
         (5, 5, 4, "skipped", 4, "Pending batch 4 is already in the table and will be skipped", []),
         (4, 5, 4, "written", None, "Pending batch 4 will be written.", []),
         (
@@ -234,7 +234,7 @@ def sink(place: Path, batches: int, query_id: str = QUERY_ID) -> Path:
             5,
             None,
             None,
-            "Batches 3 to 4 are committed in the checkpoint but not in the table",
+            "Batches 3 and 4 are committed in the checkpoint but not in the table",
             ["SINK_BEHIND"],
         ),
         (4, 5, 5, None, None, "Batch 4 is committed in the checkpoint but not in the table", ["SINK_BEHIND"]),
@@ -247,11 +247,11 @@ def sink(place: Path, batches: int, query_id: str = QUERY_ID) -> Path:
             "Batch 3 is committed in the checkpoint but not in the table",
             ["SINK_BEHIND"],
         ),
-        (7, 5, 5, "skipped", 6, "batches 5 to 6 will be skipped whatever they hold", ["SINK_AHEAD"]),
-        (7, 5, 4, "skipped", 6, "batches 4 to 6 will be skipped whatever they hold", ["SINK_AHEAD"]),
-        (6, 5, 5, "skipped", 5, "batch 5 will be skipped whatever", ["SINK_AHEAD"]),
-        (0, 5, 4, "written", None, "holds no batch of this query", ["SINK_UNKNOWN"]),
-        (0, 1, 0, "written", None, "holds no batch of this query", []),
+        (7, 5, 5, "skipped", 6, "batches 5 and 6 will be skipped, regardless of content", ["SINK_AHEAD"]),
+        (7, 5, 4, "skipped", 6, "batches 4 to 6 will be skipped, regardless of content", ["SINK_AHEAD"]),
+        (6, 5, 5, "skipped", 5, "batch 5 will be skipped, regardless", ["SINK_AHEAD"]),
+        (0, 5, 4, "written", None, "has no batch of this query", ["SINK_UNKNOWN"]),
+        (0, 1, 0, "written", None, "has no batch of this query", []),
         (3, 0, 0, "skipped", 2, "Batches 0 to 2 will be skipped", ["SINK_AHEAD"]),
     ],
 )
@@ -329,7 +329,7 @@ def test_transactions_that_could_not_all_be_read_leave_the_answer_open(tmp_path:
     assert end.certainty == "needs_input" and any("Not every file" in text for text in end.warnings)
 
 
-def test_a_sink_whose_batches_are_not_in_its_whole_log_was_made_anew(tmp_path: Path) -> None:
+def test_a_sink_whose_batches_are_not_in_its_whole_log_was_recreated(tmp_path: Path) -> None:
     table = tmp_path / "s"
     commit(table, 0, [metadata(), *batch(QUERY_ID, 4, 0)])
     checkpoint(tmp_path, *(offset(n + 1) for n in range(5)))
@@ -338,7 +338,7 @@ def test_a_sink_whose_batches_are_not_in_its_whole_log_was_made_anew(tmp_path: P
             os.utime(path, (TIME / 1000 + seconds, TIME / 1000 + seconds))
         answer = said(Checkpoint.open(str(tmp_path / "ck")), sink=table)
         assert risks(answer) == found and answer.sink is not None
-        assert any("batches 0, 1, 2 and 3" in text for text in answer.sink.warnings)
+        assert any("batches 0 to 3" in text for text in answer.sink.warnings)
 
 
 def test_a_directory_without_any_log_says_so(tmp_path: Path) -> None:

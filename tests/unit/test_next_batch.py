@@ -12,7 +12,7 @@ from core.analysis.forecast import forecast
 from core.analysis.timeline import build_timeline
 from core.checkpoint import Checkpoint
 from core.checkpoint.next_batch import NextBatch, next_batch
-from core.connectors.connect import look
+from core.connectors.connect import ask_connectors
 from core.connectors.model import ConnectorSettings
 from core.documents.inspect import inspect_document
 from core.errors import ResumeError
@@ -75,7 +75,7 @@ def test_a_lost_newest_offset_is_the_same_batch_for_forecast_sink_inspect_and_re
     )
     assert "one that appends" in alone.sentence and alone.then is not None and "once more" in alone.then
 
-    ends = look(ck, ConnectorSettings(sink=parse_location(str(tmp_path / "pipeline/sink"))))
+    ends = ask_connectors(ck, ConnectorSettings(sink=parse_location(str(tmp_path / "pipeline/sink"))))
     asked = forecast(ck, connectors=ends)
     assert asked.sink is not None and (asked.sink.pending, asked.sink.skips_up_to) == ("skipped", 13)
     assert (asked.batch_id, asked.reason) == (12, "COMMIT_AHEAD")

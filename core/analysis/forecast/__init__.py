@@ -52,7 +52,7 @@ def forecast(
     ``spark`` ("3.5"): default is the version that wrote the newest files as far as they tell, else the newest
     supported. ``query`` describes the query that will be started where it differs from the one that wrote the
     checkpoint. ``ends`` is what Kafka, the Delta log, the sink and the directories of file sources told
-    (:func:`core.connectors.connect.look`). The answer is about the first batch; what is known to stop a later
+    (:func:`core.connectors.connect.ask_connectors`). The answer is about the first batch; what is known to stop a later
     one is in ``then``. Reads the newest two offset entries, the newest commit, the names of the source logs
     and, unless ``with_state`` is False, of the state files; no JVM. Raises UnsupportedSparkError for a
     version whose restarts were not observed.
