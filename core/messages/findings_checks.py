@@ -97,6 +97,10 @@ SENTENCES: dict[str, str] = {
         "This checkpoint is in a temporary location; when that is deleted, the query starts from scratch."
     ),
     # Damaged state files.
+    "rows_damaged": (
+        "The next start loads the file for state version {version}: a batch that needs a row of that block fails,"
+        " and other batches may silently run without its rows (observed with Spark 4.3)."
+    ),
     "damaged": "{path} is damaged: {reason}. {consequence}",
     "damaged_more": (
         "{path} is damaged: {reason} (and {more:counted more file/more files} like it). {consequence}"
@@ -192,7 +196,7 @@ SENTENCES: dict[str, str] = {
     ),
     "unchecked_changing": "{stores:counted partition store} that changed while being read",
     "unchecked_skipped": "state files: {reason}",
-    "unchecked_sst": "the rows inside .sst files",
+    "unchecked_sst": "the rows inside .sst files (their blocks were compared with their checksums)",
     "unchecked_partitions": "the partitions of the rows of operator {operators:listed} ({why})",
     "partitions_changed": "the number of partitions changed",
     # Whether a query is writing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
+    "needed": "it needs {path}, and {reason}",
     "short": "it is shorter than the footer of an SST file",
     "magic": "its footer is not that of an SST file",
     "number": "a number in its index cannot be read",

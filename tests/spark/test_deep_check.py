@@ -13,6 +13,7 @@ import pytest
 from core.analysis.findings import findings
 from core.checkpoint import Checkpoint
 from tests.support.oracle import Oracle
+from tests.support.sst import flip_part
 from tests.support.state_files import cut, flip, newest, pack_lz4, records_of, rewrite_records, unpacked
 
 if TYPE_CHECKING:
@@ -102,6 +103,13 @@ CASES: list[tuple[str, str, Damage, bool]] = [
         lambda s: every_sst(s, lambda path: flip(hidden(path), -1)),
         True,
     ),
+    ("windows_rocksdb", "sst index flipped", lambda s: every_sst(s, lambda p: flip_part(p, "index")), True),
+    (
+        "windows_rocksdb",
+        "sst filter flipped",
+        lambda s: every_sst(s, lambda p: flip_part(p, "filter")),
+        False,
+    ),
     ("windows_changelog", "bit flipped", lambda s: flip(newest(s, "changelog"), 40), True),
     ("windows_changelog", "without the empty block", lambda s: cut(newest(s, "changelog"), -21), False),
     ("windows_format_2", "other checksum", lambda s: other_value(visible(newest(s, "changelog"))), True),
@@ -140,3 +148,15 @@ def test_the_deep_check_says_whether_spark_fails(
     )
     if not fails:
         assert fact.delivered == made.undisturbed
+
+
+def test_rows_that_are_lost_without_an_error_are_a_data_risk(oracle: Oracle) -> None:
+    """Spark restarts on a damaged data block and delivers other rows than an undisturbed run."""
+    made = oracle.base("windows_rocksdb")
+    copy = oracle.copy(made)
+    every_sst(copy / "state/0/1", lambda path: flip_part(path, "rows"))
+    report = findings(Checkpoint.open(str(copy)), "deep")
+    fact = oracle.restart(made, copy)
+    assert (fact.outcome, fact.delivered == made.undisturbed) == ("resume", False)
+    assert "data_risk" in {f.severity for f in report.findings if f.id == "STATE_FILE_DAMAGED"}
+    assert "blocks_restart" not in {finding.severity for finding in report.findings}

@@ -28,6 +28,7 @@ from tests.support.build import (
     sample_names,
     unpack_corpus,
 )
+from tests.support.sst import Part, flip_part
 from tests.support.state_files import (
     cut,
     flip,
@@ -258,6 +259,33 @@ def test_a_zip_that_spark_cannot_load_is_damaged(damage: Damage, reason: str, tm
     ]
     assert len(blocked) == 1 and reason in blocked[0].sentence
     assert str(blocked[0].evidence[0]) == "state/0/0/16.zip"
+
+
+@pytest.mark.parametrize(
+    ("part", "severity"), [("index", "blocks_restart"), ("rows", "data_risk"), ("filter", "note")]
+)
+def test_a_bit_that_flipped_in_an_sst_file_is_found_without_a_checksum_file(
+    part: Part, severity: str, tmp_path: Path
+) -> None:
+    def only_zips(root: Path) -> None:
+        for path in root.glob("state/0/*/*.changelog"):
+            path.unlink()
+        for batch in (16, 17):
+            remove(
+                root, f"offsets/{batch}", f"commits/{batch}", f"offsets/.{batch}.crc", f"commits/.{batch}.crc"
+            )
+
+    root = copy_sample(CHANGELOGS, tmp_path)
+    only_zips(root)
+    assert "STATE_FILE_DAMAGED" not in found(root)
+    flip_part(of_newest_zip(root)[-1], part)
+    shown = [f for f in report_of(root).findings if f.id == "STATE_FILE_DAMAGED"]
+    assert [f.severity for f in shown] == [severity]
+    assert "does not match its checksum" in shown[0].sentence
+    assert [str(item) for item in shown[0].evidence] == [
+        "state/0/0/16.zip",
+        str(of_newest_zip(root)[-1].relative_to(root)),
+    ]
 
 
 def test_a_zip_without_its_table_of_contents_is_a_note_where_no_checksum_is_verified(tmp_path: Path) -> None:

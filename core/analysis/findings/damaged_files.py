@@ -49,6 +49,7 @@ def damaged_files(
     ruined: set[str] = set()
     for item in facts:
         worst = _worst_of_each_file(item, spark)
+        full = [step.full.path for step in item.store.steps if step.full is not None]
         fatal = {path for path, fault in worst.items() if _is_fatal(fault, item.store.operator, spark)}
         ruined |= fatal
         severities = _severities(item, fatal, version, spark, committed)
@@ -56,7 +57,7 @@ def damaged_files(
             if path in reported:
                 continue
             finding_id, severity, consequence = _meaning(
-                fault, path in fatal, severities.get(path), version, spark
+                fault, path in fatal, severities.get(path), path in full[-1:], version, spark
             )
             key = (finding_id, severity, item.store.operator.operator_id, consequence)
             groups.setdefault(key, _Group(*key)).faults.append(fault)
@@ -125,12 +126,16 @@ def _severities(
 
 
 def _meaning(
-    fault: Fault, is_fatal: bool, needed: Severity | None, version: int, spark: Version
+    fault: Fault, is_fatal: bool, needed: Severity | None, is_newest: bool, version: int, spark: Version
 ) -> tuple[str, Severity, Sentence]:
-    """Finding id, severity, and what follows from the fault."""
+    """Finding id, severity, and what follows from the fault. ``is_newest``: no full file of the store is newer."""
     finding_id = "STATE_CHECKSUM_MISMATCH" if fault.kind == "visible_checksum" else "STATE_FILE_DAMAGED"
     if not is_fatal and fault.kind == "visible_checksum":
         return finding_id, "note", say("findings_checks.checksum_not_read", spark=spark)
+    if fault.kind == "rows" and is_newest:
+        return finding_id, "data_risk", say("findings_checks.rows_damaged", version=version)
+    if fault.kind == "rows":
+        return finding_id, "attention", say("findings_checks.file_not_needed")
     if not is_fatal:
         return finding_id, "note", say("findings_checks.tail_not_read")
     if needed == "blocks_restart":

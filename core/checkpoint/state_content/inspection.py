@@ -8,7 +8,7 @@ are counted, and compared with snapshots.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -32,15 +32,18 @@ from core.checkpoint.state_content.records import (
 )
 from core.checkpoint.state_content.replay import UNKNOWN, KeyCount, Replay
 from core.checkpoint.state_content.rocksdb_zip import BrokenZip, NamedFile, ZipContent, read_zip, tail_trouble
+from core.checkpoint.state_content.sst import Part, verify_sst
 from core.checkpoint.state_content.stores import Store, Wanted, read_in_waves, stores
+from core.messages import say
 from core.sparklogs.evidence import Certainty
 from core.storage import FileInfo, Gone, ReadFailure
 from core.storage.door import Door
 from core.storage.listing import Content
 
-FaultKind = Literal["content", "tail", "hidden_checksum", "visible_checksum"]
+FaultKind = Literal["content", "rows", "tail", "hidden_checksum", "visible_checksum"]
 Progress = Callable[[int, int], None]
 
+_SST_FAULTS: Mapping[Part, FaultKind] = {"index": "content", "rows": "rows", "filter": "tail"}
 _PARSERS = {"delta": parse_delta, "snapshot": parse_snapshot, "changelog": parse_changelog}
 
 
@@ -49,7 +52,8 @@ class Fault:
     """What is wrong with one file.
 
     ``content``: it cannot be decoded up to the end of its records, so a reader fails. ``tail``: something is
-    wrong behind the end mark, where Spark does not look. The other two: the checksum beside it does not fit.
+    wrong behind the end mark, or in a filter of an ``.sst`` file, where Spark does not look. ``rows``: a block of
+    rows of an ``.sst`` file; a start fails when it reads that block, or goes on without its rows. The other two: the checksum beside it does not fit.
     ``others``: further files that show it.
     """
 
@@ -96,6 +100,14 @@ class Inspection:
         return sum(facts.files_read for facts in self.stores)
 
 
+@dataclass(frozen=True, slots=True)
+class _BrokenFile:
+    """An .sst or log file whose content is wrong, and what that is for a zip that needs it."""
+
+    kind: FaultKind
+    reason: str
+
+
 @dataclass(slots=True)
 class _Walk:
     """One store while its files are read, in ascending order of versions."""
@@ -104,9 +116,7 @@ class _Walk:
     replay: Replay
     version: int = 0
     faults: list[Fault] = field(default_factory=list)
-    broken_files: dict[str, str] = field(
-        default_factory=dict
-    )  # .sst and log files whose content is wrong, and why
+    broken_files: dict[str, _BrokenFile] = field(default_factory=dict)
     differing: list[StateFile] = field(default_factory=list)
     recorded: KeyCount | None = None
     internal: set[int] | None = None
@@ -173,10 +183,10 @@ def inspect_stores(
 
 
 def _files_of(store: Store, hidden: Mapping[str, FileInfo]) -> Iterator[StateFile]:
-    """The files to read, in order. Of .sst and log files only those that have a checksum: what is in them is
-    RocksDB's own matter."""
+    """The files to read, in order: .sst files, and RocksDB's log files that have a checksum, before the zips that
+    name them."""
     for file in store.partition.files:
-        if file.kind in ("sst", "rocksdb_log") and hidden_name(file.path) in hidden:
+        if file.kind == "sst" or (file.kind == "rocksdb_log" and hidden_name(file.path) in hidden):
             yield file
     for step in store.steps:
         yield from (file for file in (step.change, step.full) if file is not None)
@@ -226,8 +236,7 @@ def _take(
     checksums = list(_checksum_faults(file, data, contents, is_local))
     walk.files_read += not isinstance(unpacked, NotUnpacked)
     if file.kind in ("sst", "rocksdb_log"):
-        if checksums:
-            walk.broken_files[file.path] = checksums[0].reason
+        _take_sst(walk, file, data, checksums)
         return
     walk.faults += checksums
     if file.kind == "zip":
@@ -239,6 +248,19 @@ def _take(
             unpacked.reason if isinstance(unpacked, NotUnpacked) else f"{file.path} is of no known kind"
         )
         walk.replay.forget()
+
+
+def _take_sst(walk: _Walk, file: StateFile, data: bytes, checksums: Sequence[Fault]) -> None:
+    """Remembers what is wrong with a file that zips name: a checksum beside it, or a block inside it."""
+    if checksums:
+        walk.broken_files[file.path] = _BrokenFile("content", checksums[0].reason)
+    if checksums or file.kind != "sst":
+        return
+    verdict = verify_sst(data)
+    if verdict.damage is not None and verdict.part is not None:
+        walk.broken_files[file.path] = _BrokenFile(_SST_FAULTS[verdict.part], verdict.damage)
+    if verdict.not_checked is not None:
+        walk.skipped.add(f"{file.path} ({verdict.not_checked})")
 
 
 def _checksum_faults(
@@ -301,8 +323,12 @@ def _first_bad_file(walk: _Walk, file: StateFile, content: ZipContent) -> Fault 
         if other.size_bytes not in (None, item.size_bytes):
             reason = f"it needs {path} with {item.size_bytes:,} bytes, and the file has {other.size_bytes:,}"
             return Fault(file, "content", reason, others=(path,))
-        if path in walk.broken_files:
-            return Fault(file, "content", f"it needs {path}, and {walk.broken_files[path]}", others=(path,))
+    broken = {path: walk.broken_files[path] for path, _ in named if path in walk.broken_files}
+    for kind in ("content", "rows", "tail"):
+        for path, damage in broken.items():
+            if damage.kind == kind:
+                reason = say("sst.needed", path=path, reason=damage.reason)
+                return Fault(file, damage.kind, reason, others=(path,))
     return None
 
 
