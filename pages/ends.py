@@ -10,7 +10,7 @@ from core.connectors.model import ConnectorAnswers
 from core.connectors.sink import sink_state
 from core.messages import words
 from core.settings import PREFIX
-from ui import cards, connector_settings, connector_tables, connectors, kafka_panel, links, selection, shell
+from ui import cards, connector_settings, connector_tables, connectors, kafka_panel, links, shell
 from ui.connector_settings import Given, Suggestion
 from ui.open_checkpoints import Opened
 
@@ -239,9 +239,8 @@ def the_sink(opened: Opened, ck: Checkpoint, found: Given, answer: connectors.As
         cards.message("plain", said.troubles["sink"])
         connectors.asked_line(opened, answer.asked_at_ms, "", "sink")
         return
-    chosen = selection.chosen_batch()
     end = sink_state(ck, said.sink if said.sink is not None else found.connectors.sink)
-    connector_tables.sink(end, ck.pending_batch, chosen)
+    connector_tables.sink(end, ck.pending_batch)
     connectors.asked_line(opened, answer.asked_at_ms, words.one_line(end.url, 200), "sink")
 
 

@@ -67,18 +67,15 @@ def start(opened: Opened, ck: Checkpoint) -> None:
             "Spark that starts next",
             "spark",
             versions,
-            "the version",
             "the one that wrote the files",
             width=250,
         )
         query = selection.pick(
-            "Query that starts next", "query", QUERY_LABELS, "the query", QUERY_LABELS["same"], width=250
+            "Query that starts next", "query", QUERY_LABELS, QUERY_LABELS["same"], width=250
         )
         loss = None
         if any(source.kind.fails_on_data_loss for source in ck.sources):
-            loss = selection.pick(
-                "failOnDataLoss", "loss", LOSS_LABELS, "failOnDataLoss", LOSS_LABELS["true"], width=250
-            )
+            loss = selection.pick("failOnDataLoss", "loss", LOSS_LABELS, LOSS_LABELS["true"], width=250)
     with st.spinner("Working out what the next start does ..."):
         answer = cached_answers.start_of(opened, ck, spark, query or "same", loss or "true")
     if isinstance(answer, str):
@@ -104,9 +101,7 @@ def check(opened: Opened, ck: Checkpoint) -> None:
     cards.text("Findings", "section")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         labels = {str(level): LEVEL_LABELS[level] for level in LEVELS}
-        chosen = selection.pick(
-            "How deep to look", "level", labels, "the level", LEVEL_LABELS["normal"], width=380
-        )
+        chosen = selection.pick("Check level", "level", labels, LEVEL_LABELS["normal"], width=380)
     level: Level = next((item for item in LEVELS if item == chosen), "normal")
     cards.text(cost(ck, level), "small")
     if finding_cards.show(opened, ck, level):

@@ -118,7 +118,7 @@ def aspect(label: str, cell: Cell) -> None:
 def choose(found: tuple[Option, ...]) -> Option:
     """The option whose plan and code are shown: the chosen one, else the recommended, else the first."""
     labels: dict[str, str] = {option.id: option.title for option in found}
-    chosen = selection.pick("Plan and code for", "option", labels, "the option", found[0].title, width=480)
+    chosen = selection.pick("Plan and code for", "option", labels, found[0].title, width=480)
     return next((option for option in found if option.id == chosen), found[0])
 
 

@@ -44,9 +44,13 @@ def main() -> None:
     restorable(ck, operator)
     store = choose_store(operator)
     found = balance(operator, store, measure=choose_measure())
-    chosen = selection.number("partition")
-    spread(found, chosen)
-    grown(growth(operator, store))
+    picture, versions = st.container(), st.container()
+    cards.text("One partition", "section")
+    chosen = selection.number_field("Partition", "partition", "click a bar, or type", width=230)
+    with picture:
+        spread(found, chosen)
+    with versions:
+        grown(growth(operator, store))
     one_partition(operator, store, found, chosen)
 
 
@@ -69,18 +73,18 @@ def choose_operator(inventory: StateInventory) -> OperatorState:
     }
     first = next(iter(names))
     if len(names) == 1:
-        refused = links.refusal("operator", names, "operator")
+        refused = links.refusal("operator", names)
         if refused is not None:
             cards.message("plain", refused)
         return inventory.operators[0]
-    chosen = selection.pick("Operator", "operator", names, "operator", names[first]) or first
+    chosen = selection.pick("Operator", "operator", names, names[first]) or first
     return next(operator for operator in inventory.operators if str(operator.operator_id) == chosen)
 
 
 def choose_store(operator: OperatorState) -> str | None:
     """The store to look at; a choice where there are several (a join has four)."""
     stores = list(operator.stores)
-    refused = links.refusal("store", stores, "store")
+    refused = links.refusal("store", stores)
     if refused is not None:
         cards.message("plain", refused)
     if len(stores) < 2:
@@ -93,7 +97,7 @@ def choose_store(operator: OperatorState) -> str | None:
 
 def choose_measure() -> Measure:
     """Which bytes are compared."""
-    chosen = selection.pick("Compare", "measure", MEASURES, "the measure", MEASURES["state"])
+    chosen = selection.pick("Compare", "measure", MEASURES, MEASURES["state"])
     return "written" if chosen == "written" else "kept" if chosen == "kept" else "state"
 
 
@@ -224,8 +228,6 @@ def growth_columns(found: Growth) -> tables.Columns:
 def one_partition(operator: OperatorState, store: str | None, found: Balance, chosen: int | None) -> None:
     """The files of one partition, newest version first."""
     ids = sorted({part.partition_id for part in operator.partitions})
-    cards.text("One partition", "section")
-    selection.number_field("Partition", "partition", "click a bar, or type", width=230)
     if chosen is None:
         return
     part = next(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import streamlit as st
 
 from core.analysis.timeline import STATUS_WORDS, STATUSES, Column, Timeline, bins
 from core.checkpoint import Checkpoint, SourceProgress
@@ -21,20 +22,18 @@ def main() -> None:
             "The timeline begins with the first batch.",
         )
         return
-    chosen = selection.chosen_batch()
-    whole = cached_answers.timeline(opened, ck)
-    size = selection.window_size(len(whole))
-    rows = selection.window(whole, size, chosen)
-    selection.read(ck, whole, rows)
+    lead = st.container()
+    listed = cached_answers.timeline(opened, ck)
+    view = selection.controls(listed, with_axis=True)
+    selection.read(ck, listed, view)
     timeline = cached_answers.timeline(opened, ck)
-
-    cards.text(headline(timeline, rows), "lead")
-    by = selection.controls(timeline, rows, chosen, with_axis=True)
-    if len(timeline) > size * STRIP_FROM:
-        strip(timeline, rows)
-    marks(timeline, rows, by, chosen)
-    progress(ck, timeline, rows, chosen)
-    details(ck, timeline, chosen)
+    with lead:
+        cards.text(headline(timeline, view.rows), "lead")
+    if len(timeline) > view.size * STRIP_FROM:
+        strip(timeline, view.rows)
+    marks(timeline, view.rows, view.by, view.chosen)
+    progress(ck, timeline, view.rows, view.chosen)
+    details(ck, timeline, view.chosen)
 
 
 def headline(timeline: Timeline, rows: slice) -> str:

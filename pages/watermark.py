@@ -16,21 +16,25 @@ def main() -> None:
     if not ck.offset_ids:
         cards.message("plain", "No batch is planned yet, so there is no watermark.")
         return
-    chosen = selection.chosen_batch()
+    newest = watermark_history(ck, ck.loaded_ids)
+    if not newest.has_watermark and not selection.asks_for_batches():
+        no_watermark(ck, newest)
+        return
+    lead = st.container()
     timeline = cached_answers.timeline(opened, ck)
-    size = selection.window_size(len(timeline))
-    rows = selection.window(timeline, size, chosen)
-    ids = selection.read(ck, timeline, rows)
-    history = watermark_history(ck, ids)
+    view = selection.controls(timeline, with_axis=False)
+    history = watermark_history(ck, selection.read(ck, timeline, view))
     if not history.has_watermark:
         no_watermark(ck, history)
-        selection.controls(timeline, rows, chosen, with_axis=False)
         return
-    cards.text(headline(history), "lead")
-    figures(history)
-    selection.controls(timeline, rows, chosen, with_axis=False)
+    with lead:
+        cards.text(headline(history), "lead")
+        figures(history)
     charts.show(
-        watermark_charts.figure(history, chosen), "watermark", headline(history), selection.watermark_clicked
+        watermark_charts.figure(history, view.chosen),
+        "watermark",
+        headline(history),
+        selection.watermark_clicked,
     )
     told(ck, history)
     stalls(ck, history)

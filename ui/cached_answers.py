@@ -170,6 +170,14 @@ def tone_of(found: Forecast) -> cards.Tone:
     return "doubt" if tone == "done" and found.is_data_risk else tone
 
 
+def verdict(opened: Opened) -> cards.Tone:
+    """The shape and colour of what is known about the next start of a checkpoint."""
+    if opened.ck is None:
+        return "blocked"
+    found = next_start(opened, opened.ck)
+    return "plain" if isinstance(found, str) else tone_of(found)
+
+
 def line(opened: Opened) -> None:
     """The forecast in one line: sentence, certainty, proof."""
     if opened.ck is None:

@@ -94,7 +94,7 @@ def delta_columns(end: DeltaSourceState) -> tables.Columns:
     }
 
 
-def sink(end: SinkState, pending: int | None, chosen: int | None) -> None:
+def sink(end: SinkState, pending: int | None) -> None:
     """What the sink holds of this query. ``pending``: the batch that is planned and not committed."""
     if end.trouble is not None:
         cards.message("plain", end.trouble)
@@ -138,8 +138,10 @@ def sink(end: SinkState, pending: int | None, chosen: int | None) -> None:
         return
     told = sink_words(end)
     cards.text(told + " Click a mark to choose its batch.", "small")
-    charts.show(connector_charts.sink(end, chosen), "sink-batches", f"{told} {end.sentence}", clicked)
-    selection.number_field("Batch", "batch", "id")
+    picture = st.container()
+    chosen = selection.number_field("Batch", "batch", "id")
+    with picture:
+        charts.show(connector_charts.sink(end, chosen), "sink-batches", f"{told} {end.sentence}", clicked)
     if chosen is not None:
         chosen_batch(end.batches, chosen)
     if end.limit_words:

@@ -162,7 +162,7 @@ def sentences(rows: Sequence[KafkaPartitionState]) -> None:
 def pictures(rows: Sequence[KafkaPartitionState], key: str, told: str) -> None:
     """The bars of one page of partitions; with more of them a map of all above it."""
     names = [row.name for row in rows]
-    refused = links.refusal("tp", names, "partition")
+    refused = links.refusal("tp", names)
     if refused is not None:
         cards.message("plain", refused)
     chosen = links.chosen("tp", names)
@@ -222,7 +222,7 @@ def first_row(total: int, chosen: int | None) -> int:
 
 
 def _turn(total: int, start: int, key: str) -> None:
-    refused = links.number_refusal("rows", "rows from")
+    refused = links.number_refusal("rows")
     if refused is not None:
         cards.message("plain", refused)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

@@ -8,10 +8,13 @@ link keeps its meaning when a list changes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
+
+from core.messages import say, say_of
 
 BOUND = ("batch", "last", "partition", "store")
 """Parameters that name something in one checkpoint and are bound to the widget of the same key; ``ck`` names
@@ -29,6 +32,7 @@ today."""
 
 WIDGET = "pick_"
 _KEPT = "kept_"
+_PAGE = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 
 ANSWER = "a_"
 LARGEST_NUMBER = 2**53 - 1
@@ -41,6 +45,13 @@ def address() -> str:
     return (st.context.url or "") + ("?" + urlencode(query, safe="/:") if query else "")
 
 
+def page_asked() -> str | None:
+    """The page that the address names: the last part of its path; None for the address of the app itself and
+    for what cannot name a page."""
+    last = urlsplit(st.context.url or "").path.rpartition("/")[2]
+    return last if _PAGE.fullmatch(last) else None
+
+
 def asked(name: str) -> str | None:
     """What the address asks for under ``name``. Read it before the widget of that name exists: a widget drops
     what it cannot honour."""
@@ -48,27 +59,32 @@ def asked(name: str) -> str | None:
     return values[-1] if values else None
 
 
-def refusal(name: str, known: Iterable[str], what: str) -> str | None:
-    """One sentence when the address asks for something under ``name`` that this checkpoint does not have,
-    else None."""
+def refusal(name: str, known: Iterable[str]) -> str | None:
+    """One sentence when the address asks for something under ``name`` that is not among the ``known``, else
+    None."""
     wanted = asked(name)
     choices = list(known)
     if wanted is None or wanted in choices:
         return None
-    there = (
-        "there is none"
-        if not choices
-        else "there are " + ", ".join(choices[:12]) + (", ..." if len(choices) > 12 else "")
-    )
-    return f"This link asks for {what} {wanted[:80]!r}; {there} in this checkpoint."
+    return say("screens.link_choice", what=_called(name), wanted=wanted[:80], choices=choices)
 
 
-def number_refusal(name: str, what: str) -> str | None:
-    """One sentence when the address gives something under ``name`` that is no whole number, else None."""
+def number_refusal(name: str) -> str | None:
+    """One sentence when the address gives something under ``name`` that is not a whole number, else None."""
     wanted = asked(name)
-    if wanted is None or (wanted.isascii() and wanted.isdigit() and int(wanted) <= LARGEST_NUMBER):
+    if wanted is None:
         return None
-    return f"This link asks for {what} {wanted[:80]!r}, which is not a number from 0 to {LARGEST_NUMBER:,}."
+    if not (wanted.isascii() and wanted.isdigit()):
+        return say("screens.link_number", what=_called(name), wanted=wanted[:80])
+    if int(wanted[:40]) > LARGEST_NUMBER:
+        return say("screens.link_number_too_large", what=_called(name), wanted=wanted[:80])
+    return None
+
+
+def _called(name: str) -> str:
+    if name.startswith(ANSWER):
+        return f"the answer {name.removeprefix(ANSWER)}"
+    return say_of("screens", "NAMES", name)
 
 
 def chosen(name: str, known: Iterable[str]) -> str | None:

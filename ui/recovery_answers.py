@@ -61,7 +61,6 @@ def _one(question: Question) -> None:
         question.text,
         links.ANSWER + question.id,
         {choice.value: labels.get(choice.value, choice.value) for choice in question.choices},
-        f"the answer {question.id}",
         first,
         width="stretch",
     )
@@ -140,7 +139,6 @@ def ask_texts(wanted: list[Field]) -> None:
                     "Output mode",
                     links.ANSWER + "output_mode",
                     MODES,
-                    "the answer output_mode",
                     "as in the query",
                     width="stretch",
                 )

@@ -4,14 +4,19 @@ source."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Literal
 
 import streamlit as st
 
 from core.analysis.timeline import Timeline
 from core.checkpoint import Checkpoint, Source
+from core.messages import say
 from ui import cards, charts, links
 from ui.timeline_charts import By
+
+Place = st.delta_generator.DeltaGenerator
 
 SIZES = (100, 300, 1_000)
 """Batches in the window. 100 are read when a checkpoint is opened, so the first view costs nothing more."""
@@ -26,35 +31,21 @@ MOST_READ = 25_000
 """Batches that "Read every batch" reads at most: about 100 MB of small files."""
 
 
-def chosen_batch() -> int | None:
-    """The one batch that is chosen for the whole app, None when there is none."""
-    return number("batch")
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the controls above the charts say: the chosen batch, the x axis, the batches shown (``rows`` of the
+    timeline, ``size`` wanted), and whether every batch is to be read."""
+
+    chosen: int | None
+    by: By
+    size: int
+    rows: slice
+    reads_all: bool
 
 
-def number(name: str) -> int | None:
-    """A number that the address carries, before its widget exists; says so when the address gives nonsense."""
-    refused = links.number_refusal(name, name)
-    if refused is not None:
-        cards.message("plain", refused)
-        return None
-    if name in st.session_state:
-        value: int | None = st.session_state[name]
-        return value
-    asked = links.asked(name)
-    return None if asked is None else int(asked)
-
-
-def window_size(total: int) -> int:
-    """How many batches the window shows."""
-    asked = st.session_state.get("size") or links.asked("size")
-    size = int(asked) if str(asked).isdigit() and int(asked) in SIZES else SIZES[0]
-    return total if total <= size * SLACK else size
-
-
-def window(timeline: Timeline, size: int, chosen: int | None) -> slice:
-    """The rows to show: those that end at the batch the address names, else those around the chosen batch,
-    else the newest."""
-    last = number("last")
+def window(timeline: Timeline, size: int, chosen: int | None, last: int | None) -> slice:
+    """The rows to show: those that end at batch ``last``, else those around the chosen batch, else the
+    newest."""
     if last is None and chosen is not None and timeline.row(chosen) is not None:
         newest = timeline.window(None, size)
         if int(timeline.batch_ids[newest.start]) <= chosen:
@@ -68,15 +59,12 @@ def pick(
     label: str,
     name: str,
     labels: Mapping[str, str],
-    what: str,
     first: str | None = None,
     width: int | Literal["stretch"] = 320,
 ) -> str | None:
     """A choice that the address carries by its value while people read its label. None: nothing chosen; the
     field reads ``first``."""
-    refused = links.refusal(name, labels, what)
-    if refused is not None:
-        cards.message("plain", refused)
+    _say(links.refusal(name, labels))
     key = links.WIDGET + name
     st.session_state[key] = links.chosen(name, labels)
     chosen = st.selectbox(
@@ -97,9 +85,17 @@ def _picked(name: str) -> None:
     links.pick(name, st.session_state.get(links.WIDGET + name))
 
 
-def number_field(label: str, name: str, placeholder: str, width: int = 150) -> None:
-    """A whole number that the address carries under ``name``; empty while nothing is chosen."""
-    st.number_input(
+def number_field(
+    label: str, name: str, placeholder: str, width: int = 150, refusals: Place | None = None
+) -> int | None:
+    """A whole number that the address carries under ``name``; empty while nothing is chosen.
+
+    Its return value is the only truth: after Back in the browser the session still has the number of before
+    until the field exists. ``refusals``: where to say that the address gives something else than a number.
+    """
+    with refusals if refusals is not None else nullcontext():
+        _say(links.number_refusal(name))
+    value: int | None = st.number_input(
         label,
         min_value=0,
         max_value=links.LARGEST_NUMBER,
@@ -110,91 +106,123 @@ def number_field(label: str, name: str, placeholder: str, width: int = 150) -> N
         placeholder=placeholder,
         width=width,
     )
+    return value
 
 
-def controls(timeline: Timeline, rows: slice, chosen: int | None, with_axis: bool) -> By:
-    """The row of controls above the charts. Returns the x axis: batch ids or time."""
-    by: By = "id"
+def controls(timeline: Timeline, with_axis: bool) -> View:
+    """The row of controls above the charts, and what they say."""
+    refusals = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="controls"):
-        number_field("Batch", "batch", "id")
-        before, after = timeline.neighbours(chosen if chosen is not None else int(timeline.batch_ids[-1]))
-        st.button(
-            "◀ Previous",
-            on_click=_choose,
-            args=(before,),
-            disabled=before is None,
-            key="previous",
-            shortcut="P",
-        )
-        st.button("Next ▶", on_click=_choose, args=(after,), disabled=after is None, key="next", shortcut="N")
-        if with_axis:
-            shown = st.segmented_control(
-                "X axis",
-                ["id", "time"],
-                default="id",
-                required=True,
-                key="x",
-                bind="query-params",
-                help="By time, outages become visible gaps.",
-            )
-            by = "time" if shown == "time" else "id"
+        chosen = number_field("Batch", "batch", "id", refusals=refusals)
+        _neighbours(timeline, chosen)
+        by = _axis(refusals) if with_axis else "id"
+        size, last, reads_all = _window_controls(timeline, refusals)
+        rows = window(timeline, size, chosen, last)
         if len(timeline) > SIZES[0] * SLACK:
-            st.selectbox("Batches shown", SIZES, key="size", bind="query-params", width=130)
-            number_field("Window ends at", "last", "newest")
-            first = int(timeline.batch_ids[rows.start])
-            size = rows.stop - rows.start
-            older = int(timeline.batch_ids[max(0, rows.start - 1)])
-            newer = int(timeline.batch_ids[min(len(timeline) - 1, rows.stop + size - 1)])
-            st.button(
-                "Older",
-                on_click=links.choose,
-                kwargs={"last": older},
-                disabled=rows.start == 0,
-                key="older",
-                help=f"Before batch {first}",
-            )
-            st.button(
-                "Newer",
-                on_click=links.choose,
-                kwargs={"last": newer},
-                disabled=rows.stop == len(timeline),
-                key="newer",
-            )
-            st.toggle(
-                "Read every batch",
-                key="whole",
-                bind="query-params",
-                help=(
-                    f"Two small files for each of {len(timeline):,} batches; the listing alone does not tell"
-                    " everything."
-                ),
-            )
-    return by
+            _turn(timeline, rows)
+    return View(chosen, by, size, rows, reads_all)
 
 
-def read(ck: Checkpoint, timeline: Timeline, rows: slice) -> list[int]:
-    """Reads the batches of the window, or every batch when the address asks for that (``MOST_READ`` newest at
-    most). Returns their ids."""
-    whole = st.session_state.get("whole", links.asked("whole") == "true")
-    ids: list[int] = (timeline.batch_ids[-MOST_READ:] if whole else timeline.batch_ids[rows]).tolist()
-    with st.spinner(f"Reading {len(ids):,} batches ..."):
+def asks_for_batches() -> bool:
+    """Whether the address asks for other batches than the newest."""
+    return any(links.asked(name) is not None for name in ("batch", "last", "whole"))
+
+
+def read(ck: Checkpoint, timeline: Timeline, view: View) -> list[int]:
+    """Reads the batches of the window, or every batch when that is asked for (``MOST_READ`` newest at most).
+    Returns their ids."""
+    ids: list[int] = (
+        timeline.batch_ids[-MOST_READ:] if view.reads_all else timeline.batch_ids[view.rows]
+    ).tolist()
+    with st.spinner(say("screens.reading", n=len(ids))):
         ck.load(ids)
     return ids
+
+
+def _neighbours(timeline: Timeline, chosen: int | None) -> None:
+    before, after = timeline.neighbours(chosen if chosen is not None else int(timeline.batch_ids[-1]))
+    for label, key, batch_id, shortcut in (
+        ("◀ Previous", "previous", before, "P"),
+        ("Next ▶", "next", after, "N"),
+    ):
+        st.button(
+            label, on_click=_choose, args=(batch_id,), disabled=batch_id is None, key=key, shortcut=shortcut
+        )
+
+
+def _axis(refusals: Place) -> By:
+    with refusals:
+        _say(links.refusal("x", ("id", "time")))
+    shown = st.segmented_control(
+        "X axis",
+        ["id", "time"],
+        default="id",
+        required=True,
+        key="x",
+        bind="query-params",
+        help=say("screens.axis_help"),
+    )
+    return "time" if shown == "time" else "id"
+
+
+def _window_controls(timeline: Timeline, refusals: Place) -> tuple[int, int | None, bool]:
+    """How many batches are shown, the batch the window ends at, and whether every batch is read."""
+    with refusals:
+        _say(links.refusal("size", map(str, SIZES)))
+        _say(links.refusal("whole", ("true", "false")))
+        _say(_window_refusal(timeline))
+    total = len(timeline)
+    if total <= SIZES[0] * SLACK:
+        with refusals:
+            _say(links.number_refusal("last"))
+        return total, None, False
+    size = st.selectbox("Batches shown", SIZES, key="size", bind="query-params", width=130)
+    last = number_field("Window ends at", "last", "newest", refusals=refusals)
+    reads_all = st.toggle(
+        "Read every batch",
+        key="whole",
+        bind="query-params",
+        help=say("screens.read_all_help", total=total),
+    )
+    return (total if total <= size * SLACK else size), last, reads_all
+
+
+def _window_refusal(timeline: Timeline) -> str | None:
+    """A window that ends outside of the logs is not shown silently as another one."""
+    asked = links.asked("last")
+    first, newest = int(timeline.batch_ids[0]), int(timeline.batch_ids[-1])
+    if asked is None or not asked.isdecimal() or first <= int(asked) <= newest:
+        return None
+    return say("screens.link_window_end", wanted=asked[:80], first=first, last=newest)
+
+
+def _turn(timeline: Timeline, rows: slice) -> None:
+    size = rows.stop - rows.start
+    older = int(timeline.batch_ids[max(0, rows.start - 1)])
+    newer = int(timeline.batch_ids[min(len(timeline) - 1, rows.stop + size - 1)])
+    for label, key, last, is_end in (
+        ("Older", "older", older, rows.start == 0),
+        ("Newer", "newer", newer, rows.stop == len(timeline)),
+    ):
+        st.button(label, on_click=links.choose, kwargs={"last": last}, disabled=is_end, key=key)
+
+
+def _say(refusal: str | None) -> None:
+    if refusal is not None:
+        cards.message("plain", refusal)
 
 
 def source(ck: Checkpoint) -> Source | None:
     """The source to show; a choice where there are several. None when the log names none yet."""
     labels = {found.key: f"{found.key}: {found.kind.label}" for found in ck.sources}
     if not labels:
-        cards.text("The offset log names no source yet.", "small")
+        cards.text(say("screens.no_source"), "small")
         return None
     first = next(iter(labels))
     if len(labels) == 1:
-        refused = links.refusal("source", labels, "source")
-        if refused is not None:
-            cards.message("plain", refused)
+        _say(links.refusal("source", labels))
         return ck.source(first)
-    return ck.source(pick("Source", "source", labels, "source", labels[first]) or first)
+    return ck.source(pick("Source", "source", labels, labels[first]) or first)
 
 
 def interesting(timeline: Timeline) -> int:

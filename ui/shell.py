@@ -13,23 +13,24 @@ from streamlit.navigation.page import StreamlitPage
 
 from core.checkpoint import Checkpoint
 from core.errors import NotACheckpoint, StorageError
-from core.messages import words
-from ui import cached_answers, cards, connector_settings, links, open_checkpoints
+from core.messages import say, words
+from ui import browser, cached_answers, cards, connector_settings, links, open_checkpoints
 from ui.open_checkpoints import Opened
 
-TITLE = "Checkpoint Explorer"
 WITHOUT_LINE = (
     "Checkpoints",
     "Overview",
 )  # Overview shows the whole forecast, Checkpoints is about all of them
+_UNKNOWN_PAGE = "_unknown_page"
 _REFRESH = "Lists the directory again and reads what is new."
 
 _run = threading.local()
 
 
 def pages() -> list[StreamlitPage]:
-    """The screens, in the order of the menu. The first one answers at ``/``."""
-    return [
+    """The screens, in the order of the menu. The first one answers at ``/``. A page that a link asks for and
+    that does not exist is a hidden one, which leads to Overview."""
+    known = [
         st.Page("pages/checkpoints.py", title="Checkpoints", default=True),
         st.Page("pages/overview.py", title="Overview", url_path="overview"),
         st.Page("pages/timeline.py", title="Timeline", url_path="timeline"),
@@ -39,6 +40,24 @@ def pages() -> list[StreamlitPage]:
         st.Page("pages/integrity.py", title="Integrity", url_path="integrity"),
         st.Page("pages/recovery.py", title="Recovery", url_path="recovery"),
     ]
+    asked = links.page_asked()
+    if asked is None or asked in {page.url_path for page in known} or asked in _base_path():
+        return known
+    return [
+        *known,
+        st.Page(_no_such_page, title="Page not found", url_path=asked, visibility="hidden"),
+    ]
+
+
+def _base_path() -> list[str]:
+    return str(st.get_option("server.baseUrlPath")).strip("/").split("/")[-1:]
+
+
+def _no_such_page() -> None:
+    """Keeps the checkpoint of the link and says why another page is shown."""
+    opened = enter()
+    st.session_state[_UNKNOWN_PAGE] = links.page_asked()
+    st.switch_page("pages/overview.py" if opened is not None else "pages/checkpoints.py", query_params={})
 
 
 @contextlib.contextmanager
@@ -83,8 +102,9 @@ def checkpoint() -> tuple[Opened, Checkpoint]:
 def main() -> None:
     """Everything that happens in one run of the app."""
     cards.restart_keys()
-    st.set_page_config(page_title=TITLE, page_icon="🧭", layout="wide", initial_sidebar_state="auto")
+    st.set_page_config(page_icon="🧭", layout="wide", initial_sidebar_state="auto")
     cards.style()
+    browser.one_entry_per_action()
     page = st.navigation(pages(), position="sidebar")
     refused = open_checkpoints.server_problem()
     if refused is not None:
@@ -92,7 +112,11 @@ def main() -> None:
         return
     opened = _choose()
     connector_settings.restore(None if opened is None else opened.name)
+    browser.tab_title(page.title, None if opened is None else opened.title)
     slot = _header(opened)
+    unknown = st.session_state.pop(_UNKNOWN_PAGE, None)
+    if unknown is not None:
+        cards.message("plain", say("screens.no_such_page", page=unknown, shown=page.title))
     above = st.container()
     try:
         with routed(opened):
@@ -111,6 +135,8 @@ def main() -> None:
         if opened is not None and opened.ck is not None and page.title not in WITHOUT_LINE:
             with above, st.spinner("Working out what the next start does ..."):
                 cached_answers.line(opened)
+        if opened is not None:
+            browser.tab_title(page.title, opened.title, cached_answers.verdict(opened))
 
 
 def _choose() -> Opened | None:
@@ -153,7 +179,7 @@ def open_checkpoint(name: str) -> None:
 def _header(opened: Opened | None) -> st.delta_generator.DeltaGenerator:
     """The header line. Returns the place for the link, which is known only after the page ran."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
-        cards.text(TITLE if opened is None else opened.title, "large", "content")
+        cards.text(browser.TITLE if opened is None else opened.title, "large", "content")
         if opened is not None and opened.ck is not None:
             cards.text(cached_answers.what_it_is(opened.ck), "small", "content")
             _read_at(opened.ck.read_at_ms)

@@ -35,14 +35,14 @@ def test_a_batch_that_was_removed_by_retention(open_page: OpenPage) -> None:
 def test_a_source_that_is_not_there(open_page: OpenPage) -> None:
     at = open_page("timeline", JOIN, source="7")
     assert_no_error(at)
-    assert "This link asks for source '7'; there are 0, 1 in this checkpoint." in words_of(at)
+    assert "This link asks for source '7'. Available: 0 and 1." in words_of(at)
 
 
 @pytest.mark.parametrize(
     ("parameters", "told"),
     [
-        ({"operator": "9"}, "This link asks for operator '9'; there are 0 in this checkpoint."),
-        ({"store": "nope"}, "This link asks for store 'nope'; there are left-"),
+        ({"operator": "9"}, "This link asks for operator '9'. Available: 0."),
+        ({"store": "nope"}, "This link asks for store 'nope'. Available: left-"),
         ({"partition": "400"}, "Partition 400 is asked for; operator 0 has partitions 0 to"),
         ({"partition": "x"}, "This link asks for partition 'x', which is not a number"),
     ],
@@ -70,15 +70,39 @@ def test_an_answer_that_does_not_exist(open_page: OpenPage, parameters: dict[str
 
 
 @pytest.mark.parametrize(
-    "parameters",
-    [{"last": "x"}, {"size": "7"}, {"x": "sideways"}, {"whole": "perhaps"}, {"measure": "weight"}],
+    ("page", "parameters", "told"),
+    [
+        (
+            "timeline",
+            {"last": "x"},
+            "This link asks for a window that ends at batch 'x', which is not a number",
+        ),
+        (
+            "timeline",
+            {"last": "3000"},
+            "This link asks for a window that ends at batch 3000. The logs contain batches 0 to",
+        ),
+        (
+            "watermark",
+            {"size": "7"},
+            "This link asks for a window of size '7'. Available: 100, 300 and 1000.",
+        ),
+        ("timeline", {"x": "sideways"}, "This link asks for the X axis 'sideways'. Available: id and time."),
+        (
+            "timeline",
+            {"whole": "perhaps"},
+            "This link asks for reading every batch: 'perhaps'. Available: true and false.",
+        ),
+        ("state", {"measure": "weight"}, "This link asks for the measure 'weight'. Available: state,"),
+        ("integrity", {"spark": "9.9"}, "This link asks for Spark version '9.9'. Available: 3.3,"),
+    ],
 )
-def test_nonsense_in_a_setting_of_the_view_falls_back_to_the_usual_view(
-    open_page: OpenPage, parameters: dict[str, str]
+def test_nonsense_in_a_setting_of_the_view_is_answered_and_the_usual_view_is_shown(
+    open_page: OpenPage, page: str, parameters: dict[str, str], told: str
 ) -> None:
-    for page in ("timeline", "watermark", "state"):
-        at = open_page(page, JOIN, **parameters)
-        assert_no_error(at)
+    at = open_page(page, JOIN, **parameters)
+    assert_no_error(at)
+    assert told in words_of(at)
 
 
 def test_hostile_text_in_a_link_is_only_repeated_as_plain_text(open_page: OpenPage) -> None:

@@ -56,8 +56,8 @@ def refusal_script() -> None:
 
     from ui import links
 
-    st.text(str(links.refusal("source", ["0", "orders"], "source")))
-    st.text(str(links.number_refusal("batch", "batch")))
+    st.text(str(links.refusal("source", ["0", "orders"])))
+    st.text(str(links.number_refusal("batch")))
 
 
 @pytest.mark.parametrize("good", ["0", "orders"])
@@ -70,7 +70,7 @@ def test_a_known_choice_is_not_refused(good: str) -> None:
 
 def test_an_unknown_choice_is_refused_with_what_there_is() -> None:
     at = run(refusal_script, {"source": "7"})
-    assert at.text[0].value == "This link asks for source '7'; there are 0, orders in this checkpoint."
+    assert at.text[0].value == "This link asks for source '7'. Available: 0 and orders."
 
 
 @pytest.mark.parametrize("bad", ["-1", "1.0", "x", "", " 3", "٣", str(LARGEST_NUMBER + 1)])
