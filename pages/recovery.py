@@ -23,6 +23,10 @@ from core.recovery import (
 )
 from ui import cards, connectors, impact_card, recovery_answers, selection, shell, start_position, tables
 
+CODE_PX, MOST_LINES = 620, 32
+"""Longer code scrolls in a box of this height. The box holds the copy button, so that it can be reached and
+scrolled with the keyboard."""
+
 ROWS: tuple[tuple[str, str], ...] = (
     ("complexity", "Complexity"),
     ("cost", "Cost"),
@@ -207,12 +211,9 @@ def show_block(block: CodeBlock, at: int) -> None:
             key=f"code-{at}",
             on_click="ignore",
         )
-    st.code(
-        block.text,
-        language=block.language,
-        wrap_lines=True,
-        height=620 if block.text.count("\n") > 32 else "content",
-    )
+    is_long = block.text.count("\n") > MOST_LINES
+    with st.container(height=CODE_PX if is_long else "content", border=False, key=f"code-box-{at}"):
+        st.code(block.text, language=block.language, wrap_lines=True)
 
 
 main()

@@ -34,6 +34,19 @@ _STYLE = """<style>
 [class*="st-key-lead-"] [data-testid="stText"] {font-size: 1.12rem; font-weight: 600; line-height: 1.4;}
 [class*="st-key-small-"] [data-testid="stText"] {font-size: 0.87rem; opacity: 0.78; line-height: 1.35;}
 EDGES_HERE
+@media (hover: none) {
+  [data-testid="stElementToolbar"], .modebar-container {display: none !important;}
+}
+@media print {
+  [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stElementToolbar"],
+  [data-testid="stButton"], [data-testid="stDownloadButton"], [data-testid="stPopover"], [data-testid="stPageLink"],
+  .modebar-container, [data-testid="stExpander"]:has(details:not([open])) {display: none !important;}
+  html, body, #root, .stApp, [data-testid="stAppViewContainer"], [data-testid="stMain"] {
+    position: static !important; height: auto !important; overflow: visible !important;
+  }
+  [data-testid="stMainBlockContainer"] {padding: 0;}
+  [class*="st-key-box-"], [data-testid="stPlotlyChart"], [data-testid="stDataFrame"] {break-inside: avoid;}
+}
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] {padding: 3.9rem 0.8rem 3rem 0.8rem;}
   [class*="st-key-large-"] [data-testid="stText"] {font-size: 1.2rem;}

@@ -20,7 +20,9 @@ from core.messages import words
 
 COMMITTED = "#0072B2"
 PENDING = "#D55E00"
-GOOD = "#009E73"
+CHOSEN = "#009E73"
+MEDIAN = CHOSEN
+SAFE = CHOSEN
 STALL = "#CC79A7"
 MISSING = "#7a756e"
 HEAT = "Cividis"

@@ -22,6 +22,9 @@ MOST_LOOKED_INTO = 60
 SECONDS = 60
 AT_ONCE = 8
 STORY = "story.md"
+FOR_TESTS = "## Expected answers (for tests)"
+"""From this heading on a story of a sample speaks to its tests; nobody else is shown that."""
+
 LARGEST_STORY_BYTES = 64 * 1024
 
 
@@ -95,4 +98,5 @@ def story_text(name: str) -> str:
         content = door.read([info])[info.path]
     except StorageError:
         return ""
-    return content.decode("utf-8", "replace") if isinstance(content, bytes) else ""
+    told = content.decode("utf-8", "replace") if isinstance(content, bytes) else ""
+    return told.split(FOR_TESTS)[0].strip()

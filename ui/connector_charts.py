@@ -31,7 +31,7 @@ SAFETY: dict[Safety, tuple[str, str, str]] = {
     "edge": ("next to expire", "triangle-left", charts.PENDING),
     "soon": ("expires soon", "diamond", charts.STALL),
     "until": ("safe for a while", "square", charts.COMMITTED),
-    "never_by_time": ("never by time", "circle", charts.GOOD),
+    "never_by_time": ("never by time", "circle", charts.SAFE),
     "unknown": ("not known", "circle-open", charts.MISSING),
 }
 """Words, shape and colour of each kind of safety, the worst first."""
@@ -310,7 +310,7 @@ def partition_map(rows: Sequence[KafkaPartitionState], chosen: str | None) -> go
             x1=x + 0.5,
             y0=y - 0.5,
             y1=y + 0.5,
-            line={"color": charts.GOOD, "width": 2},
+            line={"color": charts.CHOSEN, "width": 2},
         )
     figure.update_xaxes(range=[-1, across], visible=False, fixedrange=True)
     figure.update_yaxes(range=[lines - 0.3, -0.7], visible=False, fixedrange=True)
@@ -380,7 +380,7 @@ def _versions(rows: Sequence[SinkBatch], chosen: int | None) -> go.Figure:
         figure.update_xaxes(**charts.batch_axis(int(min(x)), int(np.ceil(max(x)))))
     if chosen is not None and chosen in known:
         figure.add_hline(
-            y=chosen, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, row=1, col=1, layer="below"
+            y=chosen, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"}, row=1, col=1, layer="below"
         )
     tall = max(known, default=0) - floor
     figure.update_yaxes(title_text="batch id", tickformat="d", dtick=1 if tall < 7 else None, row=1, col=1)
@@ -444,7 +444,7 @@ def _file_batches(rows: Sequence[SinkBatch], chosen: int | None) -> go.Figure:
         last = beyond if any(row.batch_id is None for row in rows) else max(ids)
         figure.update_xaxes(**charts.batch_axis(min(ids), last), title_text="batch id")
     if chosen is not None and chosen in ids:
-        figure.add_vline(x=chosen, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, layer="below")
+        figure.add_vline(x=chosen, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"}, layer="below")
     most = max((row.files or 0 for row in rows), default=0)
     figure.update_yaxes(
         title_text="files", range=[0, 1.2 * max(most, 1)], tickformat=",d", dtick=1 if most < 6 else None

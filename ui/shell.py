@@ -54,10 +54,15 @@ def _base_path() -> list[str]:
 
 
 def _no_such_page() -> None:
-    """Keeps the checkpoint of the link and says why another page is shown."""
-    opened = enter()
+    """What a hidden page would show; :func:`main` leads away from it before."""
+
+
+def _lead_away() -> None:
+    """From a page that does not exist to Overview, with all that the link says; before the widgets that are
+    bound to the address exist, because these forbid it."""
+    query = {name: st.query_params.get_all(name) for name in st.query_params}
     st.session_state[_UNKNOWN_PAGE] = links.page_asked()
-    st.switch_page("pages/overview.py" if opened is not None else "pages/checkpoints.py", query_params={})
+    st.switch_page("pages/overview.py" if "ck" in query else "pages/checkpoints.py", query_params=query)
 
 
 @contextlib.contextmanager
@@ -106,6 +111,8 @@ def main() -> None:
     cards.style()
     browser.one_entry_per_action()
     page = st.navigation(pages(), position="sidebar")
+    if page.visibility == "hidden":
+        _lead_away()
     refused = open_checkpoints.server_problem()
     if refused is not None:
         cards.message("blocked", refused)

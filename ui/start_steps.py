@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import streamlit as st
+
 from core.analysis.forecast import Forecast, StepStatus
+from core.messages import say
 from ui import cards, tables
 
 _RESULTS: Mapping[StepStatus, str] = {
@@ -18,16 +21,25 @@ _RESULTS: Mapping[StepStatus, str] = {
 
 
 def steps(forecast: Forecast, key: str) -> None:
-    """What Spark reads and checks, in its order, with the file behind each step; then its error, word for
-    word."""
-    columns = {
-        "result": [_RESULTS[step.status] for step in forecast.steps],  # first, so that a phone shows it
+    """What Spark reads and checks, in its order, with file and note of each step in full; then its error, word
+    for word."""
+    for step in forecast.steps:
+        with st.container(gap=None):
+            cards.text(f"{_RESULTS[step.status]}: {step.what}", "strong" if step.ok is False else "plain")
+            proof = [", ".join(map(str, step.evidence[:3])), step.note]
+            if any(proof):
+                cards.text(" · ".join(part for part in proof if part), "small")
+    tables.downloads(as_columns(forecast), "next-start", key=key)
+    if forecast.error is not None:
+        cards.text(say("screen_start.error"), "strong")
+        cards.raw(forecast.error.message)
+
+
+def as_columns(forecast: Forecast) -> tables.Columns:
+    """One row per step."""
+    return {
+        "result": [_RESULTS[step.status] for step in forecast.steps],
         "step": [step.what for step in forecast.steps],
-        "file": [", ".join(map(str, step.evidence[:3])) for step in forecast.steps],
+        "file": [", ".join(map(str, step.evidence)) for step in forecast.steps],
         "note": [step.note for step in forecast.steps],
     }
-    tables.table(columns, alt="The steps of the next start", most=14)
-    tables.downloads(columns, "next-start", key=key)
-    if forecast.error is not None:
-        cards.text("How Spark will word the error", "strong")
-        cards.raw(forecast.error.message)

@@ -69,16 +69,16 @@ def balance(found: Balance, chosen: int | None) -> go.Figure:
         )
     figure.add_hline(
         y=found.median_bytes,
-        line={"dash": "dash", "color": charts.GOOD, "width": 2},
+        line={"dash": "dash", "color": charts.MEDIAN, "width": 2},
         annotation={
             "text": f"median {words.size(round(found.median_bytes))}",
-            "font": {"color": charts.GOOD, "size": 12},
+            "font": {"color": charts.MEDIAN, "size": 12},
         },
         annotation_position="top right",
     )
     if chosen in ids:
         figure.add_vline(
-            x=ids.index(chosen) + 1, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, layer="below"
+            x=ids.index(chosen) + 1, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"}, layer="below"
         )
     bars = len(ids) <= MOST_BARS
     figure.update_xaxes(

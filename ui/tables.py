@@ -18,6 +18,11 @@ from ui import cards
 MOST_ROWS = 500
 """More rows than this are not sent to the browser (200 bytes a row); the download holds all of them."""
 
+IDS = frozenset(
+    {"batch", "partition", "version", "operator", "source", "rebuilt up to version", "newest version"}
+)
+"""Columns of numbers that name something: no separators, as everywhere else on the screens."""
+
 Columns = Mapping[str, Sequence[Any]]
 
 
@@ -25,7 +30,10 @@ def table(columns: Columns, alt: str, most: int = 12, absent: str = words.NOT_KN
     """A table of which ``most`` rows are seen at once and ``MOST_ROWS`` are sent. Cells are drawn as plain
     text; None reads ``absent``."""
     rows = len(next(iter(columns.values()), ()))
-    st.dataframe(_frame(columns, absent), hide_index=True, alt=alt, height=_height(rows, most))
+    frame = _frame(columns, absent)
+    st.dataframe(
+        frame, hide_index=True, alt=alt, height=_height(rows, most), column_config=_number_formats(frame)
+    )
     if rows > MOST_ROWS:
         cards.text(f"Shown: {MOST_ROWS:,} of {rows:,} rows. The download holds all of them.", "small")
 
@@ -53,20 +61,44 @@ def clickable(columns: Columns, key: str, alt: str, on_select: Callable[[], None
         key=key,
         on_select=on_select,
         selection_mode="single-cell",
+        column_config=_number_formats(frame),
         height=_height(len(frame), 20),
     )
 
 
 def _frame(columns: Columns, absent: str) -> pd.DataFrame:
-    return pd.DataFrame({name: _cells(list(values[:MOST_ROWS]), absent) for name, values in columns.items()})
+    return pd.DataFrame(
+        {name: _cells(name, list(values[:MOST_ROWS]), absent) for name, values in columns.items()}
+    )
 
 
-def _cells(values: list[Any], absent: str) -> list[Any]:
+def _number_formats(frame: pd.DataFrame) -> dict[str, Any]:
+    """Amounts with separators, numbers that name something without them."""
+    return {
+        str(name): st.column_config.NumberColumn(format="%d" if is_id(str(name)) else "localized")
+        for name in frame.columns
+        if pd.api.types.is_numeric_dtype(frame[name]) and not pd.api.types.is_bool_dtype(frame[name])
+    }
+
+
+def is_id(column: str) -> bool:
+    """Whether the numbers of a column name something instead of counting it."""
+    return column in IDS
+
+
+def _cells(name: str, values: list[Any], absent: str) -> list[Any]:
     """A column of one type: with a missing value in it, all become text, since a number cannot say why it is
     missing."""
     if all(value is not None for value in values):
         return values
-    return [absent if value is None else str(value) for value in values]
+    write = str if is_id(name) else _as_text
+    return [absent if value is None else write(value) for value in values]
+
+
+def _as_text(value: Any) -> str:
+    """A cell of a column that also has words in it."""
+    is_number = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return f"{value:,}" if is_number else str(value)
 
 
 def _height(rows: int, most: int) -> Any:

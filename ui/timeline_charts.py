@@ -74,6 +74,21 @@ def overview(timeline: Timeline, found: Bins, column: Column, window: slice) -> 
     figure.add_vrect(
         x0=int(ids[0]) - 0.5, x1=int(ids[-1]) + 0.5, fillcolor=charts.COMMITTED, opacity=0.18, line_width=0
     )
+    stretches = unread_stretches(timeline, column)
+    for start, end in stretches[:MOST_GAPS]:
+        figure.add_vrect(
+            x0=start - 0.5, x1=end + 0.5, fillcolor=charts.MISSING, opacity=0.25, line_width=0, layer="below"
+        )
+    if stretches:
+        longest = max(stretches, key=lambda stretch: stretch[1] - stretch[0])
+        figure.add_annotation(
+            x=(longest[0] + longest[1]) / 2,
+            y=0.5,
+            yref="y domain",
+            text="not read: switch on “Read every batch”",
+            font={"size": 13},
+            showarrow=False,
+        )
     if timeline.pending_batch is not None:
         _vertical(figure, timeline.pending_batch, charts.PENDING, "not committed", right=False)
     return charts.layout(figure, 210)
@@ -107,7 +122,7 @@ def window(timeline: Timeline, rows: slice, by: By, chosen: int | None) -> go.Fi
     if marked is not None and rows.start <= marked < rows.stop:
         x = int(timeline.batch_ids[marked]) if by == "id" else int(timeline.planned_ms[marked])
         if by == "id" or x >= 0:
-            figure.add_vline(x=x, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, layer="below")
+            figure.add_vline(x=x, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"}, layer="below")
     figure.update_xaxes(
         title_text="batch id" if by == "id" else "start of the batch, UTC", row=len(panels), col=1
     )
@@ -163,7 +178,7 @@ def _panel(
                         "symbol": symbol if is_known or name != "committed" else "circle-open",
                         "color": colour,
                         "size": mark_size,
-                        "line": {"width": 3 if name == "pending" else 0 if is_known else 1.5},
+                        "line": {"width": outline(name, is_known)},
                         "opacity": 1,
                     },
                     unselected={"marker": {"opacity": 1}},
@@ -181,13 +196,31 @@ def _panel(
                 y=1,
                 xref="x",
                 yref="y domain",
-                text=f"batch {int(timeline.batch_ids[rows][at])}: not committed",
+                text=f"batch {int(timeline.batch_ids[rows][at])}: not committed ◇",
                 font={"color": charts.PENDING, "size": 13},
                 showarrow=False,
                 xanchor="right",
+                xshift=7,  # its last letter, the shape of the mark, stands above the mark
                 yanchor="bottom",
             )
     figure.update_yaxes(title_text=title, row=row, col=1, **axis)
+
+
+def outline(status: Status, is_known: bool) -> float:
+    """The width of the line around a mark. An open symbol is nothing but its line; a value that is not known
+    turns the dot of a committed batch into an open one."""
+    if status == "pending":
+        return 3
+    return 1.5 if _MARKS[status][0].endswith("-open") or not is_known else 0
+
+
+def unread_stretches(timeline: Timeline, column: Column) -> list[tuple[int, int]]:
+    """First and last id of each stretch of batches that were not read and of which ``column`` is not known;
+    the newest batch has no next start and is no stretch of its own."""
+    unknown = (getattr(timeline, column) < 0) & ~timeline.is_read
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], unknown, [False]]).astype(np.int8)))
+    ids = timeline.batch_ids
+    return [(int(ids[a]), int(ids[b - 1])) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _hover(timeline: Timeline, rows: slice) -> list[str]:
@@ -296,7 +329,7 @@ def progress(
         **charts.batch_axis(int(ids[0]), int(ids[-1])), title_text=x_title(per_column), showgrid=False
     )
     if chosen is not None and ids[0] <= chosen <= ids[-1]:
-        figure.add_vline(x=chosen, line={"color": charts.GOOD, "width": 2, "dash": "dot"})
+        figure.add_vline(x=chosen, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"})
     return charts.layout(figure, min(620, 130 + 22 * len(names)), legend=False)
 
 
@@ -336,7 +369,7 @@ def _bars(batch_ids: NDArray[Any], advance: NDArray[Any], unit: str, chosen: int
         title_text=words.for_chart(unit), rangemode="tozero", tickformat=",d", dtick=1 if top <= 4 else None
     )
     if chosen is not None and batch_ids[0] <= chosen <= batch_ids[-1]:
-        figure.add_vline(x=chosen, line={"color": charts.GOOD, "width": 2, "dash": "dot"})
+        figure.add_vline(x=chosen, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"})
     return charts.layout(figure, 210, legend=False)
 
 

@@ -16,6 +16,8 @@ from ui import charts
 
 MOST_POINTS = 1_500
 MOST_SHADES = 100
+FAR_LAG = 10
+"""A lag of more than so many times the way of the watermark is shown in its own panel only."""
 
 
 def figure(history: WatermarkHistory, chosen: int | None) -> go.Figure:
@@ -25,18 +27,19 @@ def figure(history: WatermarkHistory, chosen: int | None) -> go.Figure:
     in_force, clock = _known(history.in_force_ms[rows], above=0), _known(history.batch_time_ms[rows], above=0)
     lag = history.lag_ms[rows]
     chart = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.6, 0.4])
-    chart.add_trace(
-        go.Scatter(
-            x=ids,
-            y=clock,
-            name="start of the batch",
-            mode="lines",
-            line={"color": charts.MISSING, "width": 1.5, "dash": "dot"},
-            hovertemplate="batch %{x:d} started %{y|%Y-%m-%d %H:%M:%S}<extra></extra>",
-        ),
-        row=1,
-        col=1,
-    )
+    if shows_batch_starts(history):
+        chart.add_trace(
+            go.Scatter(
+                x=ids,
+                y=clock,
+                name="start of the batch",
+                mode="lines",
+                line={"color": charts.MISSING, "width": 1.5, "dash": "dot"},
+                hovertemplate="batch %{x:d} started %{y|%Y-%m-%d %H:%M:%S}<extra></extra>",
+            ),
+            row=1,
+            col=1,
+        )
     chart.add_trace(
         go.Scatter(
             x=ids,
@@ -90,10 +93,21 @@ def figure(history: WatermarkHistory, chosen: int | None) -> go.Figure:
     chart.update_xaxes(**charts.batch_axis(int(history.batch_ids[0]), int(history.batch_ids[-1])))
     chart.update_xaxes(title_text="batch id", row=2, col=1)
     if chosen is not None:
-        chart.add_vline(x=chosen, line={"color": charts.GOOD, "width": 2, "dash": "dot"}, layer="below")
+        chart.add_vline(x=chosen, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"}, layer="below")
     laid_out = charts.layout(chart, 460)
     laid_out.update_layout(margin_t=52, legend_y=1.05)
     return laid_out
+
+
+def shows_batch_starts(history: WatermarkHistory) -> bool:
+    """Whether the starts of the batches fit on the axis of the watermark. Where the lag is far larger than
+    the way the watermark went, an axis for both would make a moving watermark look flat."""
+    known = history.in_force_ms[history.in_force_ms > 0]
+    lag = np.abs(history.lag_ms[~np.isnan(history.lag_ms)])
+    if not len(known) or not len(lag):
+        return True
+    moved = int(known.max() - known.min())
+    return moved == 0 or float(lag.max()) <= FAR_LAG * moved
 
 
 def label(stall: Stall) -> str:

@@ -94,7 +94,9 @@ written version {batch} of the target and before Spark wrote `commits/{batch}`. 
 What the engineer knows: the target table has the rows of that batch already; both tables' logs lie beside the checkpoint (`source` and
 `sink`). The fear is that a restart writes them twice.
 
-What a good tool says: the newest `txn` of this query in the target's log is batch {batch}. Spark runs batch {batch} again, Delta
+## Expected answers (for tests)
+
+The newest `txn` of this query in the target's log is batch {batch}. Spark runs batch {batch} again, Delta
 recognises the query id and the batch id and skips it; nothing is written twice. That holds only while the query id stays the same:
 with a new checkpoint the same rows would be appended again, unless it starts exactly after batch {batch}.
 """
@@ -123,7 +125,9 @@ the version it found, here version {version} with six files. It was stopped when
 What the engineer knows: stopped cleanly after batch {stage.last_commit}. Since then two more versions were written to the source. Its log
 is kept for 30 days, `VACUUM` runs every week. Both tables' logs lie beside the checkpoint.
 
-What a good tool says: `isStartingVersion` is true and the index is {offset["index"]}: {6 - done} of six files of the first snapshot are
+## Expected answers (for tests)
+
+`isStartingVersion` is true and the index is {offset["index"]}: {6 - done} of six files of the first snapshot are
 still to be read, and they must not be vacuumed before. A new checkpoint with `startingVersion` cannot go on from here: {version + 1} would
 lose the rest of the snapshot, {version} reads only that one commit and the later ones. The old checkpoint is the exact way.
 """

@@ -31,7 +31,9 @@ It was stopped for a release with `query.stop()` after batch {stage.last_commit}
 
 What the engineer knows: no new file has arrived since. The sink is Spark's own file sink, its log lies in `sink/_spark_metadata`.
 
-What a good tool says: the last committed batch is {stage.last_commit}, no batch is in doubt, the next start goes on with the first
+## Expected answers (for tests)
+
+The last committed batch is {stage.last_commit}, no batch is in doubt, the next start goes on with the first
 new file and repeats nothing. It raises no alarm.
 """
 
@@ -81,7 +83,9 @@ machine was switched off while batch {pending} was being written.
 
 What the engineer knows: the process got SIGKILL, nothing could be cleaned up. One more file (`orders-008.json`) is waiting.
 
-What a good tool says: batch {pending} is planned and not committed, the last committed batch is {committed}. The next start runs batch
+## Expected answers (for tests)
+
+Batch {pending} is planned and not committed, the last committed batch is {committed}. The next start runs batch
 {pending} again with exactly the file it planned. The Parquet directory has its own log, so a reader that honours it sees no repeats;
 a reader that lists the files may. Batch {pending + 1} follows with the waiting file.
 """
@@ -122,7 +126,9 @@ source evolution is on, so the offset log has version 2: each line begins with t
 
 What the engineer knows: the team wants to add a third source tomorrow. The query was stopped cleanly after batch {stage.last_commit}.
 
-What a good tool says: two sources, called by their names, both of kind file; offset log v2; nothing is in doubt. Names, not positions,
+## Expected answers (for tests)
+
+Two sources, called by their names, both of kind file; offset log v2; nothing is in doubt. Names, not positions,
 decide which offset belongs to which source, so the order in the code may change, a name may not.
 """
 
@@ -153,6 +159,8 @@ after some batches; until then its line in the offset log is `-`.
 What the engineer knows: the query was stopped cleanly after batch {stage.last_commit}. Somebody asks whether the two inputs may
 change places in the code.
 
-What a good tool says: two file sources, 0 and 1, told apart only by their position in the query; source 1 starts later than
+## Expected answers (for tests)
+
+Two file sources, 0 and 1, told apart only by their position in the query; source 1 starts later than
 source 0; nothing is in doubt. Changing their order would give each the other's position.
 """

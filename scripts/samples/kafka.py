@@ -91,7 +91,9 @@ batch, then the refunds. At night the driver was killed by the out-of-memory kil
 What the engineer knows: the orders of batch {stage.last_offset} are in the directory already, its refunds are not. The topics keep their
 records for seven days. The function appends; it does not look at the batch id.
 
-What a good tool says: the last committed batch is {stage.last_commit}; batch {stage.last_offset} is planned, with its offsets per
+## Expected answers (for tests)
+
+The last committed batch is {stage.last_commit}; batch {stage.last_offset} is planned, with its offsets per
 partition of both topics, and will be run again with exactly this range. For an appending sink the orders of that batch repeat unless
 they are removed first. A new checkpoint must start at the end of batch {stage.last_commit}, not at the end of batch
 {stage.last_offset}: otherwise the refunds of that batch are lost.
@@ -142,7 +144,9 @@ Orders per store and five minutes, with a watermark and the state in RocksDB wit
 What the engineer knows: the query never failed, it was stopped cleanly after batch {stage.last_commit}. The question is whether the
 records of the new partitions were all read.
 
-What a good tool says: from one batch on the offsets name partitions 2 and 3; Spark read them from offset 0, whatever `startingOffsets`
+## Expected answers (for tests)
+
+From one batch on the offsets name partitions 2 and 3; Spark read them from offset 0, whatever `startingOffsets`
 says, so nothing is missing as long as their first records had not expired by then. `sources/0/0` still names two partitions; that is
 normal. The number of state partitions is another matter and has not changed. A new checkpoint must name all four partitions in
 `startingOffsets`.

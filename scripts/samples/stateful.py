@@ -68,7 +68,9 @@ repeats. The start after the release failed:
 What the engineer knows: before the release the query was stopped cleanly after batch {committed}. The failed start has left
 `offsets/{stage.last_offset}` behind, without a commit.
 
-What a good tool says: the state of one operator (`dedupe`) must be there, so the query in its new form can never start from this
+## Expected answers (for tests)
+
+The state of one operator (`dedupe`) must be there, so the query in its new form can never start from this
 checkpoint. Batch {stage.last_offset} was planned by the failed start; nothing of it was written. Either the line comes back, or a new
 checkpoint starts at the end of batch {committed}, which loses the memory of the orders already seen.
 """
@@ -118,7 +120,9 @@ hundred times the visitors of any other store, so one partition of the state hol
 What the engineer knows: "it gets slower every day, more executors do not help". The query was stopped cleanly after batch
 {stage.last_commit} to look into it.
 
-What a good tool says: the checkpoint is in order; the state of operator 0 is not balanced: the largest partition is at least ten times
+## Expected answers (for tests)
+
+The checkpoint is in order; the state of operator 0 is not balanced: the largest partition is at least ten times
 the median. It names that partition. More partitions would not help, because one key cannot be split; salting the key would.
 """
 
@@ -166,7 +170,9 @@ fourth file the payment provider's export stopped. Orders kept coming.
 What the engineer knows: the query runs without an error, but the state grows with every batch and nobody sees why. It was stopped
 cleanly after batch {stage.last_commit}.
 
-What a good tool says: source 1 (payments) has not moved for several batches while source 0 has; the watermark stands still since then,
+## Expected answers (for tests)
+
+Source 1 (payments) has not moved for several batches while source 0 has; the watermark stands still since then,
 and with it the clean-up of the state. The checkpoint is in order. The remedy is at the payments' side: bring the source back or
 feed it heartbeat records.
 """
@@ -189,7 +195,9 @@ older offsets, commits and state versions by itself. The log now begins with bat
 
 What the engineer knows: a bug in the counting was found and somebody wants to go back to the numbers of batch 5.
 
-What a good tool says: the gap at the beginning is Spark's own retention, no damage; stopped cleanly after batch {newest}. A rewind
+## Expected answers (for tests)
+
+The gap at the beginning is Spark's own retention, no damage; stopped cleanly after batch {newest}. A rewind
 needs the offsets of its target and of the batch before, so it reaches back to batch {oldest + 1} and no further; batch 5 is gone for
 good. For older numbers the source has to be read again.
 """
@@ -218,7 +226,9 @@ state files carry unique ids, each commit says which id is the right one per par
 
 What the engineer knows: the query was stopped cleanly after batch {stage.last_commit}. It shall be moved to a cluster with Spark 3.5.
 
-What a good tool says: commits have version 2, state format 2 in RocksDB with changelog; the ids of the newest commit all have their
+## Expected answers (for tests)
+
+Commits have version 2, state format 2 in RocksDB with changelog; the ids of the newest commit all have their
 files; nothing is in doubt. A Spark that does not know this format cannot go on from here.
 """
 
@@ -251,7 +261,9 @@ closes the session five minutes after its last order, in event time.
 What the engineer knows: some sessions were never closed and the question is whether their timers are still in the state. The query
 was stopped cleanly after batch {stage.last_commit}.
 
-What a good tool says: one operator, `transformWithStateInPySparkExec`, in RocksDB, with the state variables named above and its
+## Expected answers (for tests)
+
+One operator, `transformWithStateInPySparkExec`, in RocksDB, with the state variables named above and its
 event-time timers; nothing is in doubt. It names the variables from the operator's own metadata.
 """
 
@@ -280,7 +292,9 @@ bucket; among them was `state/0/2/4.delta`. No snapshot has been written yet, so
 
 What the engineer knows: the query was stopped cleanly after batch {stage.last_commit}; since the clean-up it does not start.
 
-What a good tool says: offsets and commits are in order, but version {stage.last_commit + 1} of operator 0, partition 2 cannot be rebuilt,
+## Expected answers (for tests)
+
+Offsets and commits are in order, but version {stage.last_commit + 1} of operator 0, partition 2 cannot be rebuilt,
 because 4.delta is missing; the other three partitions can. The newest version that all partitions can still give is 3, which is the
 state after batch 2.
 """
@@ -306,7 +320,9 @@ and `commits` (with their `.crc`) and left everything else as it was.
 
 What the engineer knows: the sink has the results up to batch {newest}. The query has not been started since.
 
-What a good tool says: by its logs the checkpoint stands at batch {stage.last_commit}, but the state reaches up to version {newest + 1} and
+## Expected answers (for tests)
+
+By its logs the checkpoint stands at batch {stage.last_commit}, but the state reaches up to version {newest + 1} and
 the file source's own log up to entry {newest}: somebody has rewound it. The next start takes all files of the later batches at once as
 batch 6, whatever `maxFilesPerTrigger` says, so batch 6 will hold other rows than before, and a sink that remembers
 batch ids would drop them. A snapshot of the abandoned time line (version above {stage.last_commit + 1}) may be loaded later and must be

@@ -10,9 +10,9 @@ DELTA_GONE = "samples/missing-delta-file/checkpoint"
 def test_the_step_that_fails_is_marked_with_its_file(open_page: OpenPage) -> None:
     at = open_page("integrity", DELTA_GONE)
     assert_no_error(at)
-    steps = next(item.value for item in at.dataframe if "step" in item.value.columns)
-    failed = steps[steps["result"].str.startswith("▲")]
-    assert len(failed) == 1 and "state/0/2/4.delta" in failed.iloc[0]["file"]
+    lines = [text.value for text in at.text]
+    failed = [at for at, line in enumerate(lines) if line.startswith("▲ fails: ")]
+    assert len(failed) == 1 and "state/0/2/4.delta" in lines[failed[0] + 1]
     assert "CANNOT_READ_DELTA_FILE_NOT_EXISTS" in words_of(at)
 
 
@@ -41,7 +41,7 @@ def test_the_quick_level_says_that_it_did_not_look_at_the_state(open_page: OpenP
 def test_a_level_that_does_not_exist_is_named(open_page: OpenPage) -> None:
     at = open_page("integrity", DELTA_GONE, level="bottomless")
     assert_no_error(at)
-    assert "This link asks for the level 'bottomless'" in words_of(at)
+    assert "This link asks for check level 'bottomless'" in words_of(at)
 
 
 def test_a_pasted_error_is_explained_for_this_checkpoint(open_page: OpenPage) -> None:

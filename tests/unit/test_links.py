@@ -218,7 +218,7 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(
     "colour",
-    [charts.COMMITTED, charts.PENDING, charts.GOOD, charts.STALL, charts.MISSING, *cards.EDGES.values()],
+    [charts.COMMITTED, charts.PENDING, charts.CHOSEN, charts.STALL, charts.MISSING, *cards.EDGES.values()],
 )
 def test_the_palette_stands_out_from_the_ground_of_both_themes(theme: str, colour: str) -> None:
     """3:1 is what WCAG asks of graphics; each also has a word and a shape."""
