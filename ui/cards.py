@@ -33,6 +33,7 @@ _STYLE = """<style>
 [class*="st-key-strong-"] [data-testid="stText"] {font-weight: 600;}
 [class*="st-key-lead-"] [data-testid="stText"] {font-size: 1.12rem; font-weight: 600; line-height: 1.4;}
 [class*="st-key-small-"] [data-testid="stText"] {font-size: 0.87rem; opacity: 0.78; line-height: 1.35;}
+button[data-selected="true"] p {color: CanvasText;}
 EDGES_HERE
 @media (hover: none) {
   [data-testid="stElementToolbar"], .modebar-container {display: none !important;}

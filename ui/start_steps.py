@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from core.analysis.forecast import Forecast, StepStatus
+from core.analysis.forecast import Forecast, Step, StepStatus
 from core.messages import say
 from ui import cards, tables
 
@@ -23,16 +23,21 @@ _RESULTS: Mapping[StepStatus, str] = {
 def steps(forecast: Forecast, key: str) -> None:
     """What Spark reads and checks, in its order, with file and note of each step in full; then its error, word
     for word."""
-    for step in forecast.steps:
-        with st.container(gap=None):
-            cards.text(f"{_RESULTS[step.status]}: {step.what}", "strong" if step.ok is False else "plain")
-            proof = [", ".join(map(str, step.evidence[:3])), step.note]
-            if any(proof):
-                cards.text(" · ".join(part for part in proof if part), "small")
+    with st.container(gap="xsmall"):
+        for step in forecast.steps:
+            _one(step)
     tables.downloads(as_columns(forecast), "next-start", key=key)
     if forecast.error is not None:
         cards.text(say("screen_start.error"), "strong")
         cards.raw(forecast.error.message)
+
+
+def _one(step: Step) -> None:
+    with st.container(gap=None):
+        cards.text(f"{_RESULTS[step.status]}: {step.what}", "strong" if step.ok is False else "plain")
+        proof = [", ".join(map(str, step.evidence[:3])), step.note]
+        if any(proof):
+            cards.text(" · ".join(part for part in proof if part), "small")
 
 
 def as_columns(forecast: Forecast) -> tables.Columns:
