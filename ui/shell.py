@@ -17,8 +17,9 @@ from core.messages import say, words
 from ui import browser, cached_answers, cards, connector_settings, links, open_checkpoints
 from ui.open_checkpoints import Opened
 
+LIST = "Checkpoints"
 WITHOUT_LINE = (
-    "Checkpoints",
+    LIST,
     "Overview",
 )  # Overview shows the whole forecast, Checkpoints is about all of them
 _UNKNOWN_PAGE = "_unknown_page"
@@ -119,7 +120,7 @@ def main() -> None:
         return
     opened = _choose()
     connector_settings.restore(None if opened is None else opened.name)
-    browser.tab_title(page.title, None if opened is None else opened.title)
+    browser.tab_title(page.title, None if opened is None or page.title == LIST else opened.title)
     slot = _header(opened)
     unknown = st.session_state.pop(_UNKNOWN_PAGE, None)
     if unknown is not None:
@@ -142,7 +143,7 @@ def main() -> None:
         if opened is not None and opened.ck is not None and page.title not in WITHOUT_LINE:
             with above, st.spinner("Working out what the next start does ..."):
                 cached_answers.line(opened)
-        if opened is not None:
+        if opened is not None and page.title != LIST:
             browser.tab_title(page.title, opened.title, cached_answers.verdict(opened))
 
 
