@@ -8,8 +8,9 @@ import streamlit as st
 from core.analysis.timeline import STATUS_WORDS, STATUSES, Timeline, moves
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import CommitEntry, OffsetEntry
+from core.checkpoint.sources.base import Bound
 from core.checkpoint.sources.forms import parse
-from core.messages import words
+from core.messages import say, words
 from core.sparklogs.evidence import Problem
 from ui import cards, tables
 
@@ -29,7 +30,12 @@ def show(ck: Checkpoint, timeline: Timeline, batch_id: int) -> None:
     for entry in (offset, commit):
         if isinstance(entry, Problem):
             cards.message(
-                "blocked", f"{entry.evidence} cannot be understood: {words.one_line(entry.reason, 400)}"
+                "blocked",
+                say(
+                    "screen_timeline.not_understood",
+                    file=entry.evidence,
+                    reason=words.one_line(entry.reason, 400),
+                ),
             )
     if isinstance(offset, OffsetEntry):
         _sources(ck, batch_id)
@@ -40,19 +46,15 @@ def show(ck: Checkpoint, timeline: Timeline, batch_id: int) -> None:
 def absent(ck: Checkpoint, timeline: Timeline, batch_id: int) -> str:
     """Why there is nothing to show about this batch."""
     if not len(timeline):
-        return f"Batch {batch_id} is asked for; this checkpoint has no batch yet."
+        return say("screen_timeline.asked_no_batch", batch=batch_id)
     first, last = int(timeline.batch_ids[0]), int(timeline.batch_ids[-1])
-    asked = f"Batch {batch_id} is asked for"
     if batch_id < first:
-        return f"{asked}; it was removed by retention: the logs hold batches {first} to {last}."
+        return say("screen_timeline.asked_removed", batch=batch_id, first=first, last=last)
     if batch_id > last:
-        return f"{asked}; it is not written yet: the logs hold batches {first} to {last}."
+        return say("screen_timeline.asked_not_written", batch=batch_id, first=first, last=last)
     if ck.is_async:
-        return (
-            f"{asked}; it was not logged: with asynchronous progress tracking only some batches are. Choose a"
-            " neighbour."
-        )
-    return f"{asked}; it has neither an offset file nor a commit file, although its neighbours have them."
+        return say("screen_timeline.asked_not_logged", batch=batch_id)
+    return say("screen_timeline.asked_absent", batch=batch_id)
 
 
 def _is_within(timeline: Timeline, batch_id: int) -> bool:
@@ -90,10 +92,14 @@ def _figures(
             cards.figure(
                 "Duration",
                 words.duration(took),
-                f"next start {words.duration(gap)} after this one" if gap >= 0 else "no later batch",
+                say("screen_timeline.next_start", gap=gap)
+                if gap >= 0
+                else say("screen_timeline.no_later_batch"),
             )
         elif gap >= 0:
-            cards.figure("Duration", f"at most {words.duration(gap)}", "the next batch began then")
+            cards.figure(
+                "Duration", say("screen_timeline.at_most", gap=gap), say("screen_timeline.next_batch_began")
+            )
         else:
             cards.figure("Duration", words.NOT_KNOWN, "")
         same = following == in_force and following
@@ -113,12 +119,9 @@ def _sources(ck: Checkpoint, batch_id: int) -> None:
     for source in ck.sources:
         found = moves(ck, batch_id, source.key)
         advance = ck.advance(batch_id, source.key)
-        title = f"Source {source.key}: {source.kind.label}"
+        title: str = say("screen_timeline.source", key=source.key, kind=source.kind.label)
         if advance is not None and advance.amount is not None:
-            bound = {"exact": "", "at_most": " (at most so many records)", "estimate": " (estimated)"}[
-                advance.bound
-            ]
-            title += f", {words.amount(advance.amount, advance.unit)}{bound}"
+            title = _with_amount(source, words.amount(advance.amount, advance.unit), advance.bound)
         cards.text(title, "strong")
         if advance is not None and advance.note:
             cards.text(advance.note, "small")
@@ -131,26 +134,37 @@ def _sources(ck: Checkpoint, batch_id: int) -> None:
             "after": [move.after for move in found],
             f"difference ({advance.unit if advance else 'offsets'})": [move.difference for move in found],
         }
-        tables.table(
-            columns, alt=f"Positions of source {source.key} before and after batch {batch_id}", most=12
-        )
+        tables.table(columns, alt=say("screen_timeline.positions", key=source.key, batch=batch_id), most=12)
         tables.downloads(columns, f"batch-{batch_id}-source-{source.key}", key=f"moves-{source.key}")
+
+
+def _with_amount(source: Source, amount: str, bound: Bound) -> str:
+    key, kind = source.key, source.kind.label
+    if bound == "at_most":
+        return say("screen_timeline.source_at_most", key=key, kind=kind, amount=amount)
+    if bound == "estimate":
+        return say("screen_timeline.source_estimate", key=key, kind=kind, amount=amount)
+    return say("screen_timeline.source_exact", key=key, kind=kind, amount=amount)
 
 
 def _before_and_after(ck: Checkpoint, batch_id: int, source: Source) -> None:
     start, end = ck.source_texts(batch_id, source.key)
     if start is not None and start == end:
-        cards.text("No new data: the offset is the same before and after.", "small")
+        cards.text(say("screen_timeline.no_new_data"), "small")
     elif start is None:
         previous = ck.previous_offset_id(batch_id)
-        reason = "the first batch in the log" if previous is None else f"offsets/{previous} does not tell it"
-        cards.text(f"Where this source stood before is not known: {reason}.", "small")
+        cards.text(
+            say("screen_timeline.before_first")
+            if previous is None
+            else say("screen_timeline.before_not_told", previous=previous),
+            "small",
+        )
     if end is not None:
         cards.text(_describe(source, end), "small")
 
 
 def _describe(source: Source, text: str) -> str:
-    return "After: " + words.one_line(source.kind.describe(parse(text)), 400)
+    return say("screen_timeline.after", offset=words.one_line(source.kind.describe(parse(text)), 400))
 
 
 def _settings(ck: Checkpoint, batch_id: int, offset: OffsetEntry) -> None:
@@ -159,21 +173,21 @@ def _settings(ck: Checkpoint, batch_id: int, offset: OffsetEntry) -> None:
         ck.offset(previous)  # the change is told from the entry before
     changes = [change for change in ck.conf_changes() if change.batch_id == batch_id]
     if changes:
-        cards.text(f"{words.counted(len(changes), 'pinned setting')} changed with this batch", "strong")
+        cards.text(say("screen_timeline.settings_changed", n=len(changes)), "strong")
         columns = {
             "setting": [change.key for change in changes],
             "before": [_or_absent(change.before) for change in changes],
             "from this batch on": [_or_absent(change.after) for change in changes],
         }
-        tables.table(columns, alt=f"Settings that changed with batch {batch_id}")
+        tables.table(columns, alt=say("screen_timeline.settings_changed_table", batch=batch_id))
     elif previous is None:
-        cards.text("Pinned settings: nothing to compare with, this is the first batch in the log.", "small")
+        cards.text(say("screen_timeline.settings_first"), "small")
     else:
-        cards.text(f"Pinned settings: the same as in batch {previous}.", "small")
-    with st.expander(f"All pinned settings ({len(offset.conf)})"):
+        cards.text(say("screen_timeline.settings_same", previous=previous), "small")
+    with st.expander(say("screen_timeline.settings_all", n=len(offset.conf))):
         names = sorted(offset.conf)[:MOST_SETTINGS]
         columns = {"setting": names, "value": [offset.conf[name] for name in names]}
-        tables.table(columns, alt=f"Settings pinned by batch {batch_id}")
+        tables.table(columns, alt=say("screen_timeline.settings_table", batch=batch_id))
 
 
 def _or_absent(value: str | None) -> str:
@@ -183,22 +197,24 @@ def _or_absent(value: str | None) -> str:
 def _files(
     ck: Checkpoint, batch_id: int, offset: OffsetEntry | Problem | None, commit: CommitEntry | Problem | None
 ) -> None:
-    with st.expander("The files as they are"):
+    with st.expander(say("screen_timeline.raw")):
         for name, file, entry in (
             ("offsets", ck.offset_files.get(batch_id), offset),
             ("commits", ck.commit_files.get(batch_id), commit),
         ):
             path = f"{name}/{batch_id}"
             if file is None:
-                cards.text(f"{path}: there is no such file.", "small")
+                cards.text(say("screen_timeline.raw_missing", path=path), "small")
                 continue
-            when = f", written {words.moment(file.modified_ms)}" if file.modified_ms is not None else ""
-            cards.text(f"{file.path}: {words.size(file.size_bytes)}{when}", "small")
+            ms, size = file.modified_ms, file.size_bytes
+            cards.text(
+                say("screen_timeline.raw_file", path=file.path, size_bytes=size)
+                if ms is None
+                else say("screen_timeline.raw_file_written", path=file.path, size_bytes=size, ms=ms),
+                "small",
+            )
             if entry is None:
-                cards.text(
-                    "It was there when the directory was listed and is gone now: removed by retention.",
-                    "small",
-                )
+                cards.text(say("screen_timeline.raw_removed"), "small")
                 continue
             raw = entry.raw.decode("utf-8", "replace") if isinstance(entry, Problem) else entry.raw
             cards.raw(raw)

@@ -225,11 +225,6 @@ def source(ck: Checkpoint) -> Source | None:
     return ck.source(pick("Source", "source", labels, labels[first]) or first)
 
 
-def interesting(timeline: Timeline) -> int:
-    """The batch to show when none is chosen: the newest."""
-    return int(timeline.batch_ids[-1])
-
-
 def marks_clicked() -> None:
     """A mark of the timeline was clicked."""
     _choose(charts.clicked_value("marks"))

@@ -13,7 +13,7 @@ JOIN = "samples/join-watermark-held-back/checkpoint"
 @pytest.mark.parametrize(
     ("batch", "told"),
     [
-        ("4000", "Batch 4000 is asked for; it is not written yet: the logs hold batches 0 to 13."),
+        ("4000", "This link asks for batch 4000. It is not written yet: the logs contain batches 0 to 13."),
         ("nonsense", "This link asks for batch 'nonsense', which is not a number"),
         ("-3", "This link asks for batch '-3', which is not a number"),
         ("99999999999999999999", "This link asks for batch '99999999999999999999', which is not a number"),
@@ -29,7 +29,7 @@ def test_a_batch_that_is_not_there(open_page: OpenPage, batch: str, told: str) -
 def test_a_batch_that_was_removed_by_retention(open_page: OpenPage) -> None:
     at = open_page("timeline", "samples/purged-to-newest-10/checkpoint", batch="1")
     assert_no_error(at)
-    assert "Batch 1 is asked for; it was removed by retention" in words_of(at)
+    assert "This link asks for batch 1. It was removed by retention" in words_of(at)
 
 
 def test_a_source_that_is_not_there(open_page: OpenPage) -> None:

@@ -78,4 +78,4 @@ def test_a_second_look_at_a_stopped_query_sees_no_writer(open_page: OpenPage) ->
     at = open_page("integrity", "samples/files-stopped-cleanly/checkpoint")
     next(button for button in at.button if button.key == "look-again").click().run()
     assert_no_error(at)
-    assert "The writer seems stopped" in words_of(at)
+    assert "The query seems to have stopped" in words_of(at)

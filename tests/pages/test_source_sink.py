@@ -391,7 +391,7 @@ def test_the_chosen_partition_of_a_link_is_shown_on_its_page_of_rows(
     assert "51 to 60 of 60 partitions" in words_of(at)
     at = open_page("ends", root, kafka="b", tp="orders-77", rows="x")
     assert_no_error(at)
-    assert "This link asks for partition 'orders-77'" in words_of(
+    assert "This link asks for topic partition 'orders-77'" in words_of(
         at
     ) and "This link asks for rows from 'x'" in words_of(at)
 

@@ -1,0 +1,129 @@
+"""The conclusions of the timeline in sentences, and its tables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.analysis.timeline import STATUS_WORDS, STATUSES, Bins, Column, Timeline
+from core.checkpoint import SourceProgress
+from core.messages import say, say_of, words
+from ui import tables
+
+
+def headline(timeline: Timeline, rows: slice) -> str:
+    """The conclusion of the window: which batches, what is not in order, how long they took."""
+    sentences = [_which(timeline, rows), *_statuses(timeline, rows)]
+    took = timeline.duration_ms[rows]
+    took = took[took >= 0]
+    gaps = timeline.gap_ms[rows]
+    gaps = gaps[gaps >= 0]
+    if len(took):
+        median, longest = round(float(np.median(took))), int(took.max())
+        sentences.append(say("screen_timeline.durations", median=median, longest=longest))
+    elif len(gaps):
+        median = round(float(np.median(gaps)))
+        sentences.append(
+            say("screen_timeline.gaps", median=median) if median else say("screen_timeline.gaps_too_short")
+        )
+    return " ".join(sentences)
+
+
+def _which(timeline: Timeline, rows: slice) -> str:
+    ids, total = timeline.batch_ids[rows], len(timeline)
+    first, last = int(ids[0]), int(ids[-1])
+    if first == last:
+        return say("screen_timeline.window_of_one", first=first)
+    if last - first == len(ids) - 1:
+        return say("screen_timeline.window", first=first, last=last, total=total)
+    return say("screen_timeline.window_with_gaps", n=len(ids), first=first, last=last, total=total)
+
+
+def _statuses(timeline: Timeline, rows: slice) -> list[str]:
+    sentences: list[str] = []
+    for code, status in enumerate(STATUSES):
+        many = int(np.count_nonzero(timeline.status[rows] == code))
+        if status == "pending" and many:
+            sentences.append(say("screen_timeline.pending", batch=timeline.pending_batch))
+        elif status != "committed" and many:
+            sentences.append(say_of("screen_timeline", "COUNTS", status, n=many))
+    return sentences or [say("screen_timeline.all_committed")]
+
+
+def strip(timeline: Timeline, found: Bins, column: Column) -> tuple[str, str] | None:
+    """What the strip of all batches shows, and its peak; None when no time is known."""
+    known = found.maximum[np.isfinite(found.maximum)]
+    if not len(known):
+        return None
+    total, size = len(timeline), found.size
+    shown: str = (
+        say("screen_timeline.strip_duration", total=total, size=size)
+        if column == "duration_ms"
+        else say("screen_timeline.strip_gap", total=total, size=size)
+    )
+    unread = int(np.count_nonzero((getattr(timeline, column) < 0) & ~timeline.is_read))
+    if unread:
+        shown = f"{shown} {say('screen_timeline.strip_unread', unread=unread)}"
+    longest = int(found.first[int(np.nanargmax(found.maximum))])
+    peak = say("screen_timeline.strip_peak", longest=round(float(known.max())), batch=longest)
+    return shown, peak
+
+
+def notes(timeline: Timeline) -> str:
+    """What the times rest on, and which batches are not there."""
+    sentences = [timeline.times_note]
+    if timeline.removed_before is not None:
+        sentences.append(say("screen_timeline.removed", batch=timeline.removed_before))
+    absent = [gap for gap in timeline.gaps if not gap.is_legal]
+    if absent:
+        ids = [str(g.first) if g.size == 1 else f"{g.first} to {g.last}" for g in absent]
+        sentences.append(say("screen_timeline.absent", ids=ids))
+    elif timeline.gaps:
+        sentences.append(say("screen_timeline.async_gaps"))
+    return " ".join(sentences)
+
+
+def window_columns(timeline: Timeline, rows: slice) -> tables.Columns:
+    """The window as a table."""
+    return {
+        "batch": timeline.batch_ids[rows].tolist(),
+        "status": [STATUS_WORDS[STATUSES[int(code)]] for code in timeline.status[rows]],
+        "planned (UTC)": [words.exact_moment(int(ms)) for ms in timeline.planned_ms[rows]],
+        "from": ["offset log" if flag else "file time" for flag in timeline.planned_from_log[rows]],
+        "committed (UTC)": [words.exact_moment(int(ms)) for ms in timeline.committed_ms[rows]],
+        "duration ms": _known(timeline.duration_ms[rows]),
+        "to next start ms": _known(timeline.gap_ms[rows]),
+    }
+
+
+def progress(found: SourceProgress, kind: str) -> str:
+    """What the progress picture shows: how much in all, who moved the most, who did not move."""
+    total = found.total[found.total >= 0]
+    amount = words.amount(int(total.sum()), found.unit)
+    sentences = [say("screen_timeline.progress", source=kind, amount=amount, n=len(found.batch_ids))]
+    if len(found.partitions) > 1:
+        sums = np.where(found.advance > 0, found.advance, 0).sum(axis=0)
+        names = [words.one_line(name, 60) for name in found.partitions]
+        top = int(np.argmax(sums))
+        if sums.sum() > 0:
+            share = float(sums[top] / sums.sum())
+            sentences.append(say("screen_timeline.most_moved", partition=names[top], share=share))
+        silent = [names[at] for at in np.flatnonzero((sums == 0) & (found.positions[-1] >= 0))]
+        if silent:
+            sentences.append(say("screen_timeline.silent", partitions=silent))
+    return " ".join(sentences)
+
+
+def progress_columns(found: SourceProgress, most: int | None = None) -> tables.Columns:
+    """One row per batch, one column per partition (``most`` of them)."""
+    columns: dict[str, list[object]] = {
+        "batch": found.batch_ids.tolist(),
+        f"{found.unit} in all": _known(found.total),
+    }
+    for at, name in enumerate(found.partitions[:most]):
+        label = words.one_line(name, 60)
+        columns[label if label not in columns else f"{label} ({at})"] = _known(found.advance[:, at])
+    return columns
+
+
+def _known(values: np.ndarray) -> list[object]:
+    return [int(value) if value >= 0 else None for value in values]
