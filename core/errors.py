@@ -1,4 +1,5 @@
-"""Everything that can go wrong, drawn once. Every message is one sentence for a person: what is wrong, where, what to do.
+"""Everything that can go wrong, drawn once. Every message is one sentence for a person: what is wrong,
+where, what to do.
 
 CheckpointExplorerError
 ├── UsageError                 what was asked for cannot be asked                            exit status 2
@@ -38,7 +39,8 @@ class UsageError(CheckpointExplorerError):
 
 
 class InvalidSettingError(UsageError, ValueError):
-    """A setting cannot be used. The message names the environment variable and what is wrong, and never shows its value."""
+    """A setting cannot be used. The message names the environment variable and what is wrong, and never
+    shows its value."""
 
 
 class PropertiesError(UsageError):
@@ -100,7 +102,8 @@ class FileSinkLogError(StorageError):
 
 
 class NotACheckpoint(CheckpointExplorerError):
-    """The directory can be read and is not a checkpoint. ``suggestion``: the location that may have been meant."""
+    """The directory can be read and is not a checkpoint. ``suggestion``: the location that may have been
+    meant."""
 
     exit_status = 10
 

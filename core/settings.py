@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
 from core.errors import InvalidSettingError
+from core.messages import Sentence, say
 
 PREFIX = "CHECKPOINT_EXPLORER_"
 _EXAMPLES = {"roots": "s3://bucket/checkpoints", "kafka": "/etc/checkpoint-explorer/prod.properties"}
@@ -68,8 +69,8 @@ class Settings(BaseSettings):
         default="",
         description=(
             "The names by which browsers reach the app when it does not listen on this machine alone,"
-            " comma-separated; scripts/run hands them to Streamlit and does not start without. Other names are"
-            " refused, so that no foreign page can read through the visitor's browser. The default is none:"
+            " comma-separated; scripts/run hands them to Streamlit and does not start without. Other names"
+            " are refused, so that no foreign page can read through the visitor's browser. The default is none:"
             " localhost, 127.0.0.1 and [::1]."
         ),
     )
@@ -167,7 +168,6 @@ class Settings(BaseSettings):
     @field_validator("roots", "kafka")
     @classmethod
     def _plain_names(cls, value: dict[str, Any], field: ValidationInfo) -> dict[str, Any]:
-        what = "root" if field.field_name == "roots" else "broker"
         for name in value:
             if (
                 not name
@@ -177,7 +177,8 @@ class Settings(BaseSettings):
                 or not name.isprintable()
                 or name in (".", "..")
             ):
-                raise ValueError(f'the name of a {what} must be plain text without "/" or ":"')
+                is_root = field.field_name == "roots"
+                raise ValueError(say("settings.root_name" if is_root else "settings.broker_name"))
         return value
 
     @property
@@ -198,19 +199,20 @@ def load_settings() -> Settings:
         return Settings()
     except ValidationError as error:
         problems = [
-            f"{PREFIX}{str(e['loc'][0]).upper()}: {_where(e['loc'][1:])}{e['msg']}"
+            _problem(f"{PREFIX}{str(e['loc'][0]).upper()}", e["loc"][1:], e["msg"])
             for e in error.errors(include_input=False, include_url=False)
         ]
         raise InvalidSettingError("; ".join(problems)) from None
     except SettingsError as error:
         field = next((name for name in _EXAMPLES if f'"{name}"' in str(error)), "roots")
-        raise InvalidSettingError(
-            f'{PREFIX}{field.upper()} is not valid JSON; write for example {{"prod": "{_EXAMPLES[field]}"}}'
-        ) from None
+        sentence = say("settings.no_json", setting=f"{PREFIX}{field.upper()}", example=_EXAMPLES[field])
+        raise InvalidSettingError(sentence) from None
 
 
-def _where(loc: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in loc) + ": " if loc else ""
+def _problem(setting: str, part: tuple[int | str, ...], problem: str) -> Sentence:
+    if not part:
+        return say("settings.invalid", setting=setting, problem=problem)
+    return say("settings.invalid_part", setting=setting, part=".".join(map(str, part)), problem=problem)
 
 
 @lru_cache(maxsize=1)

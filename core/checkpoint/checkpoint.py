@@ -508,8 +508,8 @@ class Checkpoint:
     # What others read of this checkpoint and keep with it
 
     def kept(self, slot: str, read: Callable[[], T]) -> T:
-        """What ``read`` gives, read once for each ``slot`` and kept as long as this checkpoint. What it raises
-        is not kept."""
+        """What ``read`` gives, read once for each ``slot`` and kept as long as this checkpoint. What it
+        raises is not kept."""
         with self._lock:
             if slot not in self._kept:
                 self._kept[slot] = read()

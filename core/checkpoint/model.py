@@ -120,7 +120,8 @@ class FileLogEntry:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Something in the directory that is no part of a checkpoint's contents. Harmless unless said otherwise."""
+    """Something in the directory that is no part of a checkpoint's contents. Harmless unless said
+    otherwise."""
 
     path: str
     kind: Literal["temporary", "orphan_state", "foreign"]
@@ -130,7 +131,8 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class ConfChange:
-    """A pinned setting that differs between two consecutive batches that were read; None = not in the file."""
+    """A pinned setting that differs between two consecutive batches that were read; None = not in the
+    file."""
 
     batch_id: int
     key: str

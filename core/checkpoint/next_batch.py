@@ -1,7 +1,7 @@
 """The batch that runs next: one rule for all who need it.
 
-Spark's rule (``MicroBatchExecution.populateStartOffsets``, observed with 3.3 to 4.3): with N the highest id in
-``offsets/`` and C the highest in ``commits/``, batch N is re-run while C is not N, also when C is above N;
+Spark's rule (``MicroBatchExecution.populateStartOffsets``, observed with 3.3 to 4.3): with N the highest id
+in ``offsets/`` and C the highest in ``commits/``, batch N is re-run while C is not N, also when C is above N;
 otherwise the next batch is N + 1. Without an offset the next batch is 0.
 """
 

@@ -162,7 +162,8 @@ def infer_name(schemas: Iterable[StateSchema]) -> str | None:
 
 
 def uses_one_partition(name: str | None, schema: StateSchema) -> bool:
-    """Whether the operator keeps everything in partition 0: a global limit, or an aggregation without keys."""
+    """Whether the operator keeps everything in partition 0: a global limit, or an aggregation without
+    keys."""
     return name == "globalLimit" or schema.key.get("fields") == [] or _is_limit(schema)
 
 

@@ -147,7 +147,8 @@ class _Versions:
         return None if cut_off is None else (cut_off, "zip")
 
     def chain_start(self, version: int) -> int:
-        """The newest version up to ``version`` that has a full file; 0, the empty state, when there is none."""
+        """The newest version up to ``version`` that has a full file; 0, the empty state, when there is
+        none."""
         return max((v for v in self.full.versions if v <= version and self.has_full(v)), default=0)
 
     def is_certain(self, version: int) -> bool:

@@ -14,7 +14,8 @@ _FIELDS = ("path", "timestamp", "batchId")
 
 
 def parse_file_log(data: bytes, log_id: int, path: str) -> tuple[list[FileLogEntry], list[Problem]]:
-    """The entries of one file source log file. A line that cannot be read is a problem; the others are kept."""
+    """The entries of one file source log file. A line that cannot be read is a problem; the others are
+    kept."""
 
     def entry_of(fields: dict[str, object]) -> FileLogEntry | None:
         name, timestamp = fields.get("path"), fields.get("timestamp")

@@ -44,7 +44,8 @@ class Directory(NamedTuple):
 
 
 class Name(NamedTuple):
-    """What one file is. ``version`` is a state version; ``unique_id`` is there in state checkpoint format 2."""
+    """What one file is. ``version`` is a state version; ``unique_id`` is there in state checkpoint format
+    2."""
 
     kind: StateFileKind
     version: int | None = None

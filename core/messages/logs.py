@@ -8,8 +8,8 @@ SENTENCES: dict[str, str] = {
     "unreadable": "cannot be read: {reason}",
     "removed": "was removed while the log was read",
     "too_large": (
-        "has {size_bytes:,} bytes, more than the {limit_bytes:,} bytes that are read of such a file, and was not"
-        " read"
+        "has {size_bytes:,} bytes, more than the {limit_bytes:,} bytes that are read of such a file, and"
+        " was not read"
     ),
     "not_text": "is not UTF-8 text (byte {byte} cannot be decoded)",
     "empty": "is empty (0 bytes): the write was interrupted",

@@ -17,8 +17,8 @@ SENTENCES: dict[str, str] = {
     "schema_struct": "has a schema for the {part} that {clause}",
     # Sizes.
     "sizes_not_known": (
-        "The store does not give the sizes of the state files of operator {operator_id}: its partitions cannot"
-        " be compared by size"
+        "The store does not give the sizes of the state files of operator {operator_id}: its partitions"
+        " cannot be compared by size"
     ),
     # Files of the stores.
     "file_empty": "is empty (0 bytes); Spark fails when it needs this file",

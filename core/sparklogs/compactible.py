@@ -1,5 +1,5 @@
-"""Spark's compactible logs (``CompactibleFileStreamLog``): the log of a file source, ``sources/<n>``, and the log
-of a file sink, ``_spark_metadata``.
+"""Spark's compactible logs (``CompactibleFileStreamLog``): the log of a file source, ``sources/<n>``, and
+the log of a file sink, ``_spark_metadata``.
 
 Each entry is a file with a version line and one JSON object per line. Every tenth one by default
 (``spark.sql.streaming.fileSource.log.compactInterval``, ``...fileSink.log.compactInterval``) is called
@@ -28,8 +28,8 @@ Entry = TypeVar("Entry")
 class CompactibleLog:
     """One compactible log, from its listing. Nothing of it was read.
 
-    ``plain`` and ``compact``: the files by id, ascending. ``files``: those that together hold every entry, the
-    newest compact file and the plain ones after it. ``missing``: ids that Spark needs between the newest
+    ``plain`` and ``compact``: the files by id, ascending. ``files``: those that together hold every entry,
+    the newest compact file and the plain ones after it. ``missing``: ids that Spark needs between the newest
     compact file (or 0) and the newest entry; it does not start with such a gap. ``checksums``: ids with a
     checksum side file, whether or not the entry is there.
     """
@@ -105,7 +105,8 @@ def parse_entries(
 ) -> tuple[list[Entry], list[Problem]]:
     """The entries of one log file. A line that cannot be read is a problem; the others are kept.
 
-    ``entry_of`` makes an entry of a JSON object, None when it is none; ``fields`` are the fields that it needs.
+    ``entry_of`` makes an entry of a JSON object, None when it is none; ``fields`` are the fields that it
+    needs.
     """
     file = versioned(data, path, NEWEST_VERSION)
     if isinstance(file, Problem):

@@ -29,7 +29,8 @@ RAW_LIMIT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a statement comes from: a path below the checkpoint root and, in a text file, the line (from 1)."""
+    """Where a statement comes from: a path below the checkpoint root and, in a text file, the line (from
+    1)."""
 
     path: str
     line: int | None = None
@@ -47,8 +48,8 @@ class Problem:
 
     * ``unreadable``: its content is NOT KNOWN (no permission, a network error, larger than what is read);
     * all others: its content was read and is damaged: ``empty``, ``not_text`` (not UTF-8), ``truncated``,
-      ``no_version``, ``unknown_version``, ``bad_json``, ``not_an_id``, ``surplus_bytes``, ``mismatch`` (it can
-      be read, and contradicts what lies around it).
+      ``no_version``, ``unknown_version``, ``bad_json``, ``not_an_id``, ``surplus_bytes``, ``mismatch`` (it
+      can be read, and contradicts what lies around it).
     """
 
     evidence: Evidence

@@ -46,7 +46,8 @@ def is_broken(text: str) -> bool:
 
 
 def json_trouble(text: str) -> tuple[Literal["truncated", "bad_json"], Sentence]:
-    """Why ``text`` is no JSON object: the condition, and a clause ("ends in the middle (after 41 characters)").
+    """Why ``text`` is no JSON object: the condition, and a clause ("ends in the middle (after 41
+    characters)").
 
     ``truncated`` means that the text is right as far as it goes and ends too early.
     """

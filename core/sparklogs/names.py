@@ -1,8 +1,8 @@
 """What the file names in Spark's log directories mean. Nothing is read here.
 
 Rules (Spark 2.1 to 4.3): a batch file is a file whose whole name is a decimal number; in a compactible log
-(file source, file sink) the name may also be ``<number>.compact``. Everything else is ignored by Spark, even a
-DIRECTORY called ``99`` (observed with 3.4 to 4.3).
+(file source, file sink) the name may also be ``<number>.compact``. Everything else is ignored by Spark, even
+a DIRECTORY called ``99`` (observed with 3.4 to 4.3).
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def looks_like_a_version(line: str) -> bool:
 
 
 def json_object(text: str, path: str, data: bytes, line: int | None = None) -> dict[str, object] | Problem:
-    """The JSON object in ``text``, which stands in the file ``path`` (at ``line``); a problem when it is none."""
+    """The JSON object in ``text``, which stands in the file ``path`` (at ``line``); a problem when it is
+    none."""
     try:
         return parse_object(text)
     except ValueError:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from core.errors import NotAllowed, StorageError
+from core.messages import say
 from core.settings import DEFAULTS, Settings
 from core.storage.cache import ContentCache
 from core.storage.filesystems import filesystem
@@ -119,9 +120,7 @@ class Door:
         for path in paths:
             if path.startswith("/") or "\0" in path or (".." in path and ".." in path.split("/")):
                 raise NotAllowed(
-                    f"The path {path!r} leads out of {self.location.url}; only files below the location are"
-                    " read.",
-                    self.location.url,
+                    say("storage.path_leads_out", path=path, location=self.location.url), self.location.url
                 )
 
 

@@ -4,6 +4,7 @@ made once."""
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any
 
@@ -13,7 +14,10 @@ from fsspec.utils import tokenize
 from core.storage.location import Location
 
 _lock = threading.Lock()
-_open: dict[Hashable, Any] = {}
+_open: OrderedDict[Hashable, Any] = OrderedDict()
+
+# One for each store and set of options; credentials that rotate would add one each time.
+MOST_OPEN = 32
 
 
 def filesystem(location: Location, at_once: int) -> Any:
@@ -27,11 +31,15 @@ def filesystem(location: Location, at_once: int) -> Any:
     key = (location.protocol, tokenize(sorted(options.items(), key=lambda item: item[0])))
     with _lock:
         fs = _open.get(key)
+        if fs is not None:
+            _open.move_to_end(key)
         if fs is None:
             fs = cls(**options, skip_instance_cache=True)
             # A cached listing shows wrong facts while a query runs: a committed batch would look pending.
             fs.dircache.use_listings_cache = False
             _open[key] = fs
+            while len(_open) > MOST_OPEN:
+                _open.popitem(last=False)  # a door that still uses it keeps it alive
         return fs
 
 

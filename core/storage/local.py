@@ -8,6 +8,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.messages import say
 from core.storage.listing import Content, FileInfo, Gone, ReadFailure
 from core.storage.store import Folder, ListingFailed, Tally, failure_reason, join
 
@@ -18,10 +19,6 @@ READ_FLAGS = (
 
 
 _Subfolders = list[tuple[str, str]]
-LEADS_OUT = (
-    "This is a symbolic link that leads out of the location; a server that others can reach does not"
-    " follow it."
-)
 
 
 class LocalStore:
@@ -77,7 +74,9 @@ class LocalStore:
         total = 0
         for path in paths:
             full = join(self._root, path)
-            content = ReadFailure(LEADS_OUT) if self._leads_out(full) else _read_file(full)
+            content = (
+                ReadFailure(say("storage.file_leads_out")) if self._leads_out(full) else _read_file(full)
+            )
             contents[path] = content
             if isinstance(content, bytes):
                 total += len(content)

@@ -14,6 +14,7 @@ from fsspec.registry import known_implementations
 from fsspec.utils import tokenize
 
 from core.errors import UnsupportedLocation
+from core.messages import say
 
 # Names that Spark and Hadoop use for a store that fsspec knows under another name.
 ALIASES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "az": "abfs", "gcs": "gs", "local": "file"}
@@ -96,10 +97,8 @@ def parse_location(
     if protocol == "dbfs":
         return _dbfs(cleaned, rest, options, name)
     if not rest.startswith("//"):
-        raise UnsupportedLocation(
-            f'"{cleaned}" has one slash after "{match["protocol"]}:"; write {match["protocol"]}:/{rest}.',
-            cleaned,
-        )
+        sentence = say("storage.location_one_slash", text=cleaned, protocol=match["protocol"], rest=rest)
+        raise UnsupportedLocation(sentence, cleaned)
     return _remote(protocol, protocol + ":" + rest, options, name)
 
 
@@ -108,13 +107,11 @@ def _clean(text: str) -> str:
     while len(cleaned) >= 2 and cleaned[0] in QUOTES and cleaned[-1] in QUOTES:
         cleaned = cleaned[1:-1].strip()
     if not cleaned:
-        raise UnsupportedLocation("The location is empty; paste the path of a checkpoint directory.")
+        raise UnsupportedLocation(say("storage.location_empty"))
     if not cleaned.isprintable():
-        raise UnsupportedLocation("The location has line breaks or control characters in it; paste one path.")
+        raise UnsupportedLocation(say("storage.location_control"))
     if "::" in cleaned:
-        raise UnsupportedLocation(
-            f'"{cleaned}" chains two stores with "::"; paste the location of the directory itself.', cleaned
-        )
+        raise UnsupportedLocation(say("storage.location_chained", text=cleaned), cleaned)
     return cleaned
 
 
@@ -124,9 +121,7 @@ def _file_path(cleaned: str, rest: str) -> str:
     host, slash, path = rest[2:].partition("/")
     if host not in ("", "localhost"):
         raise UnsupportedLocation(
-            f'"{cleaned}" names the host "{host}", and files of other hosts cannot be read; a local path has'
-            f" three slashes: file:///{rest[2:]}.",
-            cleaned,
+            say("storage.location_host", text=cleaned, host=host, rest=rest[2:]), cleaned
         )
     return slash + path
 
@@ -135,9 +130,7 @@ def _local(text: str, options: dict[str, Any], name: str | None) -> Location:
     try:
         path = os.path.normpath(Path(text).expanduser().absolute())
     except RuntimeError:
-        raise UnsupportedLocation(
-            f'"{text}" begins with the home of a user who is not known here; write the path out.', text
-        ) from None
+        raise UnsupportedLocation(say("storage.location_home", text=text), text) from None
     # POSIX lets normpath keep two leading slashes; here they mean nothing.
     path = "/" + path.lstrip("/") if path.startswith("//") else path
     for mount in ("/dbfs", "/Volumes", "/Workspace"):
@@ -162,43 +155,30 @@ def _is_mounted(mount: str) -> bool:
 
 
 def _databricks(text: str, form: str) -> UnsupportedLocation:
-    return UnsupportedLocation(
-        f'"{text}" exists only inside Databricks ({form} is not mounted on this machine); use the cloud'
-        " storage URL behind it (s3://, abfss://, gs://), or copy the directory here with: databricks fs cp"
-        " -r <source> <local directory>.",
-        text,
-    )
+    return UnsupportedLocation(say("storage.location_databricks", text=text, form=form), text)
 
 
 def _remote(protocol: str, url: str, options: dict[str, Any], name: str | None) -> Location:
     if protocol in REFUSED:
-        raise UnsupportedLocation(
-            f'"{protocol}://" is no store of its own; paste the location of the directory itself.', url
-        )
+        raise UnsupportedLocation(say("storage.location_no_store", protocol=protocol), url)
     cls = _implementation(protocol, url)
     cut = url.rstrip("/")
     if cut.endswith(":"):
         if protocol != "memory":
-            raise UnsupportedLocation(
-                f'"{url}" names no bucket, host or container; write {protocol}://<name>/<path>.', url
-            )
+            raise UnsupportedLocation(say("storage.location_no_bucket", url=url, protocol=protocol), url)
         cut = "memory://"
     if protocol == "memory":
         cut = "memory://" + cut.removeprefix("memory://").strip("/")
     parts = cut.split("://", 1)[1].split("/")
     if any(part in (".", "..") for part in parts):
-        raise UnsupportedLocation(
-            f'"{url}" has "." or ".." in its path, which object stores do not follow; write the path out.',
-            url,
-        )
+        raise UnsupportedLocation(say("storage.location_dots", url=url), url)
     if protocol == "s3" and not BUCKET.match(parts[0]):
-        raise UnsupportedLocation(
-            f'"{parts[0]}" is no valid name of a bucket; write s3://<bucket>/<path>.', url
-        )
+        raise UnsupportedLocation(say("storage.location_bucket", bucket=parts[0]), url)
     try:
         path = str(cls._strip_protocol(cut)).rstrip("/")
     except Exception as error:
-        raise UnsupportedLocation(f'"{url}" is not a valid {protocol} location ({error}).', url) from error
+        sentence = say("storage.location_invalid", url=url, protocol=protocol, error=error)
+        raise UnsupportedLocation(sentence, url) from error
     last = next((part for part in reversed(parts) if part), "")
     return Location(url=cut, protocol=protocol, path=path, name=name or last or cut, storage_options=options)
 
@@ -207,18 +187,11 @@ def _implementation(protocol: str, url: str) -> Any:
     try:
         return fsspec.get_filesystem_class(protocol)
     except ValueError:
-        raise UnsupportedLocation(
-            f'"{protocol}://" is no store that can be read; use a local path, s3://, abfss://, gs://, hdfs://'
-            " or another of fsspec.",
-            url,
-        ) from None
+        raise UnsupportedLocation(say("storage.location_unknown", protocol=protocol), url) from None
     except ImportError as error:
         package = _missing_package(protocol, error)
-        raise UnsupportedLocation(
-            f'"{protocol}://" locations need the Python package {package}; install it with: pip install'
-            f" {package}",
-            url,
-        ) from error
+        sentence = say("storage.location_package", protocol=protocol, package=package)
+        raise UnsupportedLocation(sentence, url) from error
 
 
 def _missing_package(protocol: str, error: ImportError) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from core.errors import LocationNotFound, NotAllowed, StorageError
+from core.messages import say
 from core.settings import PREFIX, Settings, is_loopback
 from core.storage.door import Door
 from core.storage.listing import Listing
@@ -21,6 +22,7 @@ from core.storage.location import Location, parse_location
 # What makes a directory a checkpoint, as far as a listing can tell.
 CHECKPOINT_DIRECTORIES = {"offsets", "commits"}
 CHECKPOINT_FILE = "metadata"
+ROOTS = f"{PREFIX}ROOTS"
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,8 @@ def roots(settings: Settings) -> dict[str, Location]:
         try:
             found[name] = parse_location(root.url, root.storage_options.get_secret_value(), name)
         except StorageError as error:
-            raise type(error)(
-                f'The root "{name}" in {PREFIX}ROOTS cannot be used: {error}', root.url
-            ) from error
+            sentence = say("storage.root_unusable", name=name, setting=ROOTS, error=error)
+            raise type(error)(sentence, root.url) from error
     return found
 
 
@@ -59,16 +60,16 @@ def require_roots(bound_to: str | None, settings: Settings) -> None:
     """
     if not is_loopback(bound_to) and settings.is_private:
         raise NotAllowed(
-            f"The app listens on {bound_to or 'all interfaces'}, which others can reach, but {PREFIX}ADDRESS"
-            f" says {settings.address}; "
-            f"set {PREFIX}ADDRESS={bound_to or '0.0.0.0'} so that only the configured roots can be opened."  # noqa: S104
+            say(
+                "storage.server_address",
+                bound_to=bound_to or "all interfaces",
+                setting=f"{PREFIX}ADDRESS",
+                address=settings.address,
+                wanted=bound_to or "0.0.0.0",  # noqa: S104
+            )
         )
     if not settings.is_private and not (settings.has_own_roots and settings.roots):
-        raise NotAllowed(
-            f'The app listens on "{settings.address}", which others can reach, and no roots are configured;'
-            f' set {PREFIX}ROOTS, for example {PREFIX}ROOTS=\'{{"prod": "s3://bucket/checkpoints"}}\', or'
-            " listen on 127.0.0.1."
-        )
+        raise NotAllowed(say("storage.server_without_roots", address=settings.address, setting=ROOTS))
     roots(settings)
 
 
@@ -88,8 +89,12 @@ def locate(text: str, settings: Settings) -> Location:
         return _child(root, relative) if relative else root
     if not settings.is_private:
         raise NotAllowed(
-            f"{location.url} lies outside the configured roots ({', '.join(settings.roots)}); open something"
-            f" below them, or ask whoever runs this server to add it to {PREFIX}ROOTS.",
+            say(
+                "storage.outside_roots",
+                location=location.url,
+                roots=", ".join(settings.roots),
+                setting=ROOTS,
+            ),
             location.url,
         )
     return location
@@ -105,20 +110,22 @@ def resolve_link(link: str, settings: Settings) -> Location:
     configured = roots(settings)
     if name not in configured:
         raise LocationNotFound(
-            f'This link asks for "{link}", and no root is called "{name}" here (there is:'
-            f" {', '.join(configured) or 'none'}); add it to {PREFIX}ROOTS or paste the location itself.",
+            say(
+                "storage.link_no_root",
+                link=link,
+                name=name,
+                roots=", ".join(configured) or "none",
+                setting=ROOTS,
+            ),
             link,
         )
     root = configured[name]
     parts = _decoded(relative).split("/") if relative else []
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
-        raise NotAllowed(f'This link asks for "{link}", whose path leads out of the root "{name}".', link)
+        raise NotAllowed(say("storage.link_leads_out", link=link, name=name), link)
     location = _child(root, relative) if relative else root
     if not _is_below(location, root):
-        raise NotAllowed(
-            f'This link asks for "{link}", which leads out of the root "{name}" through a symbolic link.',
-            link,
-        )
+        raise NotAllowed(say("storage.link_symbolic", link=link, name=name), link)
     return location
 
 

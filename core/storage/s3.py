@@ -219,12 +219,13 @@ class _Lister:
         async with self._gate:
             page: dict[str, Any] = await self._fs._call_s3("list_objects_v2", Bucket=self._bucket, **where)
         if ENTRIES not in page:
-            raise OSError("the answer of the server is no S3 listing")
+            raise OSError("the answer of the server is not an S3 listing")
         return page
 
 
 async def _prepare(fs: Any, root: str, tally: Tally) -> None:
-    """Connects, counts the requests of this task and the tasks it starts, and reads listings the short way."""
+    """Connects, counts the requests of this task and the tasks it starts, and reads listings the short
+    way."""
     _counting.set(tally)
     await fs.set_session()
     client = await fs.get_s3(fs.split_path(root)[0])

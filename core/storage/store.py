@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.errors import AccessDenied, LocationNotFound, NotADirectory, StorageError
+from core.messages import say
 from core.storage.listing import Content, FileInfo, Requests
 from core.storage.location import Location
 
@@ -95,46 +96,31 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
     where = f"{location.url.rstrip('/')}/{prefix}" if prefix else location.url
     kind = type(error).__name__
     if kind in NO_CREDENTIALS:
-        return AccessDenied(
-            f"No valid credentials for {where} ({_words(error)}); set them in the environment (AWS_PROFILE,"
-            " AWS_ACCESS_KEY_ID) or in the storage_options of a configured root.",
-            location.url,
-        )
+        return AccessDenied(say("storage.no_credentials", where=where, cause=_words(error)), location.url)
     if kind in UNREACHABLE or isinstance(error, ConnectionError | TimeoutError):
         words = _words(error).split("?")[0]
-        return StorageError(
-            f"{where} cannot be reached ({words}); check the endpoint and the network, then refresh.",
-            location.url,
-        )
+        return StorageError(say("storage.not_reached", where=where, cause=words), location.url)
     if isinstance(error, PermissionError):
-        return AccessDenied(
-            f"No permission to list {where} ({_words(error)}); check the rights of the user this app"
-            " runs as.",
-            location.url,
-        )
+        return AccessDenied(say("storage.no_permission", where=where, cause=_words(error)), location.url)
     if isinstance(error, NotADirectoryError):
-        return NotADirectory(f"{where} is a file; open the checkpoint directory that holds it.", location.url)
+        return NotADirectory(say("storage.is_a_file", where=where), location.url)
     if isinstance(error, FileNotFoundError):
         # S3 says when the bucket is missing; others only repeat the path.
-        words = f" ({_words(error)})" if error.__cause__ is not None else ""
+        if error.__cause__ is None:
+            return LocationNotFound(say("storage.not_found", where=where), location.url)
         return LocationNotFound(
-            f"Nothing found at {where}{words}; check the path, or whether the query has started yet.",
-            location.url,
+            say("storage.not_found_because", where=where, cause=_words(error)), location.url
         )
-    return StorageError(
-        f"{where} cannot be listed ({kind}: {_words(error)}); check the location and the connection, then"
-        " refresh.",
-        location.url,
-    )
+    return StorageError(say("storage.not_listed", where=where, kind=kind, cause=_words(error)), location.url)
 
 
 def failure_reason(error: Exception) -> str:
     """Why one file could not be read, as a sentence without the path."""
     if isinstance(error, PermissionError):
-        return f"No permission to read this file ({_words(error)})."
+        return say("storage.file_no_permission", cause=_words(error))
     if isinstance(error, IsADirectoryError):
-        return "This is a directory, not a file."
-    return f"This file could not be read ({type(error).__name__}: {_words(error)})."
+        return say("storage.file_is_directory")
+    return say("storage.file_not_read", kind=type(error).__name__, cause=_words(error))
 
 
 def _words(error: Exception) -> str:

@@ -235,3 +235,17 @@ def test_an_asynchronous_file_system_is_listed_as_a_tree_without_its_markers() -
     with pytest.raises(NotADirectory):
         Door.open(parse_location("waiting://box/ck/metadata")).list([""])
     assert not Door.open(parse_location("waiting://box/ck")).list(["sources"])["sources"].exists
+
+
+def test_only_so_many_file_systems_are_kept(location: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filesystems_module, "MOST_OPEN", 3)
+    places = [parse_location("faulty://ck", {"token": str(number)}) for number in range(5)]
+    first = filesystems_module.filesystem(places[0], 4)
+    assert filesystems_module.filesystem(places[0], 4) is first
+    for place in places[1:3]:
+        filesystems_module.filesystem(place, 4)
+    assert filesystems_module.filesystem(places[0], 4) is first  # used just now: the others go before it
+    for place in places[3:]:
+        filesystems_module.filesystem(place, 4)
+    assert filesystems_module.filesystem(places[0], 4) is first
+    assert len(filesystems_module._open) == 3

@@ -167,7 +167,8 @@ def test_an_injected_refusal_of_a_directory_names_it(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(os, "scandir", scandir)
     with pytest.raises(
-        AccessDenied, match=r"No permission to list .*/state/0 \(Permission denied\); check the rights"
+        AccessDenied,
+        match=r"No permission to list .*/state/0 \(Permission denied\); check the permissions of the user",
     ):
         Door.open(str(tmp_path)).list([""], recursive=True)
 

@@ -20,7 +20,8 @@ from core.storage.listing import Content
 
 @dataclass(frozen=True, slots=True)
 class PartitionCount:
-    """Rows of one store of one partition at the asked version; bytes and files of all versions that are kept."""
+    """Rows of one store of one partition at the asked version; bytes and files of all versions that are
+    kept."""
 
     partition_id: int
     count: KeyCount

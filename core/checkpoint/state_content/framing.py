@@ -104,7 +104,8 @@ class _Block(NamedTuple):
 
 
 class _Blocks(NamedTuple):
-    """The blocks of one file before their checksums are looked at, up to the first that cannot be unpacked."""
+    """The blocks of one file before their checksums are looked at, up to the first that cannot be
+    unpacked."""
 
     blocks: list[_Block]
     trouble: str | None

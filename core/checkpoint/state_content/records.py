@@ -30,7 +30,8 @@ _VERSION = re.compile(r"v[0-9]{1,4}")
 
 @dataclass(frozen=True, slots=True)
 class LineageItem:
-    """An earlier version that the version of a changelog is built from, and the id in the name of its file."""
+    """An earlier version that the version of a changelog is built from, and the id in the name of its
+    file."""
 
     version: int
     unique_id: str

@@ -1,0 +1,11 @@
+"""Why a setting cannot be used. Values are never shown."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    "invalid": "{setting}: {problem}",
+    "invalid_part": "{setting}: {part}: {problem}",
+    "no_json": '{setting} is not valid JSON; write for example {{"prod": "{example}"}}',
+    "root_name": 'the name of a root must be plain text without "/" or ":"',
+    "broker_name": 'the name of a broker must be plain text without "/" or ":"',
+}

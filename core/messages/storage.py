@@ -1,0 +1,85 @@
+"""Why a location, a directory or a file cannot be read, and what to do."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    # A location that is none.
+    "location_empty": "The location is empty; paste the path of a checkpoint directory.",
+    "location_control": "The location has line breaks or control characters in it; paste one path.",
+    "location_chained": '"{text}" chains two stores with "::"; paste the location of the directory itself.',
+    "location_one_slash": '"{text}" has one slash after "{protocol}:"; write {protocol}:/{rest}.',
+    "location_host": (
+        '"{text}" names the host "{host}", and files of other hosts cannot be read; a local path has three'
+        " slashes: file:///{rest}."
+    ),
+    "location_home": '"{text}" begins with the home directory of an unknown user; write the full path.',
+    "location_databricks": (
+        '"{text}" exists only inside Databricks ({form} is not mounted on this machine); use the cloud'
+        " storage URL behind it (s3://, abfss://, gs://), or copy the directory here with: databricks fs cp"
+        " -r <source> <local directory>."
+    ),
+    "location_no_store": (
+        '"{protocol}://" is not a store of its own; paste the location of the directory itself.'
+    ),
+    "location_no_bucket": '"{url}" names no bucket, host or container; write {protocol}://<name>/<path>.',
+    "location_dots": (
+        '"{url}" has "." or ".." in its path, which object stores do not follow; write the full path.'
+    ),
+    "location_bucket": '"{bucket}" is not a valid bucket name; write s3://<bucket>/<path>.',
+    "location_invalid": '"{url}" is not a valid {protocol} location ({error}).',
+    "location_unknown": (
+        '"{protocol}://" is not a store that can be read; use a local path, s3://, abfss://, gs://, hdfs://'
+        " or another of fsspec."
+    ),
+    "location_package": (
+        '"{protocol}://" locations need the Python package {package}; install it with: pip install {package}'
+    ),
+    # A location that cannot be listed.
+    "no_credentials": (
+        "No valid credentials for {where} ({cause}); set them in the environment (AWS_PROFILE,"
+        " AWS_ACCESS_KEY_ID) or in the storage_options of a configured root."
+    ),
+    "not_reached": "{where} cannot be reached ({cause}); check the endpoint and the network, then refresh.",
+    "no_permission": (
+        "No permission to list {where} ({cause}); check the permissions of the user that runs this app."
+    ),
+    "is_a_file": "{where} is a file; open the checkpoint directory that contains it.",
+    "not_found": "Nothing found at {where}; check the path, or whether the query has started yet.",
+    "not_found_because": (
+        "Nothing found at {where} ({cause}); check the path, or whether the query has started yet."
+    ),
+    "not_listed": (
+        "{where} cannot be listed ({kind}: {cause}); check the location and the connection, then refresh."
+    ),
+    # A file that cannot be read.
+    "file_no_permission": "No permission to read this file ({cause}).",
+    "file_is_directory": "This is a directory, not a file.",
+    "file_not_read": "This file could not be read ({kind}: {cause}).",
+    "file_leads_out": (
+        "This is a symbolic link that leads out of the location; a server that others can reach does not"
+        " follow it."
+    ),
+    # What a server may open.
+    "path_leads_out": ("The path {path!r} leads out of {location}; only files below the location are read."),
+    "root_unusable": 'The root "{name}" in {setting} cannot be used: {error}',
+    "server_address": (
+        "The app listens on {bound_to}, which others can reach, but {setting} is {address}; set"
+        " {setting}={wanted} so that only the configured roots can be opened."
+    ),
+    "server_without_roots": (
+        'The app listens on "{address}", which others can reach, and no roots are configured; set'
+        ' {setting}, for example {setting}=\'{{"prod": "s3://bucket/checkpoints"}}\', or listen on 127.0.0.1.'
+    ),
+    "outside_roots": (
+        "{location} lies outside the configured roots ({roots}); open something below them, or ask whoever"
+        " runs this server to add it to {setting}."
+    ),
+    "link_no_root": (
+        'This link asks for "{link}", and no root is called "{name}" here (there is: {roots}); add it to'
+        " {setting} or paste the location itself."
+    ),
+    "link_leads_out": 'This link asks for "{link}", whose path leads out of the root "{name}".',
+    "link_symbolic": (
+        'This link asks for "{link}", which leads out of the root "{name}" through a symbolic link.'
+    ),
+}
