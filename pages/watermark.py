@@ -28,12 +28,12 @@ def main() -> None:
         no_watermark(ck, history)
         return
     with lead:
-        cards.text(headline(history), "lead")
+        cards.text(history.headline, "lead")
         figures(history)
     charts.show(
         watermark_charts.figure(history, view.chosen),
         "watermark",
-        headline(history),
+        history.headline,
         selection.watermark_clicked,
     )
     told(ck, history)
@@ -59,31 +59,6 @@ def no_watermark(ck: Checkpoint, history: WatermarkHistory) -> None:
             else " It keeps no state either."
         ),
     )
-
-
-def headline(history: WatermarkHistory) -> str:
-    """The conclusion in one sentence."""
-    last = len(history) - 1
-    value = int(history.in_force_ms[last])
-    parts = [
-        f"Watermark in force in batch {int(history.batch_ids[last])}:"
-        f" {words.moment(value) if value > 0 else 'none yet'}"
-    ]
-    lag = history.lag_ms[last]
-    if not np.isnan(lag):
-        parts.append(
-            f"{words.duration(float(lag))} behind the batch"
-            if lag >= 0
-            else f"{words.duration(float(-lag))} ahead of the batch"
-        )
-    longest = max(history.stalls, key=lambda stall: stall.data_batches, default=None)
-    if longest is not None:
-        parts.append(
-            f"it stood still for {words.counted(longest.batches, 'batch')} ({longest.first} to {longest.last})"
-        )
-    else:
-        parts.append("it did not stand still")
-    return "; ".join(parts) + "."
 
 
 def figures(history: WatermarkHistory) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.timeline import STATUS_WORDS, STATUSES, Timeline, moves
+from core.analysis.timeline import STATUSES, Timeline, moves, status_words
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.sources.base import Bound
@@ -74,7 +74,7 @@ def _figures(
     if status in ("missing_commit", "missing_offset", "unreadable"):
         tone = "blocked"
     with st.grid(5, min_column_width=150):
-        cards.figure("Status", f"{cards.MARKS[tone]} {STATUS_WORDS[status]}", "", tone)
+        cards.figure("Status", f"{cards.MARKS[tone]} {status_words(status)}", "", tone)
         cards.figure(
             "Planned",
             words.clock(planned if planned >= 0 else None),

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from core.analysis.timeline import STATUS_WORDS, STATUSES, Bins, Column, Status, Timeline
+from core.analysis.timeline import STATUSES, Bins, Column, Status, Timeline, status_words
 from core.messages import words
 from ui import charts
 
@@ -163,7 +163,7 @@ def _panel(
             heights = (
                 shown[some] if is_known else np.full(int(some.sum()), typical if name == "pending" else floor)
             )
-            label = STATUS_WORDS[name] if is_known or name != "committed" else f"committed, {title} not known"
+            label = status_words(name) if is_known or name != "committed" else f"committed, {title} not known"
             figure.add_trace(
                 go.Scattergl(
                     x=charts.ints(x[some]) if by == "id" else x[some].astype(np.float64),
@@ -226,7 +226,7 @@ def unread_stretches(timeline: Timeline, column: Column) -> list[tuple[int, int]
 def _hover(timeline: Timeline, rows: slice) -> list[str]:
     lines = []
     for at in range(rows.start, rows.stop):
-        parts = [f"batch {int(timeline.batch_ids[at])}: {STATUS_WORDS[STATUSES[int(timeline.status[at])]]}"]
+        parts = [f"batch {int(timeline.batch_ids[at])}: {status_words(STATUSES[int(timeline.status[at])])}"]
         if timeline.planned_ms[at] >= 0:
             parts.append(words.exact_moment(int(timeline.planned_ms[at])))
         if timeline.duration_ms[at] >= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.analysis.timeline import STATUS_WORDS, STATUSES, Bins, Column, Timeline
+from core.analysis.timeline import STATUSES, Bins, Column, Timeline, status_words
 from core.checkpoint import SourceProgress
 from core.messages import say, say_of, words
 from ui import tables
@@ -86,7 +86,7 @@ def window_columns(timeline: Timeline, rows: slice) -> tables.Columns:
     """The window as a table."""
     return {
         "batch": timeline.batch_ids[rows].tolist(),
-        "status": [STATUS_WORDS[STATUSES[int(code)]] for code in timeline.status[rows]],
+        "status": [status_words(STATUSES[int(code)]) for code in timeline.status[rows]],
         "planned (UTC)": [words.exact_moment(int(ms)) for ms in timeline.planned_ms[rows]],
         "from": ["offset log" if flag else "file time" for flag in timeline.planned_from_log[rows]],
         "committed (UTC)": [words.exact_moment(int(ms)) for ms in timeline.committed_ms[rows]],

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from core.checkpoint.model import OperatorState, PartitionState, StateFile
 from core.checkpoint.restore_chain import expected_partition_ids
 from core.checkpoint.state_names import DEFAULT_STORE
-from core.messages import say
+from core.messages import Sentence, say
 
 Measure = Literal["state", "kept", "written"]
 
@@ -30,6 +30,9 @@ EMPTY_FILE_BYTES: Mapping[str, frozenset[int]] = {
     "snappy": frozenset({26, 27}),
     "lzf": frozenset({9, 10}),
 }
+
+BALANCED_BELOW = 1.5
+"""So many times the median the largest partition may have before it is named: less is what hashing leaves."""
 
 _FULL = ("snapshot", "zip")
 _CHANGES = ("delta", "changelog")
@@ -152,7 +155,7 @@ def balance(
         median_bytes=float(middle),
         max_over_median=shares[0].size_bytes / middle if middle else None,
         title=(
-            _title(_words(operator, name, at, measure), shares, middle, missing, measure)
+            _title(_compared(operator, name, at, measure), shares, middle, missing, measure)
             if sizes_known
             else say("state.sizes_not_known", operator_id=operator.operator_id)
         ),
@@ -170,7 +173,7 @@ def growth(operator: OperatorState, store: str | None = None) -> Growth:
     unversioned = 0
     expected = expected_partition_ids(operator)
     mine = [p for p in operator.partitions if p.store == name and p.partition_id in expected]
-    notes = ["Bytes of compressed files, not rows."]
+    notes = [say("balance.compressed")]
     if any(file.size_bytes is None for partition in mine for file in partition.files if _is_measured(file)):
         notes = [say("state.sizes_not_known", operator_id=operator.operator_id)]
         mine = []
@@ -186,12 +189,9 @@ def growth(operator: OperatorState, store: str | None = None) -> Growth:
                 full[file.version] = full.get(file.version, 0) + (file.size_bytes or 0)
     versions = sorted(counts)
     if operator.provider == "rocksdb" and mine and not changes:
-        notes.append(
-            "Without changelog files the names do not tell what a batch wrote: .sst files carry no version"
-            " and a .zip holds no rows."
-        )
+        notes.append(say("balance.no_changelogs"))
     if operator.format_version == 2 and changes:
-        notes.append(_LINEAGE_NOTE)
+        notes.append(say("balance.lineage"))
     return Growth(
         operator_id=operator.operator_id,
         store=name,
@@ -204,18 +204,18 @@ def growth(operator: OperatorState, store: str | None = None) -> Growth:
     )
 
 
-_LINEAGE_NOTE = (
-    "In state checkpoint format 2 a changelog also lists the versions since the last .zip, so its size grows"
-    " without any new row."
-)
-
-
 def _store(operator: OperatorState, store: str | None) -> str:
     if store is None:
         return operator.stores[0] if operator.stores else DEFAULT_STORE
     if store not in operator.stores:
-        known = ", ".join(operator.stores) or "none"
-        raise ValueError(f"Operator {operator.operator_id} has no store {store!r}; its stores: {known}.")
+        raise ValueError(
+            say(
+                "balance.unknown_store",
+                operator_id=operator.operator_id,
+                store=store,
+                known=operator.stores,
+            )
+        )
     return store
 
 
@@ -313,43 +313,60 @@ def _has_no_record(operator: OperatorState, file: StateFile) -> bool | None:
     return None if sizes is None or file.size_bytes is None else file.size_bytes in sizes
 
 
-def _words(operator: OperatorState, store: str, version: int | None, measure: Measure) -> str:
-    where = f"operator {operator.operator_id}" + ("" if store == DEFAULT_STORE else f", store {store}")
-    return {
-        "state": where,
-        "kept": f"the kept files of {where}",
-        "written": f"the files of version {version} of {where}",
-    }[measure]
+def _compared(operator: OperatorState, store: str, version: int | None, measure: Measure) -> Sentence:
+    """Whose bytes are compared, in words."""
+    where = (
+        say("balance.operator", operator_id=operator.operator_id)
+        if store == DEFAULT_STORE
+        else say("balance.operator_store", operator_id=operator.operator_id, store=store)
+    )
+    if measure == "state":
+        return where
+    if measure == "kept":
+        return say("balance.kept", where=where)
+    return say("balance.written", version=version, where=where)
 
 
 def _title(
     where: str, shares: list[PartitionShare], middle: float, missing: tuple[int, ...], measure: Measure
 ) -> str:
     if not shares:
-        return f"No partition of {where} has any files"
+        return say("balance.no_files", where=where)
+    parts = _conclusion(where, shares, middle, missing, measure)
+    if missing:
+        parts.append(say("balance.missing", partitions=len(missing)))
+    return "; ".join(parts)
+
+
+def _conclusion(
+    where: str, shares: list[PartitionShare], middle: float, missing: tuple[int, ...], measure: Measure
+) -> list[Sentence]:
     empty = sum(1 for share in shares if share.looks_empty) if measure == "state" else 0
     heaviest = shares[0]
     if empty == len(shares):
-        parts = [
-            (
-                f"The only partition of {where} looks empty"
-                if empty == 1
-                else f"All {empty} partitions of {where} look empty"
-            )
-        ]
-    elif heaviest.size_bytes == 0:
-        parts = [f"No partition of {where} has any bytes to compare"]
-    elif len(shares) == 1 and not missing:
-        parts = [f"Partition {heaviest.partition_id} is the only one of {where}"]
-    else:
-        parts = [f"Partition {heaviest.partition_id} holds {_percent(heaviest.share)} of {where}"]
-        if middle and len(shares) > 1:
-            parts.append(f"{heaviest.size_bytes / middle:.1f} times the median")
-        if empty:
-            parts.append(f"{empty} of {len(shares)} partitions {'looks' if empty == 1 else 'look'} empty")
-    if missing:
-        parts.append(f"{len(missing)} {'partition is' if len(missing) == 1 else 'partitions are'} missing")
-    return "; ".join(parts)
+        if empty == 1:
+            return [say("balance.only_one_empty", where=where)]
+        return [say("balance.all_empty", partitions=empty, where=where)]
+    if heaviest.size_bytes == 0:
+        return [say("balance.no_bytes", where=where)]
+    if len(shares) == 1:
+        if not missing:
+            return [say("balance.only_one", partition_id=heaviest.partition_id, where=where)]
+        return [_heaviest(heaviest, where)]
+    ratio = heaviest.size_bytes / middle if middle else None
+    if ratio is not None and ratio < BALANCED_BELOW and not empty:
+        return [say("balance.balanced", partitions=len(shares), where=where, ratio=ratio)]
+    parts = [_heaviest(heaviest, where)]
+    if ratio is not None:
+        parts.append(say("balance.over_median", ratio=ratio))
+    if empty:
+        parts.append(say("balance.some_empty", empty=empty, partitions=len(shares)))
+    return parts
+
+
+def _heaviest(share: PartitionShare, where: str) -> Sentence:
+    percent = _percent(share.share)
+    return say("balance.heaviest", partition_id=share.partition_id, percent=percent, where=where)
 
 
 def _percent(share: float) -> str:
@@ -361,24 +378,17 @@ def _percent(share: float) -> str:
 def _notes(
     operator: OperatorState, shares: list[PartitionShare], beyond: tuple[int, ...], measure: Measure
 ) -> tuple[str, ...]:
-    notes = ["Bytes of compressed files, not rows."]
+    notes = [say("balance.compressed")]
     if measure == "state" and operator.provider != "hdfs":
-        notes.append(
-            "All kept .sst files count, also those of older versions: which ones a version needs stands"
-            " inside its .zip."
-        )
+        notes.append(say("balance.all_sst"))
     if measure == "written" and operator.provider == "rocksdb":
-        notes.append(".sst files carry no version and are not counted; a .zip holds no rows.")
+        notes.append(say("balance.sst_not_counted"))
     if operator.format_version == 2 and measure != "kept":
-        notes.append(_LINEAGE_NOTE)
+        notes.append(say("balance.lineage"))
     if measure == "state" and any(share.looks_empty is None for share in shares):
-        notes.append("Whether a partition is empty cannot be told from these sizes.")
+        notes.append(say("balance.empty_not_known"))
     if measure == "state" and any(share.looks_empty for share in shares):
-        notes.append("A partition looks empty when its files have the size of files without a record.")
+        notes.append(say("balance.looks_empty"))
     if beyond:
-        notes.append(
-            f"{len(beyond)} partition {'directory lies' if len(beyond) == 1 else 'directories lie'} past the"
-            f" expected number ({operator.expected_partitions}) and {'is' if len(beyond) == 1 else 'are'}"
-            " left out."
-        )
+        notes.append(say("balance.beyond", directories=len(beyond), expected=operator.expected_partitions))
     return tuple(notes)

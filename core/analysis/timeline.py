@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.checkpoint.sources.forms import parse
+from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Problem
 
 if TYPE_CHECKING:
@@ -46,15 +47,6 @@ STATUSES: tuple[Status, ...] = (
     "retention_edge",
     "superseded",
 )
-STATUS_WORDS: dict[Status, str] = {
-    "committed": "committed",
-    "pending": "not committed",
-    "missing_commit": "commit file missing",
-    "missing_offset": "offset file missing",
-    "unreadable": "file unreadable",
-    "retention_edge": "half removed by retention",
-    "superseded": "no commit file, a later batch was logged",
-}
 Times = Literal["file_and_log", "file", "log", "none"]
 Column = Literal["duration_ms", "gap_ms"]
 
@@ -115,11 +107,6 @@ class Timeline:
         """The row of ``batch_id``, None when neither of its files is there."""
         at = int(np.searchsorted(self.batch_ids, batch_id))
         return at if at < len(self) and int(self.batch_ids[at]) == batch_id else None
-
-    def status_of(self, batch_id: int) -> Status | None:
-        """The status of ``batch_id``, None when neither of its files is there."""
-        at = self.row(batch_id)
-        return None if at is None else STATUSES[int(self.status[at])]
 
     def neighbours(self, batch_id: int) -> tuple[int | None, int | None]:
         """The batches before and after ``batch_id`` in the logs, whether it is there itself or not."""
@@ -215,6 +202,11 @@ def build_timeline(ck: Checkpoint) -> Timeline:
     )
 
 
+def status_words(status: Status) -> Sentence:
+    """The state of one batch, in words."""
+    return say_of("timeline", "STATUS_WORDS", status)
+
+
 def bins(timeline: Timeline, column: Column, most: int = 400) -> Bins:
     """``column`` of all batches in at most ``most`` bins; the maximum keeps a single slow batch visible."""
     values: Ints = getattr(timeline, column)
@@ -278,48 +270,16 @@ def _written_by_a_copy(file_ms: Ints, log_ms: Ints) -> Flags:
 def _times(ids: Ints, file_ms: Ints, from_log: Flags, copy: Flags) -> tuple[Times, str]:
     read, files = int(np.count_nonzero(from_log)), int(np.count_nonzero(file_ms >= 0))
     if copy.any():
-        words = (
-            "Durations cannot be known for the copied batches, only that none ran longer than the gap to the"
-            " next start."
-        )
-        return (
-            "log" if files == 0 else "file_and_log",
-            (
-                "The files of this checkpoint were copied: their file times are not the times of their"
-                f" batches. Start times are those in the offset log ({read} of {len(ids)} batches were read)."
-                f" {words}"
-            ),
-        )
+        return "log" if files == 0 else "file_and_log", say("timeline.copied", read=read, count=len(ids))
     if read and files:
-        others = (
-            ""
-            if read == len(ids)
-            else f" for the {read} batches that were read, from the file times for the others"
-        )
-        return (
-            "file_and_log",
-            (
-                f"Start times come from the offset log{others}. A duration is the time between the offset"
-                " file and the commit file; for a batch that was run again it includes the pause before."
-            ),
-        )
+        if read == len(ids):
+            return "file_and_log", say("timeline.all_from_log")
+        return "file_and_log", say("timeline.some_from_log", read=read)
     if files:
-        return (
-            "file",
-            (
-                "Times are file times: no offset log entry that was read carries a timestamp. A copy carries"
-                " the time of copying."
-            ),
-        )
+        return "file", say("timeline.file_times")
     if read:
-        return (
-            "log",
-            (
-                f"The storage gives no file times. Start times are those in the offset log ({read} of"
-                f" {len(ids)} were read)."
-            ),
-        )
-    return "none", "Neither the offset log entries nor the files carry a time."
+        return "log", say("timeline.no_file_times", read=read, count=len(ids))
+    return "none", say("timeline.no_times")
 
 
 def _statuses(

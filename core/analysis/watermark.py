@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.checkpoint.model import CommitEntry, OffsetEntry
+from core.messages import Sentence, say
 from core.sparklogs.evidence import Certainty, Evidence
 
 if TYPE_CHECKING:
@@ -109,17 +110,41 @@ class WatermarkHistory:
     @property
     def rule(self) -> str:
         """The rule of this query's watermark, in words."""
-        words = (
-            "The watermark for batch N + 1 is the newest event time seen up to batch N, minus the delay of"
-            " withWatermark. It never goes back. Batch N + 1 drops rows that are older and evicts state that"
-            " ended before it."
-        )
+        rule = say("watermark.rule")
         if self.source_count < 2 and self.policy != "max":
-            return words
-        how = "largest" if self.policy == "max" else "smallest"
-        pinned = f"{POLICY_KEY} = {self.policy}" if self.policy else f"{POLICY_KEY} is not in the log, so min"
-        slow = "" if self.policy == "max" else " An input without new rows holds back all of them."
-        return f"{words} With several watermarks in the query the {how} counts ({pinned}).{slow}"
+            return rule
+        if self.policy == "max":
+            return f"{rule} {say('watermark.rule_max', key=POLICY_KEY)}"
+        return (
+            f"{rule} {say('watermark.rule_min' if self.policy else 'watermark.rule_default', key=POLICY_KEY)}"
+        )
+
+    @property
+    def headline(self) -> Sentence:
+        """The conclusion in one sentence. There must be a batch."""
+        batch_id, value = int(self.batch_ids[-1]), int(self.in_force_ms[-1])
+        parts = [
+            say("watermark.in_force", batch_id=batch_id, ms=value)
+            if value > 0
+            else say("watermark.none_yet", batch_id=batch_id)
+        ]
+        lag = self.lag_ms[-1]
+        if not np.isnan(lag):
+            parts.append(say("watermark.behind" if lag >= 0 else "watermark.ahead", lag_ms=abs(int(lag))))
+        longest = max(self.stalls, key=lambda stall: stall.data_batches, default=None)
+        if longest is not None:
+            parts.append(
+                say("watermark.stall", count=longest.batches, first=longest.first, last=longest.last)
+            )
+        elif len(self) > 1:
+            parts.append(_moves(int(np.count_nonzero(np.diff(self.in_force_ms) > 0)), len(self)))
+        return say("watermark.headline", parts="; ".join(parts))
+
+
+def _moves(moves: int, count: int) -> Sentence:
+    if not moves:
+        return say("watermark.did_not_move", count=count)
+    return say("watermark.moved", moves=moves, count=count)
 
 
 def watermark_history(ck: Checkpoint, batch_ids: Iterable[int] | None = None) -> WatermarkHistory:

@@ -179,5 +179,5 @@ def test_pasting_a_location_opens_it_under_its_short_name(visit: Visiting) -> No
     )
     page.get_by_test_id("stBaseButton-primaryFormSubmit").click()
     page.wait_for_url("**/overview?ck=**")
-    one.wait_for_text("Spark will run batch 7 again")
+    one.wait_for_text("Spark will re-run batch 7")
     assert parameters(page.url) == {"ck": [DIED]}

@@ -86,7 +86,7 @@ def test_a_page_about_20_000_batches_sends_less_than_300_kb(
 ) -> None:
     one = visit()
     one.open(f"/{name}?ck={long_one}")
-    one.wait_for_text(f"Spark will run batch {BATCHES - 1} again")
+    one.wait_for_text(f"Spark will re-run batch {BATCHES - 1}")
     one.settle()
     assert 0 < one.received_bytes < MOST_BYTES
 

@@ -61,7 +61,7 @@ def test_a_part_of_a_checkpoint_offers_the_whole(open_page: OpenPage) -> None:
     assert_no_error(at)
     at.button[0].click().run()
     assert at.session_state["ck"] == "samples/files-died-mid-batch/checkpoint"
-    assert "Spark will run batch 7 again" in words_of(at)
+    assert "Spark will re-run batch 7" in words_of(at)
 
 
 def test_a_root_that_does_not_exist_is_a_place_on_this_machine(open_page: OpenPage) -> None:
@@ -111,4 +111,4 @@ def test_pasting_a_location_elsewhere_opens_it(open_page: OpenPage, tmp_path: Pa
     kafka_checkpoint(tmp_path, range(3), commits=range(2))
     at = open_page("overview", tmp_path)
     assert_no_error(at)
-    assert "Spark will run batch 2 again" in words_of(at)
+    assert "Spark will re-run batch 2" in words_of(at)

@@ -37,7 +37,7 @@ def test_a_page_about_20_000_batches_opens_and_stays_small(
 ) -> None:
     at = open_page(page, long_one)
     assert_no_error(at)
-    assert f"Spark will run batch {BATCHES - 1} again" in words_of(at)
+    assert f"Spark will re-run batch {BATCHES - 1}" in words_of(at)
     assert size_of(at) < MOST_BYTES
 
 

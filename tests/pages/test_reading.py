@@ -62,7 +62,7 @@ def test_a_store_of_another_kind_opens_the_same(open_page: OpenPage, tmp_path: P
             memory.pipe(f"/explorer-pages/{path.relative_to(root)}", path.read_bytes())
     at = open_page("overview", "memory://explorer-pages")
     assert_no_error(at)
-    assert "Spark will run batch 3 again" in words_of(at)
+    assert "Spark will re-run batch 3" in words_of(at)
 
 
 @pytest.mark.parametrize("page", ["timeline", "watermark", "state", "recovery"])

@@ -231,7 +231,7 @@ def test_an_end_that_cannot_be_used_is_one_sentence_and_the_rest_stands(
     for page in ON_PAGES:
         at = open_page(page, ck, **given)
         assert_no_error(at)
-        assert "Spark will run batch" in words_of(at)
+        assert "Spark will re-run batch" in words_of(at)
         assert told in words_of(at), page
 
 
@@ -276,7 +276,7 @@ def test_a_broker_that_is_down_gives_its_reason_and_no_secret(
         assert_no_error(at)
         shown = words_of(at)
         assert "Connection refused" in shown, page
-        assert "Spark will run batch 8 again" in shown, page
+        assert "Spark will re-run batch 8" in shown, page
         sent = everything(at)
         assert (
             PASSWORD not in sent and "someone-in-particular" not in sent and closed_broker.name not in sent

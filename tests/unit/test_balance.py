@@ -158,10 +158,17 @@ def test_nearly_everything_is_not_called_everything() -> None:
 
 
 def test_a_small_share_is_not_called_nothing() -> None:
-    listing = {f"{p}/1.delta": 1000 for p in range(400)} | {"7/1.delta": 1001}
-    assert (
-        balance(operator_of(listing)).title == "Partition 7 holds 0.3 % of operator 0; 1.0 times the median"
-    )
+    listing = {f"{p}/1.delta": 1000 for p in range(400)} | {"7/1.delta": 1600}
+    title = balance(operator_of(listing)).title
+    assert title == "Partition 7 holds 0.4 % of operator 0; 1.6 times the median"
+
+
+def test_below_one_and_a_half_times_the_median_the_state_is_balanced() -> None:
+    listing = {"0/1.delta": 1000, "1/1.delta": 1000, "2/1.delta": 1400}
+    title = balance(operator_of(listing)).title
+    assert title == "Balanced: the largest of 3 partitions of operator 0 is 1.4 times the median"
+    uneven = balance(operator_of(listing | {"2/1.delta": 1600})).title
+    assert uneven == "Partition 2 holds 44 % of operator 0; 1.6 times the median"
 
 
 def test_missing_partitions_are_named_and_not_counted_as_empty() -> None:
@@ -178,7 +185,9 @@ def test_partitions_past_the_expected_number_are_left_out_and_said() -> None:
         operator_of({"0/1.delta": 100, "1/1.delta": 100, "2/1.delta": 9000}, shuffle_partitions=2)
     )
     assert (sizes(result), result.beyond) == ([(0, 100), (1, 100)], (2,))
-    assert any("past the expected number (2)" in note for note in result.notes)
+    assert any(
+        "1 partition directory beyond the expected number (2) is left out." in note for note in result.notes
+    )
 
 
 def test_all_partitions_empty_is_one_sentence() -> None:
@@ -242,7 +251,7 @@ def test_an_empty_newest_delta_alone_does_not_make_a_partition_empty() -> None:
 def test_with_an_unknown_codec_nothing_is_called_empty() -> None:
     result = balance(operator_of({"0/1.delta": 46, "1/1.delta": 46}, codec="brotli"))
     assert [share.looks_empty for share in result.partitions] == [None, None]
-    assert "Whether a partition is empty cannot be told from these sizes." in result.notes
+    assert "These sizes do not show whether a partition is empty." in result.notes
 
 
 def test_rocksdb_without_any_sst_looks_empty_unless_changelogs_hold_something() -> None:

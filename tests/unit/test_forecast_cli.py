@@ -55,7 +55,7 @@ def test_the_forecast_has_the_fields_of_the_contract(run: Run, tmp_path: Path) -
     assert answer["data"] == {"append": "duplicates", "overwrite": "exact", "skip": "exact"}
     assert answer["steps"][1]["what"] == "read offsets/4" and answer["steps"][1]["ok"] is True
     assert answer["steps"][1]["evidence"] == ["offsets/4:1"]
-    assert answer["sentence"].startswith("Spark will run batch 4 again")
+    assert answer["sentence"].startswith("Spark will re-run batch 4")
     assert "the sink" in answer["not_checked"]
     assert (answer["sources"], answer["sink"]) == ([], None)
     assert [price["start"] for price in answer["price_of_deleting"]] == [
@@ -86,7 +86,7 @@ def test_the_text_says_the_sentence_first_and_what_was_not_checked_last(run: Run
     status, out, err = run("forecast", files_checkpoint(tmp_path))
     lines = out.splitlines()
     assert (status, err) == (0, "")
-    assert lines[0] == "Spark will go on with batch 5 when there is new data, from the end of batch 4."
+    assert lines[0] == "Spark will resume with batch 5 when there is new data, from the end of batch 4."
     assert "  certain: offsets/4 has its commits/4 [offsets/4, commits/4]" in lines
     assert lines[-1] == "  the sink"
 

@@ -28,7 +28,9 @@ def test_a_committed_newest_batch_goes_on_with_the_next_one(tmp_path: Path) -> N
         None,
         "certain",
     )
-    assert answer.sentence == "Spark will go on with batch 5 when there is new data, from the end of batch 4."
+    assert (
+        answer.sentence == "Spark will resume with batch 5 when there is new data, from the end of batch 4."
+    )
     assert answer.data.is_exact and not answer.risks and not answer.is_data_risk
 
 
@@ -42,7 +44,10 @@ def test_a_batch_without_commit_runs_again_and_an_append_sink_may_have_its_rows_
     answer = said(files_checkpoint(tmp_path, commits=range(4)))
     assert (answer.outcome, answer.batch_id) == ("rerun", 4)
     assert (answer.data.append, answer.data.overwrite, answer.data.skip) == ("duplicates", "exact", "exact")
-    assert "batch 4 again, with the same end offsets (1 file)" in answer.sentence
+    assert (
+        "re-run batch 4 with the same end offsets (1 file); the sink receives batch ID 4 twice"
+        in answer.sentence
+    )
     assert answer.because == "offsets/4 has no commits/4"
     assert not answer.is_data_risk
 
@@ -50,7 +55,7 @@ def test_a_batch_without_commit_runs_again_and_an_append_sink_may_have_its_rows_
 def test_batches_between_the_newest_commit_and_the_newest_offset_are_never_run(tmp_path: Path) -> None:
     answer = said(files_checkpoint(tmp_path, commits=[0, 1]))
     assert (answer.outcome, answer.batch_id) == ("rerun", 4)
-    assert "Batches 2 to 3 are not run again, although they have no commit." in answer.sentence
+    assert "Batches 2 and 3 are not re-run, although not committed." in answer.sentence
 
 
 def test_offsets_without_any_commit_run_the_newest_batch_again(tmp_path: Path) -> None:
@@ -97,14 +102,14 @@ def test_a_commit_ahead_of_the_newest_offset_delivers_the_batch_again_and_then_f
     assert (answer.outcome, answer.batch_id, answer.fails_at) == ("fail", 3, "batch")
     assert answer.error is not None and answer.error.condition == "CONCURRENT_STREAM_LOG_UPDATE"
     assert answer.data.append == "duplicates"
-    assert answer.then is not None and "Every further start does the same" in answer.then
+    assert answer.then is not None and "Every further start fails the same way" in answer.then
 
 
 def test_a_later_commit_stops_the_batch_after_the_one_that_runs_again(tmp_path: Path) -> None:
     remove(files_checkpoint(tmp_path), "offsets/4", "offsets/3", "commits/2")
     answer = said(tmp_path)
     assert (answer.outcome, answer.batch_id) == ("rerun", 2)
-    assert answer.then is not None and "commits/3 is already there" in answer.then
+    assert answer.then is not None and "commits/3 already exists" in answer.then
 
 
 # metadata

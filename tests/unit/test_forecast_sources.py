@@ -168,7 +168,8 @@ def test_a_committed_batch_without_offset_is_delivered_twice(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("spark", "words"), [("3.5", "goes on from offsets/3"), ("4.3", "starts this source from scratch")]
+    ("spark", "words"),
+    [("3.5", "the next batch resumes from offsets/3"), ("4.3", "starts this source from scratch")],
 )
 def test_a_pending_batch_without_offset_starts_from_scratch_only_from_4_0_on(
     tmp_path: Path, spark: str, words: str

@@ -60,7 +60,7 @@ def test_the_version_that_wrote_the_newest_files_is_the_default(
 @pytest.mark.parametrize("text", ["2.4", "5.0", "nonsense", ""])
 def test_a_version_whose_restarts_are_not_known_is_refused_with_the_list(text: str) -> None:
     with pytest.raises(
-        UnsupportedSparkError, match=r"choose one of 3\.3, 3\.4, 3\.5, 4\.0, 4\.1, 4\.2, 4\.3"
+        UnsupportedSparkError, match=r"choose one of 3\.3, 3\.4, 3\.5, 4\.0, 4\.1, 4\.2 and 4\.3"
     ):
         choose_spark(Written("4.3", None), text)
 
@@ -114,7 +114,7 @@ def test_going_back_from_4_3_reorders_a_dedup_key_of_five_columns(tmp_path: Path
 def test_going_back_from_4_3_with_columns_of_several_types_fails(tmp_path: Path) -> None:
     answer = said(dedup(tmp_path, ["string", "long", "string", "long", "string"]), "4.0")
     assert answer.error is not None and answer.error.condition == "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE"
-    assert answer.then is not None and "offsets/5 with the settings of Spark 4.0" in answer.then
+    assert answer.then is not None and "offsets/5 with the SQL configs of Spark 4.0" in answer.then
 
 
 def test_an_upgrade_to_4_reorders_about_half_of_the_dedup_keys(tmp_path: Path) -> None:

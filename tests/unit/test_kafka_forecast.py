@@ -41,9 +41,9 @@ def test_with_an_answer_the_broker_is_no_longer_among_what_was_not_checked(tmp_p
     root = checkpoint_at(tmp_path, *AT_10)
     assert open_ends(said(root, None)) == [
         "the Kafka broker (retention, recreated topics, new partitions) of source 0",
-        "what source 0 subscribes to today",
+        "what source 0 subscribes to now",
     ]
-    assert open_ends(said(root, connectors_of(two(at(3, 20, 10))))) == ["what source 0 subscribes to today"]
+    assert open_ends(said(root, connectors_of(two(at(3, 20, 10))))) == ["what source 0 subscribes to now"]
     assert open_ends(said(root, connectors_of(two(at(3, 20, 10))), topics={"0": ("orders",)})) == []
 
 
@@ -80,7 +80,7 @@ def test_a_broker_with_more_data_is_new_data_and_one_without_is_none(tmp_path: P
     root = checkpoint_at(tmp_path, *AT_10)
     more = said(root, connectors_of(two(at(3, 20, 10))), new_data="no")
     assert (more.outcome, more.batch_id) == ("resume", 2)
-    assert more.sentence.startswith("Spark will go on with batch 2, from the end of batch 1.")
+    assert more.sentence.startswith("Spark will resume with batch 2, from the end of batch 1.")
     same = said(root, connectors_of(two(at(3, 10, 10))), new_data="no")
     assert same.batch_id is None
 
@@ -200,7 +200,7 @@ def test_the_repair_of_a_failed_plan_depends_on_what_the_broker_has(tmp_path: Pa
     found = findings(Checkpoint.open(str(root)), connectors=connectors_of(two(at(0, 4, 10)))).findings
     assert (found[0].id, found[0].severity) == ("FAILED_PLAN_LEFT", "blocks_restart")
     assert found[0].action.startswith(
-        "Stop the query and back the checkpoint up first. Delete offsets/2 and its .crc, set orders-0"
+        "Stop the query and back up the checkpoint first. Delete offsets/2 and its .crc, set orders-0"
     )
 
 

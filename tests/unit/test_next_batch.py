@@ -73,14 +73,14 @@ def test_a_lost_newest_offset_is_the_same_batch_for_forecast_sink_inspect_and_re
         12,
         "COMMIT_AHEAD",
     )
-    assert "one that appends" in alone.sentence and alone.then is not None and "once more" in alone.then
+    assert "a sink that appends" in alone.sentence and alone.then is not None and "once more" in alone.then
 
     ends = ask_connectors(ck, ConnectorSettings(sink=parse_location(str(tmp_path / "pipeline/sink"))))
     asked = forecast(ck, connectors=ends)
     assert asked.sink is not None and (asked.sink.pending, asked.sink.skips_up_to) == ("skipped", 13)
     assert (asked.batch_id, asked.reason) == (12, "COMMIT_AHEAD")
     # What the given sink does is said, and nothing beside it that it denies.
-    assert asked.sink.sentence in asked.sentence and "one that appends" not in asked.sentence
+    assert asked.sink.sentence in asked.sentence and "a sink that appends" not in asked.sentence
     assert asked.then is not None and "skips the batch" in asked.then and "once more" not in asked.then
 
     assert inspect_document(ck).pending_batch == 12

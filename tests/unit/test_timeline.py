@@ -141,7 +141,7 @@ def test_an_unreadable_file_marks_its_batch(tmp_path: Path) -> None:
 def test_ids_without_any_file_are_gaps(tmp_path: Path) -> None:
     timeline = timeline_of(kafka_checkpoint(tmp_path, [0, 1, 2, 3, 4, 5, 6, 7, 10, 11]))
     assert [(gap.first, gap.last, gap.is_legal) for gap in timeline.gaps] == [(8, 9, False)]
-    assert timeline.row(8) is None and timeline.status_of(8) is None
+    assert timeline.row(8) is None
 
 
 def test_gaps_of_asynchronous_progress_are_legal(tmp_path: Path) -> None:

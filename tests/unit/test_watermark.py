@@ -192,3 +192,12 @@ def test_a_real_join_whose_watermark_is_held_back_by_an_idle_source(tmp_path: Pa
 
 def test_a_real_query_without_watermark(tmp_path: Path) -> None:
     assert not history(Checkpoint.open(str(copy_sample("files-stopped-cleanly", tmp_path)))).has_watermark
+
+
+def test_the_headline_says_how_often_the_watermark_moved(tmp_path: Path) -> None:
+    moved = history(checkpoint(tmp_path / "moved", behind(10, 9, 9, 9, 8, 7)))
+    assert moved.stalls == () and moved.headline.endswith("; it moved 3 times in 6 batches.")
+    stalled = history(checkpoint(tmp_path / "stalled", behind(10, 9, 8, 8, 8, 8, 8, 7, 6)))
+    assert stalled.headline.endswith("; it did not move for 4 batches (2 to 5).")
+    still = history(checkpoint(tmp_path / "still", behind(9, 9)))
+    assert still.headline.endswith("; it did not move in 2 batches.")

@@ -19,9 +19,9 @@ from core.analysis.forecast.model import (
 )
 from core.analysis.forecast.sentence import (
     because,
-    fail_sentence,
+    fail_sentences,
     not_checked,
-    rerun_sentence,
+    rerun_sentences,
     resume_sentence,
     scratch_sentence,
     sink_sentence,
@@ -31,12 +31,12 @@ from core.analysis.forecast.start import take_steps
 from core.analysis.forecast.versions import SUPPORTED, choose_spark
 from core.checkpoint.log_directory import read_log_directory
 from core.connectors.model import ConnectorAnswers
+from core.messages import Sentence, say
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
 
 LOOKS = 2  # how often a checkpoint that changes while it is read is read again
-RUNNING = "what does not change: a query is running and has written on while its files were read"
 SUPPORTED_SPARK: tuple[str, ...] = tuple(str(version) for version in SUPPORTED)
 
 
@@ -51,9 +51,9 @@ def forecast(
 
     ``spark`` ("3.5"): default is the version that wrote the newest files as far as they tell, else the newest
     supported. ``query`` describes the query that will be started where it differs from the one that wrote the
-    checkpoint. ``ends`` is what Kafka, the Delta log, the sink and the directories of file sources told
-    (:func:`core.connectors.connect.ask_connectors`). The answer is about the first batch; what is known to stop a later
-    one is in ``then``. Reads the newest two offset entries, the newest commit, the names of the source logs
+    checkpoint. ``connectors`` is what Kafka, the Delta log, the sink and the directories of file sources answered
+    (:func:`core.connectors.connect.ask_connectors`). The answer is about the first batch; what is known to stop a
+    later one is in ``then``. Reads the newest two offset entries, the newest commit, the names of the source logs
     and, unless ``with_state`` is False, of the state files; no JVM. Raises UnsupportedSparkError for a
     version whose restarts were not observed.
     """
@@ -67,7 +67,9 @@ def forecast(
         answer = _forecast(checkpoint, spark, query, with_state, connectors)
     if answer.outcome != "fail" and not answer.risks:
         return answer
-    return replace(answer, certainty="needs_input", not_checked=(RUNNING, *answer.not_checked))
+    return replace(
+        answer, certainty="needs_input", not_checked=(say("forecast.open_running"), *answer.not_checked)
+    )
 
 
 def _has_moved_on(checkpoint: Checkpoint) -> bool:
@@ -94,15 +96,16 @@ def _forecast(
     )
     result = take_steps(s)
     outcome: Outcome
+    said: tuple[Sentence, ...]
     if result.failure is not None:
-        outcome, sentence = "fail", fail_sentence(s, result)
+        outcome, said = "fail", fail_sentences(s, result)
     elif s.from_scratch:
-        outcome, sentence = "fresh_start", scratch_sentence(result)
+        outcome, said = "fresh_start", (scratch_sentence(result),)
     elif s.runs_again:
-        outcome, sentence = "rerun", rerun_sentence(s)
+        outcome, said = "rerun", rerun_sentences(s)
     else:
-        outcome, sentence = "resume", resume_sentence(s)
-    parts = [sentence, *sink_sentence(s, result)]
+        outcome, said = "resume", (resume_sentence(s),)
+    parts: list[str] = [*said, *sink_sentence(s, result)]
     proof, evidence = because(s, result)
     runs = (outcome != "fail" or result.fails_at == "batch") and not s.nothing_runs
     certainties = (

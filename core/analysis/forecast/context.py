@@ -101,14 +101,11 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class StartStep:
-    """A step of Spark's start as data. ``docs/forecast.md`` says what each needs, and what happens otherwise.
-
-    ``title`` may use ``{n}`` (newest offset), ``{p}`` (the one before), ``{c}`` (newest commit), ``{b}``
-    (first batch), ``{v}`` (state version that the first batch loads). ``phase`` is when a failure here shows.
+    """A step of Spark's start as data. ``phase`` is when a failure here shows. ``core/messages/forecast_steps.py``
+    says what each does, ``docs/forecast.md`` what it needs and what happens if that is not there.
     """
 
     id: str
-    title: str
     phase: FailsAt
     check: Callable[[RestartContext], Verdict]
 
@@ -302,7 +299,7 @@ class RestartContext:
     @cached_property
     def later_state(self) -> tuple[Evidence, ...]:
         """State of the version after the next one, which only a batch after N can have written: offsets and
-        commits were set back.
+        commits were rolled back.
 
         A file of a much later version alone is junk: versions have no gaps.
         """
@@ -348,17 +345,6 @@ class RestartContext:
         listings = self.checkpoint.door.list(directories.values()) if directories else {}
         logs = {key: compactible_log(listings[directory]) for key, directory in directories.items()}
         return logs if self.checkpoint.sources else {key: log for key, log in logs.items() if log.newest_id}
-
-    def fill(self, template: str) -> str:
-        """A title with its numbers."""
-        values = {
-            "n": self.n,
-            "p": self.previous if self.previous is not None else "-",
-            "c": self.c,
-            "b": self.first_batch,
-            "v": self.first_batch,
-        }
-        return template.format(**values)
 
 
 def failed(

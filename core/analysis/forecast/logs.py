@@ -1,9 +1,7 @@
-"""The log steps of the start: metadata, offsets/N, commits/C, number of sources, offsets/N-1. All read before
-any batch is picked up."""
+"""The log steps of the start: metadata, offsets/N, commits/C, number of sources, offsets/N-1. All are read
+before any batch is picked up."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed, first_line, version_number
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
@@ -11,6 +9,7 @@ from core.analysis.forecast.upgrade import check_named_sources
 from core.analysis.forecast.versions import V40, V41, V42, V43, Version
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.state import state_inventory
+from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence, Problem
 from core.sparklogs.json_text import parse_object
 
@@ -33,7 +32,7 @@ def check_metadata(s: RestartContext) -> Verdict:
     """``metadata``: read inside ``start()``, before any log file."""
     problem = s.checkpoint.metadata_problem
     if problem is not None:
-        why = f"metadata cannot be read ({problem.clause})"
+        why = say("forecast_steps.metadata_unreadable", clause=problem.clause)
         details = {"id": s.checkpoint.query_id or first_line(problem)}
         return failed(
             s, _metadata_error(s, problem), "METADATA_UNREADABLE", why, problem.evidence, details=details
@@ -41,21 +40,17 @@ def check_metadata(s: RestartContext) -> Verdict:
     if s.checkpoint.query_id is not None:
         return Verdict(evidence=(Evidence("metadata", 1),))
     if s.n is None and s.c is None:
-        return Verdict(note="metadata is missing and so are the logs; Spark writes a new id")
+        return Verdict(note=say("forecast_steps.no_metadata_and_no_logs"))
     gone = Evidence("metadata")
     if s.version >= V42:
-        why = "metadata is missing although offsets/ or commits/ hold batches"
+        why = say("forecast_steps.metadata_missing")
         return failed(s, "metadata_missing", "METADATA_MISSING", why, gone)
-    sentence = (
-        f"metadata is missing and Spark {s.version} writes a new query id without a word: a sink that knows"
-        " batches by the query id (Delta) takes a batch that is run again for a new one."
-    )
+    sentence = say("forecast_steps.metadata_missing_risk", spark=s.version)
     risk = Risk(
         "METADATA_MISSING", sentence, (gone,), DataEffect(skip="duplicates") if s.runs_again else EXACT
     )
-    return Verdict(
-        evidence=(gone,), note=f"missing; Spark {s.version} goes on with a new query id", risks=(risk,)
-    )
+    note = say("forecast_steps.metadata_replaced", spark=s.version)
+    return Verdict(evidence=(gone,), note=note, risks=(risk,))
 
 
 def _metadata_error(s: RestartContext, problem: Problem) -> str:
@@ -86,14 +81,20 @@ def _readable_offset(s: RestartContext, entry: OffsetEntry) -> Verdict:
     path = entry.evidence.path
     highest = highest_offset_version(s.version)
     if entry.format_version > highest:
-        why = f"{path} has version {entry.format_version}, Spark {s.version} reads up to {highest}"
+        why = say(
+            "forecast_steps.log_version",
+            path=path,
+            version=entry.format_version,
+            spark=s.version,
+            highest=highest,
+        )
         details = {"highest": highest, "version": entry.format_version}
         return failed(s, "offset_version", "LOG_VERSION_UNKNOWN", why, Evidence(path, 1), details=details)
     if not entry.raw.split("\n")[1].strip() and not s.checkpoint.is_continuous:
-        why = f"the metadata line of {path} is empty"
+        why = say("forecast_steps.empty_metadata_line", path=path)
         return failed(s, "offset_no_metadata", "LOG_FILE_UNREADABLE", why, Evidence(path, 2))
     if s.runs_again and s.version >= V42 and s.n is not None and s.checkpoint.is_repartition(s.n):
-        why = f"{path} plans a repartition of the state that was not finished"
+        why = say("forecast_steps.repartition", path=path)
         last = {"batch": s.n, "committed": s.c}
         return failed(
             s, "unfinished_repartition", "UNFINISHED_REPARTITION", why, Evidence(path, 2), details=last
@@ -106,10 +107,7 @@ def _no_offsets(s: RestartContext) -> Verdict:
         return _only_commits(s, s.c)
     blocker = _what_blocks_batch_zero(s)
     if blocker is not None and s.version >= V41:
-        why = (
-            f"offsets/ and commits/ hold no batch, so Spark would start with batch 0, and {blocker} is not"
-            " empty"
-        )
+        why = say("forecast_steps.not_empty", directory=blocker)
         details = {"directory": f"{s.location}/{blocker}"}
         return failed(
             s, "location_not_empty", "OLD_FILES_BEFORE_BATCH_0", why, Evidence(blocker), details=details
@@ -119,18 +117,16 @@ def _no_offsets(s: RestartContext) -> Verdict:
         # Whether the sink holds rows of an earlier life cannot be seen: a directory that only has an id has
         # no past of its own.
         data = EXACT if s.checkpoint.query_id is None else UNKNOWN
-        return Verdict(note="no batch yet: Spark starts with batch 0", starts_from_scratch=True, data=data)
-    sentence = (
-        f"offsets/ and commits/ hold no batch, but {used[0]} shows that this checkpoint has been used: Spark"
-        " starts from scratch without an error and delivers again what the sources still have."
-    )
+        return Verdict(note=say("forecast_steps.first_start"), starts_from_scratch=True, data=data)
+    sentence = say("forecast_steps.fresh_start_risk", path=str(used[0]))
     risk = Risk("FRESH_START", sentence, used, FROM_SCRATCH)
     logs = (Evidence("offsets"), Evidence("commits"))
-    return Verdict(evidence=logs, note="starts from scratch", risks=(risk,), starts_from_scratch=True)
+    return Verdict(evidence=logs, note=say("forecast_steps.scratch"), risks=(risk,), starts_from_scratch=True)
 
 
 def _only_commits(s: RestartContext, newest: int) -> Verdict:
-    why = f"offsets/ holds no batch while commits/ holds {_ids(s.checkpoint.commit_files)}"
+    ids = sorted(s.checkpoint.commit_files)
+    why = say("forecast_steps.only_commits", ids=ids)
     evidence = (Evidence("offsets"), Evidence(s.checkpoint.commit_files[newest].path))
     if s.version >= V41:
         details = {"directory": f"{s.location}/commits"}
@@ -144,11 +140,13 @@ def _only_commits(s: RestartContext, newest: int) -> Verdict:
         return verdict
     risk = Risk(
         "OFFSETS_LOST",
-        f"{why}: Spark starts from scratch and delivers everything again.",
+        say("forecast_steps.only_commits_risk", ids=ids),
         evidence,
         FROM_SCRATCH,
     )
-    return Verdict(evidence=evidence, note="starts from scratch", risks=(risk,), starts_from_scratch=True)
+    return Verdict(
+        evidence=evidence, note=say("forecast_steps.scratch"), risks=(risk,), starts_from_scratch=True
+    )
 
 
 def _what_blocks_batch_zero(s: RestartContext) -> str | None:
@@ -171,7 +169,7 @@ def _signs_of_life(s: RestartContext) -> list[str]:
 def check_newest_commit(s: RestartContext) -> Verdict:
     """``commits/C``: the highest one only."""
     if s.c is None:
-        return Verdict(evidence=(Evidence("commits"),), note="no batch has been committed")
+        return Verdict(evidence=(Evidence("commits"),), note=say("forecast_steps.no_commit"))
     entry = s.commit(s.c)
     if isinstance(entry, Problem):
         return _unreadable(s, entry, "commit")
@@ -186,10 +184,7 @@ def _readable_commit(s: RestartContext, entry: CommitEntry) -> Verdict:
         return _exact_commit(s, entry, at)
     if entry.format_version <= highest:
         if entry.state_unique_ids and s.version < V43:
-            note = (
-                f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not find the"
-                " state files"
-            )
+            note = say("forecast_steps.state_format", conf=FORMAT_CONF, spark=s.version)
             return Verdict(evidence=(at,), note=note, certainty="needs_input", not_checked=(note,))
         return Verdict(evidence=(at,))
     return _other_commit_version(s, entry, at, highest)
@@ -203,10 +198,7 @@ def _exact_commit(s: RestartContext, entry: CommitEntry, at: Evidence) -> Verdic
         return _other_commit_version(s, entry, at, expected, "inferred")
     if entry.format_version == 1:
         return Verdict(evidence=(at,))
-    note = (
-        f"whether the session sets {FORMAT_CONF} to 2; without it Spark {s.version} does not read"
-        f" {entry.evidence.path}"
-    )
+    note = say("forecast_steps.commit_format", conf=FORMAT_CONF, spark=s.version, path=entry.evidence.path)
     return Verdict(
         "cannot_be_judged", evidence=(at,), note=note, certainty="needs_input", not_checked=(note,)
     )
@@ -224,9 +216,12 @@ def _state_format(s: RestartContext, entry: CommitEntry) -> int | None:
 def _other_commit_version(
     s: RestartContext, entry: CommitEntry, at: Evidence, readable: int, certainty: Certainty = "certain"
 ) -> Verdict:
-    only = "only " if V40 <= s.version < V42 else "up to "
-    why = (
-        f"{entry.evidence.path} has version {entry.format_version}, Spark {s.version} reads {only}{readable}"
+    why = say(
+        "forecast_steps.log_version_only" if V40 <= s.version < V42 else "forecast_steps.log_version",
+        path=entry.evidence.path,
+        version=entry.format_version,
+        spark=s.version,
+        highest=readable,
     )
     details = {"highest": readable, "version": entry.format_version}
     return failed(s, "commit_version", "LOG_VERSION_UNKNOWN", why, at, details=details, certainty=certainty)
@@ -240,7 +235,7 @@ def check_source_count(s: RestartContext) -> Verdict:
         return refused
     entries = [e for e in (s.newest, s.offset_entry(s.previous)) if e is not None]
     if not entries:
-        return Verdict("cannot_be_judged", note="no offsets to compare with")
+        return Verdict("cannot_be_judged", note=say("forecast_steps.no_offsets"))
     newest = entries[0]
     if any(entry.format_version >= 2 for entry in entries):
         return _named_sources(s, newest)
@@ -249,50 +244,57 @@ def check_source_count(s: RestartContext) -> Verdict:
     for entry in entries:
         if len(entry.sources) != wanted:
             other = entries[-1] if entry is newest else newest
-            told = f"the query has {wanted}" if asked is not None else f"{other.evidence.path} has {wanted}"
-            why = f"{entry.evidence.path} holds {_count(len(entry.sources), 'source')} and {told}"
+            path, count = entry.evidence.path, len(entry.sources)
+            why = (
+                say("forecast_steps.source_count", path=path, count=count, wanted=wanted)
+                if asked is not None
+                else say(
+                    "forecast_steps.source_count_log",
+                    path=path,
+                    count=count,
+                    other=other.evidence.path,
+                    wanted=wanted,
+                )
+            )
             details = {"in_log": len(entry.sources), "in_query": wanted}
             certainty: Certainty = "certain" if asked is not None else "inferred"
             return failed(
                 s, "source_count", "SOURCE_COUNT", why, entry.evidence, details=details, certainty=certainty
             )
-    note = (
-        ""
-        if asked is not None
-        else f"{_count(wanted, 'source')} in the log; the query is taken to have as many"
-    )
+    note = "" if asked is not None else say("forecast_steps.sources_assumed", count=wanted)
     return Verdict(evidence=(newest.evidence,), note=note)
 
 
 def _named_sources(s: RestartContext, newest: OffsetEntry) -> Verdict:
     """Offset log version 2 knows sources by name: their number may change."""
     if s.query.sources is None or s.query.sources == len(newest.sources):
-        return Verdict(
-            evidence=(newest.evidence,), note=f"{_count(len(newest.sources), 'source')}, known by name"
-        )
+        note = say("forecast_steps.sources_named", count=len(newest.sources))
+        return Verdict(evidence=(newest.evidence,), note=note)
     if s.query.sources < len(newest.sources):
-        sentence = (
-            "A named source that the query no longer has is dropped without an error; added again much later"
-            " it starts anew."
-        )
+        sentence = say("forecast_steps.source_dropped")
         effect = EXACT
     else:
-        sentence = "A named source that is new in the query, or renamed, starts from scratch."
+        sentence = say("forecast_steps.source_added")
         effect = UNKNOWN
     risk = Risk("SOURCES_CHANGED", sentence, (newest.evidence,), effect)
-    return Verdict(evidence=(newest.evidence,), note="the number of named sources changes", risks=(risk,))
+    return Verdict(evidence=(newest.evidence,), note=say("forecast_steps.sources_change"), risks=(risk,))
 
 
 def check_previous_offset(s: RestartContext) -> Verdict:
     """``offsets/N-1`` must be there and readable whenever N > 0, also when N is committed."""
     if not s.n:
-        return Verdict("does_not_apply", note="N is 0: there is none before it")
+        return Verdict("does_not_apply", note=say("forecast_steps.no_previous"))
     previous = s.previous
     if previous is None or previous not in s.checkpoint.offset_files:
         missing = s.n - 1 if previous is None else previous
         error = "previous_missing_pending" if s.runs_again else "previous_missing_committed"
-        also = "" if s.runs_again else f", although batch {s.n} is committed"
-        why = f"offsets/{missing} is missing, and Spark needs it beside offsets/{s.n}{also}"
+        why = say(
+            "forecast_steps.previous_missing"
+            if s.runs_again
+            else "forecast_steps.previous_missing_committed",
+            missing=missing,
+            newest=s.n,
+        )
         return failed(
             s, error, "OFFSET_GAP", why, Evidence(f"offsets/{missing}"), details={"previous": missing}
         )
@@ -304,14 +306,11 @@ def check_previous_offset(s: RestartContext) -> Verdict:
     if entry.format_version > highest_offset_version(s.version):
         return _readable_offset(s, entry)
     if s.checkpoint.is_async and previous != s.n - 1:
-        note = (
-            f"offsets/{s.n - 1} is not there, as usual with asynchronous progress tracking; without it Spark"
-            " fails here"
-        )
-        open_end = "whether asynchronous progress tracking is still on"
+        note = say("forecast_steps.previous_async", missing=s.n - 1)
+        open_end = say("forecast_steps.open_async")
         again = DataEffect(
             "duplicates", "unknown", "unknown"
-        )  # batches that ran and were not logged are made again, cut differently
+        )  # batches that ran and were not logged are planned again, cut differently
         return Verdict(
             evidence=(entry.evidence,), note=note, certainty="inferred", not_checked=(open_end,), data=again
         )
@@ -321,7 +320,7 @@ def check_previous_offset(s: RestartContext) -> Verdict:
 def _unreadable(s: RestartContext, problem: Problem, log: str) -> Verdict:
     """A log file that cannot be read, in this version's words."""
     path, condition = problem.evidence.path, problem.condition
-    why = f"{path} cannot be read ({problem.clause})"
+    why = say("forecast_steps.log_unreadable", path=path, clause=problem.clause)
     highest = highest_offset_version(s.version) if log == "offset" else highest_commit_version(s.version)
     details = {
         "path": path,
@@ -332,7 +331,7 @@ def _unreadable(s: RestartContext, problem: Problem, log: str) -> Verdict:
     }
     if condition == "not_an_id":
         batch = int(path.rsplit("/", 1)[-1])
-        why = f"Spark takes {path} for batch {batch} and looks for {log}s/{batch}, which is not there"
+        why = say("forecast_steps.log_name", path=path, batch_id=batch, log=f"{log}s")
         return failed(s, "log_name", "LOG_FILE_NAME", why, problem.evidence, details={**details, "id": batch})
     if condition == "unknown_version":
         return failed(s, f"{log}_version", "LOG_VERSION_UNKNOWN", why, problem.evidence, details=details)
@@ -352,15 +351,6 @@ def _went_away(path: str) -> Verdict:
     return Verdict(
         "cannot_be_judged",
         evidence=(Evidence(path),),
-        note="the file went away while it was read: read again",
+        note=say("forecast_steps.log_removed"),
         certainty="needs_input",
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _ids(files: Mapping[int, object]) -> str:
-    ids = sorted(files)
-    return f"batch {ids[0]}" if len(ids) == 1 else f"batches {ids[0]} to {ids[-1]}"

@@ -61,7 +61,7 @@ def check_source_logs(s: RestartContext) -> Verdict:
         if log.missing:
             return _gap(s, log)
     if not s.file_logs:
-        return Verdict("does_not_apply", note="no source keeps a log of files")
+        return Verdict("does_not_apply", note=say("forecast_steps.no_source_logs"))
     return Verdict(
         evidence=tuple(
             Evidence(log.newest_path) for log in s.file_logs.values() if log.newest_path is not None
@@ -74,7 +74,7 @@ def _gap(s: RestartContext, log: CompactibleLog) -> Verdict:
     # Ids that a lost compact file held are all "missing"; Spark looks for the newest compact file first.
     compacts = [i for i in log.missing if (i + 1) % interval == 0]
     path = f"{log.directory}/{compacts[-1]}.compact" if compacts else f"{log.directory}/{log.missing[0]}"
-    why = f"{path} is missing in the middle of the file source's log, which goes on to {log.newest_id}"
+    why = say("forecast_steps.source_log_gap", path=path, newest=log.newest_id)
     details = {"file": f"{s.location}/{path}", "latest": log.newest_id, "interval": interval}
     return failed(s, "source_log_gap", "SOURCE_LOG_GAP", why, Evidence(path), details=details)
 
@@ -84,7 +84,7 @@ def check_ranges(s: RestartContext) -> Verdict:
     committed."""
     newest = s.newest
     if newest is None:
-        return Verdict("cannot_be_judged", note="the offsets of the newest batch are not known")
+        return Verdict("cannot_be_judged", note=say("forecast_steps.no_newest_offsets"))
     phase: FailsAt = "batch" if s.runs_again else "start"
     risks: list[Risk] = []
     not_checked: list[str] = []
@@ -106,10 +106,7 @@ def check_ranges(s: RestartContext) -> Verdict:
             not_checked += verdict.not_checked
             if part.differs and part.key not in s.connectors.tables:
                 first = s.previous if s.previous is not None else s.n
-                not_checked.append(
-                    f"the Delta log of source {part.key}, which Spark needs from the version in"
-                    f" offsets/{first} on"
-                )
+                not_checked.append(say("forecast.open_delta_log", key=part.key, batch_id=first))
     return Verdict(evidence=(newest.evidence,), risks=tuple(risks), not_checked=tuple(not_checked))
 
 
@@ -124,7 +121,7 @@ def _broken_line(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | No
     broken = next((o for o in used if o is not None and o.raw is not None and is_broken(o.raw)), None)
     if broken is None:
         return None
-    why = f"the offset of source {part.key} in {broken.evidence} is not valid JSON"
+    why = say("forecast_steps.source_offset_json", key=part.key, at=str(broken.evidence))
     condition, _ = json_trouble(broken.raw or "")
     error = "kafka_line_bad" if is_late else "json_cut" if condition == "truncated" else "json_bad"
     details = {"text": broken.raw}
@@ -146,7 +143,7 @@ def _file_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | Non
     ):
         return None
     if end < start:
-        why = f"the offset of source {part.key} goes back from {start} to {end}"
+        why = say("forecast_steps.source_offset_back", key=part.key, start=start, end=end)
         return failed(
             s, "source_offset_backwards", "SOURCE_OFFSET_BACKWARDS", why, part.end.evidence, fails_at=phase
         )
@@ -156,7 +153,7 @@ def _file_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | Non
     path = f"{_directory(log, part)}/{missing[-1]}"
     error = "source_log_end_missing" if len(missing) == 1 else "source_log_ends_missing"
     details = {"id": missing[0], "ids": ", ".join(map(str, missing)), "start": missing[0], "end": end}
-    why = f"{path} is missing, and {part.end.evidence} counts on it"
+    why = say("forecast_steps.source_log_end", path=path, at=str(part.end.evidence))
     return failed(
         s,
         error,
@@ -172,29 +169,19 @@ def _file_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | Non
 def _no_offset(s: RestartContext, part: Range, newest: OffsetEntry) -> Risk:
     """``-``, or no line for a source that the entry before knows."""
     at = part.end.evidence if part.end is not None else newest.evidence
-    where = f"{at} has no offset for source {part.key}"
     scratch = _scratch(s, part)
+    text, key = str(at), part.key
     if not s.runs_again and part.start_text is None:
-        return Risk(
-            "SOURCE_WITHOUT_OFFSET",
-            f"{where}, nor has the entry before: this source starts from scratch.",
-            (at,),
-            scratch,
-        )
-    if not s.runs_again:
-        sentence = f"{where}: Spark goes back to offsets/{s.previous} and delivers batch {s.n} a second time."
-        return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), LAST_BATCH_TWICE)
-    if s.version < V40:
-        sentence = (
-            f"{where}: batch {s.n} is run with no rows of it, and the next batch goes on from"
-            f" offsets/{s.previous}."
-        )
-        return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), DataEffect("duplicates", "exact", "duplicates"))
-    sentence = (
-        f"{where}: batch {s.n} is run with no rows of it, and the next batch starts this source from scratch"
-        " with everything."
-    )
-    return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), scratch)
+        sentence, effect = say("forecast.no_offset", at=text, key=key), scratch
+    elif not s.runs_again:
+        sentence = say("forecast.no_offset_committed", at=text, key=key, previous=s.previous, batch_id=s.n)
+        effect = LAST_BATCH_TWICE
+    elif s.version < V40:
+        sentence = say("forecast.no_offset_pending_old", at=text, key=key, batch_id=s.n, previous=s.previous)
+        effect = DataEffect("duplicates", "exact", "duplicates")
+    else:
+        sentence, effect = say("forecast.no_offset_pending", at=text, key=key, batch_id=s.n), scratch
+    return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), effect)
 
 
 def _scratch(s: RestartContext, part: Range) -> DataEffect:
@@ -206,7 +193,7 @@ def _scratch(s: RestartContext, part: Range) -> DataEffect:
 
 
 def check_plan(s: RestartContext) -> Verdict:
-    """How each source goes on from offsets/N: what a source log ahead or behind means, and Kafka's own checks
+    """How each source resumes from offsets/N: what a source log ahead or behind means, and Kafka's own checks
     while planning."""
     risks: list[Risk] = []
     not_checked: list[str] = []
@@ -247,16 +234,15 @@ def _file_plan(s: RestartContext, part: Range) -> Verdict:
 
 
 def _log_behind(s: RestartContext, directory: str, newest_id: int, end: int, at: Evidence) -> Verdict:
-    log_end = f"ends at {newest_id}" if newest_id >= 0 else "is empty"
-    where = f"{directory} {log_end}, while {at} counts entries up to {end} as done"
-    if newest_id < end - 1:
-        why = f"{where}: the next new files get a number below it"
-        return failed(s, "source_offset_backwards", "SOURCE_LOG_BEHIND", why, Evidence(directory), at)
-    sentence = (
-        f"{where}: the next file that is listed gets number {end}, which counts as done. When it is the file"
-        " of the lost entry, nothing is lost; when that is gone, a new file is never processed, without an"
-        " error."
+    where = (
+        say("forecast.log_behind", directory=directory, newest=newest_id, at=str(at), end=end)
+        if newest_id >= 0
+        else say("forecast.log_empty", directory=directory, at=str(at), end=end)
     )
+    if newest_id < end - 1:
+        why = say("forecast.log_behind_fails", where=where)
+        return failed(s, "source_offset_backwards", "SOURCE_LOG_BEHIND", why, Evidence(directory), at)
+    sentence = say("forecast.log_behind_risk", where=where, end=end)
     return Verdict(
         evidence=(at,),
         risks=(Risk("SOURCE_LOG_BEHIND", sentence, (Evidence(directory), at), UNKNOWN, "needs_input"),),
@@ -269,23 +255,18 @@ def _log_ahead(s: RestartContext, directory: str, newest_id: int, end: int, at: 
     if ahead == 1 and not proof:
         # A crash between the two writes leaves exactly this; so does going back by one batch by hand. The
         # files cannot tell.
-        note = f"{newest} was written and no batch has been planned with it"
-        sentence = (
-            f"{note}: normal after a crash, but offsets and commits that were set back by one batch look the"
-            " same."
-        )
+        note = say("forecast.log_one_ahead", entry=str(newest))
+        sentence = say("forecast.log_one_ahead_risk", entry=str(newest))
         effect = DataEffect("unknown", "exact", "unknown")
         return Verdict(
             note=note,
             evidence=(newest,),
             risks=(Risk("SOURCE_LOG_ONE_AHEAD", sentence, (newest, at), effect, "needs_input", "note"),),
         )
-    runs = "The batch after it" if s.runs_again else f"Batch {s.first_batch}"
-    entries = "entry" if ahead == 1 else "entries"
     sentence = (
-        f"{directory} is {ahead} {entries} ahead of {at}: offsets and commits were set back. {runs} takes all"
-        " these files and the new ones at once, whatever maxFilesPerTrigger says; batch ids then hold other"
-        " rows than before."
+        say("forecast.log_ahead_after", directory=directory, ahead=ahead, at=str(at))
+        if s.runs_again
+        else say("forecast.log_ahead", directory=directory, ahead=ahead, at=str(at), batch_id=s.first_batch)
     )
     skip: Effect = "exact" if s.query.new_data == "no" else "loss"
     # An overwriting sink keeps what the later old batches wrote; a skipping one ignores the merged batch with
@@ -306,10 +287,7 @@ def rewind_marks(s: RestartContext) -> tuple[Evidence, ...]:
 
 def _set_back(s: RestartContext) -> Risk:
     """Sources without a log of their own cut the same batches again; only a sink that appends notices."""
-    sentence = (
-        f"{s.later_state[0]} was written by a batch after batch {s.n}: offsets and commits were set back, and"
-        " later batches are made again. A sink that appends gets their rows a second time."
-    )
+    sentence = say("forecast.set_back", path=str(s.later_state[0]), batch_id=s.n)
     return Risk("SET_BACK", sentence, s.later_state, DataEffect(append="duplicates"))
 
 
@@ -335,7 +313,7 @@ def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
     topics = topics_of(parse(part.end_text)) if part.end_text is not None else None
     wanted = s.query.topics.get(part.key)
     if wanted is None:
-        not_checked.append(f"what source {part.key} subscribes to today")
+        not_checked.append(say("forecast.open_subscription", key=part.key))
     coming = (
         check_next(s, part, answer, wanted)
         if answer is not None
@@ -345,7 +323,7 @@ def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
     if coming.ok is False and not s.runs_again:
         return replace(coming, not_checked=tuple(not_checked))
     if coming.ok is False:
-        then = f"The batch after it fails: {coming.why}."
+        then = say("forecast.then_fails", why=coming.why)
         return Verdict(not_checked=tuple(not_checked), risks=tuple(risks), then=then)
     known = {risk.id for risk in risks}
     risks += [risk for risk in coming.risks if risk.id not in known]
@@ -364,15 +342,11 @@ def _removed_topics(
     removed = [f"{topic}-{p}" for topic, ps in topics.items() if topic not in wanted for p in ps]
     added = [topic for topic in wanted if topic not in topics]
     not_checked = (
-        (f"whether topic {', '.join(added)} of source {part.key} begins at offset 0 (it is read from there)",)
-        if added
-        else ()
+        (say("forecast.open_new_topics", topics=added, key=part.key, count=len(added)),) if added else ()
     )
     if not removed or not s.query.fail_on_data_loss:
         return Verdict(not_checked=not_checked)
-    why = (
-        f"{part.end.evidence} has positions for {', '.join(removed)}, which the query does not read any more"
-    )
+    why = say("forecast_steps.topics_removed", at=str(part.end.evidence), partitions=removed)
     details = {"partitions": ", ".join(removed)}
     failure = failed(
         s, "kafka_partitions_deleted", "KAFKA_TOPIC_REMOVED", why, part.end.evidence, details=details
@@ -395,10 +369,7 @@ def _failed_plan(s: RestartContext, part: Range) -> Verdict:
     at = part.end.evidence
     if lower:
         name, start, end = lower[0]
-        why = (
-            f"{at} plans {name} back from {start} to {end}, as a failed start leaves it when the topic was"
-            " made anew"
-        )
+        why = say("forecast_steps.plan_back", at=str(at), partition=name, start=start, end=end)
         verdict = failed(
             s,
             "kafka_offset_changed",
@@ -408,10 +379,7 @@ def _failed_plan(s: RestartContext, part: Range) -> Verdict:
             details={"partition": name, "before": start, "after": end},
         )
     elif gone:
-        why = (
-            f"{at} has no position for {', '.join(gone)}, which offsets/{s.previous} has: the plan that a"
-            " failed start left behind"
-        )
+        why = say("forecast_steps.plan_partitions_gone", at=str(at), partitions=gone, previous=s.previous)
         verdict = failed(
             s,
             "kafka_partitions_deleted",
@@ -425,25 +393,18 @@ def _failed_plan(s: RestartContext, part: Range) -> Verdict:
     if s.query.fail_on_data_loss:
         return verdict
     return Verdict(
-        risks=(
-            Risk(
-                "FAILED_PLAN_LEFT", f"{why}. With failOnDataLoss=false Spark goes on with it.", (at,), UNKNOWN
-            ),
-        )
+        risks=(Risk("FAILED_PLAN_LEFT", say("forecast.failed_plan_without_check", why=why), (at,), UNKNOWN),)
     )
 
 
 def _initial_offsets(s: RestartContext, part: Range) -> tuple[Risk, ...]:
-    """``sources/<n>/0`` counts only while batch 0 is not committed; missing, it is written anew from today's
+    """``sources/<n>/0`` counts only while batch 0 is not committed; missing, Spark writes it from today's
     startingOffsets."""
     source = s.checkpoint.source(part.key)
     if source is None or source.context.initial is not None:
         return ()
     path = f"{source.directory or f'sources/{part.key}'}/0"
-    sentence = (
-        f"{path}, where batch 0 begins, is missing: Spark writes it anew from today's startingOffsets. With"
-        " the default, latest, batch 0 is committed without its rows."
-    )
+    sentence = say("forecast.kafka_start_lost", path=path)
     return (Risk("KAFKA_START_LOST", sentence, (Evidence(path),), UNKNOWN, "needs_input"),)
 
 
@@ -457,14 +418,10 @@ def check_commit(s: RestartContext) -> Verdict:
 def _check_commit(s: RestartContext) -> Verdict:
     batch, commits = s.first_batch, s.checkpoint.commit_files
     if batch in commits:
-        why = f"commits/{batch} is already there (commits go on to {max(commits)}, offsets end at {s.n})"
+        why = say("forecast_steps.commit_exists", batch_id=batch, commit=max(commits), offset=s.n)
         evidence = (Evidence(commits[batch].path), Evidence("offsets"))
         skipped = s.sink is not None and s.sink.pending == "skipped"
-        again = (
-            "Every further start fails the same way; the given sink skips the batch each time."
-            if skipped
-            else "Every further start does the same: the sink gets these rows once more each time."
-        )
+        again = say("forecast.then_each_start_skipped") if skipped else say("forecast.then_each_start")
         twice = DataEffect(append="duplicates")
         return failed(
             s,
@@ -480,11 +437,8 @@ def _check_commit(s: RestartContext) -> Verdict:
     if stale is not None:
         return stale
     if s.c is not None and s.n is not None and s.c > s.n and batch + 1 in commits:
-        then = (
-            f"The batch after it hands its rows to the sink and fails, because commits/{batch + 1} is already"
-            " there; the next start works."
-        )
-        sentence = f"commits/{s.c} is ahead of the newest offset, {s.n}. {then}"
+        then = say("forecast.then_commit_exists", batch_id=batch + 1)
+        sentence = say("forecast.commit_ahead", commit=s.c, offset=s.n, then=then)
         risk = Risk("COMMIT_AHEAD", sentence, (Evidence(commits[s.c].path),), EXACT)
         return Verdict(evidence=risk.evidence, then=then, risks=(risk,))
     return Verdict()
@@ -499,7 +453,7 @@ def _stale_checksum(s: RestartContext, log: Literal["offsets", "commits"]) -> Ve
     if not writes or not s.is_local or batch not in stale:
         return None
     path = f"{log}/.{batch}.crc"
-    why = f"{path} was left behind when {log}/{batch} was removed, so {log}/{batch} cannot be written"
+    why = say("forecast_steps.stale_checksum", path=path, log=log, batch_id=batch)
     delivered = DataEffect(append="duplicates") if s.runs_again else EXACT
     return failed(
         s,

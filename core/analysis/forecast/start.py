@@ -9,98 +9,24 @@ from core.analysis.forecast import logs, sources, state, upgrade
 from core.analysis.forecast.context import RestartContext, StartStep, Verdict
 from core.analysis.forecast.model import EXACT, RUN_AGAIN, DataEffect, FailsAt, Risk, Step, StepStatus
 from core.analysis.forecast.versions import V41, Version
+from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Certainty
 
-METADATA = StartStep(
-    "metadata",
-    "read metadata",
-    "start",
-    logs.check_metadata,
-)
-NEWEST_OFFSET = StartStep(
-    "newest_offset",
-    "read offsets/{n}",
-    "start",
-    logs.check_newest_offset,
-)
-SOURCE_LOGS = StartStep(
-    "source_logs",
-    "open the logs of the file sources",
-    "start",
-    sources.check_source_logs,
-)
-NEWEST_COMMIT = StartStep(
-    "newest_commit",
-    "read commits/{c}",
-    "start",
-    logs.check_newest_commit,
-)
-SOURCE_COUNT = StartStep(
-    "source_count",
-    "compare the number of sources with offsets/{n} and offsets/{p}",
-    "start",
-    logs.check_source_count,
-)
-PREVIOUS_OFFSET = StartStep(
-    "previous_offset",
-    "read offsets/{p}",
-    "start",
-    logs.check_previous_offset,
-)
-SOURCE_RANGES = StartStep(
-    "source_ranges",
-    "ask the sources again for the range of batch {n}",
-    "start",
-    sources.check_ranges,
-)
-PLAN = StartStep(
-    "plan",
-    "plan batch {b}",
-    "batch",
-    sources.check_plan,
-)
-OPERATORS = StartStep(
-    "operators",
-    "compare the stateful operators with state/",
-    "batch",
-    state.check_operators,
-)
-STATE_FOLDER = StartStep(
-    "state_folder",
-    "look into state/",
-    "batch",
-    state.check_folder,
-)
-SETTINGS = StartStep(
-    "settings",
-    "take the pinned settings from offsets/{n}",
-    "batch",
-    state.check_settings,
-)
-UPGRADE = StartStep(
-    "upgrade",
-    "take over what another version wrote",
-    "batch",
-    upgrade.check_upgrade,
-)
-STATE_SCHEMA = StartStep(
-    "state_schema",
-    "read the state schemas",
-    "batch",
-    state.check_schema,
-)
-STATE_FILES = StartStep(
-    "state_files",
-    "load state version {v} in every partition of every store",
-    "batch",
-    state.check_files,
-)
-COMMIT = StartStep(
-    "commit",
-    "hand batch {b} to the sink and write commits/{b}",
-    "batch",
-    sources.check_commit,
-)
+METADATA = StartStep("metadata", "start", logs.check_metadata)
+NEWEST_OFFSET = StartStep("newest_offset", "start", logs.check_newest_offset)
+SOURCE_LOGS = StartStep("source_logs", "start", sources.check_source_logs)
+NEWEST_COMMIT = StartStep("newest_commit", "start", logs.check_newest_commit)
+SOURCE_COUNT = StartStep("source_count", "start", logs.check_source_count)
+PREVIOUS_OFFSET = StartStep("previous_offset", "start", logs.check_previous_offset)
+SOURCE_RANGES = StartStep("source_ranges", "start", sources.check_ranges)
+PLAN = StartStep("plan", "batch", sources.check_plan)
+OPERATORS = StartStep("operators", "batch", state.check_operators)
+STATE_FOLDER = StartStep("state_folder", "batch", state.check_folder)
+SETTINGS = StartStep("settings", "batch", state.check_settings)
+UPGRADE = StartStep("upgrade", "batch", upgrade.check_upgrade)
+STATE_SCHEMA = StartStep("state_schema", "batch", state.check_schema)
+STATE_FILES = StartStep("state_files", "batch", state.check_files)
+COMMIT = StartStep("commit", "batch", sources.check_commit)
 
 _BATCH = (PLAN, OPERATORS, STATE_FOLDER, SETTINGS, UPGRADE, STATE_SCHEMA, STATE_FILES, COMMIT)
 _FROM_41 = (
@@ -162,16 +88,17 @@ def take_steps(s: RestartContext) -> StepResults:
     """Takes the steps in order until one fails; the later ones are listed as not reached."""
     result = StepResults()
     for step in steps_of(s.version):
+        what = _what(s, step.id)
         skip = _not_taken(s, step, result)
         if skip is not None:
             status, note = skip
-            result.steps.append(Step(step.id, s.fill(step.title), status, (), note))
+            result.steps.append(Step(step.id, what, status, (), note))
             continue
         verdict = step.check(s)
         result.steps.append(
             Step(
                 step.id,
-                s.fill(step.title),
+                what,
                 verdict.status,
                 verdict.evidence,
                 verdict.note or verdict.why,
@@ -193,15 +120,22 @@ def take_steps(s: RestartContext) -> StepResults:
     return result
 
 
-def _not_taken(s: RestartContext, step: StartStep, so_far: StepResults) -> tuple[StepStatus, str] | None:
+def _what(s: RestartContext, step_id: str) -> Sentence:
+    """What a step does, with its numbers; an id that is not there is ``-``."""
+    ids = {"n": s.n, "p": s.previous, "c": s.c, "b": s.first_batch}
+    known = {name: "-" if batch_id is None else batch_id for name, batch_id in ids.items()}
+    return say_of("forecast_steps", "STEPS", step_id, **known)
+
+
+def _not_taken(s: RestartContext, step: StartStep, so_far: StepResults) -> tuple[StepStatus, Sentence] | None:
     if so_far.failure is not None:
-        return "not_reached", "Spark has failed before"
+        return "not_reached", say("forecast_steps.failed_before")
     if s.from_scratch and step.id in _SKIPPED_FROM_SCRATCH:
-        return "does_not_apply", "batch 0 starts from scratch"
+        return "does_not_apply", say("forecast_steps.from_scratch")
     if not s.with_state and step.id in _NEEDS_STATE and s.checkpoint.has_state:
-        return "not_checked", "state/ is not listed at this level"
+        return "not_checked", say("forecast_steps.state_not_listed")
     if s.nothing_runs and step.phase == "batch":
-        return "not_reached", "no batch runs until there is new data"
+        return "not_reached", say("forecast_steps.no_batch")
     return None
 
 

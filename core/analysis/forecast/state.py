@@ -3,6 +3,7 @@ schemas, the state files."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed
@@ -13,11 +14,11 @@ from core.checkpoint.model import CommitEntry, OperatorState, StateFile
 from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
 from core.checkpoint.state import read_schemas, state_inventory
-from core.checkpoint.state_names import plain_number
+from core.checkpoint.state_names import DEFAULT_STORE, plain_number
+from core.messages import Sentence, say
 from core.sparklogs.evidence import Certainty, Evidence, Problem
 from core.sparklogs.json_text import parse_object
 
-STATELESS = "the query is stateless"
 AGGREGATION = "spark.sql.streaming.aggregation.stateFormatVersion"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -29,7 +30,7 @@ def check_operators(s: RestartContext) -> Verdict:
     """Operator metadata against the query's stateful operators (4.0 and newer; older ones look at nothing)."""
     wanted = s.query.operators
     if not s.checkpoint.has_state and not wanted:
-        return Verdict("does_not_apply", note=STATELESS)
+        return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
     operators = state_inventory(s.checkpoint).operators if s.checkpoint.has_state else ()
     recorded = {op.operator_id: op.name for op in operators if op.metadata_raw is not None}
     evidence = tuple(Evidence(f"state/{i}/_metadata") for i in recorded)
@@ -40,21 +41,24 @@ def check_operators(s: RestartContext) -> Verdict:
             return verdict
         elsewhere += verdict.not_checked if verdict is not None else ()
     if wanted is None:
-        note = "the query is taken to have the same stateful operators"
+        note = say("forecast_steps.same_operators")
         return Verdict(evidence=evidence, note=note, not_checked=tuple(elsewhere))
     asked = dict(enumerate(wanted))
     if s.version < V40:
         return _before_operator_metadata(s, asked, operators)
     if not recorded:
-        return Verdict(
-            note="no operator metadata: a change of operators is not noticed here", certainty="inferred"
-        )
+        return Verdict(note=say("forecast_steps.no_operator_metadata"), certainty="inferred")
     if recorded == asked:
         return Verdict(evidence=evidence)
-    names = ", ".join(f"{name} (operator {i})" for i, name in sorted(recorded.items()))
-    now = ", ".join(f"{name} (operator {i})" for i, name in asked.items()) or "none"
-    why = f"the state belongs to {names}, and the query's stateful operators are: {now}"
+    why = say("forecast_steps.operators_differ", recorded=_named(recorded), wanted=_named(asked))
     return failed(s, "operators_differ", "OPERATORS_DIFFER", why, *evidence)
+
+
+def _named(operators: Mapping[int, str | None]) -> list[Sentence]:
+    return [
+        say("forecast_steps.operator", name=name, operator_id=operator_id)
+        for operator_id, name in sorted(operators.items())
+    ]
 
 
 def _own_metadata(s: RestartContext, op: OperatorState) -> Verdict | None:
@@ -72,7 +76,7 @@ def _own_metadata(s: RestartContext, op: OperatorState) -> Verdict | None:
             s,
             "operator_metadata_missing",
             reason,
-            f"{at} is missing, and transformWithState needs it",
+            say("forecast_steps.operator_metadata_needed", at=str(at)),
             at,
             details=details,
         )
@@ -80,16 +84,9 @@ def _own_metadata(s: RestartContext, op: OperatorState) -> Verdict | None:
     for path in _schema_paths(op):
         own = _below(path, s.location)
         if own is None:  # a copy of a checkpoint reads the files of the original
-            return Verdict(
-                not_checked=(
-                    (
-                        f"the state schema at {path}, where the operator metadata points although the"
-                        " checkpoint is here"
-                    ),
-                )
-            )
+            return Verdict(not_checked=(say("forecast_steps.open_schema_elsewhere", path=path),))
         if own not in present:
-            why = f"{own} is missing, and transformWithState needs the schema in it"
+            why = say("forecast_steps.schema_file_needed", path=own)
             return failed(s, "schema_file_missing", reason, why, Evidence(own), details={"file": path})
     return None
 
@@ -126,10 +123,7 @@ def _before_operator_metadata(
         data = DataEffect()
         for effect in effects:
             data = data.plus(effect)
-        sentence = (
-            f"The query is stateless now: Spark {s.version} runs it and leaves the old state unused without a"
-            " word. What only the state held (open windows, waiting rows, keys that were seen) is lost."
-        )
+        sentence = say("forecast_steps.state_dropped", spark=s.version)
         return Verdict(risks=(Risk("STATE_DROPPED", sentence, (Evidence("state"),), data),))
     other = next(
         (op for op in operators if op.name is not None and asked.get(op.operator_id, op.name) != op.name),
@@ -137,10 +131,7 @@ def _before_operator_metadata(
     )
     if other is not None:
         now = asked[other.operator_id]
-        why = (
-            f"the state of operator {other.operator_id} looks like that of {other.name}, and the query has"
-            f" {now} there"
-        )
+        why = say("forecast_steps.operator_replaced", operator_id=other.operator_id, name=other.name, now=now)
         return failed(
             s,
             "key_schema",
@@ -150,7 +141,9 @@ def _before_operator_metadata(
             certainty="inferred",
         )
     return Verdict(
-        "cannot_be_judged", note=f"Spark {s.version} does not compare operators", certainty="needs_input"
+        "cannot_be_judged",
+        note=say("forecast_steps.operators_not_compared", spark=s.version),
+        certainty="needs_input",
     )
 
 
@@ -160,15 +153,15 @@ def check_folder(s: RestartContext) -> Verdict:
     if not s.is_stateful:
         newest = s.commit(s.c)
         if s.query.operators is None and isinstance(newest, CommitEntry) and newest.next_watermark_ms:
-            note = "whether the query is stateful: it has a watermark, and there is no state/"
-            return Verdict("does_not_apply", note=STATELESS, not_checked=(note,))
-        return Verdict("does_not_apply", note=STATELESS)
+            note = say("forecast_steps.open_stateful")
+            return Verdict("does_not_apply", note=say("forecast_steps.stateless"), not_checked=(note,))
+        return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
     if s.first_batch == 0:
-        return Verdict("does_not_apply", note="batch 0 needs no state")
+        return Verdict("does_not_apply", note=say("forecast_steps.batch_0_needs_no_state"))
     if s.checkpoint.has_state and not s.state_is_empty:
         return Verdict(evidence=(Evidence("state"),))
     added = not s.checkpoint.has_state and s.query.operators is not None
-    why = "state/ is missing or empty" + (", because the query was stateless so far" if added else "")
+    why = say("forecast_steps.state_folder_added" if added else "forecast_steps.state_folder")
     on_rocksdb = s.newest is not None and "RocksDB" in s.newest.conf.get(PROVIDER, "")
     error = "state_folder_missing_rocksdb" if on_rocksdb else "state_folder_missing"
     certainty: Certainty = (
@@ -182,18 +175,20 @@ def check_settings(s: RestartContext) -> Verdict:
     default."""
     newest, before = s.newest, s.offset_entry(s.previous)
     if not s.is_stateful:
-        return Verdict("does_not_apply", note=STATELESS)
+        return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
     if newest is None:
-        return Verdict("cannot_be_judged", note="the offsets of the newest batch are not known")
+        return Verdict("cannot_be_judged", note=say("forecast_steps.no_newest_offsets"))
     if before is None:
-        return Verdict("does_not_apply", note="there is no earlier batch whose settings could differ")
+        return Verdict("does_not_apply", note=say("forecast_steps.no_earlier_configs"))
     at = Evidence(newest.evidence.path, 2)
     was, now = before.conf.get(AGGREGATION, "1"), newest.conf.get(AGGREGATION, "1")
     aggregates = s.checkpoint.has_state and any(
         op.name == "stateStoreSave" for op in state_inventory(s.checkpoint).operators
     )
     if was != now and aggregates:
-        why = f"{at} says format {now} for the state of aggregations, and {before.evidence.path} said {was}"
+        why = say(
+            "forecast_steps.aggregation_format", at=str(at), now=now, before=before.evidence.path, was=was
+        )
         return failed(s, "value_schema", "SETTINGS_CHANGED", why, at)
     partitions = [plain_number(entry.conf.get(PARTITIONS, "")) for entry in (before, newest)]
     if (
@@ -202,38 +197,44 @@ def check_settings(s: RestartContext) -> Verdict:
         and s.n is not None
         and not s.checkpoint.is_repartition(s.n)
     ):
-        sentence = (
-            f"{at} says {partitions[1]} state partitions and {before.evidence.path} said {partitions[0]}:"
-            " rows are looked for in the wrong place."
+        sentence = say(
+            "forecast_steps.partitions_differ",
+            at=str(at),
+            now=partitions[1],
+            before=before.evidence.path,
+            was=partitions[0],
         )
         return Verdict(evidence=(at,), risks=(Risk("SETTINGS_CHANGED", sentence, (at,), LOST),))
     return Verdict(evidence=(at,))
 
 
 def check_schema(s: RestartContext) -> Verdict:
-    """``state/<op>/0/[<store>/]_metadata/schema``: missing is silently written anew; empty or cut ends the
+    """``state/<op>/0/[<store>/]_metadata/schema``: missing is silently written; empty or cut ends the
     batch."""
     if not s.checkpoint.has_state:
-        return Verdict("does_not_apply", note=STATELESS)
+        return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
     operators = state_inventory(s.checkpoint).operators
     schemas = [f for op in operators for part in op.partitions for f in part.files if f.kind == "schema"]
     read = {op.operator_id: read_schemas(s.checkpoint, op.operator_id) for op in operators}
     for item in (item for items in read.values() for item in items):
         if isinstance(item, Problem) and item.condition in ("empty", "truncated"):
-            what = "is empty" if item.condition == "empty" else "ends in the middle"
-            # Spark does not write those with column families anew, so what to do is another thing.
+            why = say(
+                "forecast_steps.schema_empty"
+                if item.condition == "empty"
+                else "forecast_steps.schema_truncated",
+                path=item.evidence.path,
+            )
+            # Spark does not write those with column families a second time, so what to do is another thing.
             finding_id = (
                 "STATE_DEFINITION_UNREADABLE"
                 if "/_stateSchema/" in item.evidence.path
                 else "STATE_SCHEMA_UNREADABLE"
             )
-            return failed(s, "schema_cut", finding_id, f"{item.evidence.path} {what}", item.evidence)
+            return failed(s, "schema_cut", finding_id, why, item.evidence)
     if not schemas:
-        return Verdict(
-            note="no schema file: Spark writes a new one and compares nothing", certainty="inferred"
-        )
+        return Verdict(note=say("forecast_steps.no_schema"), certainty="inferred")
     evidence = tuple(Evidence(file.path) for file in schemas[:4])
-    open_ends = ["the types of the state against the query's"]
+    open_ends = [say("forecast_steps.open_schema")]
     for op in operators:
         strict = _strict_join(s, op, read[op.operator_id])
         if strict is None:
@@ -247,8 +248,12 @@ def check_schema(s: RestartContext) -> Verdict:
             return _join_without_rows(s, op, strict, idle)
         if not s.runs_again:
             open_ends.append(
-                f"whether every side of the join (operator {op.operator_id}) has new rows in batch"
-                f" {s.first_batch}: Spark {s.version} fails in a first batch without rows of a side"
+                say(
+                    "forecast_steps.open_join",
+                    operator_id=op.operator_id,
+                    batch_id=s.first_batch,
+                    spark=s.version,
+                )
             )
     return Verdict(evidence=evidence, not_checked=tuple(open_ends))
 
@@ -280,11 +285,13 @@ def _has_required_column(schema: StateSchema) -> bool:
 
 
 def _join_without_rows(s: RestartContext, op: OperatorState, strict: StateSchema, idle: list[str]) -> Verdict:
-    sides = f"source {idle[0]}" if len(idle) == 1 else f"sources {', '.join(idle)}"
     at = s.newest.evidence if s.newest is not None else Evidence(f"offsets/{s.n}")
-    why = (
-        f"batch {s.n} has no rows of {sides}, and a join (operator {op.operator_id}) that starts with such a"
-        f" batch does not fit the schema of its state ({strict.evidence.path})"
+    why = say(
+        "forecast_steps.join_without_rows",
+        batch_id=s.n,
+        keys=idle,
+        operator_id=op.operator_id,
+        path=strict.evidence.path,
     )
     return failed(
         s, "value_schema", "JOIN_BATCH_WITHOUT_ROWS", why, strict.evidence, at, certainty="inferred"
@@ -294,7 +301,7 @@ def _join_without_rows(s: RestartContext, op: OperatorState, strict: StateSchema
 def check_files(s: RestartContext) -> Verdict:
     """Every partition of every store must be able to load the version that the first batch starts from."""
     if not s.checkpoint.has_state or not s.is_stateful:
-        return Verdict("does_not_apply", note=STATELESS)
+        return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
     version = s.first_batch
     newest = s.commit(s.c)
     hdfs = next((op for op in state_inventory(s.checkpoint).operators if op.provider == "hdfs"), None)
@@ -304,10 +311,7 @@ def check_files(s: RestartContext) -> Verdict:
         and newest.format_version == 2
         and s.version >= V43
     ):
-        why = (
-            f"{newest.evidence.path} has version 2 (state files with ids), which the HDFS-backed store does"
-            " not know"
-        )
+        why = say("forecast_steps.ids_not_supported", path=newest.evidence.path)
         return failed(
             s,
             "checkpoint_ids_not_supported",
@@ -316,7 +320,7 @@ def check_files(s: RestartContext) -> Verdict:
             Evidence(newest.evidence.path, 1),
         )
     if version == 0:
-        return Verdict("does_not_apply", note="batch 0 starts from empty state")
+        return Verdict("does_not_apply", note=say("forecast_steps.batch_0_empty_state"))
     ids = _ids_of(s, version)
     for op in state_inventory(s.checkpoint).operators:
         if op.format_version == 2:
@@ -328,7 +332,7 @@ def check_files(s: RestartContext) -> Verdict:
                 verdict = _one_store(s, op, partition_id, store, version, ids)
                 if verdict is not None:
                     return verdict
-    return Verdict(evidence=(Evidence("state"),), not_checked=("the contents of the state files",))
+    return Verdict(evidence=(Evidence("state"),), not_checked=(say("forecast_steps.open_contents"),))
 
 
 def _ids_of(s: RestartContext, version: int) -> CommittedIds:
@@ -340,12 +344,11 @@ def _ids_of(s: RestartContext, version: int) -> CommittedIds:
 def _without_ids(s: RestartContext, op: OperatorState) -> Verdict:
     """Format 2 whose newest commit names no files: Spark looks for names without ids, from version 1 on."""
     newest = s.commit(s.c)
-    what = (
-        f"{newest.evidence.path} names no state files"
+    why = (
+        say("forecast_steps.ids_missing", operator_id=op.operator_id, path=newest.evidence.path)
         if newest is not None
-        else "no commit names the state files"
+        else say("forecast_steps.ids_missing_no_commit", operator_id=op.operator_id)
     )
-    why = f"the state files of operator {op.operator_id} carry ids, and {what}"
     path = f"state/{op.operator_id}/0/1.changelog"
     details = {"file": f"{s.location}/{path}", "zip": f"{s.location}/{path}"}
     evidence = newest.evidence if newest is not None else Evidence("commits")
@@ -364,9 +367,12 @@ def _ids_of_another_version(s: RestartContext, op: OperatorState, version: int) 
         (stores[0] for stores in newest.state_unique_ids.get(str(op.operator_id), ()) if stores), "<id>"
     )
     file = f"state/{op.operator_id}/0/{version}_{unique_id}.changelog"
-    why = (
-        f"batch {s.first_batch} needs state version {version}, and commits/{s.c} names the files of version"
-        f" {s.c + 1}"
+    why = say(
+        "forecast_steps.ids_of_another_version",
+        batch_id=s.first_batch,
+        version=version,
+        commit=s.c,
+        other=s.c + 1,
     )
     details = {"file": f"{s.location}/{file}"}
     return failed(
@@ -378,26 +384,35 @@ def _one_store(
     s: RestartContext, op: OperatorState, partition_id: int, store: str, version: int, ids: CommittedIds
 ) -> Verdict | None:
     missing = first_missing(op, partition_id, store, version, ids)
-    place = f"operator {op.operator_id}, partition {partition_id}" + (
-        f", store {store}" if store != "default" else ""
+    place = (
+        say("forecast_steps.place", operator_id=op.operator_id, partition_id=partition_id)
+        if store == DEFAULT_STORE
+        else say(
+            "forecast_steps.place_store", operator_id=op.operator_id, partition_id=partition_id, store=store
+        )
     )
     if missing is not None:
         path = missing.removesuffix(" (0 bytes)")
         if path.endswith("/"):
             path += _first_name(op, partition_id, store, version, ids)
         is_empty = missing.endswith(" (0 bytes)")
-        why = (
-            f"state version {version} of {place} cannot be rebuilt: {path}"
-            f" {'is empty (0 bytes)' if is_empty else 'is missing'}"
+        why = say(
+            "forecast_steps.state_empty" if is_empty else "forecast_steps.state_missing",
+            version=version,
+            place=place,
+            path=path,
         )
         if is_empty:
             return failed(s, _damage_error(path), "STATE_NOT_RESTORABLE", why, Evidence(path))
         return failed(s, *_missing_error(op), why, Evidence(path), details=_names(s, path, version))
     damaged = _damaged_snapshot(op, partition_id, store, version)
     if damaged is not None and s.version < V42:
-        why = (
-            f"{damaged.path}, the newest snapshot of {place} up to version {version}, is empty, and Spark"
-            f" {s.version} tries no older one"
+        why = say(
+            "forecast_steps.snapshot_empty",
+            path=damaged.path,
+            place=place,
+            version=version,
+            spark=s.version,
         )
         return failed(s, _damage_error(damaged.path), "STATE_NOT_RESTORABLE", why, Evidence(damaged.path))
     return None

@@ -1,7 +1,7 @@
 """What only a change of the Spark version springs: the traps of an upgrade or of a way back (observed between
 3.3, 3.5, 4.0, 4.2 and 4.3).
 
-Everything else goes on exactly in both directions, clean or with a pending batch.
+Everything else resumes exactly in both directions, clean or with a pending batch.
 """
 
 from __future__ import annotations
@@ -12,20 +12,13 @@ from core.analysis.forecast.versions import V34, V35, V40, V42, V43, parse_versi
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.state import read_schemas, state_inventory
+from core.messages import say
 from core.sparklogs.evidence import Evidence
 
 ROW_CHECKSUM = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 KEY_ORDER = "spark.sql.dropDuplicates.deterministicKeyOrder.enabled"
 EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 KEY_ORDER_COLUMNS = 5  # from this number of columns on the order of the key depends on the version
-ANSI = (
-    "whether a cast or an overflow that gave null before fails now (spark.sql.ansi.enabled is on from Spark"
-    " 4.0)"
-)
-SPOILS = (
-    "The failed start leaves offsets/{n} with the settings of Spark {spark}: delete that file and its .crc"
-    " before the query goes back to the Spark that wrote this checkpoint."
-)
 DUPLICATES = DataEffect("duplicates", "duplicates", "duplicates")
 WRONG = DataEffect("unknown", "unknown", "unknown")
 
@@ -40,22 +33,19 @@ def check_named_sources(s: RestartContext) -> Verdict | None:
         or newest.conf.get(EVOLUTION) != "true"
     ):
         return None
-    why = (
-        f"{newest.evidence.path} was written by Spark 4.2 with named sources and has version 1, which Spark"
-        f" {s.version} does not take names for"
-    )
+    why = say("forecast_steps.named_sources_4_2", path=newest.evidence.path, spark=s.version)
     return failed(
         s, "evolution_on_v1", "VERSION_TRAP", why, Evidence(newest.evidence.path, 2), certainty="inferred"
     )
 
 
 def check_upgrade(s: RestartContext) -> Verdict:
-    """What another version than the writing one cannot read, or reads otherwise."""
+    """What another version than the writing one cannot read, or interprets differently."""
     if s.is_writer:
-        return Verdict("does_not_apply", note="the version that wrote the newest files")
-    not_checked = [ANSI] if _crosses_4_0(s) and s.version >= V40 else []
+        return Verdict("does_not_apply", note=say("forecast_steps.same_version", spark=s.version))
+    not_checked = [say("forecast.open_ansi")] if _crosses_4_0(s) and s.version >= V40 else []
     if not s.checkpoint.has_state or not s.is_stateful or s.from_scratch:
-        return Verdict("does_not_apply", note="there is no state", not_checked=tuple(not_checked))
+        return Verdict("does_not_apply", note=say("forecast_steps.no_state"), not_checked=tuple(not_checked))
     risks: list[Risk] = []
     for op in state_inventory(s.checkpoint).operators:
         for check in (_row_checksum, _rocksdb_files, _transform, _dedup_key):
@@ -82,13 +72,13 @@ def _row_checksum(s: RestartContext, op: OperatorState) -> Verdict | None:
     if newest is None or newest.conf.get(ROW_CHECKSUM) != "true" or s.version >= V42:
         return None
     at = Evidence(newest.evidence.path, 2)
-    why = f"the rows of the state carry checksums ({at}), which Spark {s.version} does not know"
+    why = say("forecast_steps.row_checksums", at=str(at), spark=s.version)
     if op.provider == "hdfs":
         return Verdict(
             risks=(
                 Risk(
                     "VERSION_TRAP",
-                    f"{why}: it runs and computes wrong numbers without an error.",
+                    say("forecast.checksums_wrong_numbers", why=why),
                     (at,),
                     WRONG,
                 ),
@@ -106,10 +96,7 @@ def _rocksdb_files(s: RestartContext, op: OperatorState) -> Verdict | None:
     has_zip = any(f.kind == "zip" and f.version == version for f in files)
     if changelog is not None and not has_zip:
         path = f"{changelog.path.rpartition('/')[0]}/{version}.zip"
-        why = (
-            f"state version {version} is only there as a changelog ({changelog.path}), which Spark"
-            f" {s.version} does not know"
-        )
+        why = say("forecast_steps.changelog_unknown", version=version, path=changelog.path, spark=s.version)
         return failed(
             s,
             "rocksdb_missing",
@@ -120,7 +107,7 @@ def _rocksdb_files(s: RestartContext, op: OperatorState) -> Verdict | None:
         )
     sst = next((f for f in files if f.kind == "sst"), None)
     if s.version < V34 and sst is not None and _crosses_4_0(s):
-        why = f"Spark {s.version} cannot read RocksDB files that Spark 4.0 or newer wrote ({sst.path})"
+        why = say("forecast_steps.rocksdb_too_new", spark=s.version, path=sst.path)
         return failed(
             s,
             "rocksdb_too_new",
@@ -135,7 +122,7 @@ def _rocksdb_files(s: RestartContext, op: OperatorState) -> Verdict | None:
 def _transform(s: RestartContext, op: OperatorState) -> Verdict | None:
     if s.version >= V40 or not (op.name or "").startswith("transformWithState"):
         return None
-    why = f"operator {op.operator_id} is transformWithState, which Spark {s.version} does not have"
+    why = say("forecast_steps.no_transform", operator_id=op.operator_id, spark=s.version)
     return failed(
         s, "no_transform", "VERSION_TRAP", why, Evidence(f"state/{op.operator_id}"), fails_at="start"
     )
@@ -157,19 +144,20 @@ def _dedup_key(s: RestartContext, op: OperatorState) -> Verdict | None:
         return None
     count = len(schema.key_columns)
     same_type = len({str(kind) for kind in _types(schema)}) == 1
-    head = (
-        f"dropDuplicates of operator {op.operator_id} has {count} columns, and Spark {s.version}"
-        f" {'' if always else 'may '}order{'s' if always else ''} them otherwise"
-    )
     if always and not same_type:
-        return failed(s, "key_schema", "VERSION_TRAP", head, schema.evidence)
+        why = say("forecast.key_order_fails", operator_id=op.operator_id, columns=count, spark=s.version)
+        return failed(s, "key_schema", "VERSION_TRAP", why, schema.evidence)
     if same_type:
-        sentence = (
-            f"{head}: rows that were seen before {'come' if always else 'may come'} through again, without an"
-            " error."
+        sentence = say(
+            "forecast.key_order_repeats" if always else "forecast.key_order_may_repeat",
+            operator_id=op.operator_id,
+            columns=count,
+            spark=s.version,
         )
     else:
-        sentence = f"{head}: the first batch then fails because the key does not fit the state."
+        sentence = say(
+            "forecast.key_order_may_fail", operator_id=op.operator_id, columns=count, spark=s.version
+        )
     return Verdict(
         risks=(
             Risk(

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from core.checkpoint.model import WrittenBy
 from core.errors import UnsupportedSparkError
+from core.messages import Sentence, say
 from core.sparklogs.evidence import Certainty
 
 
@@ -63,40 +64,27 @@ def choose_spark(checkpoint: _HasWriter, asked: str | None) -> ChosenSpark:
     if asked is not None:
         version = parse_version(asked)
         if version is None or version not in SUPPORTED:
-            known = ", ".join(str(v) for v in SUPPORTED)
             raise UnsupportedSparkError(
-                f"Spark {asked.strip() or '(empty)'} is not a version whose restarts are known here; choose"
-                f" one of {known}."
+                say("forecast.spark_unsupported", asked=asked.strip() or "(empty)", known=SUPPORTED)
             )
         inside = (at_least is None or version >= at_least) and (at_most is None or version <= at_most)
-        return ChosenSpark(version, "chosen", "certain", inside)
+        return ChosenSpark(version, say("forecast.spark_chosen"), "certain", inside)
     if at_least is None and at_most is None:
-        return ChosenSpark(
-            NEWEST,
-            f"the files do not tell which Spark wrote them; {NEWEST} is the newest whose restarts are known"
-            " here",
-            "inferred",
-            True,
-        )
+        return ChosenSpark(NEWEST, say("forecast.spark_not_known", spark=NEWEST), "inferred", True)
     if at_most is not None and at_most < OLDEST:
-        why = (
-            f"the newest files were written by Spark {at_most} or older ({written.why}); {OLDEST} is the"
-            " oldest whose restarts are known"
-        )
+        why = say("forecast.spark_too_old", at_most=at_most, why=written.why, spark=OLDEST)
         return ChosenSpark(OLDEST, why, "inferred", False)
     newest_possible = NEWEST if at_most is None else min(at_most, NEWEST)
     version = max(v for v in SUPPORTED if v <= newest_possible)
     if at_least is not None and at_least > NEWEST:
-        why = (
-            f"the newest files were written by Spark {at_least} or newer ({written.why}); {NEWEST} is the"
-            " newest whose restarts are known"
-        )
+        why = say("forecast.spark_too_new", at_least=at_least, why=written.why, spark=NEWEST)
         return ChosenSpark(NEWEST, why, "inferred", False)
-    span = (
-        f"{at_least} to {at_most}"
-        if at_least and at_most and at_least != at_most
-        else str(at_most or f"{at_least} or newer")
-    )
-    return ChosenSpark(
-        version, f"the newest files were written by Spark {span} ({written.why})", written.certainty, True
-    )
+    return ChosenSpark(version, _written_by(at_least, at_most, written.why), written.certainty, True)
+
+
+def _written_by(at_least: Version | None, at_most: Version | None, why: str) -> Sentence:
+    if at_most is None:
+        return say("forecast.spark_at_least", at_least=at_least, why=why)
+    if at_least is None or at_least == at_most:
+        return say("forecast.spark_exactly", spark=at_most, why=why)
+    return say("forecast.spark_between", at_least=at_least, at_most=at_most, why=why)

@@ -1,0 +1,194 @@
+"""The steps of Spark's start: what each does, what becomes of it, and why it fails (a clause after a"
+" colon)."""
+
+from __future__ import annotations
+
+STEPS: dict[str, str] = {
+    "metadata": "read metadata",
+    "newest_offset": "read offsets/{n}",
+    "source_logs": "open the logs of the file sources",
+    "newest_commit": "read commits/{c}",
+    "source_count": "compare the number of sources with offsets/{n} and offsets/{p}",
+    "previous_offset": "read offsets/{p}",
+    "source_ranges": "re-request the offset range of batch {n} from the sources",
+    "plan": "plan batch {b}",
+    "operators": "compare the stateful operators with state/",
+    "state_folder": "check that state/ exists",
+    "settings": "apply the SQL configs stored in offsets/{n}",
+    "upgrade": "check compatibility with the Spark version that wrote it",
+    "state_schema": "read the state schemas",
+    "state_files": "load state version {b} in every partition of every store",
+    "commit": "hand batch {b} to the sink and write commits/{b}",
+}
+"""What a step does, by its id. ``n`` is the newest offset, ``p`` the one before, ``c`` the newest commit,
+``b`` the first batch; one that is not there is ``-``."""
+
+SENTENCES: dict[str, str] = {
+    # Steps that are not taken.
+    "failed_before": "Spark fails before this step",
+    "from_scratch": "batch 0 starts from scratch",
+    "state_not_listed": "state/ is not listed at this level",
+    "no_batch": "no batch runs until there is new data",
+    # metadata
+    "no_metadata_and_no_logs": "there is neither metadata nor a log; Spark writes a new ID",
+    "metadata_replaced": "missing; Spark {spark} writes a new query ID",
+    "metadata_unreadable": "metadata cannot be read ({clause})",
+    "metadata_missing": "metadata is missing although offsets/ or commits/ have batches",
+    "metadata_missing_risk": (
+        "metadata is missing and Spark {spark} silently writes a new query ID: a sink that recognises"
+        " batches by the query ID (Delta) takes a re-run batch for a new one."
+    ),
+    # The two logs.
+    "log_unreadable": "{path} cannot be read ({clause})",
+    "log_version": "{path} has version {version}; Spark {spark} reads versions up to {highest}",
+    "log_version_only": "{path} has version {version}; Spark {spark} reads only version {highest}",
+    "log_name": (
+        "Spark takes {path} for batch {batch_id} and looks for {log}/{batch_id}, which does not exist"
+    ),
+    "log_removed": "the file was removed while it was read: refresh",
+    "empty_metadata_line": "the metadata line of {path} is empty",
+    "repartition": "{path} plans a repartition of the state that was not finished",
+    "not_empty": (
+        "offsets/ and commits/ have no batch, so Spark would start with batch 0, and {directory} is not empty"
+    ),
+    "first_start": "no batch yet: Spark starts with batch 0",
+    "scratch": "starts from scratch",
+    "fresh_start_risk": (
+        "offsets/ and commits/ have no batch, but {path} shows that this checkpoint has been used: Spark"
+        " starts from scratch without an error and delivers again what the sources still have."
+    ),
+    "only_commits": "offsets/ has no batch while commits/ has {ids:batches}",
+    "only_commits_risk": (
+        "offsets/ has no batch while commits/ has {ids:batches}: Spark starts from scratch and delivers"
+        " everything again."
+    ),
+    "no_commit": "no batch has been committed",
+    "commit_format": (
+        "whether the session sets {conf} to 2; if it does not, Spark {spark} does not read {path}"
+    ),
+    "state_format": (
+        "whether the session sets {conf} to 2; if it does not, Spark {spark} does not find the state files"
+    ),
+    "previous_missing": "offsets/{missing} is missing, and Spark needs it beside offsets/{newest}",
+    "previous_missing_committed": (
+        "offsets/{missing} is missing, and Spark needs it beside offsets/{newest}, although batch {newest}"
+        " is committed"
+    ),
+    "no_previous": "batch 0 has no batch before it",
+    "previous_async": (
+        "offsets/{missing} does not exist, which is normal with asynchronous progress tracking; without it"
+        " Spark fails here"
+    ),
+    "open_async": "whether asynchronous progress tracking is still on",
+    # Sources.
+    "no_offsets": "there are no offsets to compare with",
+    "no_newest_offsets": "the offsets of the newest batch are not known",
+    "source_count": "{path} has {count:counted source} and the query has {wanted}",
+    "source_count_log": "{path} has {count:counted source} and {other} has {wanted}",
+    "sources_assumed": ("{count:counted source} in the log; the query is assumed to have the same number"),
+    "sources_named": "{count:counted source}, known by name",
+    "sources_change": "the number of named sources changes",
+    "source_dropped": (
+        "A named source that the query no longer has is dropped without an error; if it is added again much"
+        " later, it starts from scratch."
+    ),
+    "source_added": "A named source that is new in the query, or renamed, starts from scratch.",
+    "no_source_logs": "no source keeps a log of files",
+    "source_log_gap": "{path} is missing in the middle of the file source log, which ends at {newest}",
+    "source_log_end": "{path} is missing, and {at} refers to it",
+    "source_offset_json": "the offset of source {key} in {at} is not valid JSON",
+    "source_offset_back": "the offset of source {key} goes back from {start} to {end}",
+    "named_sources_4_2": (
+        "{path} was written by Spark 4.2 with named sources and has version 1, in which Spark {spark}"
+        " accepts no names"
+    ),
+    "topics_removed": ("{at} has offsets for {partitions:listed}, which the query no longer reads"),
+    "plan_back": (
+        "{at} plans {partition} back from {start} to {end}, which is what a failed start leaves when the"
+        " topic was recreated"
+    ),
+    "plan_partitions_gone": (
+        "{at} has no offset for {partitions:listed}, which offsets/{previous} has: the plan that a failed"
+        " start left behind"
+    ),
+    # The commit.
+    "commit_exists": (
+        "commits/{batch_id} already exists (commits/ ends at {commit}, offsets/ ends at {offset})"
+    ),
+    "stale_checksum": (
+        "{path} was left behind when {log}/{batch_id} was removed, so {log}/{batch_id} cannot be written"
+    ),
+    # State.
+    "stateless": "the query is stateless",
+    "no_state": "there is no state",
+    "batch_0_needs_no_state": "batch 0 needs no state",
+    "batch_0_empty_state": "batch 0 starts from empty state",
+    "same_operators": "the query is assumed to have the same stateful operators",
+    "no_operator_metadata": "no operator metadata: a change of operators is not noticed here",
+    "operators_not_compared": "Spark {spark} does not compare operators",
+    "operators_differ": (
+        "the state belongs to {recorded:listed}, and the stateful operators of the query are: {wanted:listed}"
+    ),
+    "operator": "{name} (operator {operator_id})",
+    "operator_metadata_needed": "{at} is missing, and transformWithState needs it",
+    "schema_file_needed": "{path} is missing, and transformWithState needs the schema in it",
+    "open_schema_elsewhere": (
+        "the state schema at {path}, where the operator metadata points although the checkpoint is here"
+    ),
+    "state_dropped": (
+        "The query is stateless now: Spark {spark} runs it and silently leaves the old state unused. What"
+        " only the state has (open windows, waiting rows, keys that were seen) is lost."
+    ),
+    "operator_replaced": (
+        "the state of operator {operator_id} looks like that of {name}, and the query has {now} there"
+    ),
+    "open_stateful": "whether the query is stateful: it has a watermark, and there is no state/",
+    "state_folder": "state/ is missing or empty",
+    "state_folder_added": "state/ is missing or empty, because the query was stateless so far",
+    "no_earlier_configs": "there is no earlier batch whose SQL configs could differ",
+    "aggregation_format": ("{at} has format {now} for the state of aggregations, and {before} had {was}"),
+    "partitions_differ": (
+        "{at} has {now} state partitions and {before} had {was}: state rows will be looked up in the wrong"
+        " partition."
+    ),
+    "schema_empty": "{path} is empty",
+    "schema_truncated": "{path} ends in the middle",
+    "no_schema": "no schema file: Spark writes a new one and compares nothing",
+    "open_schema": "the types of the state against those of the query",
+    "open_join": (
+        "whether every side of the join (operator {operator_id}) has new rows in batch {batch_id}: Spark"
+        " {spark} fails if the first batch has no rows of one side"
+    ),
+    "join_without_rows": (
+        "batch {batch_id} has no rows of source {keys:listed}, and a join (operator"
+        " {operator_id}) that starts with such a batch does not match the schema of its state ({path})"
+    ),
+    "ids_not_supported": (
+        "{path} has version 2 (state files with IDs), which the HDFS-backed store does not support"
+    ),
+    "open_contents": "the contents of the state files",
+    "ids_missing": "the state files of operator {operator_id} carry IDs, and {path} names no state files",
+    "ids_missing_no_commit": (
+        "the state files of operator {operator_id} carry IDs, and there is no commit that names them"
+    ),
+    "ids_of_another_version": (
+        "batch {batch_id} needs state version {version}, and commits/{commit} names the files of version"
+        " {other}"
+    ),
+    "place": "operator {operator_id}, partition {partition_id}",
+    "place_store": "operator {operator_id}, partition {partition_id}, store {store}",
+    "state_missing": "state version {version} of {place} cannot be rebuilt: {path} is missing",
+    "state_empty": "state version {version} of {place} cannot be rebuilt: {path} is empty (0 bytes)",
+    "snapshot_empty": (
+        "{path}, the newest snapshot of {place} up to version {version}, is empty, and Spark {spark} tries"
+        " no older one"
+    ),
+    # Another version.
+    "same_version": "Spark {spark} wrote the newest files",
+    "row_checksums": "the rows of the state carry checksums ({at}), which Spark {spark} does not know",
+    "changelog_unknown": (
+        "state version {version} exists only as a changelog ({path}), which Spark {spark} does not know"
+    ),
+    "rocksdb_too_new": "Spark {spark} cannot read RocksDB files that Spark 4.0 or newer wrote ({path})",
+    "no_transform": "operator {operator_id} is transformWithState, which Spark {spark} does not have",
+}

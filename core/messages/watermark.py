@@ -1,0 +1,30 @@
+"""What the watermark page says of the query's watermark."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    # The conclusion, in parts.
+    "in_force": "Watermark in force in batch {batch_id}: {ms:moment}",
+    "none_yet": "Watermark in force in batch {batch_id}: none yet",
+    "behind": "{lag_ms:duration} behind the batch",
+    "ahead": "{lag_ms:duration} ahead of the batch",
+    "stall": "it did not move for {count:counted batch} ({first} to {last})",
+    "moved": "it moved {moves:counted time} in {count:counted batch}",
+    "did_not_move": "it did not move in {count:counted batch}",
+    "headline": "{parts}.",
+    # The rule of the query.
+    "rule": (
+        "The watermark for batch N + 1 is the newest event time seen up to batch N, minus the delay of"
+        " withWatermark. It never goes back. Batch N + 1 drops rows that are older and evicts state that"
+        " ended before it."
+    ),
+    "rule_max": "With several watermarks in the query the largest counts ({key} = max).",
+    "rule_min": (
+        "With several watermarks in the query the smallest counts ({key} = min). An input without new rows"
+        " holds back all of them."
+    ),
+    "rule_default": (
+        "With several watermarks in the query the smallest counts ({key} is not in the log, so min). An"
+        " input without new rows holds back all of them."
+    ),
+}
