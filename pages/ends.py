@@ -5,12 +5,21 @@ from __future__ import annotations
 import streamlit as st
 
 from core.checkpoint import Checkpoint, Source
-from core.connectors.delta.source import delta_source_state
-from core.connectors.model import ConnectorAnswers
-from core.connectors.sink import sink_state
+from core.connectors.model import ConnectorAnswers, DeltaSourceState
+from core.connectors.requested import sources_with_place
+from core.judgement import KafkaSourceState
 from core.messages import words
 from core.settings import PREFIX
-from ui import cards, connector_settings, connector_tables, connectors, kafka_panel, links, shell
+from ui import (
+    cached_answers,
+    cards,
+    connector_settings,
+    connector_tables,
+    connectors,
+    kafka_panel,
+    links,
+    shell,
+)
 from ui.connector_settings import Given, Suggestion
 from ui.open_checkpoints import Opened
 
@@ -46,7 +55,7 @@ def main() -> None:
             ask_for_broker(found)
         if source.kind.asks == "broker":
             ask_for_topics(source, found)
-        elif source in connector_settings.with_place(ck):
+        elif source in sources_with_place(ck):
             name = links.PLACE + source.key
             ask_for_place(
                 found,
@@ -177,7 +186,7 @@ def ask_for_place(found: Given, name: str, label: str, offers: tuple[Suggestion,
 
 def others(ck: Checkpoint, found: Given) -> None:
     """What the link asks for and cannot be honoured, apart from what has its own place on the page."""
-    own = {links.SINK, *(links.PLACE + source.key for source in connector_settings.with_place(ck))}
+    own = {links.SINK, *(links.PLACE + source.key for source in sources_with_place(ck))}
     if any(source.kind.asks == "broker" for source in ck.sources):
         own.add(links.KAFKA)
     for name, problem in found.problems.items():
@@ -204,7 +213,9 @@ def beside_kafka(
     if trouble is not None:
         cards.message("plain", trouble)
     elif asks == "table" and said is not None and key in said.tables:
-        connector_tables.delta_source(delta_source_state(ck, key, said.tables[key]))
+        state = cached_answers.judgement(opened, ck, with_kafka=False).source(key)
+        if isinstance(state, DeltaSourceState):
+            connector_tables.delta_source(state)
         connectors.asked_line(opened, answer.asked_at_ms, "", f"source-{key}")
     elif asks == "directory" and said is not None and key in said.places:
         cards.message(
@@ -239,9 +250,10 @@ def the_sink(opened: Opened, ck: Checkpoint, found: Given, answer: connectors.As
         cards.message("plain", said.troubles["sink"])
         connectors.asked_line(opened, answer.asked_at_ms, "", "sink")
         return
-    end = sink_state(ck, said.sink if said.sink is not None else found.connectors.sink)
-    connector_tables.sink(end, ck.pending_batch)
-    connectors.asked_line(opened, answer.asked_at_ms, words.one_line(end.url, 200), "sink")
+    state = cached_answers.judgement(opened, ck, with_kafka=False).sink
+    if state is not None:
+        connector_tables.sink(state, ck.pending_batch)
+        connectors.asked_line(opened, answer.asked_at_ms, words.one_line(state.url, 200), "sink")
 
 
 def kafka(opened: Opened, ck: Checkpoint, source: Source, found: Given) -> None:
@@ -279,7 +291,9 @@ def kafka(opened: Opened, ck: Checkpoint, source: Source, found: Given) -> None:
         f" {words.counted(broker.requests, 'request')} in {broker.seconds:.1f} s"
     )
     connectors.asked_line(opened, broker.asked_at_ms, told, f"kafka-{source.key}")
-    kafka_panel.show(ck, source.key, broker)
+    state = cached_answers.judgement(opened, ck).source(source.key)
+    if isinstance(state, KafkaSourceState):
+        kafka_panel.show(state)
 
 
 def no_broker() -> None:

@@ -18,10 +18,20 @@ from core.recovery import (
     options,
     plan,
     questions,
-    read_recovery_context,
     why_no_code,
 )
-from ui import cards, connectors, impact_card, recovery_answers, selection, shell, start_position, tables
+from ui import (
+    cached_answers,
+    cards,
+    connectors,
+    impact_card,
+    recovery_answers,
+    selection,
+    shell,
+    start_position,
+    tables,
+)
+from ui.open_checkpoints import Opened
 
 CODE_PX, MOST_LINES = 620, 32
 """Longer code scrolls in a box of this height. The box holds the copy button, so that it can be reached and
@@ -40,8 +50,7 @@ ROWS: tuple[tuple[str, str], ...] = (
 def main() -> None:
     opened, ck = shell.checkpoint()
     with st.spinner("Reading what the sources keep ..."):
-        asked = connectors.answers(opened, ck)
-        context = read(ck, asked)
+        context = read(opened, ck)
     impact_card.card(opened, ck)
     connectors.told(opened, ck, with_offer=False)
     if isinstance(context, str):
@@ -61,10 +70,10 @@ def main() -> None:
     start_position.block(opened, ck)
 
 
-def read(ck: Checkpoint, asked: connectors.Asked) -> RecoveryContext | str:
+def read(opened: Opened, ck: Checkpoint) -> RecoveryContext | str:
     """The facts for the answers given so far and what the ends said, or one sentence why they cannot be read."""
     try:
-        return read_recovery_context(ck, recovery_answers.given(), asked.connectors)
+        return cached_answers.judgement(opened, ck).recovery(recovery_answers.given())
     except StorageError as error:
         return f"The options cannot be worked out: {error}"
 

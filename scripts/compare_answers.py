@@ -82,7 +82,7 @@ WORDING = {
     ),
     *(
         "means",
-        "unseen",
+        "not_in_files",
         "reasons",
         "progress_tracking_why",
         "no_code",
@@ -167,7 +167,8 @@ def collect(target: Path, checkout: Path, python: str, only: Sequence[str]) -> i
 
 
 def prepare(scratch: Path) -> None:
-    """Puts into ``scratch`` what the runs need beside the samples: the corpus, error texts, an empty directory."""
+    """Puts into ``scratch`` what the runs need beside the samples: the corpus, error texts, an empty
+    directory."""
     for entry in sorted((PROJECT / "tests" / "corpus").glob("*.json")):
         if entry.stem != NOT_A_CHECKPOINT:
             unpack(entry, scratch / "corpus")
@@ -336,6 +337,8 @@ def _name(entry: dict[str, Any], name: str) -> str:
 def _sort(before: Any, after: Any, path: str, field: str) -> Sort:
     if path.startswith("answer.code[") and field == "text":
         return "code"
+    if ".before_after[" in path and field == "start" and _is_text(before) and _is_text(after):
+        return "wording" if sorted(_numbers(before)) == sorted(_numbers(after)) else "number"
     if field not in WORDING or path.endswith("error.message") or not (_is_text(before) and _is_text(after)):
         return "fact"
     return "wording" if sorted(_numbers(before)) == sorted(_numbers(after)) else "number"

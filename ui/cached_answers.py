@@ -1,22 +1,22 @@
-"""What the screens ask core/ about an open checkpoint, computed once per reading and shared between viewers."""
+"""What the screens ask core/ about an open checkpoint, made once per reading and shared between viewers."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from core.analysis.findings import FindingsReport, Level
-from core.analysis.findings import findings as find
 from core.analysis.findings.liveness import Liveness
 from core.analysis.findings.liveness import second_look as look_twice
-from core.analysis.forecast import Forecast, Query, forecast
+from core.analysis.forecast import Forecast, Query
 from core.analysis.timeline import Timeline, build_timeline
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import StateInventory
 from core.checkpoint.state import state_inventory
 from core.connectors import ConnectorAnswers
 from core.errors import NotACheckpoint, ResumeError, StorageError
+from core.judgement import Judgement, judge
 from core.messages import words
-from core.recovery import DeletionImpact, ResumeAnswer, impact_of_deleting, resume_points
+from core.recovery import DeletionImpact, ResumeAnswer
 from ui import cards, connectors
 from ui.open_checkpoints import MOST_OPEN, Opened
 
@@ -43,26 +43,35 @@ def _timeline(key: tuple[str, int], read_count: int, _ck: Checkpoint) -> Timelin
     return build_timeline(_ck)
 
 
-def next_start(opened: Opened, ck: Checkpoint) -> Forecast | str:
-    """What Spark does at the next start, with what the ends said where they were given; or one sentence why
-    that cannot be said."""
-    asked = connectors.answers(opened, ck)
+def judgement(
+    opened: Opened, ck: Checkpoint, level: Level | None = None, with_kafka: bool = True
+) -> Judgement:
+    """The judgement with what source and sink said, where they were given; ``with_kafka`` False does not wait
+    for the broker. Without a level the findings are those in what the first view has read."""
+    asked = connectors.answers(opened, ck, with_kafka)
     topics = connectors.topics(ck)
-    return _next_start(
-        opened.key, (asked.key, tuple(sorted(topics.items()))), ck, asked.connectors, Query(topics=topics)
-    )
+    key = (opened.key, asked.key, tuple(sorted(topics.items())), level)
+    return _judgement(key, ck, asked.connectors, Query(topics=topics), level)
 
 
-@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
-def _next_start(
-    key: tuple[str, int],
-    connectors_key: tuple[object, ...],
+@st.cache_resource(max_entries=4 * MOST_OPEN, show_spinner=False)
+def _judgement(
+    key: tuple[object, ...],
     _ck: Checkpoint,
     _connectors: ConnectorAnswers | None,
     _query: Query,
-) -> Forecast | str:
+    _level: Level | None,
+) -> Judgement:
+    if _level is None:
+        return judge(_ck, _connectors, query=_query, newest=_ck.settings.first_view_batches)
+    seconds = DEEP_SECONDS if _level == "deep" else None
+    return judge(_ck, _connectors, level=_level, query=_query, seconds=seconds)
+
+
+def next_start(opened: Opened, ck: Checkpoint) -> Forecast | str:
+    """What Spark does at the next start; or one sentence why that cannot be said."""
     try:
-        return forecast(_ck, query=_query, connectors=_connectors)
+        return judgement(opened, ck).forecast
     except StorageError as error:
         return f"What happens at the next start is not known: {error}"
 
@@ -75,7 +84,8 @@ def start_of(opened: Opened, ck: Checkpoint, spark: str | None, query: str, loss
     operators = () if query == "stateless" else None
     started = Query(operators=operators, topics=connectors.topics(ck), fail_on_data_loss=loss != "false")
     try:
-        return forecast(ck, spark=spark, query=started, connectors=connectors.answers(opened, ck).connectors)
+        said = connectors.answers(opened, ck).connectors
+        return judge(ck, said, spark=spark, query=started).forecast
     except StorageError as error:
         return f"What happens at the next start is not known: {error}"
 
@@ -83,43 +93,16 @@ def start_of(opened: Opened, ck: Checkpoint, spark: str | None, query: str, loss
 def findings(opened: Opened, ck: Checkpoint, level: Level | None = None) -> FindingsReport | str:
     """What stands out, or one sentence why it cannot be checked. Without a level: in what the first view has
     read."""
-    asked = connectors.answers(opened, ck)
-    return _findings(opened.key, asked.key, ck, asked.connectors, level)
-
-
-@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
-def _findings(
-    key: tuple[str, int],
-    connectors_key: tuple[object, ...],
-    _ck: Checkpoint,
-    _connectors: ConnectorAnswers | None,
-    level: Level | None,
-) -> FindingsReport | str:
     try:
-        if level is None:
-            return find(_ck, newest=_ck.settings.first_view_batches, connectors=_connectors)
-        return find(
-            _ck, level=level, seconds=DEEP_SECONDS if level == "deep" else None, connectors=_connectors
-        )
+        return judgement(opened, ck, level).findings
     except (StorageError, NotACheckpoint) as error:
         return f"The check could not be finished: {error}"
 
 
 def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:
     """What deleting the checkpoint costs, or one sentence why that cannot be said."""
-    asked = connectors.answers(opened, ck)
-    return _impacts(opened.key, asked.key, ck, asked.connectors)
-
-
-@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
-def _impacts(
-    key: tuple[str, int],
-    connectors_key: tuple[object, ...],
-    _ck: Checkpoint,
-    _connectors: ConnectorAnswers | None,
-) -> tuple[DeletionImpact, ...] | str:
     try:
-        return impact_of_deleting(_ck, _connectors)
+        return judgement(opened, ck).impacts
     except StorageError as error:
         return f"What deleting this checkpoint would cost is not known: {error}"
 
@@ -157,9 +140,9 @@ def operator_columns(inventory: StateInventory) -> dict[str, list[object]]:
 
 
 def resume(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> ResumeAnswer | str:
-    """The start positions for a new checkpoint, with what the ends said; or one sentence why there are none."""
+    """The start positions for a new checkpoint; or one sentence why there are none."""
     try:
-        return resume_points(ck, batch_id, connectors.answers(opened, ck).connectors)
+        return judgement(opened, ck).resume(batch_id)
     except (ResumeError, StorageError) as error:
         return str(error)
 

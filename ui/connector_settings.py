@@ -15,8 +15,15 @@ from typing import Literal
 
 import streamlit as st
 
-from core.checkpoint import Checkpoint, Source
+from core.checkpoint import Checkpoint
 from core.connectors.model import ConnectorSettings
+from core.connectors.requested import (
+    place_refused,
+    read_topics,
+    sources_with_broker,
+    sources_with_place,
+    topics_refused,
+)
 from core.errors import StorageError
 from core.settings import PREFIX, get_settings
 from core.storage import Location
@@ -114,13 +121,12 @@ def read(ck: Checkpoint) -> Given:
         )
     sink = _location(links.SINK, texts, problems)
     sources: dict[str, Location] = {}
-    placed = {source.key: source for source in with_place(ck)}
     for name in texts:
         key = name.removeprefix(links.PLACE)
         if not name.startswith(links.PLACE):
             continue
-        if key not in placed:
-            there = ", ".join(placed) or "none"
+        if place_refused(ck, key) is not None:
+            there = ", ".join(source.key for source in sources_with_place(ck)) or "none"
             problems[name] = (
                 f"This link gives a place for source {key[:80]!r}; sources with a place of their own in this"
                 f" checkpoint: {there}."
@@ -134,11 +140,6 @@ def read(ck: Checkpoint) -> Given:
         tuple(sorted(texts.items())),
         problems,
     )
-
-
-def with_place(ck: Checkpoint) -> list[Source]:
-    """The sources that read a directory or a table, whose place can be given."""
-    return [source for source in ck.sources if source.kind.has_place]
 
 
 def brokers() -> list[str]:
@@ -177,19 +178,18 @@ def _kafka(texts: Mapping[str, str], problems: dict[str, str]) -> Path | None:
 
 def _topics(ck: Checkpoint, texts: Mapping[str, str], problems: dict[str, str]) -> dict[str, tuple[str, ...]]:
     """What each Kafka source subscribes to today, where somebody said it."""
-    known = [source.key for source in ck.sources if source.kind.asks == "broker"]
     found = {}
     for name, text in texts.items():
         key = name.removeprefix(links.TOPICS)
         if not name.startswith(links.TOPICS):
             continue
-        if key not in known:
+        if topics_refused(ck, key) is not None:
+            known = ", ".join(source.key for source in sources_with_broker(ck)) or "none"
             problems[name] = (
-                f"This link gives topics of source {key[:80]!r}; Kafka sources in this checkpoint:"
-                f" {', '.join(known) or 'none'}."
+                f"This link gives topics of source {key[:80]!r}; Kafka sources in this checkpoint: {known}."
             )
             continue
-        topics = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+        topics = read_topics(text)
         if topics:
             found[key] = topics
     return found
@@ -233,7 +233,7 @@ def _suggestions(key: tuple[str, int], _ck: Checkpoint) -> tuple[Suggestion, ...
         found.append(Suggestion(links.SINK, f"{name}/sink", f"Found beside the checkpoint: {name}/sink"))
     elif logs[""]:
         found.append(Suggestion(links.SINK, name, f"The checkpoint lies inside a table: {name}"))
-    placed = with_place(_ck)
+    placed = sources_with_place(_ck)
     if (
         len(placed) == 1
         and listings["source"].exists

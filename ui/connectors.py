@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import streamlit as st
 
 from core.checkpoint import Checkpoint
 from core.connectors.connect import ask_connectors
 from core.connectors.model import ConnectorAnswers, ConnectorSettings
+from core.connectors.requested import identity, joined, of_broker, of_files
 from core.messages import words
 from ui import cards, connector_settings, links
-from ui.connector_settings import Given
 from ui.open_checkpoints import MOST_OPEN, Opened
 
 _TOKENS = "_asked"
@@ -37,21 +37,18 @@ def answers(opened: Opened, ck: Checkpoint, with_kafka: bool = True) -> Asked:
     """What all ends that were given say; ``with_kafka`` False leaves out the broker, so that the rest of a
     page need not wait for it."""
     found = connector_settings.read(ck)
-    wanted = found.connectors if with_kafka else replace(found.connectors, kafka=None)
+    wanted = found.connectors if with_kafka else of_files(found.connectors)
     if wanted.is_empty:
         return NOTHING
     token = st.session_state.get(_TOKENS, {}).get(opened.name, 0)
-    files = replace(wanted, kafka=None)
-    parts = []
-    if not files.is_empty:
-        parts.append(_look((opened.key, token, _key(found, files)), ck, files))
-    if wanted.kafka is not None:
-        broker = replace(wanted, sink=None, sources={})
-        parts.append(_look((opened.key, token, _key(found, broker)), ck, broker))
-    key = (opened.key, token, _key(found, wanted))
+    parts = [
+        _look((opened.key, token, identity(part)), ck, part)
+        for part in (of_files(wanted), of_broker(wanted))
+        if not part.is_empty
+    ]
     return Asked(
-        key,
-        _together(wanted, [part.connectors for part in parts if part.connectors is not None]),
+        (opened.key, token, identity(wanted)),
+        joined(wanted, [part.connectors for part in parts if part.connectors is not None]),
         min(part.asked_at_ms for part in parts),
     )
 
@@ -71,35 +68,10 @@ def ask_again(name: str) -> None:
     st.session_state.setdefault(_TOKENS, {})[name] = time.time_ns()
 
 
-def _key(found: Given, wanted: ConnectorSettings) -> tuple[object, ...]:
-    """Where is asked, without anything that is secret."""
-    places = tuple(
-        sorted((key, location.url, location.options_token) for key, location in wanted.sources.items())
-    )
-    sink = None if wanted.sink is None else (wanted.sink.url, wanted.sink.options_token)
-    topics = tuple(sorted(wanted.topics.items()))
-    return (None if wanted.kafka is None else str(wanted.kafka), sink, places, wanted.isolation, topics)
-
-
 @st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
 def _look(key: tuple[object, ...], _ck: Checkpoint, _given: ConnectorSettings) -> Asked:
     asked_at_ms = int(time.time() * 1000)
     return Asked(key, ask_connectors(_ck, _given), asked_at_ms)
-
-
-def _together(wanted: ConnectorSettings, parts: list[ConnectorAnswers]) -> ConnectorAnswers:
-    """One answer out of those of the files and of the broker."""
-    whole = ConnectorAnswers(given=wanted)
-    for part in parts:
-        whole = replace(
-            whole,
-            brokers={**whole.brokers, **part.brokers},
-            tables={**whole.tables, **part.tables},
-            places={**whole.places, **part.places},
-            sink=whole.sink if part.sink is None else part.sink,
-            troubles={**whole.troubles, **part.troubles},
-        )
-    return whole
 
 
 def asked_line(opened: Opened, asked_at_ms: int, more: str, key: str) -> None:

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.checkpoint import Checkpoint
-from core.connectors.answers import BrokerAnswer
-from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic_states
 from core.connectors.model import KafkaPartitionState, KafkaTopicState
+from core.judgement import KafkaSourceState
 from core.messages import words
 from ui import cached_answers, cards, charts, connector_charts, links, tables
 
@@ -29,9 +27,9 @@ STATES: dict[str, str] = {
 }
 
 
-def show(ck: Checkpoint, key: str, answer: BrokerAnswer) -> None:
+def show(state: KafkaSourceState) -> None:
     """Everything about one source; the partitions in the most danger first."""
-    rows, topics = kafka_partition_states(ck, key, answer), kafka_topic_states(ck, key, answer)
+    key, rows, topics = state.key, state.partitions, state.topics
     told = headline(rows)
     cards.message(tone_of(rows, topics), told)
     for topic in topics:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.analysis.findings import Finding, FindingsReport, Level, Severity
+from core.analysis.findings import Finding, Level, Severity
 from core.analysis.findings.liveness import Liveness, Writer
-from core.checkpoint import Checkpoint
 from core.documents.base import Document, Part, Texts, paths
+from core.judgement import Judgement
 from core.sparklogs.evidence import Certainty
 
 
@@ -61,11 +61,11 @@ class CheckDocument(Document):
     """With ``--watch`` only."""
 
 
-def check_document(ck: Checkpoint, report: FindingsReport, liveness: Liveness | None = None) -> CheckDocument:
-    """What was found, and what it cost to read."""
-    read = ck.door.requests
+def check_document(judgement: Judgement, liveness: Liveness | None = None) -> CheckDocument:
+    """What was found, and how many requests it took."""
+    report, read = judgement.findings, judgement.ck.door.requests
     return CheckDocument(
-        location=ck.location.url,
+        location=judgement.ck.location.url,
         level=report.level,
         findings=tuple(finding_part(item) for item in report.findings),
         checked=report.checked,

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from core.checkpoint import Checkpoint
-from core.connectors import ConnectorAnswers, SinkState
-from core.connectors.delta.source import delta_source_state
-from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic_states
-from core.connectors.model import PartitionState, Safety
+from core.connectors.model import DeltaSourceState, PartitionState, Safety, SinkState
 from core.documents.base import Part, Texts
+from core.judgement import KafkaSourceState, SourceState
 from core.sparklogs.evidence import Certainty
 
 
@@ -126,17 +123,13 @@ class SinkPart(Part):
     trouble: str | None
 
 
-def source_parts(ck: Checkpoint, connectors: ConnectorAnswers) -> tuple[SourcePart, ...]:
-    """One part for each source that was asked; a source that could not be asked says why."""
-    found: list[SourcePart] = []
-    for source in ck.sources:
-        if source.key in connectors.brokers:
-            found.append(_kafka(ck, source.key, connectors))
-        elif source.key in connectors.tables:
-            found.append(_delta(ck, source.key, connectors))
-        elif (trouble := connectors.troubles.get(f"source {source.key}")) is not None:
-            found.append(FailedSourcePart(key=source.key, kind=source.kind.name, trouble=trouble))
-    return tuple(found)
+def source_part(source: SourceState) -> SourcePart:
+    """One source that was asked; one that could not be asked says why."""
+    if isinstance(source, KafkaSourceState):
+        return _kafka(source)
+    if isinstance(source, DeltaSourceState):
+        return _delta(source)
+    return FailedSourcePart(key=source.key, kind=source.kind, trouble=source.trouble)
 
 
 def sink_part(sink: SinkState | None) -> SinkPart | None:
@@ -156,10 +149,10 @@ def sink_part(sink: SinkState | None) -> SinkPart | None:
     )
 
 
-def _kafka(ck: Checkpoint, key: str, connectors: ConnectorAnswers) -> KafkaSourcePart:
-    broker = connectors.brokers[key]
+def _kafka(source: KafkaSourceState) -> KafkaSourcePart:
+    broker = source.broker
     return KafkaSourcePart(
-        key=key,
+        key=source.key,
         servers=broker.servers,
         asked_at_ms=broker.asked_at_ms,
         seconds=round(broker.seconds, 3),
@@ -174,7 +167,7 @@ def _kafka(ck: Checkpoint, key: str, connectors: ConnectorAnswers) -> KafkaSourc
                 sentence=topic.sentence,
                 similar=topic.similar,
             )
-            for topic in kafka_topic_states(ck, key, broker)
+            for topic in source.topics
         ),
         partitions=tuple(
             KafkaPartitionPart(
@@ -190,15 +183,14 @@ def _kafka(ck: Checkpoint, key: str, connectors: ConnectorAnswers) -> KafkaSourc
                 safe_until_ms=row.safe_until_ms,
                 sentence=row.sentence,
             )
-            for row in kafka_partition_states(ck, key, broker)
+            for row in source.partitions
         ),
     )
 
 
-def _delta(ck: Checkpoint, key: str, connectors: ConnectorAnswers) -> DeltaSourcePart:
-    state = delta_source_state(ck, key, connectors.tables[key])
+def _delta(state: DeltaSourceState) -> DeltaSourcePart:
     return DeltaSourcePart(
-        key=key,
+        key=state.key,
         table_id=state.table_id,
         same_table=state.same_table,
         oldest=state.oldest,

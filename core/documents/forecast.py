@@ -9,15 +9,13 @@ from core.analysis.forecast.model import (
     DataEffect,
     Effect,
     FailsAt,
-    Forecast,
     Outcome,
     SparkError,
     StepStatus,
 )
-from core.checkpoint import Checkpoint
-from core.connectors import ConnectorAnswers
 from core.documents.base import Document, Part, Texts, paths
-from core.documents.connectors import SinkPart, SourcePart, sink_part, source_parts
+from core.documents.connectors import SinkPart, SourcePart, sink_part, source_part
+from core.judgement import Judgement
 from core.recovery.deletion_impact import DeletionImpact, Start
 from core.sparklogs.evidence import Certainty
 
@@ -117,12 +115,11 @@ class ForecastDocument(Document):
     """The impact of deleting the checkpoint; empty when no batch was planned."""
 
 
-def forecast_document(
-    ck: Checkpoint, connectors: ConnectorAnswers, answer: Forecast, impacts: Sequence[DeletionImpact]
-) -> ForecastDocument:
+def forecast_document(judgement: Judgement) -> ForecastDocument:
     """The forecast, what the sources and the sink said, and the impact of deleting the checkpoint."""
+    answer = judgement.forecast
     return ForecastDocument(
-        location=ck.location.url,
+        location=judgement.ck.location.url,
         spark=answer.spark,
         spark_why=answer.spark_why,
         outcome=answer.outcome,
@@ -159,9 +156,9 @@ def forecast_document(
         ),
         reason=answer.reason,
         not_checked=answer.not_checked,
-        sources=source_parts(ck, connectors),
+        sources=tuple(source_part(source) for source in judgement.sources),
         sink=sink_part(answer.sink),
-        price_of_deleting=impact_parts(impacts),
+        price_of_deleting=impact_parts(judgement.impacts),
     )
 
 

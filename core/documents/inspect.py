@@ -233,7 +233,7 @@ def inspect_document(ck: Checkpoint, all_batches: bool = False) -> InspectDocume
 
 
 def state_of(ck: Checkpoint) -> tuple[StateInventory | None, list[Problem]]:
-    """The state inventory; a ``state/`` that cannot be listed is a problem and takes nothing from the rest."""
+    """The state inventory; a ``state/`` that cannot be listed is a problem, and the rest stays."""
     try:
         return (state_inventory(ck) if ck.has_state else None), []
     except StorageError as error:

@@ -17,7 +17,7 @@ MODULES = ("inspect", "resume", "forecast", "check", "state", "recover", "explai
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a verb found: the answer, the same for a person, and whether problems were found (exit status 1)."""
+    """What a verb found: the answer, the same for a person, and whether there are problems (exit status 1)."""
 
     document: Document
     text: str

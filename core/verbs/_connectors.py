@@ -11,7 +11,8 @@ from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers, ConnectorSettings
 from core.connectors.connect import ask_connectors
 from core.connectors.kafka.properties import read_properties
-from core.errors import PropertiesError, UsageError
+from core.connectors.requested import place_refused, sources_with_broker
+from core.errors import UsageError
 from core.messages.words import CERTAINTY
 from core.recovery import DeletionImpact
 from core.storage import Location, parse_location
@@ -58,13 +59,10 @@ def connectors_of(
         isolation=args.isolation,
         topics=topics or {},
     )
-    if given.kafka is not None and not any(source.kind.asks == "broker" for source in ck.sources):
+    if given.kafka is not None and not sources_with_broker(ck):
         raise UsageError("--kafka was given, but the checkpoint has no Kafka source.")
     if given.kafka is not None:
-        try:
-            read_properties(given.kafka)
-        except PropertiesError as error:
-            raise UsageError(str(error)) from None
+        read_properties(given.kafka)  # a file that cannot be used is wrong usage, not a broker without answer
     return ask_connectors(ck, given)
 
 
@@ -84,13 +82,14 @@ def _places(ck: Checkpoint, given: Sequence[str]) -> dict[str, Location]:
     places: dict[str, Location] = {}
     for text in given:
         key, equals, location = text.partition("=")
+        refused = place_refused(ck, key) if equals else "unknown_source"
         source = ck.source(key)
-        if not equals or source is None:
+        if refused == "unknown_source" or source is None:
             known = ", ".join(source.key for source in ck.sources) or "none"
             raise UsageError(
                 f"--source takes KEY=LOCATION with the key of a source; the sources here are: {clean(known)}."
             )
-        if not source.kind.has_place:
+        if refused is not None:
             raise UsageError(
                 f"--source looks at Delta tables and at the files of file sources, and source {clean(key)} is"
                 f" {source.kind.label}."

@@ -8,12 +8,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import cast
 
-from core.analysis.findings import LEVELS, Finding, FindingsReport, Level, findings
+from core.analysis.findings import LEVELS, Finding, FindingsReport, Level
 from core.analysis.findings.liveness import Liveness, second_look
 from core.analysis.forecast import SUPPORTED_SPARK
 from core.checkpoint import Checkpoint
 from core.documents.check import check_document
-from core.errors import UnsupportedSparkError, UsageError
+from core.errors import UsageError
+from core.judgement import judge
 from core.messages.words import CERTAINTY
 from core.settings import Settings
 from core.storage import Requests
@@ -64,20 +65,14 @@ def run(args: Namespace, settings: Settings) -> Answer:
             raise UsageError(f"--{name} must be a number of seconds above 0 and at most 86400.")
     level = cast(Level, args.level)
     ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
-    try:
-        report = findings(
-            ck,
-            level=level,
-            spark=args.spark,
-            connectors=connectors_of(ck, args),
-            seconds=args.seconds,
-            progress=_progress(),
-        )
-    except UnsupportedSparkError as error:
-        raise UsageError(str(error)) from error
+    connectors = connectors_of(ck, args)
+    judgement = judge(
+        ck, connectors, level=level, spark=args.spark, seconds=args.seconds, progress=_progress()
+    )
+    report = judgement.findings
     liveness = second_look(ck, args.watch) if args.watch is not None else None
     text = "\n".join(_text(report, liveness, ck.door.requests)) + "\n"
-    return Answer(check_document(ck, report, liveness), text, has_problems=report.has_problems)
+    return Answer(check_document(judgement, liveness), text, has_problems=report.has_problems)
 
 
 def _progress() -> Callable[[int, int], None] | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 
-from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, StepStatus, forecast
+from core.analysis.forecast import SUPPORTED_SPARK, Forecast, Query, Step, StepStatus
 from core.checkpoint import Checkpoint
+from core.connectors.requested import read_topics
 from core.documents.forecast import forecast_document
-from core.errors import UnsupportedSparkError, UsageError
+from core.errors import UsageError
+from core.judgement import judge
 from core.messages.words import CERTAINTY
-from core.recovery import DeletionImpact, impact_of_deleting
+from core.recovery import DeletionImpact
 from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
@@ -94,7 +96,7 @@ def _topics(settings: Sequence[str]) -> dict[str, tuple[str, ...]]:
                 "--set takes source.<key>.topics=a,b or source.<key>.option.<name>=value here, not"
                 f" {clean(setting)}."
             )
-        topics[parts[1]] = tuple(topic.strip() for topic in value.split(",") if topic.strip())
+        topics[parts[1]] = read_topics(value)
     return topics
 
 
@@ -116,21 +118,17 @@ def run(args: Namespace, settings: Settings) -> Answer:
     """Forecasts; problems are an outcome of fail or a risk for the data."""
     query = query_of(args)
     ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
-    try:
-        connectors = connectors_of(ck, args, query.topics)
-        answer = forecast(ck, spark=args.spark, query=query, connectors=connectors)
-    except UnsupportedSparkError as error:
-        raise UsageError(str(error)) from error
     unknown = sorted((set(query.topics) | set(query.options)) - {source.key for source in ck.sources})
     if unknown:
         raise UsageError(
             f"The checkpoint has no source {clean(', '.join(unknown))}; it has"
             f" {', '.join(s.key for s in ck.sources) or 'none'}."
         )
-    impacts = impact_of_deleting(ck, connectors)
+    judgement = judge(ck, connectors_of(ck, args, query.topics), spark=args.spark, query=query)
+    answer = judgement.forecast
     return Answer(
-        forecast_document(ck, connectors, answer, impacts),
-        "\n".join(_text(answer, impacts)) + "\n",
+        forecast_document(judgement),
+        "\n".join(_text(answer, judgement.impacts)) + "\n",
         has_problems=answer.outcome == "fail" or answer.is_data_risk,
     )
 

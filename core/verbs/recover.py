@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from core.checkpoint import Checkpoint
 from core.documents.recover import recover_document
-from core.errors import AnswerError, UsageError
+from core.judgement import judge
 from core.recovery import (
     OPTION_IDS,
     Answers,
@@ -17,11 +17,9 @@ from core.recovery import (
     OptionId,
     RecoveryContext,
     generate,
-    impact_of_deleting,
     options,
     plan,
     questions,
-    read_recovery_context,
     why_no_code,
 )
 from core.settings import Settings
@@ -46,13 +44,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> Answer:
     """Questions and options; with ``--option`` also its plan and code."""
-    try:
-        answers = Answers.parse(args.answers)
-    except AnswerError as error:
-        raise UsageError(str(error)) from error
+    answers = Answers.parse(args.answers)
     ck = Checkpoint.open(args.location, settings)
-    connectors = connectors_of(ck, args)
-    context, impacts = read_recovery_context(ck, answers, connectors), impact_of_deleting(ck, connectors)
+    judgement = judge(ck, connectors_of(ck, args))
+    context, impacts = judgement.recovery(answers), judgement.impacts
     return Answer(
         recover_document(context, args.option, impacts),
         "\n".join(_text(context, args.option, impacts)) + "\n",

@@ -7,7 +7,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from core.checkpoint import Checkpoint
 from core.documents.resume import resume_document
 from core.errors import ResumeError, UsageError
-from core.recovery import ResumeAnswer, as_pyspark, resume_points
+from core.judgement import judge
+from core.recovery import ResumeAnswer, as_pyspark
 from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of
@@ -36,7 +37,7 @@ def run(args: Namespace, settings: Settings) -> Answer:
     1)."""
     ck = Checkpoint.open(args.location, settings)
     try:
-        points = resume_points(ck, args.batch, connectors_of(ck, args))
+        points = judge(ck, connectors_of(ck, args)).resume(args.batch)
     except ResumeError as error:
         if args.batch is not None and args.batch not in ck.offset_files:
             raise UsageError(str(error)) from error

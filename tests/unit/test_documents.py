@@ -1,5 +1,5 @@
-"""Every answer against its published JSON Schema: all verbs, all samples, all of the corpus, and the parts that
-only a broker or a damaged log can fill."""
+"""Every answer against its published JSON Schema: all verbs, all samples, all of the corpus, and the parts
+that only a broker can fill."""
 
 from __future__ import annotations
 
@@ -16,16 +16,14 @@ from jsonschema import Draft202012Validator
 
 import core.documents
 from core import __version__
-from core.analysis.findings import findings
 from core.analysis.findings.liveness import Liveness
-from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
 from core.documents.base import Document, Part, to_json, to_text
 from core.documents.check import check_document
 from core.documents.forecast import forecast_document
 from core.documents.inspect import inspect_document
-from core.recovery import impact_of_deleting
+from core.judgement import judge
 from core.sparklogs.evidence import Evidence
 from core.verbs import MODULES
 from scripts.compare_answers import prepare, run
@@ -155,10 +153,7 @@ def test_a_wrong_value_or_an_absent_field_is_against_the_schema(
 def test_what_a_broker_said_is_as_the_schema_says(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(checkpoint_at(tmp_path, {"orders": {0: 10}}, {"orders": {0: 20}}, pending=True)))
     connectors = connectors_of(answered({("orders", 0): at(12, 30, 10)}))
-    document = forecast_document(
-        ck, connectors, forecast(ck, connectors=connectors), impact_of_deleting(ck, connectors)
-    )
-    answer = json.loads(to_text(document))
+    answer = json.loads(to_text(forecast_document(judge(ck, connectors))))
     assert [source["kind"] for source in answer["sources"]] == ["kafka"]
     assert answer["sources"][0]["topics"] and answer["sources"][0]["partitions"]
     assert errors("forecast", answer) == []
@@ -167,8 +162,7 @@ def test_what_a_broker_said_is_as_the_schema_says(tmp_path: Path) -> None:
 def test_a_source_that_could_not_be_asked_says_why(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(kafka_checkpoint(tmp_path, range(3))))
     connectors = ConnectorAnswers(troubles={"source 0": "The table is not there."})
-    document = forecast_document(ck, connectors, forecast(ck), ())
-    answer = json.loads(to_text(document))
+    answer = json.loads(to_text(forecast_document(judge(ck, connectors))))
     assert answer["sources"] == [
         {"key": "0", "kind": "kafka", "partitions": [], "trouble": "The table is not there."}
     ]
@@ -178,7 +172,7 @@ def test_a_source_that_could_not_be_asked_says_why(tmp_path: Path) -> None:
 def test_a_check_that_watched_says_whether_a_query_writes(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(kafka_checkpoint(tmp_path, range(3))))
     seen = Liveness("active", "certain", "A query is writing.", (Evidence("offsets/2"),), 5.0)
-    answer = to_json(check_document(ck, findings(ck), seen))
+    answer = to_json(check_document(judge(ck), seen))
     assert answer["liveness"] == {
         "writer": "active",
         "certainty": "certain",

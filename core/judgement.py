@@ -1,0 +1,191 @@
+"""The one place that turns a checkpoint, what its sources and sink say, and the question into the judgement:
+forecast, findings, the state of each source and of the sink, start positions, the impact of deleting.
+
+Verbs and pages carry one :class:`Judgement` and read its parts. A part is made when it is first asked for,
+and once: a page that shows the forecast lists no state file for the findings. What could not be read stays so
+for this judgement, which is about one reading of the checkpoint. Only what depends on a further answer (a
+batch to resume after, the recovery answers) is made again each time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from core.analysis.findings import NEWEST_READ, FindingsReport, Level, findings
+from core.analysis.forecast import Forecast, Query, forecast
+from core.checkpoint import Checkpoint
+from core.connectors import ConnectorAnswers
+from core.connectors.answers import BrokerAnswer
+from core.connectors.delta.source import delta_source_state
+from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic_states
+from core.connectors.model import DeltaSourceState, KafkaPartitionState, KafkaTopicState, SinkState
+from core.connectors.sink import sink_state
+from core.errors import CheckpointExplorerError
+from core.recovery import (
+    Answers,
+    DeletionImpact,
+    RecoveryContext,
+    ResumeAnswer,
+    impact_of_deleting,
+    read_recovery_context,
+    resume_points,
+)
+
+T = TypeVar("T")
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSourceState:
+    """A Kafka source against its broker; partitions in the most danger first."""
+
+    key: str
+    broker: BrokerAnswer
+    topics: tuple[KafkaTopicState, ...]
+    partitions: tuple[KafkaPartitionState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedSource:
+    """A source that was named and could not be asked: ``trouble`` says why."""
+
+    key: str
+    kind: str
+    trouble: str
+
+
+SourceState = KafkaSourceState | DeltaSourceState | FailedSource
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is judged: how much is read, under which Spark, for which query.
+
+    ``newest``: of so many batches the findings read the log files; ``seconds``: so long may the level deep
+    take; ``progress`` gets the state files done and all of them.
+    """
+
+    level: Level = "normal"
+    spark: str | None = None
+    query: Query = field(default_factory=Query)
+    newest: int = NEWEST_READ
+    seconds: float | None = None
+
+
+def judge(
+    ck: Checkpoint,
+    connectors: ConnectorAnswers | None = None,
+    *,
+    level: Level = "normal",
+    spark: str | None = None,
+    query: Query | None = None,
+    newest: int = NEWEST_READ,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> Judgement:
+    """The judgement of a checkpoint. Reads nothing yet: its parts do."""
+    question = Question(level, spark, query or Query(), newest, seconds)
+    return Judgement(ck, connectors or ConnectorAnswers(), question, progress)
+
+
+class Judgement:
+    """One checkpoint, what source and sink said, one question. Safe to share between threads."""
+
+    def __init__(
+        self,
+        ck: Checkpoint,
+        connectors: ConnectorAnswers,
+        question: Question,
+        progress: Progress | None = None,
+    ) -> None:
+        self.ck = ck
+        self.connectors = connectors
+        self.question = question
+        self._progress = progress
+        self._made: dict[str, Any] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def forecast(self) -> Forecast:
+        """What Spark does at the next start. Raises UnsupportedSparkError and StorageError."""
+        asked = self.question
+        return self._once(
+            "forecast",
+            lambda: forecast(self.ck, spark=asked.spark, query=asked.query, connectors=self.connectors),
+        )
+
+    @property
+    def findings(self) -> FindingsReport:
+        """What is wrong with the checkpoint. Raises UnsupportedSparkError and StorageError."""
+        asked = self.question
+        return self._once(
+            "findings",
+            lambda: findings(
+                self.ck,
+                level=asked.level,
+                spark=asked.spark,
+                newest=asked.newest,
+                connectors=self.connectors,
+                seconds=asked.seconds,
+                progress=self._progress,
+            ),
+        )
+
+    @property
+    def sources(self) -> tuple[SourceState, ...]:
+        """The sources that were asked, in the order of the checkpoint."""
+        return self._once("sources", self._sources)
+
+    def source(self, key: str) -> SourceState | None:
+        """One source; None when it was not asked."""
+        return next((source for source in self.sources if source.key == key), None)
+
+    @property
+    def sink(self) -> SinkState | None:
+        """What the sink says about this query; None when it was not asked, or could not be."""
+        there = self.connectors.sink
+        return None if there is None else self._once("sink", lambda: sink_state(self.ck, there))
+
+    @property
+    def impacts(self) -> tuple[DeletionImpact, ...]:
+        """What deleting the checkpoint repeats and loses. Raises StorageError."""
+        return self._once("impacts", lambda: impact_of_deleting(self.ck, self.connectors))
+
+    def resume(self, batch_id: int | None = None) -> ResumeAnswer:
+        """The start positions for a new checkpoint after a batch. Raises ResumeError and StorageError."""
+        return resume_points(self.ck, batch_id, self.connectors)
+
+    def recovery(self, answers: Answers) -> RecoveryContext:
+        """The facts that the recovery options rest on, with these answers. Raises StorageError."""
+        return read_recovery_context(self.ck, answers, self.connectors)
+
+    def _sources(self) -> tuple[SourceState, ...]:
+        ck, said = self.ck, self.connectors
+        found: list[SourceState] = []
+        for source in ck.sources:
+            key = source.key
+            trouble = said.troubles.get(f"source {key}")
+            if (broker := said.brokers.get(key)) is not None:
+                topics, rows = kafka_topic_states(ck, key, broker), kafka_partition_states(ck, key, broker)
+                found.append(KafkaSourceState(key, broker, topics, rows))
+            elif (table := said.tables.get(key)) is not None:
+                found.append(delta_source_state(ck, key, table))
+            elif trouble is not None:
+                found.append(FailedSource(key, source.kind.name, trouble))
+        return tuple(found)
+
+    def _once(self, name: str, make: Callable[[], T]) -> T:
+        with self._lock:
+            if name not in self._made:
+                try:
+                    self._made[name] = make()
+                except CheckpointExplorerError as error:
+                    self._made[name] = error
+            found = self._made[name]
+        if isinstance(found, CheckpointExplorerError):
+            raise found.with_traceback(None)
+        made: T = found
+        return made
