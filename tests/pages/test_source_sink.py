@@ -217,7 +217,7 @@ def test_a_file_sink_shows_its_log_against_the_batches(open_page: OpenPage) -> N
     [
         ({"sink": "samples/nothing-there"}, "Nothing found"),
         ({"sink": "samples/../../etc"}, "leads out of the root"),
-        ({"sink": "nonsense://x"}, "is no store that can be read"),
+        ({"sink": "nonsense://x"}, "is not a store that can be read"),
         ({"sink": f"s3://key:{PASSWORD}@bucket/x"}, "carries a password"),
         ({"at_7": "samples/x"}, "This link gives a place for source '7'"),
         ({"kafka": "nobody"}, "No Kafka broker is called 'nobody' here"),
