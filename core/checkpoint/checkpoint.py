@@ -467,10 +467,7 @@ class Checkpoint:
         previous = self.previous_offset_id(batch_id)
         if found is None or found.amount is None or previous in (None, batch_id - 1) or self.is_async:
             return found
-        note = (
-            f"The offset files between batches {previous} and {batch_id} are missing: this is the sum of all"
-            f" batches after {previous}."
-        )
+        note = say("checkpoint.sum_of_batches", previous=previous, batch_id=batch_id)
         return replace(found, note=" ".join(filter(None, (found.note, note))))
 
     def _advance(self, key: str, start: object | None, end: object) -> Advance | None:

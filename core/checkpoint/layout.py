@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from core.checkpoint.log_directory import LogDirectory, other_leftovers, read_log_directory
 from core.checkpoint.model import Leftover
 from core.errors import LocationNotFound, NotACheckpoint, NotADirectory, StorageError
+from core.messages import say
 from core.sparklogs.names import batch_id_of
 from core.storage import Door, FileInfo, Listing
 
@@ -99,39 +100,29 @@ def _not_a_checkpoint(door: Door, root: Listing) -> NotACheckpoint:
     inner = _inner_checkpoints(door, root)
     if len(inner) == 1:
         suggestion = _join(url, inner[0])
-        return NotACheckpoint(
-            f"{url} is not a checkpoint itself, but it holds one: open {suggestion}.", url, suggestion
-        )
+        return NotACheckpoint(say("checkpoint.contains_one", url=url, inner=suggestion), url, suggestion)
     if inner:
-        shown = ", ".join(inner[:3]) + (f" and {len(inner) - 3} more" if len(inner) > 3 else "")
-        return NotACheckpoint(
-            f"{url} is not a checkpoint itself, but it holds {len(inner)} of them ({shown}): open one of"
-            " these.",
-            url,
-        )
-    return NotACheckpoint(
-        f"{url} is not a checkpoint: it has none of metadata, offsets/ and commits/ ({_what_is_there(root)})."
-        " Open the directory that was given to the query as checkpointLocation.",
-        url,
-    )
+        sentence = say("checkpoint.contains_several", url=url, count=len(inner), inner=inner)
+        return NotACheckpoint(sentence, url)
+    return NotACheckpoint(say("checkpoint.not_a_checkpoint", url=url, found=_what_is_there(root)), url)
 
 
 def _what_is_there(root: Listing) -> str:
     names = [name + "/" for name in root.directory_names()] + sorted(root.names())
     if not names:
-        return "it is empty"
+        return say("checkpoint.found_nothing")
     if "_delta_log/" in names:
-        return "it is a Delta table"
+        return say("checkpoint.found_delta")
     if "_spark_metadata/" in names:
-        return "it is the output directory of a file sink"
+        return say("checkpoint.found_file_sink")
     if "state/" in names:
-        return "it has state/, but no logs"
-    shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:4])
-    return f"it has {shown}" + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        return say("checkpoint.found_state")
+    shown = [name if len(name) <= 40 else name[:39] + "…" for name in names]
+    return say("checkpoint.found_names", names=shown)
 
 
 def _inside(url: str, suggestion: str) -> NotACheckpoint:
-    return NotACheckpoint(f"{url} is a part of the checkpoint {suggestion}: open that.", url, suggestion)
+    return NotACheckpoint(say("checkpoint.inside", url=url, outer=suggestion), url, suggestion)
 
 
 def _outer_checkpoint(door: Door) -> str | None:

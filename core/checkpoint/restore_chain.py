@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from core.checkpoint.model import OperatorState, PartitionState, Restorable, StateFile
 from core.checkpoint.state_names import DEFAULT_STORE
+from core.messages import say
 
 _FULL = ("snapshot", "zip")
 _CHANGES = ("delta", "changelog")
@@ -265,13 +266,13 @@ def restorable(
                 broken.append((f"{operator.operator_id}/{key[0]}/{key[1]}", missing))
             if versions is not None and (missing is None or versions.cut_off_by(needed_version) is not None):
                 certain = certain and versions.is_certain(needed_version)
-    not_checked = ["what the files contain"]
+    not_checked: list[str] = [say("checkpoint.not_checked_content")]
     if operator.provider != "hdfs":
-        not_checked.append("which .sst files a .zip needs")
+        not_checked.append(say("checkpoint.not_checked_sst"))
     if operator.format_version == 2:
-        not_checked.append("the lineage inside the changelogs")
+        not_checked.append(say("checkpoint.not_checked_lineage"))
     if operator.expected_partitions is None:
-        not_checked.append("how many partitions there should be")
+        not_checked.append(say("checkpoint.not_checked_partitions"))
     return Restorable(
         newest_common_version=common[-1] if common else None,
         needed_version=needed_version,

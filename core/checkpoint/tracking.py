@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from core.messages import say
 from core.sparklogs.evidence import Certainty
 
 Mode = Literal["sync", "async"]
@@ -77,49 +78,21 @@ def _mode(
     ids = [i for i in seen if offset_ids and offset_ids[0] <= i <= offset_ids[-1]]
     holes = sum(1 for before, after in pairwise(ids) if after - before > 1)
     if not holes:
-        return "sync", "inferred", "every batch id between the first and the last was logged"
-    span = ids[-1] - ids[0] + 1
+        return "sync", "inferred", say("checkpoint.every_id")
+    first, last = ids[0], ids[-1]
+    span = last - first + 1
     absent = span - len(ids)
-    of = f"{absent} of the {span} ids from {ids[0]} to {ids[-1]} are in neither log"
+    numbers = {"absent": absent, "span": span, "first": first, "last": last}
     if has_state:
-        return (
-            "sync",
-            "certain",
-            (
-                f"{of}, and asynchronous progress tracking (which leaves gaps) is not possible for a query"
-                " with state"
-            ),
-        )
+        return "sync", "certain", say("checkpoint.gaps_with_state", **numbers)
     if too_old:
-        return (
-            "sync",
-            "inferred",
-            (
-                f"{of}, and the pinned settings are those of a Spark before 3.4, which has no asynchronous"
-                " progress tracking"
-            ),
-        )
+        return "sync", "inferred", say("checkpoint.gaps_too_old", **numbers)
     if absent / span >= SPARSE_SHARE:
         certainty: Certainty = "inferred" if len(ids) > 3 else "needs_input"
-        return (
-            "async",
-            certainty,
-            f"{of}, and both logs have the same ids: asynchronous progress tracking logs only some batches",
-        )
+        return "async", certainty, say("checkpoint.gaps_most", **numbers)
     if holes >= 3:
-        return (
-            "async",
-            "inferred",
-            (
-                f"{of}, in {holes} places and always from both logs: asynchronous progress tracking logs only"
-                " some batches"
-            ),
-        )
-    return (
-        "sync",
-        "inferred",
-        f"{of}, and all the others are there, as in an ordinary log whose files were removed",
-    )
+        return "async", "inferred", say("checkpoint.gaps_many", holes=holes, **numbers)
+    return "sync", "inferred", say("checkpoint.gaps_few", **numbers)
 
 
 def _missing(ids: Sequence[int], seen: set[int], mode: Mode) -> tuple[tuple[int, ...], int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from core.checkpoint.model import CommitEntry, OffsetEntry, WrittenBy
+from core.messages import say
 
 _P = "spark.sql."
 _S = "spark.sql.streaming."
@@ -69,7 +70,7 @@ def written_by(offsets: Sequence[OffsetEntry], commits: Sequence[CommitEntry]) -
     makes it look older, so the answer is always inferred.
     """
     if not offsets and not commits:
-        return WrittenBy(None, None, "no log file could be read")
+        return WrittenBy(None, None, say("checkpoint.no_log_read"))
     marks: list[tuple[str, str]] = []
     at_most: str | None = None
     newest = offsets[-1] if offsets else None
@@ -77,29 +78,24 @@ def written_by(offsets: Sequence[OffsetEntry], commits: Sequence[CommitEntry]) -
     if newest is not None:
         at_most = _from_conf(newest, marks, unknown)
         if newest.format_version == 2:
-            marks.append(("4.2", f"{newest.evidence} has format version 2"))
+            marks.append(("4.2", say("checkpoint.mark_format", evidence=newest.evidence, version=2)))
     if commits:
         _from_commit(commits[-1], marks)
     at_least = max((version for version, _ in marks), key=version_key, default=None)
     reasons = [text for version, text in marks if version == at_least]
     if at_most is not None and at_least is not None and version_key(at_most) < version_key(at_least):
-        reasons.append(f"although its settings look like Spark {at_most}")
+        reasons.append(say("checkpoint.although", version=at_most))
         at_most = None
     if unknown:
         at_most = None
-        reasons.append("it also pins settings that Spark up to 4.3 does not write: " + ", ".join(unknown[:3]))
+        reasons.append(say("checkpoint.unknown_settings", settings=unknown[:3]))
     if newest is not None and newest.conf.get(_S + "stateStore.providerClass", "").startswith(
         "com.databricks."
     ):
         at_most = None
-        reasons.append(
-            "the state store provider is Databricks' own, so the version is the one that Databricks' runtime"
-            " is built on"
-        )
+        reasons.append(say("checkpoint.databricks"))
     if at_least is None and at_most is None:
-        return WrittenBy(
-            None, None, "; ".join(reasons) or "the log files carry no settings that tell a version"
-        )
+        return WrittenBy(None, None, "; ".join(reasons) or say("checkpoint.no_marks"))
     return WrittenBy(at_least, at_most, "; ".join(reasons))
 
 
@@ -108,7 +104,7 @@ def _from_conf(entry: OffsetEntry, marks: list[tuple[str, str]], unknown: list[s
     if not conf:
         if entry.timestamp_ms is None:
             return None  # an empty metadata line (continuous mode) says nothing
-        marks.append(("2.1", f"{entry.evidence} pins no settings, as Spark 2.1 wrote it"))
+        marks.append(("2.1", say("checkpoint.mark_no_settings", evidence=entry.evidence)))
         return "2.1"
     known = [version for version, names in _MARKS if any(name in conf for name in names)]
     unknown += sorted(name for name in conf if name not in _KNOWN)
@@ -117,19 +113,26 @@ def _from_conf(entry: OffsetEntry, marks: list[tuple[str, str]], unknown: list[s
     newest = known[-1]
     mark = next(name for version, names in _MARKS if version == newest for name in names if name in conf)
     later = next((names[0] for version, names in _MARKS if version_key(version) > version_key(newest)), None)
-    why = f"{entry.evidence} pins {len(conf)} settings, with {mark}"
-    if later is not None:
-        why += f" and without {later}"
+    if later is None:
+        why = say("checkpoint.mark_settings", evidence=entry.evidence, count=len(conf), setting=mark)
+    else:
+        why = say(
+            "checkpoint.mark_settings_without",
+            evidence=entry.evidence,
+            count=len(conf),
+            setting=mark,
+            later=later,
+        )
     marks.append((newest, why))
     return _LAST_WITH.get(newest, newest)
 
 
 def _from_commit(entry: CommitEntry, marks: list[tuple[str, str]]) -> None:
     if entry.format_version >= 3:
-        marks.append(("4.3", f"{entry.evidence} has format version 3"))
+        marks.append(("4.3", say("checkpoint.mark_format", evidence=entry.evidence, version=3)))
     elif entry.format_version == 2 or entry.state_unique_ids:
-        marks.append(("4.0", f"{entry.evidence} has format version 2"))
+        marks.append(("4.0", say("checkpoint.mark_format", evidence=entry.evidence, version=2)))
     elif entry.next_watermark_ms is not None:
-        marks.append(("2.4", f"{entry.evidence} carries the next watermark"))
+        marks.append(("2.4", say("checkpoint.mark_watermark", evidence=entry.evidence)))
     else:
-        marks.append(("2.2", f"{entry.evidence} exists"))
+        marks.append(("2.2", say("checkpoint.mark_exists", evidence=entry.evidence)))

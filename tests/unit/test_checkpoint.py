@@ -208,7 +208,7 @@ def test_several_checkpoints_in_a_directory_are_named(tmp_path: Path) -> None:
         kafka_checkpoint(tmp_path / name, range(2))
     error = refused(tmp_path)
     assert error.suggestion is None
-    assert "(a, b)" in str(error)
+    assert "(a and b)" in str(error)
 
 
 def test_a_place_that_does_not_exist_is_a_storage_error(tmp_path: Path) -> None:

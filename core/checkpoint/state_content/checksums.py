@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import crc32c
 
+from core.messages import say
 from core.sparklogs.json_text import parse_object
 
 _MAGIC = b"crc\0"
@@ -54,18 +55,19 @@ def verify_hidden(data: bytes, checksum: bytes) -> Verdict:
     and no mismatch."""
     chunk = int.from_bytes(checksum[4:_HEADER], "big")
     if checksum[:4] != _MAGIC or len(checksum) < _HEADER or not 0 < chunk <= _LARGEST_CHUNK:
-        return Unusable("it does not begin as a checksum file of Hadoop")
+        return Unusable(say("state_files.hidden_header"))
     expected = checksum[_HEADER:]
     count = -(-len(data) // chunk)
     if len(expected) != 4 * count:
-        return Mismatch(f"it covers {len(expected) // 4} blocks of {chunk} bytes, the file has {count}")
+        return Mismatch(
+            say("state_files.hidden_blocks", covered=len(expected) // 4, chunk=chunk, count=count)
+        )
     for i in range(count):
         if zlib.crc32(data[i * chunk : (i + 1) * chunk]) != int.from_bytes(
             expected[4 * i : 4 * i + 4], "big"
         ):
             return Mismatch(
-                f"bytes {i * chunk:,} to {min((i + 1) * chunk, len(data)) - 1:,} are not those it was"
-                " written for"
+                say("state_files.hidden_bytes", first=i * chunk, last=min((i + 1) * chunk, len(data)) - 1)
             )
     return None
 
@@ -75,12 +77,12 @@ def verify_visible(data: bytes, checksum: bytes) -> Verdict:
     try:
         content = parse_object(checksum.decode("utf-8").strip())
     except ValueError:
-        return Unusable("it is not the JSON that Spark writes")
+        return Unusable(say("state_files.visible_json"))
     value, size = content.get("value"), content.get("mainFileSize")
     if content.get("algorithm") != "CRC32C" or not isinstance(value, int):
-        return Unusable("it names no CRC32C")
+        return Unusable(say("state_files.visible_algorithm"))
     if isinstance(size, int) and size != len(data):
-        return Mismatch(f"it was written for {size:,} bytes, the file has {len(data):,}")
+        return Mismatch(say("state_files.visible_size", expected=size, size_bytes=len(data)))
     if crc32c.crc32c(data) != value & 0xFFFFFFFF:
-        return Mismatch("its CRC-32C is another one")
+        return Mismatch(say("state_files.visible_value"))
     return None

@@ -15,6 +15,7 @@ import cramjam
 import numpy as np
 
 from core.checkpoint.state_content.xxhash32 import xxhash32
+from core.messages import say
 
 Codec = Literal["lz4", "zstd", "snappy", "lzf"]
 
@@ -57,7 +58,7 @@ class NotUnpacked:
     reason: str
 
 
-_TOO_LARGE = NotUnpacked(f"unpacks to more than {LARGEST_CONTENT >> 20} MiB")
+_TOO_LARGE = NotUnpacked(say("state_files.too_large", mebibytes=LARGEST_CONTENT >> 20))
 
 
 def codec_of(data: bytes) -> Codec | None:
@@ -84,7 +85,7 @@ def unpack(files: Mapping[str, bytes], codec: str | None) -> dict[str, Unpacked 
         elif seen == "snappy":
             found[path] = _snappy(data)
         else:
-            found[path] = NotUnpacked(f"packed with {seen or codec}, which is not unpacked here")
+            found[path] = NotUnpacked(say("state_files.other_codec", codec=seen or codec))
     found.update(_verified(parts))
     return found
 
@@ -119,9 +120,9 @@ def _lz4(data: bytes) -> _Blocks:
     while at < len(data):
         header = data[at : at + _LZ4_HEADER]
         if not header.startswith(LZ4_MAGIC[: len(header)]):
-            return _Blocks(blocks, f"there is no lz4 block at byte {at}")
+            return _Blocks(blocks, say("state_files.no_lz4_block", at=at))
         if len(header) < _LZ4_HEADER:
-            return _Blocks(blocks, f"it ends in the middle of the header of an lz4 block (at byte {at})")
+            return _Blocks(blocks, say("state_files.lz4_header_cut", at=at))
         method = header[8] & 0xF0
         packed_size, size, checksum = (int.from_bytes(header[i : i + 4], "little") for i in (9, 13, 17))
         if method == _RAW and size == packed_size == checksum == 0:  # ends a stream; another one may follow
@@ -136,13 +137,13 @@ def _lz4(data: bytes) -> _Blocks:
             or packed_size == 0
             or (method == _RAW and packed_size != size)
         ):
-            return _Blocks(blocks, f"the header of the lz4 block at byte {at} is damaged")
+            return _Blocks(blocks, say("state_files.lz4_header_damaged", at=at))
         packed = data[at + _LZ4_HEADER : at + _LZ4_HEADER + packed_size]
         if len(packed) < packed_size:
-            return _Blocks(blocks, f"it ends in the middle of an lz4 block (at byte {at})")
+            return _Blocks(blocks, say("state_files.lz4_cut", at=at))
         content = packed if method == _RAW else _lz4_block(packed, size)
         if content is None:
-            return _Blocks(blocks, f"the lz4 block at byte {at} is damaged")
+            return _Blocks(blocks, say("state_files.lz4_damaged", at=at))
         blocks.append(_Block(at, content, checksum))
         at += _LZ4_HEADER + packed_size
         total += size
@@ -150,13 +151,7 @@ def _lz4(data: bytes) -> _Blocks:
             return _Blocks([], None, is_too_large=True)
     return _Blocks(
         blocks,
-        (
-            None
-            if is_closed
-            else "its last lz4 block is not the empty one that closes a stream"
-            if data
-            else "it is empty"
-        ),
+        (None if is_closed else say("state_files.lz4_not_closed") if data else say("state_files.empty")),
     )
 
 
@@ -176,7 +171,7 @@ def _verified(files: Mapping[str, _Blocks]) -> dict[str, Unpacked | NotUnpacked]
         fits = [next(hashes) & _CHECKSUM_BITS == block.checksum for block in blocks]
         good = fits.index(False) if False in fits else len(blocks)
         if good < len(blocks):
-            trouble = f"the checksum of the lz4 block at byte {blocks[good].start} does not fit"
+            trouble = say("state_files.lz4_checksum", at=blocks[good].start)
         found[path] = (
             _TOO_LARGE
             if is_too_large
@@ -187,7 +182,7 @@ def _verified(files: Mapping[str, _Blocks]) -> dict[str, Unpacked | NotUnpacked]
 
 def _snappy(data: bytes) -> Unpacked | NotUnpacked:
     if len(data) < _SNAPPY_HEADER or not data.startswith(SNAPPY_MAGIC):
-        return Unpacked(b"", "it does not begin as a snappy stream")
+        return Unpacked(b"", say("state_files.no_snappy"))
     content: list[bytes] = []
     at, size = _SNAPPY_HEADER, 0
     while at < len(data):
@@ -197,10 +192,10 @@ def _snappy(data: bytes) -> Unpacked | NotUnpacked:
         packed_size = int.from_bytes(data[at : at + 4], "big")
         packed = data[at + 4 : at + 4 + packed_size]
         if len(data) - at < 4 or len(packed) < packed_size:
-            return Unpacked(b"".join(content), f"it ends in the middle of a snappy block (at byte {at})")
+            return Unpacked(b"".join(content), say("state_files.snappy_cut", at=at))
         block = _snappy_block(packed)
         if block is None:
-            return Unpacked(b"".join(content), f"the snappy block at byte {at} is damaged")
+            return Unpacked(b"".join(content), say("state_files.snappy_damaged", at=at))
         content.append(block)
         size += len(block)
         if size > LARGEST_CONTENT:
@@ -222,7 +217,7 @@ def _snappy_block(packed: bytes) -> bytes | None:
 
 def _zstd(data: bytes) -> Unpacked | NotUnpacked:
     if not data.startswith(ZSTD_MAGIC):
-        return Unpacked(b"", "it does not begin as a zstd frame")
+        return Unpacked(b"", say("state_files.no_zstd"))
     room = np.empty(
         min(LARGEST_CONTENT, max(1 << 24, len(data) * 256)), dtype=np.uint8
     )  # taken from the system only as it is filled
@@ -231,7 +226,7 @@ def _zstd(data: bytes) -> Unpacked | NotUnpacked:
     except cramjam.DecompressionError as error:
         if "whole buffer" in str(error):
             return _TOO_LARGE
-        return Unpacked(b"", f"the zstd frame cannot be unpacked ({error})")
+        return Unpacked(b"", say("state_files.zstd_damaged", error=error))
     return Unpacked(room[:size].tobytes())
 
 

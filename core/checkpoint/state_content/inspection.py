@@ -52,9 +52,10 @@ class Fault:
     """What is wrong with one file.
 
     ``content``: it cannot be decoded up to the end of its records, so a reader fails. ``tail``: something is
-    wrong behind the end mark, or in a filter of an ``.sst`` file, where Spark does not look. ``rows``: a block of
-    rows of an ``.sst`` file; a start fails when it reads that block, or goes on without its rows. The other two: the checksum beside it does not fit.
-    ``others``: further files that show it.
+    wrong behind the end mark, or in a filter of an ``.sst`` file, where Spark does not look. ``rows``: a
+    block of
+    rows of an ``.sst`` file; a start fails when it reads that block, or goes on without its rows. The other
+    two: the checksum beside it does not fit. ``others``: further files that show it.
     """
 
     file: StateFile
@@ -183,8 +184,8 @@ def inspect_stores(
 
 
 def _files_of(store: Store, hidden: Mapping[str, FileInfo]) -> Iterator[StateFile]:
-    """The files to read, in order: .sst files, and RocksDB's log files that have a checksum, before the zips that
-    name them."""
+    """The files to read, in order: .sst files, and RocksDB's log files that have a checksum, before the zips
+    that name them."""
     for file in store.partition.files:
         if file.kind == "sst" or (file.kind == "rocksdb_log" and hidden_name(file.path) in hidden):
             yield file
@@ -230,7 +231,7 @@ def _take(
         walk.replay.forget()
         return
     if isinstance(data, ReadFailure):
-        walk.skipped.add(f"{file.path} ({data.reason.rstrip('.')})")
+        walk.skipped.add(say("state_files.skipped_unread", path=file.path, reason=data.reason.rstrip(".")))
         walk.replay.forget()
         return
     checksums = list(_checksum_faults(file, data, contents, is_local))
@@ -245,7 +246,9 @@ def _take(
         _take_records(walk, file, data, unpacked)
     else:
         walk.skipped.add(
-            unpacked.reason if isinstance(unpacked, NotUnpacked) else f"{file.path} is of no known kind"
+            unpacked.reason
+            if isinstance(unpacked, NotUnpacked)
+            else say("state_files.skipped_kind", path=file.path)
         )
         walk.replay.forget()
 
@@ -272,15 +275,15 @@ def _checksum_faults(
         # Hadoop's local file system verifies what RocksDB downloads, and nothing else that Spark reads here
         # (observed, Spark 3.3 to 4.3).
         reads_it = is_local and file.kind in ("zip", "sst", "rocksdb_log")
-        reason = (
-            f"its hidden checksum {hidden_name(file.path).rpartition('/')[2]} does not fit: {verdict.reason}"
-        )
+        name = hidden_name(file.path).rpartition("/")[2]
+        reason = say("state_files.hidden_mismatch", name=name, clause=verdict.reason)
         yield Fault(
             file, "content" if reads_it else "hidden_checksum", reason, others=(hidden_name(file.path),)
         )
     verdict = verify_visible(data, visible) if isinstance(visible, bytes) else None
     if verdict is not None:  # Spark fails on a checksum file that it cannot read, too (observed, Spark 4.3)
-        reason = f"its checksum {visible_name(file.path).rpartition('/')[2]} does not fit: {verdict.reason}"
+        name = visible_name(file.path).rpartition("/")[2]
+        reason = say("state_files.visible_mismatch", name=name, clause=verdict.reason)
         yield Fault(file, "visible_checksum", reason, others=(visible_name(file.path),))
 
 
@@ -319,9 +322,11 @@ def _first_bad_file(walk: _Walk, file: StateFile, content: ZipContent) -> Fault 
     for path, item in named:
         other = there.get(path)
         if other is None:
-            return Fault(file, "content", f"it needs {path}, which is missing", others=(path,))
+            return Fault(file, "content", say("state_files.needs_missing", path=path), others=(path,))
         if other.size_bytes not in (None, item.size_bytes):
-            reason = f"it needs {path} with {item.size_bytes:,} bytes, and the file has {other.size_bytes:,}"
+            reason = say(
+                "state_files.needs_size", path=path, expected=item.size_bytes, size_bytes=other.size_bytes
+            )
             return Fault(file, "content", reason, others=(path,))
     broken = {path: walk.broken_files[path] for path, _ in named if path in walk.broken_files}
     for kind in ("content", "rows", "tail"):
@@ -348,7 +353,7 @@ def _take_records(walk: _Walk, file: StateFile, data: bytes, unpacked: Unpacked)
         walk.version = version
         return
     if unpacked.trouble is not None or parsed.surplus_bytes:
-        reason = unpacked.trouble or f"{parsed.surplus_bytes:,} bytes follow its last record"
+        reason = unpacked.trouble or say("state_files.surplus", surplus_bytes=parsed.surplus_bytes)
         walk.faults.append(Fault(file, "tail", reason))
     if file.kind == "snapshot":
         if walk.version == version and not walk.replay.holds(parsed.records):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.state_content.partitioning import Column, hashable_columns, partition_ids
+from core.messages import say
 
 STRICT_DISTRIBUTION_KEY = "spark.sql.streaming.statefulOperator.useStrictDistribution"
 
@@ -74,21 +75,23 @@ def placement(
     are looked at.
     """
     if operator.expected_partitions is None:
-        return "how many partitions there are is not known"
+        return say("state_files.place_partitions")
     if conf.get(STRICT_DISTRIBUTION_KEY) != "true":
-        return "born before Spark 3.3, when rows could be spread by some of the key's columns"
+        return say("state_files.place_old")
     if schema is None or schema.format_version == 3:
-        return "the layout of the keys is not read here" if schema is not None else "there is no state schema"
+        return say("state_files.place_no_schema" if schema is None else "state_files.place_layout")
     surplus = 0
     if operator.name == _JOIN:
         kind = store.partition("-")[2]
         if kind not in _JOIN_STORES:
-            return "the layout of the keys is not read here"
+            return say("state_files.place_layout")
         surplus = _JOIN_STORES[kind]
     elif operator.name not in _BY_WHOLE_KEY:
-        return f"how {operator.name or 'the operator'} spreads its rows is not known here"
+        if operator.name is None:
+            return say("state_files.place_operator")
+        return say("state_files.place_named_operator", operator=operator.name)
     columns = hashable_columns(schema.key)
     if columns is None or len(columns) <= surplus:
-        return "the key has a column whose hash is not computed here"
+        return say("state_files.place_hash")
     skip = _ENCODING_BYTES if operator.provider == "rocksdb" else 0
     return Placement(columns[: len(columns) - surplus], len(columns), operator.expected_partitions, skip)

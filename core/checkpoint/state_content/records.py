@@ -14,6 +14,7 @@ from struct import Struct
 from typing import Literal
 
 from core.checkpoint.state_content.framing import Unpacked
+from core.messages import say
 from core.sparklogs.json_text import parse_json
 
 RecordKind = Literal["put", "delete", "merge", "delete_range"]
@@ -69,7 +70,7 @@ def parse_snapshot(unpacked: Unpacked) -> Records:
     deleted = next((i for i, record in enumerate(found.records) if record[0] != "put"), None)
     if deleted is None:
         return found
-    return Records(found.records[:deleted], trouble=f"record {deleted + 1} of a snapshot is a deletion")
+    return Records(found.records[:deleted], trouble=say("state_files.snapshot_deletion", record=deleted + 1))
 
 
 def parse_changelog(unpacked: Unpacked) -> Records:
@@ -83,16 +84,14 @@ def parse_changelog(unpacked: Unpacked) -> Records:
     if version == 1:
         return _pairs(unpacked, 0)
     if version not in (2, 3, 4):
-        return Records(
-            [], version, trouble=f"it is a changelog of version {version}; versions 1 to 4 are known"
-        )
+        return Records([], version, trouble=say("state_files.changelog_version", version=version))
     lineage: tuple[LineageItem, ...] = ()
     if version >= 3:
         try:
             text, at = _utf(content, at)
             lineage = _lineage(text)
         except ValueError:
-            return Records([], version, trouble=_why(unpacked, "its lineage cannot be read"))
+            return Records([], version, trouble=_why(unpacked, say("state_files.lineage")))
     found = _typed(unpacked, at) if version in (2, 4) else _pairs(unpacked, at)
     return Records(found.records, version, lineage, found.trouble, found.surplus_bytes)
 
@@ -106,7 +105,9 @@ def _pairs(unpacked: Unpacked, at: int) -> Records:
         if key_size == _END_OF_RECORDS:
             return Records(records, surplus_bytes=size - at - 4)
         if key_size < 0:
-            return Records(records, trouble=f"the key of record {len(records) + 1} has the length {key_size}")
+            return Records(
+                records, trouble=say("state_files.key_length", record=len(records) + 1, length=key_size)
+            )
         key_end = at + 4 + key_size
         if key_end + 4 > size:
             break
@@ -120,7 +121,7 @@ def _pairs(unpacked: Unpacked, at: int) -> Records:
         if at > size:
             break
         records.append(("put", key, content[key_end + 4 : at]))
-    return Records(records, trouble=_why(unpacked, f"it ends in the middle of record {len(records) + 1}"))
+    return Records(records, trouble=_why(unpacked, say("state_files.record_cut", record=len(records) + 1)))
 
 
 def _typed(unpacked: Unpacked, at: int) -> Records:
@@ -132,19 +133,23 @@ def _typed(unpacked: Unpacked, at: int) -> Records:
         if kind is None:
             if content[at] == _END_TYPE:
                 return Records(records, surplus_bytes=size - at - 1)
-            return Records(records, trouble=f"record {len(records) + 1} has the unknown type {content[at]}")
+            return Records(
+                records, trouble=say("state_files.record_type", record=len(records) + 1, type=content[at])
+            )
         if at + 5 > size:
             break
         (key_size,) = read(content, at + 1)
         key_end = at + 5 + key_size
         if key_size < 0:
-            return Records(records, trouble=f"the key of record {len(records) + 1} has the length {key_size}")
+            return Records(
+                records, trouble=say("state_files.key_length", record=len(records) + 1, length=key_size)
+            )
         if key_end + 4 > size:
             break
         (value_size,) = read(content, key_end)
         if (value_size == _DELETED) != (kind == "delete") or value_size < _DELETED:
             return Records(
-                records, trouble=f"the value of record {len(records) + 1} has the length {value_size}"
+                records, trouble=say("state_files.value_length", record=len(records) + 1, length=value_size)
             )
         at = key_end + 4 + max(value_size, 0)
         if at > size:
@@ -156,7 +161,7 @@ def _typed(unpacked: Unpacked, at: int) -> Records:
                 None if kind == "delete" else content[key_end + 4 : at],
             )
         )
-    return Records(records, trouble=_why(unpacked, f"it ends in the middle of record {len(records) + 1}"))
+    return Records(records, trouble=_why(unpacked, say("state_files.record_cut", record=len(records) + 1)))
 
 
 def _why(unpacked: Unpacked, otherwise: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from struct import Struct
 
+from core.messages import say
 from core.sparklogs.evidence import Problem
 from core.sparklogs.versioned import VersionedText, json_object, versioned
 
@@ -71,7 +72,7 @@ def read_zip(data: bytes) -> ZipContent | BrokenZip:
     (observed, Spark 4.3); see :func:`tail_trouble`.
     """
     if not data:
-        return BrokenZip("it is empty")
+        return BrokenZip(say("state_files.empty"))
     metadata: bytes | None = None
     try:
         for name, content in _members(data):
@@ -79,7 +80,7 @@ def read_zip(data: bytes) -> ZipContent | BrokenZip:
                 metadata = content
     except (ValueError, zlib.error) as error:
         return BrokenZip(_words(error))
-    return BrokenZip('it has no member "metadata"') if metadata is None else parse_zip_metadata(metadata)
+    return BrokenZip(say("state_files.zip_no_metadata")) if metadata is None else parse_zip_metadata(metadata)
 
 
 def tail_trouble(data: bytes) -> str | None:
@@ -87,7 +88,7 @@ def tail_trouble(data: bytes) -> str | None:
     try:
         zipfile.ZipFile(io.BytesIO(data)).close()
     except (zipfile.BadZipFile, ValueError, OSError) as error:
-        return f"the table of contents at its end cannot be read ({_words(error)})"
+        return say("state_files.zip_contents", error=_words(error))
     return None
 
 
@@ -108,24 +109,26 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
             unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
             content = unpacker.decompress(data[start:], LARGEST_MEMBER)
             if unpacker.unconsumed_tail:
-                raise ValueError(f"its member {name[:60]!r} unpacks to more than {LARGEST_MEMBER >> 20} MiB")
+                raise ValueError(
+                    say("state_files.zip_too_large", member=name[:60], mebibytes=LARGEST_MEMBER >> 20)
+                )
             if not unpacker.eof:
-                raise ValueError(f"it ends in the middle of its member {name[:60]!r}")
+                raise ValueError(say("state_files.zip_cut", member=name[:60]))
             at = len(data) - len(unpacker.unused_data)
         elif method == _STORED and not flags & _SIZES_BEHIND:
             content, at = data[start : start + packed_size], start + packed_size
             if at > len(data):
-                raise ValueError(f"it ends in the middle of its member {name[:60]!r}")
+                raise ValueError(say("state_files.zip_cut", member=name[:60]))
         else:
-            raise ValueError(f"its member {name[:60]!r} is packed in a way that Spark does not use")
+            raise ValueError(say("state_files.zip_packing", member=name[:60]))
         if flags & _SIZES_BEHIND:
             at += 4 if data[at : at + 4] == _DESCRIPTOR else 0
             if at + 12 > len(data):
-                raise ValueError(f"it ends in the middle of its member {name[:60]!r}")
+                raise ValueError(say("state_files.zip_cut", member=name[:60]))
             crc, packed_size, size = (int.from_bytes(data[at + i : at + i + 4], "little") for i in (0, 4, 8))
             at += 12
         if len(content) != size or zlib.crc32(content) != crc:
-            raise ValueError(f"its member {name[:60]!r} is damaged (its CRC-32 or size does not fit)")
+            raise ValueError(say("state_files.zip_damaged", member=name[:60]))
         yield name, content
 
 
@@ -134,7 +137,7 @@ def parse_zip_metadata(data: bytes) -> ZipContent | BrokenZip:
     file = versioned(data, METADATA, _NEWEST_VERSION)
     content = json_object(file.rest.strip(), METADATA, data, 2) if isinstance(file, VersionedText) else file
     if isinstance(content, Problem):
-        return BrokenZip(f'its member "{METADATA}" {content.clause}')
+        return BrokenZip(say("state_files.zip_metadata", clause=content.clause))
     try:
         return ZipContent(
             sst_files=_files(content, "sstFiles", "dfsSstFileName"),
@@ -145,13 +148,13 @@ def parse_zip_metadata(data: bytes) -> ZipContent | BrokenZip:
             internal=_internal(content),
         )
     except (ValueError, KeyError) as error:
-        return BrokenZip(f"its metadata cannot be read ({_words(error)})")
+        return BrokenZip(say("state_files.zip_metadata_values", error=_words(error)))
 
 
 def _files(content: Mapping[str, object], key: str, name_key: str) -> tuple[NamedFile, ...]:
     listed = content.get(key) or []
     if not isinstance(listed, list):
-        raise ValueError(f"{key} is no list")
+        raise ValueError(say("state_files.zip_no_list", key=key))
     found = []
     for item in listed:
         name, local, size = (
@@ -165,7 +168,7 @@ def _files(content: Mapping[str, object], key: str, name_key: str) -> tuple[Name
             or not isinstance(size, int)
             or "/" in name
         ):
-            raise ValueError(f"an entry of {key} has no name and size")
+            raise ValueError(say("state_files.zip_entry", key=key))
         found.append(NamedFile(name, local, size))
     return tuple(found)
 

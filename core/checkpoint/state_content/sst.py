@@ -1,6 +1,8 @@
-"""A RocksDB ``.sst`` file: whether every block still has the checksum it was written with. Bytes in, verdict out.
+"""A RocksDB ``.sst`` file: whether every block still has the checksum it was written with. Bytes in, verdict
+out.
 
-The block-based table of RocksDB, format versions 2 to 5 (Spark 3.2 to 4.3 writes 5): data blocks, meta blocks, one
+The block-based table of RocksDB, format versions 2 to 5 (Spark 3.2 to 4.3 writes 5): data blocks, meta
+blocks, one
 index block, and a footer of 53 bytes. Each block is followed by one byte for its compression and four for its
 checksum (``table/block_based`` and ``table/format.cc`` of RocksDB). Rows are not decoded here.
 """
@@ -44,12 +46,14 @@ class _NotKnownError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SstVerdict:
-    """``damage``: one clause, None when every block fits its checksum. ``part``: where it is. ``not_checked``: why
+    """``damage``: one clause, None when every block fits its checksum. ``part``: where it is.
+    ``not_checked``: why
     the blocks were not compared, None when they were. ``blocks``: how many were compared.
 
-    Observed with Spark 4.3: a restart fails on damage in the ``index`` (with everything that RocksDB reads when it
-    opens the file), reads on without the ``rows`` of a damaged data block, or fails when it needs one of them, and
-    does not notice a damaged ``filter``.
+    Observed with Spark 4.3: a restart fails on damage in the ``index`` (with everything that RocksDB reads
+    when it
+    opens the file), reads on without the ``rows`` of a damaged data block, or fails when it needs one of
+    them, and does not notice a damaged ``filter``.
     """
 
     damage: str | None = None
@@ -195,8 +199,10 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _data_blocks(index: bytes, is_delta_encoded: bool) -> Iterator[_Handle]:
-    """The blocks that an index names. Delta-encoded (format version 4 and newer), an entry that shares nothing with
-    the one before it has a whole handle; the others have only how much larger the block is than the one before."""
+    """The blocks that an index names. Delta-encoded (format version 4 and newer), an entry that shares
+    nothing with
+    the one before it has a whole handle; the others have only how much larger the block is than the one
+    before."""
     at, end = 0, _end_of_entries(index)
     before = _Handle(0, 0)
     while at < end:
