@@ -13,18 +13,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from core.checkpoint.sources.base import ResumePoint
-from core.checkpoint.sources.forms import compact, listed, no_option, parse
+from core.checkpoint.sources.forms import compact, no_option, parse
 from core.checkpoint.sources.kafka import topics_of
 from core.connectors.kafka.judgement import JudgedPartition, judge_partition, other_id
 from core.connectors.kafka.partitions import similar_names
 from core.messages import say
-from core.messages.words import near_moment
+from core.messages.words import listed, near_moment
 
 if TYPE_CHECKING:
     from core.connectors.answers import BrokerAnswer
     from core.sparklogs.evidence import Certainty
 
 EARLIEST = -2
+_SHOWN = 3  # names in a sentence; how many more there are is said
 
 
 @dataclass
@@ -78,7 +79,7 @@ def with_broker(
     certainty: Certainty = "inferred" if starts.not_told else "certain"
     notes = [
         say("resume_kafka.new_checkpoint_only"),
-        say("resume_kafka.names_every_partition", topics=listed(topics), servers=answer.servers),
+        say("resume_kafka.names_every_partition", topics=listed(topics, _SHOWN), servers=answer.servers),
     ]
     if starts.new:
         notes.append(say("resume_kafka.new_partitions", names=_names(starts.new), count=len(starts.new)))
@@ -151,7 +152,7 @@ def _inexact(starts: _StartOffsets, answer: BrokerAnswer, options: dict[str, str
             say("resume_kafka.end_and_position", name=each.name, end=each.latest, position=each.position)
             for each in starts.recreated
         ]
-        why.append(say("resume_kafka.recreated", partitions=listed(ends)))
+        why.append(say("resume_kafka.recreated", partitions=listed(ends, _SHOWN)))
     if starts.younger:
         skipped.append(say("resume_kafka.skips_old_topic", names=_names(starts.younger)))
         why.append(say("resume_kafka.younger", names=_names(starts.younger)))
@@ -175,7 +176,7 @@ def _expired(starts: _StartOffsets, answer: BrokerAnswer) -> str:
     """How many offsets have expired, in which ranges, and the time before which all of them were written."""
     missing = [(each.name, each.missing) for each in starts.expired if each.missing is not None]
     lost = sum(last - first + 1 for _, (first, last) in missing)
-    ranges = listed(f"{name} {first} to {last}" for name, (first, last) in missing)
+    ranges = listed((f"{name} {first} to {last}" for name, (first, last) in missing), _SHOWN)
     times = [
         each.first_record_ms
         for each in starts.expired
@@ -200,15 +201,15 @@ def _gone_sentence(gone: list[JudgedPartition], answer: BrokerAnswer) -> str:
     if not absent:
         return say("resume_kafka.gone", names=names, count=count)
     if not similar:
-        return say("resume_kafka.topic_gone", names=names, count=count, topics=listed(absent))
+        return say("resume_kafka.topic_gone", names=names, count=count, topics=listed(absent, _SHOWN))
     return say(
         "resume_kafka.topic_gone_but_similar",
         names=names,
         count=count,
-        topics=listed(absent),
-        similar=listed(similar),
+        topics=listed(absent, _SHOWN),
+        similar=listed(similar, _SHOWN),
     )
 
 
 def _names(judged: Iterable[JudgedPartition]) -> str:
-    return listed(each.name for each in judged)
+    return listed((each.name for each in judged), _SHOWN)

@@ -39,7 +39,7 @@ def test_a_topic_made_anew_is_read_from_its_first_record_after_the_repair(stage:
     scene.fill("orders", 11)  # by now it has grown past the old position
     then = said_then(scene)
     assert (
-        "Delete offsets/2 and its .crc, set repair-anew-orders-0, repair-anew-orders-1 to 0 in offsets/1"
+        "Delete offsets/2 and its .crc, set repair-anew-orders-0 and repair-anew-orders-1 to 0 in offsets/1"
         in then
     )
     d.without("offsets/2")(scene.checkpoint)

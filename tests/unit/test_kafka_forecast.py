@@ -153,7 +153,7 @@ def test_a_topic_made_anew_counts_what_is_never_read_in_all_its_partitions(tmp_p
     root = checkpoint_at(tmp_path, *AT_10)
     connectors = connectors_of(two(at(0, 4, 10), at(0, 30, 10)))
     assert (stops := said(root, connectors).then) is not None
-    assert "set orders-0, orders-1 to 0 in offsets/1 (without its .crc) before" in stops
+    assert "set orders-0 and orders-1 to 0 in offsets/1 (without its .crc) before" in stops
     (risk,) = said(root, connectors, fail_on_data_loss=False).risks
     assert (risk.id, risk.certainty) == ("KAFKA_TOPIC_RECREATED", "certain")
     assert "14 offsets that are there now are never read" in risk.sentence
@@ -187,7 +187,7 @@ def test_the_repair_of_a_failed_plan_depends_on_what_the_broker_has(tmp_path: Pa
     assert anew.reason == "FAILED_PLAN_LEFT"
     assert (
         anew.then is not None
-        and "Delete offsets/2 and its .crc, set orders-0, orders-1 to 0 in offsets/1" in anew.then
+        and "Delete offsets/2 and its .crc, set orders-0 and orders-1 to 0 in offsets/1" in anew.then
     )
     same = said(root, connectors_of(two(at(0, 40, 10, first_ms=NOW - 2 * DAY), at(0, 30, 10))))
     assert same.then is not None and "the broker still has these positions" in same.then

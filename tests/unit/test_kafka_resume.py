@@ -58,10 +58,10 @@ def test_expired_positions_are_refused_by_name_with_a_way_on() -> None:
     assert starts(point) == {"orders": {"0": -2, "1": -2}}
     assert (
         point.skips
-        == "5 offsets that have expired (orders-0 10 to 13, orders-1 10 to 10, all older than 10:30 UTC)"
+        == "5 offsets that have expired (orders-0 10 to 13 and orders-1 10 to 10, all older than 10:30 UTC)"
     )
     assert point.note.startswith("NOT EXACT, skips 5 offsets")
-    assert "orders-0, orders-1 can no longer start at the position" in point.note
+    assert "orders-0 and orders-1 can no longer start at the position" in point.note
 
 
 def test_partitions_that_are_gone_leave_the_option_because_naming_them_stops_the_query() -> None:
@@ -80,7 +80,7 @@ def test_a_topic_that_is_gone_leaves_the_option_with_all_its_partitions() -> Non
     assert not point.exact
     assert starts(point) == {"orders": {"0": 10}}
     assert (
-        "refunds-0 is not on the broker any more (there is refund, refunds-dev). Take refunds out of the"
+        "refunds-0 is not on the broker any more (there is refund and refunds-dev). Take refunds out of the"
         " subscription." in point.note
     )
 

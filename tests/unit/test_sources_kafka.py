@@ -1,4 +1,5 @@
-"""Kafka's offsets (and Event Hubs', which read the same): recognition, partitions, advance, start position."""
+"""Kafka's offsets (and Event Hubs', which read the same): recognition, partitions, advance, start
+position."""
 
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ def test_a_new_partition_counts_at_most_its_position_and_is_named() -> None:
     advance = KAFKA.advance(parse('{"a":{"0":10}}'), parse('{"a":{"0":12,"1":7},"b":{"0":3}}'), NOTHING)
     assert advance.amount == 2 + 7 + 3
     assert dict(advance.by_partition) == {"a-0": 2, "a-1": 7, "b-0": 3}
-    assert "a-1, b-0" in advance.note
+    assert "a-1 and b-0" in advance.note
     assert "most" in advance.note
 
 

@@ -201,7 +201,7 @@ def test_a_file_source_has_no_start_option_but_can_be_seeded() -> None:
     assert not point.exact
     assert point.options is None
     assert point.seed == "file_source_log"
-    assert "(5 in the source log)" in point.repeats
+    assert "of 5 files already read" in point.repeats
 
 
 def test_a_file_source_that_read_nothing_needs_no_start_option() -> None:
@@ -367,14 +367,14 @@ def test_pubsub_counts_fetches_and_has_no_position() -> None:
         PUBSUB.advance({"seqNum": 4, "fetchEpoch": 2}, {"seqNum": 9, "fetchEpoch": 2}, NOTHING).unit
         == "fetches"
     )
-    assert "no position" in PUBSUB.resume({"seqNum": 9, "fetchEpoch": 2}, NOTHING).note
+    assert "it is not a position" in PUBSUB.resume({"seqNum": 9, "fetchEpoch": 2}, NOTHING).note
 
 
 def test_pubsub_lite_counts_messages_and_names_the_next_ones() -> None:
     advance = PUBSUB_LITE.advance({"0": 90, "1": 57}, {"0": 100, "1": 57}, NOTHING)
     assert (advance.amount, advance.unit) == (10, "messages")
     assert PUBSUB_LITE.advance({"0": 90}, {"0": 100, "1": 57}, NOTHING).amount is None
-    assert "0: 101, 1: 0" in PUBSUB_LITE.resume({"0": 100, "1": -1}, NOTHING).note
+    assert "0: 101 and 1: 0" in PUBSUB_LITE.resume({"0": 100, "1": -1}, NOTHING).note
 
 
 def test_pulsar_entries_are_counted_inside_one_ledger() -> None:
@@ -452,8 +452,8 @@ def test_a_sequential_union_names_the_active_and_the_completed_sources() -> None
 
     advance = SEQUENTIAL_UNION.advance(at("a", []), at("c", ["a", "b"]), NOTHING)
     assert (advance.amount, advance.unit) == (2, "sources")
-    assert "a, b" in advance.note
-    assert SEQUENTIAL_UNION.describe(at("c", ["a", "b"])) == "Reading c; done: a, b"
+    assert "a and b" in advance.note
+    assert SEQUENTIAL_UNION.describe(at("c", ["a", "b"])) == "Reading c; done: a and b"
     assert SEQUENTIAL_UNION.resume(at("c", ["a", "b"]), NOTHING).options is None
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
-from core.checkpoint.sources.forms import listed, parse
+from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
 from core.connectors.answers import BrokerAnswer
 from core.connectors.kafka.judgement import JudgedPartition, Positions, judge_partition, recreated
@@ -25,10 +25,11 @@ from core.connectors.kafka.partitions import (
     similar_names,
 )
 from core.messages import say
-from core.messages.words import near_moment
+from core.messages.words import listed, near_moment
 from core.sparklogs.evidence import Evidence
 
 LOST = DataEffect("loss", "loss", "loss")
+_SHOWN = 3  # names in a sentence; how many more there are is said
 
 
 def broker_of(s: RestartContext, key: str) -> BrokerAnswer | None:
@@ -141,7 +142,7 @@ def check_next(
     risks += _soon(s, part.key, answer, at)
     unasked = [topic for topic in topics if topic not in answer.topics]
     begins = (
-        (say("forecast_kafka.whether_topic_begins_at_0", topics=listed(unasked), key=part.key),)
+        (say("forecast_kafka.whether_topic_begins_at_0", topics=listed(unasked, _SHOWN), key=part.key),)
         if unasked
         else ()
     )
@@ -160,12 +161,15 @@ def repair_of_plan(s: RestartContext, part: Range, answer: BrokerAnswer) -> str:
         if judged.state == "deleted"
     ]
     if missing:
-        return say("forecast_kafka.plan_needs_new_checkpoint", names=listed(missing), n=s.n)
+        return say("forecast_kafka.plan_needs_new_checkpoint", names=listed(missing, _SHOWN), n=s.n)
     topics = {t for t, p in lower if _was_recreated(s, answer, t, p, before[t][p])}
     replaced = [f"{t}-{p}" for t, ps in before.items() for p in ps if t in topics]
     if replaced:
         return say(
-            "forecast_kafka.plan_delete_and_set_to_0", n=s.n, names=listed(replaced), previous=s.previous
+            "forecast_kafka.plan_delete_and_set_to_0",
+            n=s.n,
+            names=listed(replaced, _SHOWN),
+            previous=s.previous,
         )
     return say("forecast_kafka.plan_delete", n=s.n)
 
@@ -188,14 +192,14 @@ def _was_recreated(
 
 def _topic_gone(s: RestartContext, answer: BrokerAnswer, absent: list[str], at: Evidence) -> Verdict:
     similar = [name for topic in absent for name in similar_names(topic, answer.all_topics)]
-    names, count = listed(absent), len(absent)
+    names, count = listed(absent, _SHOWN), len(absent)
     why = (
         say(
             "forecast_kafka.topic_absent_but_similar",
             names=names,
             count=count,
             servers=answer.servers,
-            similar=listed(similar),
+            similar=listed(similar, _SHOWN),
         )
         if similar
         else say("forecast_kafka.topic_absent", names=names, count=count, servers=answer.servers)
@@ -409,7 +413,7 @@ def _not_told(judged: Iterable[JudgedPartition]) -> tuple[str, ...]:
 
 
 def _names(judged: Iterable[JudgedPartition]) -> str:
-    return listed(each.name for each in judged)
+    return listed((each.name for each in judged), _SHOWN)
 
 
 def _pending(s: RestartContext) -> str:

@@ -30,6 +30,7 @@ from core.checkpoint.sources.forms import (
     single_advance,
     summed_advance,
 )
+from core.messages import say
 
 
 class BareNumber(OnePosition):
@@ -50,9 +51,7 @@ class BareNumber(OnePosition):
         if self.value(end) is None:
             return malformed(self.label, end)
         return no_option(
-            "A bare number is written by Spark's rate, socket and memory sources, which have no start option,"
-            " and by Neo4j's connector, which starts at a time. The checkpoint does not tell which one it is,"
-            " so no option is given.",
+            say("sources.counter_resume"),
             repeats="not known",
             skips="not known",
             certainty="needs_input",
@@ -61,8 +60,8 @@ class BareNumber(OnePosition):
     def describe(self, offset: object) -> str:
         value = self.value(offset)
         if value is None:
-            return "Not a number."
-        return "Nothing read yet (-1)" if value == -1 else f"Position {value}"
+            return say("sources.not_a_number")
+        return say("sources.counter_nothing_read") if value == -1 else say("sources.counter", value=value)
 
 
 class Rate(BareNumber):
@@ -83,17 +82,15 @@ class Rate(BareNumber):
         if self.value(end) is None:
             return malformed(self.label, end)
         return no_option(
-            "The rate source has no start option: a new checkpoint begins again at value 0 and at a new start"
-            " time. Transplant: this offset as `offsets/0` and `offsets/1` with `commits/0` and `commits/1`,"
-            " and a copy of `sources/<n>/0` (the start time), goes on exactly.",
-            repeats="without the transplant all values from 0 on, with new timestamps",
+            say("sources.rate_resume"),
+            repeats=say("sources.rate_repeats"),
             skips="nothing",
             seed="transplant",
         )
 
     def describe(self, offset: object) -> str:
         value = self.value(offset)
-        return "Not a number." if value is None else f"{value} seconds after the start of the source"
+        return say("sources.not_a_number") if value is None else say("sources.rate", value=value)
 
 
 class Socket(BareNumber):
@@ -112,18 +109,13 @@ class Socket(BareNumber):
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
         if self.value(end) is None:
             return malformed(self.label, end)
-        return no_option(
-            "A socket cannot be read again: lines sent before the query starts are gone, and there is no"
-            " start option.",
-            repeats="nothing",
-            skips="every line that was not read",
-        )
+        return no_option(say("sources.socket_resume"), repeats="nothing", skips=say("sources.socket_skips"))
 
     def describe(self, offset: object) -> str:
         value = self.value(offset)
         if value is None:
-            return "Not a number."
-        return "No line read yet" if value < 0 else f"Lines 0 to {value} were read"
+            return say("sources.not_a_number")
+        return say("sources.socket_nothing_read") if value < 0 else say("sources.socket", value=value)
 
 
 class Memory(BareNumber):
@@ -143,9 +135,9 @@ class Memory(BareNumber):
         if self.value(end) is None:
             return malformed(self.label, end)
         return no_option(
-            "A memory stream lives in the test that made it; there is no start option.",
-            repeats="whatever the test adds again",
-            skips="everything the ended process held",
+            say("sources.memory_resume"),
+            repeats=say("sources.memory_repeats"),
+            skips=say("sources.memory_skips"),
         )
 
 
@@ -179,9 +171,8 @@ class RateMicroBatch(OnePosition):
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "There is no option for the first row (startTimestamp only sets the time stamps). A new"
-            " checkpoint with this offset written by hand as `offsets/0` and a `commits/0` goes on exactly.",
-            repeats="without it all rows from value 0 on",
+            say("sources.rate_micro_batch_resume"),
+            repeats=say("sources.rate_micro_batch_repeats"),
             skips="nothing",
             seed="transplant",
         )
@@ -189,8 +180,10 @@ class RateMicroBatch(OnePosition):
     def describe(self, offset: object) -> str:
         value, stamp = self.value(offset), as_int(as_object(offset).get("timestamp"))
         if value is None:
-            return "Not a rate-micro-batch offset."
-        return f"{value} rows made" + ("" if stamp is None else f", next rows at {_time(stamp)}")
+            return say("sources.not_rate_micro_batch")
+        if stamp is None:
+            return say("sources.rate_micro_batch", rows=value)
+        return say("sources.rate_micro_batch_at", rows=value, time=_time(stamp))
 
 
 class RateContinuous(Capabilities):
@@ -237,18 +230,17 @@ class RateContinuous(Capabilities):
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "The continuous rate source makes its rows from the clock and has no start option.",
-            repeats="all values from 0 on, with new timestamps",
+            say("sources.rate_continuous_resume"),
+            repeats=say("sources.rate_continuous_repeats"),
             skips="nothing",
         )
 
     def describe(self, offset: object) -> str:
         values = self._values(offset)
-        return (
-            "Not a continuous rate offset."
-            if values is None
-            else f"Last values {min(values.values())} to {max(values.values())} in {len(values)} partitions"
-        )
+        if values is None:
+            return say("sources.not_rate_continuous")
+        lowest, highest = min(values.values()), max(values.values())
+        return say("sources.rate_continuous", lowest=lowest, highest=highest, partitions=len(values))
 
 
 def starts_with_a_time(context: SourceContext | None) -> bool:

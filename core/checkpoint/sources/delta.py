@@ -12,17 +12,16 @@ from dataclasses import dataclass, replace
 
 from core.checkpoint.sources.base import Advance, Asks, ResumePoint, Seed, SourceContext
 from core.checkpoint.sources.forms import (
-    TRANSPLANT,
     OnePosition,
     as_int,
     as_object,
-    counted,
     malformed,
     no_option,
     shortened,
     single_advance,
     unknown_advance,
 )
+from core.messages import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +76,7 @@ class TableVersions(OnePosition):
         the table's log only."""
         before, after = self.position(start), self.position(end)
         if before is not None and after is not None and before.table_id != after.table_id:
-            return unknown_advance(
-                "versions", "The table id changed: the source table was replaced.", [self.partition]
-            )
+            return unknown_advance("versions", say("sources.delta_id_changed"), [self.partition])
         advance = single_advance(self.value(start), self.value(end), "versions", "estimate", self.partition)
         if before is None or after is None or advance.amount is None:
             return advance
@@ -95,73 +92,48 @@ class TableVersions(OnePosition):
             return malformed(self.label, end)
         version = position.version
         if position.in_first_snapshot:
-            done = f" after {counted(position.files_done, 'files')}" if position.files_done else ""
+            note = (
+                say("sources.delta_in_snapshot_after", version=version, files=position.files_done)
+                if position.files_done
+                else say("sources.delta_in_snapshot", version=version)
+            )
             return no_option(
-                f"The query stopped inside the first snapshot of the table (version {version}){done}; no"
-                f" start option begins there. {TRANSPLANT}",
-                repeats=(
-                    f"without a start option the whole snapshot; with startingVersion={version} the rows of"
-                    " that version already read"
-                ),
-                skips=(
-                    f"with startingVersion={version}: what is left of the snapshot from earlier versions;"
-                    f" with {version + 1}: all that is left of it"
-                ),
+                note,
+                repeats=say("sources.delta_in_snapshot_repeats", version=version),
+                skips=say("sources.delta_in_snapshot_skips", version=version, next_version=version + 1),
                 seed="transplant",
             )
         if position.files_done:
+            values = {"version": version, "files": position.files_done}
             return no_option(
-                f"The query stopped inside version {version}, after {counted(position.files_done, 'files')}"
-                " of it; startingVersion can only begin at a whole version. If it reads the change data"
-                f" feed, this may also be the last file of the version: then startingVersion={version + 1} is"
-                f" exact as soon as that version exists. {TRANSPLANT}",
-                repeats=(
-                    f"with startingVersion={version}: the first {counted(position.files_done, 'files')} of"
-                    f" version {version}"
-                ),
-                skips=f"with startingVersion={version + 1}: the other files of version {version}",
+                say("sources.delta_inside", next_version=version + 1, **values),
+                repeats=say("sources.delta_inside_repeats", **values),
+                skips=say("sources.delta_inside_skips", version=version, next_version=version + 1),
                 seed="transplant",
             )
         options = {"startingVersion": str(version)}
         if position.at_schema_change:
-            return ResumePoint(
-                True,
-                options,
-                "nothing",
-                "nothing",
-                f"The query stopped at a schema change in version {version}, before any row of it. Counts"
-                f" only in a new, empty checkpoint. {TRANSPLANT}",
-                "inferred",
-                "transplant",
-            )
-        return ResumePoint(
-            True,
-            options,
-            "nothing",
-            "nothing",
-            f"Exact if version {version} exists in the table. A query that has read everything logs the"
-            " newest version + 1, and then the start fails with DELTA_VERSION_NOT_FOUND until the next"
-            f" commit. Counts only in a new, empty checkpoint; versions from {version} on must still be in"
-            f" the table's log. {TRANSPLANT}",
-            "needs_input",
-            "transplant",
-        )
+            note = say("sources.delta_schema_change_resume", version=version)
+            return ResumePoint(True, options, "nothing", "nothing", note, "inferred", "transplant")
+        note = say("sources.delta_resume", version=version)
+        return ResumePoint(True, options, "nothing", "nothing", note, "needs_input", "transplant")
 
     def describe(self, offset: object) -> str:
         position = self.position(offset)
         if position is None:
-            return f"Not a {self.label} offset."
-        table = f"{self.label} {shortened(position.table_id, 40)}"
+            return say("sources.not_of_kind", label=self.label)
+        values = {
+            "label": self.label,
+            "table": shortened(position.table_id, 40),
+            "version": position.version,
+        }
         if position.in_first_snapshot:
-            return (
-                f"{table}, inside the first snapshot (version {position.version}),"
-                f" {counted(position.files_done, 'files')} done"
-            )
+            return say("sources.delta_at_snapshot", files=position.files_done, **values)
         if position.files_done:
-            return f"{table}, inside version {position.version}, {counted(position.files_done, 'files')} done"
+            return say("sources.delta_at_files", files=position.files_done, **values)
         if position.at_schema_change:
-            return f"{table}, at a schema change in version {position.version}"
-        return f"{table}, before version {position.version}"
+            return say("sources.delta_at_schema_change", **values)
+        return say("sources.delta_before", **values)
 
 
 class DeltaTable(TableVersions):
@@ -193,25 +165,42 @@ class DeltaSharing(TableVersions):
 def _inside(before: TablePosition, after: TablePosition) -> str:
     """What a move means that table versions alone do not show."""
     if before.in_first_snapshot and not after.in_first_snapshot:
-        first = f"The first snapshot (version {before.version}) was finished"
-        return (
-            f"{first}, and {counted(after.files_done, 'files')} of version {after.version} read."
-            if after.files_done
-            else f"{first}."
+        if not after.files_done:
+            return say("sources.delta_snapshot_finished", first=before.version)
+        return say(
+            "sources.delta_snapshot_finished_and_files",
+            first=before.version,
+            files=after.files_done,
+            version=after.version,
         )
-    where = (
-        f"the first snapshot (version {after.version})"
-        if after.in_first_snapshot
-        else f"version {after.version}"
-    )
+    inside = after.in_first_snapshot
     if before.version != after.version:
-        return f"And {counted(after.files_done, 'files')} of {where}." if after.files_done else ""
+        if not after.files_done:
+            return ""
+        values = {"files": after.files_done, "version": after.version}
+        return (
+            say("sources.delta_and_files_of_snapshot", **values)
+            if inside
+            else say("sources.delta_and_files", **values)
+        )
     more = after.files_done - before.files_done
     if more < 0:
-        return f"The file index inside {where} went down from {before.index} to {after.index}."
+        values = {"version": after.version, "start": before.index, "end": after.index}
+        return (
+            say("sources.delta_index_down_in_snapshot", **values)
+            if inside
+            else say("sources.delta_index_down", **values)
+        )
     if more:
-        return f"{counted(more, 'files')} of {where}."
-    return f"At a schema change in version {after.version}." if after.at_schema_change else ""
+        values = {"files": more, "version": after.version}
+        return (
+            say("sources.delta_files_of_snapshot", **values)
+            if inside
+            else say("sources.delta_files", **values)
+        )
+    return (
+        say("sources.delta_moved_to_schema_change", version=after.version) if after.at_schema_change else ""
+    )
 
 
 DELTA = DeltaTable()

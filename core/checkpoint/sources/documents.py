@@ -8,15 +8,12 @@ from datetime import UTC, datetime
 
 from core.checkpoint.sources.base import Advance, Capabilities, ResumePoint, SourceContext
 from core.checkpoint.sources.forms import (
-    COPY_THE_LOGS,
     OnePosition,
     as_decimal,
     as_int,
     as_object,
     compact,
-    counted,
     initial_offset,
-    listed,
     malformed,
     no_option,
     parse,
@@ -24,6 +21,7 @@ from core.checkpoint.sources.forms import (
     single_advance,
     summed_advance,
 )
+from core.messages import say
 
 
 class MongoDb(OnePosition):
@@ -67,17 +65,15 @@ class MongoDb(OnePosition):
                 },
                 "nothing",
                 "nothing",
-                "Needs connector 10.2 or newer (the option names may carry the prefix spark.mongodb.read.)."
-                " Counts only in a new, empty checkpoint. The time must still be in the oplog.",
+                say("sources_other.mongodb_resume"),
                 "inferred",
             )
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "This offset is a resume token, and no option takes one; a start at a time needs the time of the"
-            f" last change read. {COPY_THE_LOGS}",
-            repeats="with an earlier time: the changes between it and the token",
-            skips="with a later time: the changes between the token and it",
+            say("sources_other.mongodb_token_resume"),
+            repeats=say("sources_other.mongodb_token_repeats"),
+            skips=say("sources_other.mongodb_token_skips"),
             certainty="needs_input",
             seed="transplant",
         )
@@ -85,9 +81,11 @@ class MongoDb(OnePosition):
     def describe(self, offset: object) -> str:
         value = self.value(offset)
         if value is not None:
-            return f"Changes before cluster time {_time(value)}"
+            return say("sources_other.mongodb", time=_time(value))
         token = self._content(offset).get("_data")
-        return f"Resume token {shortened(token, 40)}" if isinstance(token, str) else "Not a MongoDB offset."
+        if isinstance(token, str):
+            return say("sources_other.mongodb_token", token=shortened(token, 40))
+        return say("sources_other.not_mongodb")
 
 
 class Cosmos(Capabilities):
@@ -150,26 +148,24 @@ class Cosmos(Capabilities):
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "spark.cosmos.changeFeed.startFrom takes Beginning, Now or one time, not this position. Choose a"
-            " time a little before the last committed batch and remove the repeats at the target."
-            f" {COPY_THE_LOGS}",
-            repeats="the changes between that time and the last committed position",
-            skips=(
-                "nothing when the time is early enough; deletes and intermediate versions are not in the feed"
-                " by default"
-            ),
+            say("sources_other.cosmos_resume"),
+            repeats=say("sources_other.cosmos_repeats"),
+            skips=say("sources_other.cosmos_skips"),
             certainty="needs_input",
             seed="transplant",
         )
 
     def describe(self, offset: object) -> str:
         if not self.recognises(offset):
-            return "Not a Cosmos DB offset."
+            return say("sources_other.not_cosmos")
         ranges = self._ranges(offset)
         if not ranges:
-            return "Continuation state that could not be decoded"
-        tokens = [f"{name} at {shortened(token, 30)}" for name, token in ranges.items()]
-        return f"{counted(len(ranges), 'feed ranges')}: {listed(tokens, 2)}"
+            return say("sources_other.cosmos_not_decoded")
+        tokens = [
+            say("sources_other.cosmos_range", name=name, token=shortened(token, 30))
+            for name, token in ranges.items()
+        ]
+        return say("sources_other.cosmos", count=len(ranges), ranges=tokens)
 
 
 def _time(seconds: int) -> str:

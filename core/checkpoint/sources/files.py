@@ -16,6 +16,7 @@ from core.checkpoint.sources.forms import (
     shortened,
     single_advance,
 )
+from core.messages import say
 
 _log_id = attrgetter("log_id")
 
@@ -71,16 +72,16 @@ class Files(OnePosition):
                 {},
                 "nothing",
                 "nothing",
-                "No file was read yet: start a new checkpoint without a start position.",
+                say("sources.files_none_read"),
             )
-        read = "every file that was already read"
-        if context.file_log_complete:
-            read += f" ({bisect_right(context.file_log, value, key=_log_id)} in the source log)"
+        count = bisect_right(context.file_log, value, key=_log_id) if context.file_log_complete else None
         return no_option(
-            "The file source has no working start option: modifiedAfter is refused and maxFileAge and"
-            " latestFirst skip nothing. Write a new checkpoint whose source log names the files already read,"
-            " with their paths and times exactly as in the old log.",
-            repeats=f"without a seeded source log {read}, as far as it is still there",
+            say("sources.files_resume"),
+            repeats=(
+                say("sources.files_repeats")
+                if count is None
+                else say("sources.files_repeats_counted", count=count)
+            ),
             skips="nothing",
             seed="file_source_log",
         )
@@ -88,8 +89,10 @@ class Files(OnePosition):
     def describe(self, offset: object) -> str:
         value = self.value(offset)
         if value is None:
-            return "Not a file source offset."
-        return "No file read yet" if value < 0 else f"All files up to entry {value} of the source log"
+            return say("sources.not_files")
+        if value < 0:
+            return say("sources.files_nothing_read")
+        return say("sources.files_read", entry=value)
 
 
 class AutoLoader(OnePosition):
@@ -119,23 +122,20 @@ class AutoLoader(OnePosition):
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
         """``modifiedAfter`` with a time the checkpoint does not show (documented, not run)."""
         return no_option(
-            "Set modifiedAfter to the newest modification time among the files already read; list them with"
-            " cloud_files_state('<checkpoint>') on Databricks. The time is not in the offset log."
-            " modifiedAfter is exclusive: files with the same or an older time that arrive later are missed,"
-            " so choose an earlier time when the target removes repeats.",
-            repeats="without an option every file that is still there",
-            skips="with modifiedAfter files that arrive late with an older time",
+            say("sources.auto_loader_resume"),
+            repeats=say("sources.auto_loader_repeats"),
+            skips=say("sources.auto_loader_skips"),
             certainty="needs_input",
         )
 
     def describe(self, offset: object) -> str:
         value = self.value(offset)
         if value is None:
-            return "Not an Auto Loader offset."
+            return say("sources.not_auto_loader")
         path = as_object(offset).get("lastInputPath")
-        return f"Discovered file number {value}" + (
-            f", last path {shortened(path)}" if isinstance(path, str) else ""
-        )
+        if isinstance(path, str):
+            return say("sources.auto_loader_with_path", value=value, path=shortened(path))
+        return say("sources.auto_loader", value=value)
 
 
 FILES = Files()

@@ -8,20 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from core.checkpoint.sources.base import Advance, Bound, Capabilities, ResumePoint, SourceContext
+from core.messages import say
 from core.sparklogs.evidence import Certainty
 from core.sparklogs.json_text import parse_json
 
 _INT64_MAX = 2**63 - 1
-
-TRANSPLANT = (
-    "Always exact for a stateless query: start from a new checkpoint directory that holds `metadata` with a"
-    " new id, this offset as `offsets/0` and `offsets/1`, and `commits/0` and `commits/1`."
-)
-COPY_THE_LOGS = (
-    "A new checkpoint directory with a new id in `metadata` and a copy of the last two offset log entries,"
-    " the last commit and all of `sources/` should go on at the same place; that was not tried with this"
-    " source."
-)
 
 
 def parse(text: str) -> object:
@@ -76,19 +67,6 @@ def shortened(value: object, limit: int = 160) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def listed(names: Iterable[str], shown: int = 3) -> str:
-    """``a, b, c and 4 more``: names for a sentence."""
-    every = list(names)
-    if len(every) <= shown:
-        return ", ".join(every)
-    return f"{', '.join(every[:shown])} and {len(every) - shown} more"
-
-
-def counted(amount: int, unit: str) -> str:
-    """``1 file``, ``2 files``: a number and its unit, whose plural ends in s."""
-    return f"{amount} {unit[:-1] if amount == 1 and unit.endswith('s') else unit}"
-
-
 def unknown_advance(unit: str, note: str = "", partitions: Iterable[str] = ()) -> Advance:
     """The files do not tell how far the source moved."""
     return Advance(None, unit, "estimate", dict.fromkeys(partitions), note)
@@ -102,7 +80,7 @@ def single_advance(start: int | None, end: int | None, unit: str, bound: Bound, 
     if start is None:
         return Advance(None, unit, bound, {partition: None})
     if end < start:
-        return Advance(None, unit, bound, {partition: None}, f"The position went down from {start} to {end}.")
+        return Advance(None, unit, bound, {partition: None}, say("sources.went_down", start=start, end=end))
     return Advance(end - start, unit, bound, {partition: end - start})
 
 
@@ -130,18 +108,17 @@ def summed_advance(
         else:
             by_partition[name] = max(0, value - start[name])
             if value < start[name]:
-                lower.append(f"{name} (from {start[name]} to {value})")
+                lower.append(say("sources.from_to", name=name, start=start[name], end=value))
     notes = []
-    if new:
-        begin = "where the read began is not in the files"
-        if new_starts_at is not None:
-            begin = f"read from its earliest {unit[:-1]}, so its number is the most it can be"
-        notes.append(f"New in this batch: {listed(new)} ({begin}).")
+    if new and new_starts_at is None:
+        notes.append(say("sources.new_partitions", names=new))
+    elif new:
+        notes.append(say("sources.new_partitions_from_earliest", names=new, unit=unit[:-1]))
     if lower:
-        notes.append(f"Went down: {listed(lower)}.")
+        notes.append(say("sources.partitions_went_down", partitions=lower))
     gone = [name for name in start if name not in end]
     if gone:
-        notes.append(f"No longer there: {listed(gone)}.")
+        notes.append(say("sources.partitions_gone", names=gone))
     amount = None if new and new_starts_at is None else sum(value or 0 for value in by_partition.values())
     return Advance(amount, unit, bound, by_partition, " ".join(notes))
 
@@ -162,8 +139,7 @@ def no_option(
 def malformed(label: str, offset: object) -> ResumePoint:
     """The offset does not have the form this kind writes, so no position is given."""
     return no_option(
-        f"This is not an offset of this kind ({label}), so no start position can be given:"
-        f" {shortened(offset)}",
+        say("sources.malformed", label=label, offset=shortened(offset)),
         repeats="not known",
         skips="not known",
     )

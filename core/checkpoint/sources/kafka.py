@@ -15,13 +15,12 @@ from core.checkpoint.sources.forms import (
     as_decimal,
     as_int,
     compact,
-    counted,
     initial_offset,
-    listed,
     malformed,
     no_option,
     summed_advance,
 )
+from core.messages import say
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,260}")  # legal in Kafka topics and in event hubs
 
@@ -52,6 +51,16 @@ def _negative(topics: Mapping[str, Mapping[int, int]]) -> list[str]:
         for partition, position in ps.items()
         if position < 0
     ]
+
+
+def _topic(topic: str, positions: Mapping[int, int]) -> str:
+    """``orders: 3 partitions at 5 to 903``."""
+    lowest, highest = min(positions.values()), max(positions.values())
+    if lowest == highest:
+        return say("sources.topic_at", topic=topic, partitions=len(positions), position=lowest)
+    return say(
+        "sources.topic_from_to", topic=topic, partitions=len(positions), lowest=lowest, highest=highest
+    )
 
 
 class TopicPartitions(Capabilities):
@@ -97,12 +106,9 @@ class TopicPartitions(Capabilities):
     def describe(self, offset: object) -> str:
         topics = topics_of(offset)
         if topics is None:
-            return "No partitions." if offset == {} else "Not a topic and partition map."
-        parts = [f"{topic}: {counted(len(ps), 'partitions')}" for topic, ps in topics.items()]
-        return (
-            f"{listed(parts, 5)}; next {self.unit} to read add up to"
-            f" {sum(sum(ps.values()) for ps in topics.values())}"
-        )
+            return say("sources.no_partitions") if offset == {} else say("sources.not_topics")
+        parts = [_topic(topic, ps) for topic, ps in topics.items()]
+        return say("sources.next_to_read", topics=parts, unit=self.unit)
 
 
 class Kafka(TopicPartitions):
@@ -127,11 +133,7 @@ class Kafka(TopicPartitions):
             return malformed(self.label, end)
         if negative := _negative(topics):
             return no_option(
-                f"The offset holds {listed(negative)}. Spark never writes negative offsets, so this file was"
-                " made by hand: put the real positions there (-2 and -1 are understood in the option only,"
-                " and -1 would skip what was not read).",
-                repeats="not known",
-                skips="not known",
+                say("sources.kafka_negative", partitions=negative), repeats="not known", skips="not known"
             )
         text = compact(
             {
@@ -139,17 +141,7 @@ class Kafka(TopicPartitions):
                 for topic, ps in topics.items()
             }
         )
-        note = (
-            "Counts only in a new, empty checkpoint. Every partition of every subscribed topic must be named:"
-            " add partitions created since with -2 (earliest). Servers and topics are not in the checkpoint:"
-            " keep the query's own. With failOnDataLoss (default true) the query stops when these offsets"
-            " have expired."
-        )
-        if len(topics) == 1:
-            note += (
-                " The connector of Azure Event Hubs writes the same text; it needs"
-                " eventhubs.startingPositions instead."
-            )
+        note = say("sources.kafka_resume") if len(topics) > 1 else say("sources.kafka_resume_or_event_hubs")
         return ResumePoint(
             True,
             {"startingOffsets": text},
@@ -189,8 +181,7 @@ class EventHubs(TopicPartitions):
             {"eventhubs.startingPositions": compact(positions)},
             "nothing",
             "nothing",
-            "Counts only in a new, empty checkpoint. The connector silently moves to the earliest event when"
-            " these have expired.",
+            say("sources.event_hubs_resume"),
             "inferred",
         )
 

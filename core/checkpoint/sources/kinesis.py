@@ -7,23 +7,24 @@ from collections.abc import Mapping
 
 from core.checkpoint.sources.base import Advance, Capabilities, ResumePoint, SourceContext
 from core.checkpoint.sources.forms import (
-    COPY_THE_LOGS,
     as_int,
     as_object,
-    counted,
-    listed,
     malformed,
     no_option,
     shortened,
     unknown_advance,
 )
+from core.messages import say
 
 
 class Shards(Capabilities):
     """What the three have in common: shards by name, no countable position, no start per shard."""
 
     label = "Kinesis"
-    copy_note = COPY_THE_LOGS
+
+    def resume_note(self) -> str:
+        """Why no start is exact, and what may be tried."""
+        raise TypeError(f"{type(self).__name__} has no start")
 
     def shards(self, offset: object) -> dict[str, str] | None:
         """Shard -> where it stands, in words; None when the offset does not have this form."""
@@ -43,10 +44,10 @@ class Shards(Capabilities):
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
         before, after = self.shards(start), self.shards(end)
-        note = "Sequence numbers are not counts."
+        note = say("sources_other.sequence_numbers")
         if before is not None and after is not None:
             moved = [shard for shard in after if before.get(shard) != after[shard]]
-            note = f"{len(moved)} of {len(after)} shards moved; sequence numbers are not counts."
+            note = say("sources_other.shards_moved", moved=len(moved), shards=len(after))
         return unknown_advance("records", note, self.partitions(end))
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
@@ -54,23 +55,20 @@ class Shards(Capabilities):
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "Kinesis has no start per shard: initialPosition is latest, trim_horizon or one time for all"
-            " shards. Choose a time a little before the last committed batch and remove the repeats at the"
-            f" target. {self.copy_note}",
-            repeats=(
-                "with a time: the records from it to the last committed position; with trim_horizon all that"
-                " the stream still keeps"
-            ),
-            skips="with latest: everything not yet read; with a time that is early enough nothing",
+            self.resume_note(),
+            repeats=say("sources_other.kinesis_repeats"),
+            skips=say("sources_other.kinesis_skips"),
             certainty="needs_input",
         )
 
     def describe(self, offset: object) -> str:
         shards = self.shards(offset)
         if shards is None:
-            return f"Not a {self.label} offset."
-        places = [f"{shard} {where}" for shard, where in sorted(shards.items())]
-        return f"{counted(len(shards), 'shards')}: {listed(places, 2)}"
+            return say("sources.not_of_kind", label=self.label)
+        places = [
+            say("sources_other.shard", shard=shard, place=where) for shard, where in sorted(shards.items())
+        ]
+        return say("sources_other.shards", count=len(shards), places=places)
 
 
 class KinesisQubole(Shards):
@@ -79,10 +77,9 @@ class KinesisQubole(Shards):
 
     name = "kinesis"
     label = "Kinesis (qubole connector)"
-    copy_note = (
-        "The offset log names where the batch started; what was read of each shard is below"
-        " `sources/<n>/shard-commit`."
-    )
+
+    def resume_note(self) -> str:
+        return say("sources_other.kinesis_qubole")
 
     def shards(self, offset: object) -> dict[str, str] | None:
         fields = as_object(offset)
@@ -107,10 +104,9 @@ class KinesisAwslabs(KinesisQubole):
 
     name = "kinesis_awslabs"
     label = "Kinesis (awslabs connector)"
-    copy_note = (
-        "The offset log names where the batch started; what was read of each shard is below"
-        " `sources/<n>/shard-commit` or in DynamoDB."
-    )
+
+    def resume_note(self) -> str:
+        return say("sources_other.kinesis_awslabs")
 
     def _is_own(self, shard: Mapping[str, object]) -> bool:
         return "subSequenceNumber" in shard or "isLast" in shard
@@ -122,7 +118,9 @@ class KinesisDatabricks(Shards):
 
     name = "kinesis_databricks"
     label = "Kinesis (Databricks)"
-    copy_note = "A copy of the offsets into a new checkpoint was not tried on Databricks."
+
+    def resume_note(self) -> str:
+        return say("sources_other.kinesis_databricks")
 
     def shards(self, offset: object) -> dict[str, str] | None:
         if not isinstance(offset, list) or not offset:
@@ -134,14 +132,18 @@ class KinesisDatabricks(Shards):
             if not isinstance(name, str) or "lastSeqNum" not in as_object(entry):
                 return None
             fields = as_object(entry)
-            where = f"after {shortened(fields['lastSeqNum'], 60)}" + (
-                ", closed" if fields.get("closed") is True else ""
-            )
-            shards[name] = where + (
-                f", {behind} ms behind"
-                if (behind := _number(fields.get("msBehindLatest"))) is not None
-                else ""
-            )
+            last, behind = shortened(fields["lastSeqNum"], 60), _number(fields.get("msBehindLatest"))
+            is_closed = fields.get("closed") is True
+            if behind is None:
+                shards[name] = (
+                    say("sources_other.shard_closed", last=last)
+                    if is_closed
+                    else say("sources_other.shard_after", last=last)
+                )
+            elif is_closed:
+                shards[name] = say("sources_other.shard_closed_behind", last=last, behind=behind)
+            else:
+                shards[name] = say("sources_other.shard_behind", last=last, behind=behind)
         return shards
 
 

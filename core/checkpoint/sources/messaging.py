@@ -6,19 +6,18 @@ from collections.abc import Mapping
 
 from core.checkpoint.sources.base import Advance, Capabilities, ResumePoint, SourceContext
 from core.checkpoint.sources.forms import (
-    COPY_THE_LOGS,
     OnePosition,
     as_decimal,
     as_int,
     as_object,
     compact,
     initial_offset,
-    listed,
     malformed,
     no_option,
     single_advance,
     summed_advance,
 )
+from core.messages import say
 
 
 class PubSub(OnePosition):
@@ -41,19 +40,17 @@ class PubSub(OnePosition):
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "The offset counts fetches, not messages: it is no position. Seek the subscription to a snapshot"
-            " or a time first, and remove repeats at the target.",
-            repeats="messages delivered but not acknowledged, and all after the time you seek to",
-            skips="nothing when the time is early enough",
+            say("sources_other.pubsub_resume"),
+            repeats=say("sources_other.pubsub_repeats"),
+            skips=say("sources_other.skips_nothing_if_early"),
             certainty="needs_input",
         )
 
     def describe(self, offset: object) -> str:
-        return (
-            f"Fetch {self.value(offset)} of epoch {as_object(offset).get('fetchEpoch')}"
-            if self.recognises(offset)
-            else "Not a Pub/Sub offset."
-        )
+        if not self.recognises(offset):
+            return say("sources_other.not_pubsub")
+        epoch = as_object(offset).get("fetchEpoch")
+        return say("sources_other.pubsub", fetch=self.value(offset), epoch=epoch)
 
 
 class PubSubLite(Capabilities):
@@ -94,14 +91,11 @@ class PubSubLite(Capabilities):
         numbers = self._numbers(end)
         if numbers is None:
             return malformed(self.label, end)
-        following = ", ".join(
-            f"{partition}: {number + 1}" for partition, number in list(numbers.items())[:20]
-        )
+        following = [f"{partition}: {number + 1}" for partition, number in numbers.items()]
         return no_option(
-            "The connector has no start option: seek the subscription before the start. Next messages by"
-            f" partition: {following}{' ...' if len(numbers) > 20 else ''}. {COPY_THE_LOGS}",
-            repeats="depends on where the subscription stands",
-            skips="depends on where the subscription stands",
+            say("sources_other.pubsub_lite_resume", following=following),
+            repeats=say("sources_other.depends_on_subscription"),
+            skips=say("sources_other.depends_on_subscription"),
             certainty="needs_input",
             seed="transplant",
         )
@@ -109,11 +103,9 @@ class PubSubLite(Capabilities):
     def describe(self, offset: object) -> str:
         numbers = self._numbers(offset)
         if numbers is None:
-            return "Not a Pub/Sub Lite offset."
-        return (
-            "Last messages read:"
-            f" {listed([f'{partition}: {number}' for partition, number in numbers.items()], 5)}"
-        )
+            return say("sources_other.not_pubsub_lite")
+        read = [f"{partition}: {number}" for partition, number in numbers.items()]
+        return say("sources_other.pubsub_lite", read=read)
 
 
 class Pulsar(Capabilities):
@@ -164,7 +156,7 @@ class Pulsar(Capabilities):
                 "entries",
                 "estimate",
                 by_partition,
-                "" if start is None else "Another ledger: only Pulsar knows the distance.",
+                "" if start is None else say("sources_other.pulsar_other_ledger"),
             )
         return Advance(sum(known), "entries", "estimate", by_partition)
 
@@ -176,11 +168,9 @@ class Pulsar(Capabilities):
         return ResumePoint(
             False,
             {"startingOffsets": compact(dict(sorted(as_object(end).items())))},
-            "the last message already read of each topic (a start given by the user includes its message;"
-            " older connectors exclude it)",
+            say("sources_other.pulsar_repeats"),
             "nothing",
-            "Counts only in a new, empty checkpoint. Every topic must be named. The ledger of each id must"
-            " still be kept by Pulsar.",
+            say("sources_other.pulsar_resume"),
             "inferred",
         )
 
@@ -188,8 +178,15 @@ class Pulsar(Capabilities):
         ids = []
         for topic in self.partitions(offset):
             parts = _message_id(as_object(offset)[topic])
-            ids.append(f"{topic} ledger {parts.get(1, '?')} entry {parts.get(2, '?')}")
-        return f"Last message ids read: {listed(ids, 2)}" if ids else "Not a Pulsar offset."
+            ids.append(
+                say(
+                    "sources_other.pulsar_id",
+                    topic=topic,
+                    ledger=parts.get(1, "?"),
+                    entry=parts.get(2, "?"),
+                )
+            )
+        return say("sources_other.pulsar", ids=ids) if ids else say("sources_other.not_pulsar")
 
 
 class RedisStreams(Capabilities):
@@ -247,18 +244,15 @@ class RedisStreams(Capabilities):
             {"stream.offsets": compact(end)},
             "nothing",
             "nothing",
-            "Resets the consumer groups named in it, so the old query must be stopped. Entries trimmed from"
-            " the stream since are gone.",
+            say("sources_other.redis_resume"),
             "inferred",
         )
 
     def describe(self, offset: object) -> str:
         ids = self._ids(offset)
-        return (
-            "Not a Redis streams offset."
-            if ids is None
-            else f"Last ids read: {listed([f'{name} {text}' for name, text in ids.items()])}"
-        )
+        if ids is None:
+            return say("sources_other.not_redis")
+        return say("sources_other.redis", ids=[f"{name} {text}" for name, text in ids.items()])
 
 
 def _is_signed_bytes(value: object) -> bool:

@@ -11,15 +11,14 @@ from collections.abc import Mapping
 
 from core.checkpoint.sources.base import Advance, Capabilities, ResumePoint, SourceContext
 from core.checkpoint.sources.forms import (
-    COPY_THE_LOGS,
     as_int,
     as_object,
     compact,
-    listed,
     malformed,
     no_option,
     shortened,
 )
+from core.messages import say
 
 
 def leaves(offset: object) -> dict[str, int]:
@@ -68,17 +67,22 @@ class Unknown(Capabilities):
             for name, value in after.items()
         }
         lower = [
-            f"{name} (from {before[name]} to {value})"
+            say("sources.from_to", name=name, start=before[name], end=value)
             for name, value in after.items()
             if name in before and value < before[name]
         ]
         total = next(iter(moved.values())) if len(moved) == 1 else None
-        return Advance(total, "steps", "estimate", moved, f"Went down: {listed(lower)}." if lower else "")
+        return Advance(
+            total,
+            "steps",
+            "estimate",
+            moved,
+            say("sources.partitions_went_down", partitions=lower) if lower else "",
+        )
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
         return no_option(
-            f"The form of this offset is not known, so no start option can be named: {shortened(end)}"
-            f" {COPY_THE_LOGS}",
+            say("sources.unknown_resume", offset=shortened(end)),
             repeats="not known",
             skips="not known",
             certainty="needs_input",
@@ -106,12 +110,9 @@ class PythonSource(Unknown):
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "Where a new checkpoint starts is decided by the source's own initialOffset(). If its author"
-            f" offers an option for it, give it this offset: {shortened(end)} A transplant (this offset as"
-            " `offsets/0` and `offsets/1`, with `commits/0` and `commits/1`) goes on there unless the source"
-            " keeps something of its own.",
-            repeats="without such an option what initialOffset() says",
-            skips="without such an option what initialOffset() says",
+            say("sources.python_resume", offset=shortened(end)),
+            repeats=say("sources.python_repeats"),
+            skips=say("sources.python_repeats"),
             certainty="needs_input",
             seed="transplant",
         )
@@ -149,31 +150,26 @@ class SequentialUnion(Capabilities):
         if not self.recognises(start) or not self.recognises(end):
             return Advance(None, "sources", "estimate", dict.fromkeys(self.partitions(end)))
         moved = max(0, len(after) - len(before))
-        note = (
-            f"Completed in this batch: {listed(name for name in after if name not in before)}."
-            if moved
-            else ""
-        )
+        completed = [name for name in after if name not in before]
+        note = say("sources.union_completed", names=completed) if moved else ""
         return Advance(moved, "sources", "estimate", {"sources completed": moved}, note)
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
         if not self.recognises(end):
             return malformed(self.label, end)
-        done = listed(self._done(end)) or "none"
+        active = shortened(as_object(end).get("activeSourceName"), 60)
         return no_option(
-            "This line says only which source is being read"
-            f" ({shortened(as_object(end).get('activeSourceName'), 60)}; done: {done}). Read the active"
-            " source alone in the new query and give it its own start position.",
-            repeats="with the whole union: every completed source",
+            say("sources.union_resume", active=active, done=self._done(end)),
+            repeats=say("sources.union_repeats"),
             skips="nothing",
             certainty="needs_input",
         )
 
     def describe(self, offset: object) -> str:
         if not self.recognises(offset):
-            return "Not a sequential union offset."
-        done = listed(self._done(offset)) or "none"
-        return f"Reading {shortened(as_object(offset).get('activeSourceName'), 60)}; done: {done}"
+            return say("sources.not_union")
+        active = shortened(as_object(offset).get("activeSourceName"), 60)
+        return say("sources.union", active=active, done=self._done(offset))
 
 
 PYTHON = PythonSource()

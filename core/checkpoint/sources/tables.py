@@ -6,11 +6,9 @@ from collections.abc import Mapping
 
 from core.checkpoint.sources.base import Advance, Capabilities, ResumePoint, SourceContext
 from core.checkpoint.sources.forms import (
-    COPY_THE_LOGS,
     OnePosition,
     as_int,
     as_object,
-    counted,
     initial_offset,
     malformed,
     no_option,
@@ -18,6 +16,7 @@ from core.checkpoint.sources.forms import (
     single_advance,
     unknown_advance,
 )
+from core.messages import say
 
 
 class Iceberg(OnePosition):
@@ -54,7 +53,7 @@ class Iceberg(OnePosition):
         taken = self.value(end) or 0
         return unknown_advance(
             "files",
-            f"Moved on to snapshot {self._snapshot(end)} ({counted(max(0, taken), 'files')} of it).",
+            say("sources_other.iceberg_moved", snapshot=self._snapshot(end), files=max(0, taken)),
             self.partitions(end),
         )
 
@@ -66,50 +65,36 @@ class Iceberg(OnePosition):
             return malformed(self.label, end)
         if snapshot == -1:
             return no_option(
-                "Nothing was read yet: the table was empty, or stream-from-timestamp lay in the future. Start"
-                " with the query's own options.",
+                say("sources_other.iceberg_nothing_read"),
                 repeats="nothing",
-                skips="nothing, with the same options as before",
+                skips=say("sources_other.skips_nothing_same_options"),
                 certainty="needs_input",
             )
-        times = (
-            "Commit times are in the table's history, not in the checkpoint; start-snapshot-id is ignored"
-            " without a message."
-        )
         if position <= 0:
             return no_option(
-                f"Set stream-from-timestamp to the commit time of snapshot {snapshot}: exact, for nothing of"
-                f" it was read yet. {times}",
-                repeats="nothing with that time; without an option everything from the oldest snapshot on",
-                skips="nothing with that time",
+                say("sources_other.iceberg_whole_snapshot", snapshot=snapshot),
+                repeats=say("sources_other.iceberg_whole_repeats"),
+                skips=say("sources_other.iceberg_whole_skips"),
                 certainty="needs_input",
                 seed="transplant",
             )
         return no_option(
-            f"Taken of snapshot {snapshot} so far: {counted(position, 'files')}. If it added no more than"
-            " that, set stream-from-timestamp to its commit time + 1 ms: exact. If it added more, no option"
-            f" fits. {times} {COPY_THE_LOGS}",
-            repeats=(
-                f"with the commit time of snapshot {snapshot}: its files already taken; without an option all"
-                " from the oldest on"
-            ),
-            skips=f"with that time + 1 ms: the files of snapshot {snapshot} not yet taken",
+            say("sources_other.iceberg_inside_snapshot", snapshot=snapshot, files=position),
+            repeats=say("sources_other.iceberg_inside_repeats", snapshot=snapshot),
+            skips=say("sources_other.iceberg_inside_skips", snapshot=snapshot),
             certainty="needs_input",
             seed="transplant",
         )
 
     def describe(self, offset: object) -> str:
         if not self.recognises(offset):
-            return "Not an Iceberg offset."
-        if self._snapshot(offset) == -1:
-            return "Iceberg table without a snapshot yet"
-        whole = (
-            ", reading the first snapshot in full" if as_object(offset).get("scan_all_files") is True else ""
-        )
-        return (
-            f"Iceberg snapshot {self._snapshot(offset)}, {counted(max(0, self.value(offset) or 0), 'files')}"
-            f" of it taken{whole}"
-        )
+            return say("sources_other.not_iceberg")
+        snapshot, taken = self._snapshot(offset), max(0, self.value(offset) or 0)
+        if snapshot == -1:
+            return say("sources_other.iceberg_no_snapshot")
+        if as_object(offset).get("scan_all_files") is True:
+            return say("sources_other.iceberg_first_snapshot", snapshot=snapshot, files=taken)
+        return say("sources_other.iceberg", snapshot=snapshot, files=taken)
 
 
 class Paimon(OnePosition):
@@ -142,10 +127,9 @@ class Paimon(OnePosition):
         if not self.recognises(end):
             return malformed(self.label, end)
         return no_option(
-            "Paimon starts at whole snapshots (scan.snapshot-id), and the checkpoint does not always tell"
-            f" whether snapshot {self.value(end)} was finished. Compare with the table. {COPY_THE_LOGS}",
-            repeats="with the same snapshot: the splits of it already read",
-            skips="with the next snapshot: the splits of this one not yet read",
+            say("sources_other.paimon_resume", snapshot=self.value(end)),
+            repeats=say("sources_other.paimon_repeats"),
+            skips=say("sources_other.paimon_skips"),
             certainty="needs_input",
             seed="transplant",
         )
@@ -154,9 +138,11 @@ class Paimon(OnePosition):
         fields = as_object(offset)
         index, total = as_int(fields.get("index")), as_int(fields.get("totalSplits"))
         if not self.recognises(offset) or index is None:
-            return "Not a Paimon offset."
-        of = "" if total is None else f" of {total}"
-        return f"Paimon snapshot {self.value(offset)}, {max(0, index + 1)}{of} splits done"
+            return say("sources_other.not_paimon")
+        values = {"snapshot": self.value(offset), "splits": max(0, index + 1)}
+        if total is None:
+            return say("sources_other.paimon", **values)
+        return say("sources_other.paimon_of", total=total, **values)
 
 
 class Hudi(Capabilities):
@@ -186,9 +172,7 @@ class Hudi(Capabilities):
         return initial if self.recognises(initial) else None
 
     def advance(self, start: object | None, end: object, context: SourceContext) -> Advance:
-        return unknown_advance(
-            "instants", "How many commits lie between is in the table's timeline only.", self.partitions(end)
-        )
+        return unknown_advance("instants", say("sources_other.hudi_distance"), self.partitions(end))
 
     def resume(self, end: object, context: SourceContext) -> ResumePoint:
         """``hoodie.datasource.streaming.startOffset`` (0.12.2+) starts after an instant (read in the source,
@@ -201,20 +185,17 @@ class Hudi(Capabilities):
             {"hoodie.datasource.streaming.startOffset": instant},
             "nothing",
             "nothing",
-            "Needs Hudi 0.12.2 or newer; older ones always start at the earliest instant. Counts only in a"
-            " new, empty checkpoint. The instant must still be in the active timeline.",
+            say("sources_other.hudi_resume"),
             "inferred",
         )
 
     def describe(self, offset: object) -> str:
         instant = self._instant(offset)
         if instant is None:
-            return "Not a Hudi offset."
-        return (
-            "Before the first commit"
-            if set(instant) <= {"0"}
-            else f"Commits up to {shortened(instant, 40)} were read"
-        )
+            return say("sources_other.not_hudi")
+        if set(instant) <= {"0"}:
+            return say("sources_other.hudi_before_first")
+        return say("sources_other.hudi", instant=shortened(instant, 40))
 
 
 ICEBERG = Iceberg()

@@ -147,8 +147,8 @@ def judge_range(
 
 
 def _judge_versions(log: DeltaLog, first: int, end: TablePosition) -> JudgedRange:
-    """The commits from ``first`` to the end of the range must be there, and that of the position itself when a
-    later one is."""
+    """The commits from ``first`` to the end of the range must be there, and that of the position itself when
+    a later one is."""
     last = trailing_version(end)
     if last < first:
         return JudgedRange("ok", first, last, last)
@@ -219,7 +219,8 @@ class JudgedPosition:
 
     @property
     def lost(self) -> tuple[int, int] | None:
-        """The first and the last version that were not read and are gone; None when nothing is known to be."""
+        """The first and the last version that were not read and are gone; None when nothing is known to
+        be."""
         if self.state != "cleaned" or self.oldest is None:
             return None
         return self.version, self.oldest - 1
