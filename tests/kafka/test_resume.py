@@ -134,7 +134,7 @@ def test_a_topic_that_is_gone_has_no_position(stage: Stage) -> None:
     scene.broker.create_topic("r_topic_gone-order", 1)
     point = point_of(scene)
     assert (point.exact, point.options) == (False, None)
-    assert "r_topic_gone-orders-0, r_topic_gone-orders-1 are not on the broker" in point.note
+    assert "r_topic_gone-orders-0 and r_topic_gone-orders-1 are not on the broker" in point.note
     assert "there is r_topic_gone-order" in point.note
 
 
