@@ -201,7 +201,7 @@ def test_a_bare_number_with_a_start_time_beside_it_is_a_rate_source(make: Make) 
 def test_the_files_read_so_far_are_counted_for_a_file_source(make: Make) -> None:
     log = b'v1\n{"path":"file:///in/0.json","timestamp":1,"batchId":0}\n{"path":"file:///in/1.json","timestamp":1,"batchId":0}'
     root = make({0: ['{"logOffset":0}']}, [0], {"sources/0/0": log})
-    assert "(2 in the source log)" in resume_points(Checkpoint.open(str(root))).sources[0].point.repeats
+    assert "of 2 files already read" in resume_points(Checkpoint.open(str(root))).sources[0].point.repeats
 
 
 def test_state_is_not_carried_over_and_that_is_said(make: Make) -> None:
