@@ -46,6 +46,7 @@ TITLES: dict[str, str] = {
     "STATE_SCHEMA_UNREADABLE": "a state schema file cannot be read",
     "STATE_NOT_RESTORABLE": "the state that the next batch needs cannot be rebuilt",
     "STATE_FILE_DAMAGED": "a state file is damaged",
+    "STATE_FILE_ALTERED": "a state file was changed after Spark wrote it",
     "STATE_CHECKSUM_MISMATCH": "a state file does not match Spark's own checksum",
     "STATE_DEFINITION_UNREADABLE": "operator metadata or a schema with column families cannot be read",
     "STATE_IDS_OF_ANOTHER_VERSION": "the newest commit names state files of another version",
@@ -394,6 +395,10 @@ ACTIONS: dict[str, str] = {
         "Nothing: Spark overwrites the files. They show that offsets and commits were rolled back."
     ),
     "SOURCE_LOG_ONE_AHEAD": "Nothing, unless offsets and commits were rolled back by hand.",
+    "STATE_FILE_ALTERED": (
+        "Stop the query. Restore the file from a backup; without one rewind to a batch before it, or rebuild the"
+        " state by a full refresh. If somebody changed the file on purpose, delete the hidden .crc."
+    ),
     "HADOOP_CHECKSUM_MISMATCH": (
         "Nothing for the next start. Find out who changed the file; if the change was intended, delete the"
         " hidden .crc."

@@ -14,7 +14,16 @@ from core.analysis.findings import findings
 from core.checkpoint import Checkpoint
 from tests.support.oracle import Oracle
 from tests.support.sst import flip_part
-from tests.support.state_files import cut, flip, newest, pack_lz4, records_of, rewrite_records, unpacked
+from tests.support.state_files import (
+    cut,
+    flip,
+    flip_a_value,
+    newest,
+    pack_lz4,
+    records_of,
+    rewrite_records,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -160,3 +169,25 @@ def test_rows_that_are_lost_without_an_error_are_a_data_risk(oracle: Oracle) -> 
     assert (fact.outcome, fact.delivered == made.undisturbed) == ("resume", False)
     assert "data_risk" in {f.severity for f in report.findings if f.id == "STATE_FILE_DAMAGED"}
     assert "blocks_restart" not in {finding.severity for finding in report.findings}
+
+
+@pytest.mark.parametrize("with_checksum", [True, False], ids=["with .crc", "without .crc"])
+def test_another_value_in_a_zstd_file_is_read_by_spark_and_is_a_data_risk(
+    oracle: Oracle, with_checksum: bool
+) -> None:
+    """zstd keeps no checksum as Spark uses it: the restart runs, with other values."""
+    made = oracle.base("windows_zstd")
+    copy = oracle.copy(made)
+    deltas = sorted((copy / "state/0/1").glob("*.delta"), key=lambda path: int(path.stem), reverse=True)
+    changed = flip_a_value(deltas)
+    if not with_checksum:
+        without_checksum(changed)
+    report = findings(Checkpoint.open(str(copy)), "deep")
+    fact = oracle.restart(made, copy)
+    assert fact.outcome == "resume"
+    shown = {finding.id: finding.severity for finding in report.findings}
+    if with_checksum:
+        assert shown.get("STATE_FILE_ALTERED") == "data_risk"
+    else:
+        assert "STATE_FILE_ALTERED" not in shown
+        assert any("packed with zstd or snappy" in item for item in report.not_checked)

@@ -184,6 +184,7 @@ class Recipe:
         return dict(self.conf)
 
 
+ZSTD = {"spark.sql.streaming.stateStore.compression.codec": "zstd"}
 SNAPSHOTS = {
     "spark.sql.streaming.stateStore.minDeltasForSnapshot": "2",
     "spark.sql.streaming.stateStore.maintenanceInterval": "50ms",
@@ -199,6 +200,7 @@ RECIPES: dict[str, Recipe] = {
         Recipe("stateless", stateless),
         Recipe("watermarked", watermarked),
         Recipe("windows", windows),
+        Recipe("windows_zstd", windows, ZSTD),
         Recipe("windows_with_data", windows, NO_EMPTY_BATCHES),
         Recipe("windows_rocksdb", windows, ROCKSDB),
         Recipe("windows_changelog", windows, CHANGELOG, needs=CHANGELOGS),

@@ -3,7 +3,8 @@ elsewhere). Damage by bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import cramjam
@@ -119,3 +120,27 @@ def version(store: Path, number: int, kind: str) -> Path:
     return next(
         path for path in store.glob(f"{number}*.{kind}") if path.stem.partition("_")[0] == str(number)
     )
+
+
+def flip_a_value(paths: Iterable[Path]) -> Path:
+    """Flips one bit in one of these packed files, so that it still unpacks to the same keys, one of them with another
+    value; gives the file back."""
+    for path in paths:
+        data, before = bytearray(path.read_bytes()), records_of(path).records
+        for at, bit in itertools.product(range(8, len(data)), (1 << n for n in range(8))):
+            data[at] ^= bit
+            path.write_bytes(bytes(data))
+            if _only_values_differ(path, before):
+                return path
+            data[at] ^= bit
+        path.write_bytes(bytes(data))
+    raise AssertionError("no bit of these files changes only a value")
+
+
+def _only_values_differ(path: Path, before: Sequence[Record]) -> bool:
+    found = unpack({"x": path.read_bytes()}, None)["x"]
+    if not isinstance(found, Unpacked) or found.trouble is not None:
+        return False
+    after = records_of(path)
+    same_keys = [record[:2] for record in after.records] == [record[:2] for record in before]
+    return after.trouble is None and same_keys and list(after.records) != list(before)

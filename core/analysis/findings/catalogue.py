@@ -64,6 +64,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "UNFINISHED_REPARTITION": Entry("blocks_restart", "4.2"),
     # What Spark accepts and the data suffers from
     "FRESH_START": Entry("data_risk"),
+    "STATE_FILE_ALTERED": Entry("data_risk"),
     "INPUT_GONE": Entry("data_risk"),
     "INPUT_CHANGED": Entry("data_risk"),
     "SOURCE_WITHOUT_OFFSET": Entry("data_risk"),

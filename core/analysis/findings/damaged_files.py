@@ -72,7 +72,7 @@ def _worst_of_each_file(facts: StoreFacts, spark: Version) -> dict[str, Fault]:
     found: dict[str, Fault] = {}
     for fault in facts.faults:
         known = found.get(fault.file.path)
-        if fault.kind != "hidden_checksum" and (
+        if fault.kind not in ("hidden_checksum", "altered") and (
             known is None or _is_fatal(fault, facts.store.operator, spark)
         ):
             found[fault.file.path] = fault

@@ -40,9 +40,10 @@ from core.storage import FileInfo, Gone, ReadFailure
 from core.storage.door import Door
 from core.storage.listing import Content
 
-FaultKind = Literal["content", "rows", "tail", "hidden_checksum", "visible_checksum"]
+FaultKind = Literal["content", "rows", "altered", "tail", "hidden_checksum", "visible_checksum"]
 Progress = Callable[[int, int], None]
 
+UNGUARDED = ("zstd", "snappy")  # as Spark writes them, without a checksum of the content
 _SST_FAULTS: Mapping[Part, FaultKind] = {"index": "content", "rows": "rows", "filter": "tail"}
 _PARSERS = {"delta": parse_delta, "snapshot": parse_snapshot, "changelog": parse_changelog}
 
@@ -53,9 +54,10 @@ class Fault:
 
     ``content``: it cannot be decoded up to the end of its records, so a reader fails. ``tail``: something is
     wrong behind the end mark, or in a filter of an ``.sst`` file, where Spark does not look. ``rows``: a
-    block of
-    rows of an ``.sst`` file; a start fails when it reads that block, or goes on without its rows. The other
-    two: the checksum beside it does not fit. ``others``: further files that show it.
+    block of rows of an ``.sst`` file; a start fails when it reads that block, or goes on without its rows.
+    ``altered``: a file whose codec keeps no checksum, changed since the checksum beside it was written; Spark
+    reads other values. The other two: the checksum beside it does not fit. ``others``: further files that show
+    it.
     """
 
     file: StateFile
@@ -73,7 +75,8 @@ class StoreFacts:
     by their key, None when that was not computed. ``differing``: snapshots that do not hold the rows that the
     changes before them lead to. ``lineage``: of the newest changelog (state checkpoint format 2).
     ``skipped``: why files were not looked at. ``is_settled`` is False when files changed or vanished while
-    they were read, ``is_complete`` when the time was over in the middle.
+    they were read, ``is_complete`` when the time was over in the middle. ``unguarded``: files whose codec keeps no
+    checksum and that have none beside them, so that nothing shows a changed value.
     """
 
     store: Store
@@ -86,6 +89,7 @@ class StoreFacts:
     is_settled: bool = True
     is_complete: bool = True
     files_read: int = 0
+    unguarded: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,7 @@ class _Walk:
     has_column_families: bool = False
     is_settled: bool = True
     files_read: int = 0
+    unguarded: int = 0
 
 
 def inspect_stores(
@@ -236,6 +241,7 @@ def _take(
         return
     checksums = list(_checksum_faults(file, data, contents, is_local))
     walk.files_read += not isinstance(unpacked, NotUnpacked)
+    walk.unguarded += file.kind in _PARSERS and codec_of(data) in UNGUARDED and len(contents) == 1
     if file.kind in ("sst", "rocksdb_log"):
         _take_sst(walk, file, data, checksums)
         return
@@ -277,9 +283,10 @@ def _checksum_faults(
         reads_it = is_local and file.kind in ("zip", "sst", "rocksdb_log")
         name = hidden_name(file.path).rpartition("/")[2]
         reason = say("state_files.hidden_mismatch", name=name, clause=verdict.reason)
-        yield Fault(
-            file, "content" if reads_it else "hidden_checksum", reason, others=(hidden_name(file.path),)
-        )
+        kind: FaultKind = "content" if reads_it else "hidden_checksum"
+        if not reads_it and file.kind in _PARSERS and codec_of(data) in UNGUARDED:
+            kind = "altered"
+        yield Fault(file, kind, reason, others=(hidden_name(file.path),))
     verdict = verify_visible(data, visible) if isinstance(visible, bytes) else None
     if verdict is not None:  # Spark fails on a checksum file that it cannot read, too (observed, Spark 4.3)
         name = visible_name(file.path).rpartition("/")[2]
@@ -393,6 +400,7 @@ def _facts(walk: _Walk, version: int, place: Placement | None = None, is_complet
         is_settled=walk.is_settled,
         is_complete=is_complete,
         files_read=walk.files_read,
+        unguarded=walk.unguarded,
     )
 
 
