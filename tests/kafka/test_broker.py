@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import Producer
 
 from core.checkpoint import Checkpoint
-from core.connectors import kafka as endpoint
 from core.connectors.connect import ask_connectors
+from core.connectors.kafka import broker as endpoint
 from core.connectors.kafka.broker import ask
 from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic_states
 from core.connectors.kafka.properties import KafkaProperties, read_properties
