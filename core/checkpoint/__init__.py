@@ -3,5 +3,6 @@
 from core.checkpoint.checkpoint import Checkpoint
 from core.checkpoint.progress import SourceProgress
 from core.checkpoint.source import Source
+from core.checkpoint.state import state_inventory
 
-__all__ = ["Checkpoint", "Source", "SourceProgress"]
+__all__ = ["Checkpoint", "Source", "SourceProgress", "state_inventory"]

@@ -7,6 +7,6 @@ recipes), further tables that :func:`say_of` reads: ``say_of("findings", "ACTION
 The result is a plain ``str`` that also remembers its ``key`` and ``values``: programs and tests compare these, never the English.
 """
 
-from core.messages.catalogue import Sentence, say, say_of, template_of
+from core.messages.catalogue import Sentence, say, say_of
 
-__all__ = ["Sentence", "say", "say_of", "template_of"]
+__all__ = ["Sentence", "say", "say_of"]

@@ -60,12 +60,6 @@ def say_of(room: str, table: str, entry: str, /, **values: object) -> Sentence:
     return _filled(f"{room}.{table}.{entry}", _table(room, table)[entry], values)
 
 
-def template_of(key: str) -> str:
-    """The template behind ``key``, with its fields unfilled."""
-    room, _, name = key.partition(".")
-    return _table(room, "SENTENCES")[name]
-
-
 @lru_cache(maxsize=256)
 def _table(room: str, table: str) -> Mapping[str, str]:
     found: Mapping[str, str] = getattr(import_module(f"core.messages.{room}"), table)

@@ -11,7 +11,7 @@ from core.recovery.code import CodeBlock, generate, why_no_code
 from core.recovery.context import RecoveryContext, read_recovery_context
 from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
 from core.recovery.options import Cell, Option, options
-from core.recovery.plan import Plan, PlanStep, plan
+from core.recovery.plan import Plan, plan
 from core.recovery.questions import LABELS, Question, questions
 from core.recovery.resume import ResumeAnswer, SourceResume, as_pyspark, resume_points
 
@@ -26,7 +26,6 @@ __all__ = [
     "Option",
     "OptionId",
     "Plan",
-    "PlanStep",
     "Question",
     "RecoveryContext",
     "ResumeAnswer",

@@ -210,6 +210,5 @@ __all__ = [
     "FindingsReport",
     "Level",
     "Severity",
-    "choose_spark",
     "findings",
 ]
