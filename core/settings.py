@@ -157,6 +157,63 @@ class Settings(BaseSettings):
             " says when the limit bit."
         ),
     )
+    checked_batches: int = Field(
+        default=1_000,
+        ge=1,
+        description=(
+            "How many of the newest batches the integrity check reads (quick reads fewer). 1,000 is ten "
+            "times what Spark keeps by default, and at most 2,000 small files; the answer says how many "
+            "older batches were not read."
+        ),
+    )
+    clock_slack_ms: int = Field(
+        default=60_000,
+        ge=0,
+        description=(
+            "How far the time of a batch may lie before that of the batch before it without a sign of two "
+            "writers. Clocks of two hosts differ by seconds, and a query may move to another host."
+        ),
+    )
+    short_retention_batches: int = Field(
+        default=5,
+        ge=1,
+        description=(
+            "With at most so many batches left of a longer log, the check notes that there is hardly a batch"
+            " to roll back to. Spark keeps 100 by default."
+        ),
+    )
+    growth_batches: int = Field(
+        default=20,
+        ge=2,
+        description=(
+            "Over so many batches the watermark must not have moved before growing state is noted: fewer are"
+            " a pause."
+        ),
+    )
+    growth_ratio: float = Field(
+        default=1.5,
+        gt=1,
+        description=(
+            "How many times its size the state must have reached to be noted as growing: less is the noise "
+            "of a busy hour."
+        ),
+    )
+    watermark_stall_batches: int = Field(
+        default=3,
+        ge=1,
+        description=(
+            "How many batches with data at one watermark are a stall, at least. In fewer, rows simply share "
+            "their newest event time."
+        ),
+    )
+    watermark_ahead_ms: int = Field(
+        default=60_000,
+        ge=0,
+        description=(
+            "How far the watermark may be ahead of the clock of its batch. Clocks of producers run ahead a "
+            "little; more comes from wrong event times."
+        ),
+    )
 
     @field_validator("roots", mode="before")
     @classmethod

@@ -27,16 +27,8 @@ if TYPE_CHECKING:
 UNKNOWN_MS = -1
 POLICY_KEY = "spark.sql.streaming.multipleWatermarkPolicy"
 
-MIN_STALL_BATCHES = 3
-"""Fewer batches with data at one watermark are everyday life: their rows simply share their newest event
-time."""
-
 STALL_RATIO = 3
 """A stall lasts at least this many times as many batches with data as the watermark usually rests."""
-
-AHEAD_MS = 60_000
-"""Clocks of producers may run ahead a little; a watermark more than this ahead of the batch's clock comes
-from wrong event times."""
 
 Ints = NDArray[np.int64]
 
@@ -178,9 +170,17 @@ def watermark_history(ck: Checkpoint, batch_ids: Iterable[int] | None = None) ->
         lag_ms=lag,
         has_data=has_data,
         stalls=tuple(
-            _stalls(batch_id_column, in_force, following, times, moved, [s.key for s in ck.sources])
+            _stalls(
+                batch_id_column,
+                in_force,
+                following,
+                times,
+                moved,
+                [s.key for s in ck.sources],
+                ck.settings.watermark_stall_batches,
+            )
         ),
-        jump=_jump(entries, commits, following, times),
+        jump=_jump(entries, commits, following, times, ck.settings.watermark_ahead_ms),
         went_back=tuple(
             int(batch_id_column[i + 1])
             for i in np.flatnonzero((in_force[1:] >= 0) & (in_force[1:] < in_force[:-1]))
@@ -227,7 +227,13 @@ def _runs(in_force: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _stalls(
-    ids: Ints, in_force: Ints, following: Ints, times: Ints, moved: list[frozenset[str]], keys: list[str]
+    ids: Ints,
+    in_force: Ints,
+    following: Ints,
+    times: Ints,
+    moved: list[frozenset[str]],
+    keys: list[str],
+    fewest: int,
 ) -> Iterator[Stall]:
     spans: list[
         tuple[int, int, int]
@@ -243,7 +249,7 @@ def _stalls(
     for at, (start, end, data_batches) in enumerate(spans):
         others = np.delete(lengths, at)
         usual = float(np.median(others)) if len(others) else 0.0
-        if in_force[start] < 0 or data_batches < max(MIN_STALL_BATCHES, STALL_RATIO * usual):
+        if in_force[start] < 0 or data_batches < max(fewest, STALL_RATIO * usual):
             continue
         until = min(end, len(ids) - 1)
         known = times[start] > 0 and times[until] >= times[start]
@@ -261,11 +267,15 @@ def _stalls(
 
 
 def _jump(
-    entries: list[OffsetEntry], commits: Sequence[object], following: Ints, times: Ints
+    entries: list[OffsetEntry],
+    commits: Sequence[object],
+    following: Ints,
+    times: Ints,
+    most_ahead_ms: int,
 ) -> FutureJump | None:
-    """The first batch after which the watermark was ahead of the batch's clock, if the newest one still is."""
+    """The first batch after which the watermark was more than this ahead of the batch's clock."""
     ahead = np.where((following > 0) & (times > 0), following - times, 0)
-    rows = np.flatnonzero(ahead > AHEAD_MS)
+    rows = np.flatnonzero(ahead > most_ahead_ms)
     if not len(rows):
         return None
     at = int(rows[0])

@@ -16,16 +16,12 @@ from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
 from core.messages import Sentence, say
 
-# So many of the newest batches are read by the normal level: ten times what Spark keeps by default, and 4,000
-# small files at most.
-NEWEST_READ = 1_000
-
 
 def findings(
     checkpoint: Checkpoint,
     level: Level = "normal",
     spark: str | None = None,
-    newest: int = NEWEST_READ,
+    newest: int | None = None,
     *,
     connectors: ConnectorAnswers | None = None,
     seconds: float | None = None,
@@ -34,19 +30,21 @@ def findings(
     """What is wrong, worst first.
 
     ``quick`` looks at the names in offsets/, commits/ and sources/ and at the log files that were read when
-    the checkpoint was opened; ``normal`` reads the newest ``newest`` batches of both logs, lists state/ and
+    the checkpoint was opened; ``normal`` reads the newest ``newest`` batches of both logs (default:
+    the setting ``checked_batches``), lists state/ and
     follows every chain of state files; ``deep`` also decodes every state file that the retained versions need
     and verifies both kinds of checksum. ``seconds`` is the time that deep may take for all (what was not
     reached is named), ``progress`` gets the state files done and all of them. ``spark`` chooses the version
-    whose rules apply, ``ends`` is what the two ends of the query said, both as for the forecast.
+    whose rules apply, ``connectors`` is what source and sink answered, both as for the forecast.
 
     A query that runs while it is looked at changes the files: what would block the restart or risk data is
-    looked at a second time, and only what is still so is told. Raises ValueError for an unknown level,
+    looked at a second time, and only what is still so is reported. Raises ValueError for an unknown level,
     UnsupportedSparkError for an unknown version, StorageError when a listing fails.
     """
     if level not in LEVELS:
         raise ValueError(f"There is no level {level}; choose one of {', '.join(LEVELS)}.")
     started = time.monotonic()
+    newest = checkpoint.settings.checked_batches if newest is None else newest
     found = _look(checkpoint, level, spark, newest, connectors)
     if any(item.severity != "note" for item in found):
         # Writers and retention change the directory between two listings; what is damaged stays so.
@@ -94,7 +92,7 @@ def _look(
     found += log_checks.unreadable_files(ck, needed)
     found += log_checks.watermark_back(entries, ck)
     found += log_checks.positions_back(entries, ck)
-    found += log_checks.two_writers(entries)
+    found += log_checks.two_writers(entries, ck.settings.clock_slack_ms)
     if with_state and ck.has_state:
         version = parse_version(answer.spark) or OLDEST
         found += state_checks.later_versions(ck)
@@ -204,7 +202,6 @@ def _batches(ck: Checkpoint, read: int, newest: int | None) -> Sentence:
 __all__ = [
     "CATALOGUE",
     "LEVELS",
-    "NEWEST_READ",
     "SEVERITIES",
     "Finding",
     "FindingsReport",

@@ -1,5 +1,6 @@
 """Every finding id with its severity and the Spark from which it matters. Titles and actions are in
-``core/messages/findings.py``; ``docs/findings.md`` has a section for each id, and a test keeps the three equal."""
+``core/messages/findings.py``; ``docs/findings.md`` has a section for each id, and a test keeps the three
+equal."""
 
 from __future__ import annotations
 

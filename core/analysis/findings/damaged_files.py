@@ -128,7 +128,7 @@ def _severities(
 def _meaning(
     fault: Fault, is_fatal: bool, needed: Severity | None, is_newest: bool, version: int, spark: Version
 ) -> tuple[str, Severity, Sentence]:
-    """Finding id, severity, and what follows from the fault. ``is_newest``: no full file of the store is newer."""
+    """Finding id, severity, and what follows. ``is_newest``: the store has no newer full file."""
     finding_id = "STATE_CHECKSUM_MISMATCH" if fault.kind == "visible_checksum" else "STATE_FILE_DAMAGED"
     if not is_fatal and fault.kind == "visible_checksum":
         return finding_id, "note", say("findings_checks.checksum_not_read", spark=spark)

@@ -160,7 +160,7 @@ def _is_doubtful(facts: StoreFacts) -> bool:
 
 
 def _in_both(first: StoreFacts, second: StoreFacts | None) -> StoreFacts:
-    """What both looks saw. A store that is gone at the second look, or changes all the time, shows nothing."""
+    """What both looks saw. A store that is gone at the second look, or keeps changing, shows nothing."""
     if second is None or not second.is_settled:
         return replace(first, faults=(), differing=(), misplaced=None, is_settled=False)
     seen = {(fault.file.path, fault.kind) for fault in first.faults}
@@ -225,8 +225,8 @@ def _rows(facts: Sequence[StoreFacts]) -> Iterator[Finding]:
 
 
 def _wrong_partition(items: Sequence[StoreFacts]) -> Iterator[Finding]:
-    """Rows that Spark will look for elsewhere. Reported only where the pattern shows that the rule for this store
-    is known."""
+    """Rows that Spark will look for elsewhere. Reported only where the pattern shows that the rule for
+    this store is known."""
     wrong = [item for item in items if item.misplaced is not None and item.misplaced.rows]
     if not wrong or not _is_plausible(items):
         return
@@ -332,7 +332,7 @@ def _newest_v2(operator: OperatorState) -> str | None:
 def _altered_logs(
     ck: Checkpoint, files: Mapping[str, FileInfo], is_over: Callable[[], bool]
 ) -> tuple[list[str], int]:
-    """Log files that are not those that their hidden checksum was written for, and how many were not reached."""
+    """Log files that do not match their hidden checksum, and how many were not reached."""
     pairs = [
         (files[_data_path(path)], info) for path, info in _hidden(files).items() if _data_path(path) in files
     ]

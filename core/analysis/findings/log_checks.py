@@ -13,9 +13,6 @@ from core.checkpoint.sources.forms import parse
 from core.messages import say
 from core.sparklogs.evidence import Evidence
 
-# batch times may go back by so much: clocks of two hosts differ, and a query may move to another host
-CLOCK_SLACK_MS = 60_000
-
 
 def missing_files(ck: Checkpoint) -> Iterator[Finding]:
     """Gaps in the two logs that the next start does not look at. Legal gaps of asynchronous progress are not
@@ -120,12 +117,13 @@ def positions_back(entries: Sequence[OffsetEntry], ck: Checkpoint) -> Iterator[F
             before = now
 
 
-def two_writers(entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
-    """Batch times that go back while ids go up, and a number of sources that changes in a log of version 1."""
+def two_writers(entries: Sequence[OffsetEntry], clock_slack_ms: int) -> Iterator[Finding]:
+    """Batch times that go back by more than ``clock_slack_ms`` while ids go up, and a number of sources that
+    changes in a log of version 1."""
     for before, after in itertools.pairwise(entries):
         if before.timestamp_ms is None or after.timestamp_ms is None:
             continue
-        if after.timestamp_ms < before.timestamp_ms - CLOCK_SLACK_MS:
+        if after.timestamp_ms < before.timestamp_ms - clock_slack_ms:
             sentence = say(
                 "findings_checks.two_writers_times",
                 after=after.batch_id,

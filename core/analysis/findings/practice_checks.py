@@ -14,7 +14,6 @@ from core.messages import say
 from core.sparklogs.evidence import Evidence
 
 SHOWN = 3
-FEW_BATCHES = 5
 # Where Spark puts the checkpoint of a query without checkpointLocation, and the disks of a cluster's
 # machines.
 _TEMPORARY = re.compile(
@@ -61,7 +60,9 @@ def _is_stale_checksum(ck: Checkpoint, item: Leftover) -> bool:
 def short_retention(ck: Checkpoint) -> Iterator[Finding]:
     """So few batches are kept that there is hardly anything to go back to. Spark keeps 100 by default."""
     ids = ck.offset_ids
-    if not ids or ids[0] == 0 or ck.is_async or ck.is_continuous or len(ids) > FEW_BATCHES:
+    if not ids or ids[0] == 0 or ck.is_async or ck.is_continuous:
+        return
+    if len(ids) > ck.settings.short_retention_batches:
         return
     sentence = say("findings_checks.short_retention", ids=ids, kept=len(ids), oldest=min(ids[0] + 1, ids[-1]))
     yield finding(

@@ -15,9 +15,6 @@ from core.checkpoint.state import committed_ids, state_inventory
 from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
 
-STILL_BATCHES = 20  # so many batches without a move of the watermark are no pause any more
-GROWTH = 1.5  # so many times its size: less is the noise of a busy hour
-
 
 def later_versions(ck: Checkpoint) -> Iterator[Finding]:
     """State that only batches after the newest one can have written: offsets and commits were rolled back."""
@@ -86,7 +83,7 @@ def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
     """State that grows while the watermark stands still, by the sizes of its snapshots (the HDFS-backed store
     writes whole ones)."""
     marks = {entry.watermark_ms or 0 for entry in entries}
-    if len(entries) < STILL_BATCHES or len(marks) > 1:
+    if len(entries) < ck.settings.growth_batches or len(marks) > 1:
         return
     for op in state_inventory(ck).operators:
         sizes: dict[int, int] = {}
@@ -97,7 +94,7 @@ def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
             if file.version is not None and file.size_bytes is not None:
                 sizes[file.version] = sizes.get(file.version, 0) + file.size_bytes
         kept = [sizes[version] for version in sorted(sizes)]
-        if len(kept) < 3 or kept != sorted(kept) or kept[-1] < GROWTH * kept[0]:
+        if len(kept) < 3 or kept != sorted(kept) or kept[-1] < ck.settings.growth_ratio * kept[0]:
             continue
         sentence = say(
             "findings_checks.state_grows_no_watermark"

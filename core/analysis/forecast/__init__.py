@@ -50,11 +50,11 @@ def forecast(
 
     ``spark`` ("3.5"): default is the version that wrote the newest files as far as they tell, else the newest
     supported. ``query`` describes the query that will be started where it differs from the one that wrote the
-    checkpoint. ``connectors`` is what Kafka, the Delta log, the sink and the directories of file sources answered
-    (:func:`core.connectors.connect.ask_connectors`). The answer is about the first batch; what is known to stop a
-    later one is in ``then``. Reads the newest two offset entries, the newest commit, the names of the source logs
-    and, unless ``with_state`` is False, of the state files; no JVM. Raises UnsupportedSparkError for a
-    version whose restarts were not observed.
+    checkpoint. ``connectors`` is what Kafka, the Delta log, the sink and the directories of file sources
+    answered (:func:`core.connectors.connect.ask_connectors`). The answer is about the first batch; what is
+    known to stop a later one is in ``then``. Reads the newest two offset entries, the newest commit, the
+    names of the source logs and, unless ``with_state`` is False, of the state files; no JVM. Raises
+    UnsupportedSparkError for a version whose restarts were not observed.
     """
     answer = _forecast(checkpoint, spark, query, with_state, connectors)
     for _ in range(LOOKS):

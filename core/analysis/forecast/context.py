@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 class Verdict:
     """What one step found.
 
-    With the status "fails": ``error`` is Spark's, ``reason`` the finding id, ``why`` one clause for the sentence
-    ("offsets/4 is missing"). ``delivered`` is what the sink has already got when the step fails; ``data``
-    what a step that goes well means for the rows, when that is no risk of its own. ``starts_from_scratch``
-    ends the log steps: batch 0 follows.
+    With the status "fails": ``error`` is Spark's, ``reason`` the finding id, ``why`` one clause for the
+    sentence ("offsets/4 is missing"). ``delivered`` is what the sink has already got when the step fails;
+    ``data`` what a step that passes means for the rows, when that is no risk of its own.
+    ``starts_from_scratch`` ends the log steps: batch 0 follows.
     """
 
     status: StepStatus = "passes"
@@ -101,8 +101,10 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class StartStep:
-    """A step of Spark's start as data. ``phase`` is when a failure here shows. ``core/messages/forecast_steps.py``
-    says what each does, ``docs/forecast.md`` what it needs and what happens if that is not there.
+    """A step of Spark's start as data. ``phase`` is when a failure here shows.
+
+    ``core/messages/forecast_steps.py`` says what each does, ``docs/forecast.md`` what it needs and what
+    happens if that is not there.
     """
 
     id: str

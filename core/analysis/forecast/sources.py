@@ -44,7 +44,7 @@ def ranges(s: RestartContext) -> Iterator[Range]:
 
 
 def log_id(text: str | None) -> int | None:
-    """The log id in a file source's offset text; None when it is none (another kind of source, or no offset)."""
+    """The log id in a file source's offset text; None for another kind of source, or without an offset."""
     return None if text is None else FILES.value(parse(text))
 
 

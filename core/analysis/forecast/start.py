@@ -1,5 +1,5 @@
-"""The steps of Spark's start as data, in the order of each version, and how they are taken: the first one that
-fails ends it."""
+"""The steps of Spark's start as data, in the order of each version, and how they are taken: the first one
+that fails ends it."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ AGAIN = DataEffect("duplicates", "duplicates", "duplicates")
 
 
 def check_operators(s: RestartContext) -> Verdict:
-    """Operator metadata against the query's stateful operators (4.0 and newer; older ones look at nothing)."""
+    """Operator metadata against the query's stateful operators (4.0 and newer; others compare nothing)."""
     wanted = s.query.operators
     if not s.checkpoint.has_state and not wanted:
         return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
