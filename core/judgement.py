@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from core.analysis.findings import NEWEST_READ, FindingsReport, Level, findings
+from core.analysis.findings import FindingsReport, Level, findings
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
@@ -64,14 +64,14 @@ SourceState = KafkaSourceState | DeltaSourceState | FailedSource
 class Question:
     """What is judged: how much is read, under which Spark, for which query.
 
-    ``newest``: of so many batches the findings read the log files; ``seconds``: so long may the level deep
+    ``newest``: of so many batches the findings read the log files (None: the setting ``checked_batches``); ``seconds``: so long may the level deep
     take; ``progress`` gets the state files done and all of them.
     """
 
     level: Level = "normal"
     spark: str | None = None
     query: Query = field(default_factory=Query)
-    newest: int = NEWEST_READ
+    newest: int | None = None
     seconds: float | None = None
 
 
@@ -82,7 +82,7 @@ def judge(
     level: Level = "normal",
     spark: str | None = None,
     query: Query | None = None,
-    newest: int = NEWEST_READ,
+    newest: int | None = None,
     seconds: float | None = None,
     progress: Progress | None = None,
 ) -> Judgement:
