@@ -31,7 +31,8 @@ from core.checkpoint.tracking import Tracking, track
 from core.checkpoint.written_by import version_key, written_by
 from core.messages import say
 from core.settings import DEFAULTS, Settings
-from core.sparklogs.evidence import Problem, problem, readable, too_large
+from core.sparklogs.budget import content_within
+from core.sparklogs.evidence import Problem, problem
 from core.storage import Content, Door, FileInfo, Location, parse_location
 
 T = TypeVar("T")
@@ -72,6 +73,7 @@ class Checkpoint:
         self._commits: dict[int, CommitEntry | Problem | None] = {}
         self._line_problems: dict[int, tuple[Problem, ...]] = {}
         self._contexts: dict[str, tuple[SourceContext, list[Problem]]] = {}
+        self._directory_owners: dict[tuple[str, bool], str] = {}
         self._sources: tuple[Source, ...] | None = None
         self._tracking: Tracking | None = None
         self._kept: dict[str, Any] = {}
@@ -128,10 +130,10 @@ class Checkpoint:
             self.query_id, self.metadata_problem, info = before.query_id, before.metadata_problem, None
         contents = self._read(ids, commits, [info] if info is not None else [])
         if info is not None:
-            self._take_metadata(info, contents[info.path])
+            self._take_metadata(info, contents)
 
-    def _take_metadata(self, info: FileInfo, content: Content) -> None:
-        data = readable(content, info.path)
+    def _take_metadata(self, info: FileInfo, contents: Mapping[str, Content]) -> None:
+        data = content_within(info.path, info.size_bytes, contents, self.settings.log_file_bytes)
         if isinstance(data, bytes):
             self.query_id, self.metadata_problem = parse_metadata(data, info.path)
         else:
@@ -159,11 +161,13 @@ class Checkpoint:
             commits = [
                 i for i in dict.fromkeys(commit_ids) if i in self.commit_files and i not in self._commits
             ]
-            files = [self._layout.offsets.infos[i] for i in offsets] + [
-                self._layout.commits.infos[i] for i in commits
+            files = [
+                *others,
+                *(self._layout.offsets.infos[i] for i in offsets),
+                *(self._layout.commits.infos[i] for i in commits),
             ]
             limit_bytes = self.settings.log_file_bytes
-            wanted = [*others, *(info for info in files if (info.size_bytes or 0) <= limit_bytes)]
+            wanted = [info for info in files if (info.size_bytes or 0) <= limit_bytes]
             if not wanted and not files:
                 return {}
             contents = self.door.read(wanted)
@@ -393,7 +397,8 @@ class Checkpoint:
 
     def source(self, key: str) -> Source | None:
         """The source with this key, None when the newest entry has none."""
-        return next((source for source in self.sources if source.key == key), None)
+        by_key: dict[str, Source] = self.kept("sources", lambda: {s.key: s for s in reversed(self.sources)})
+        return by_key.get(key)
 
     def _context(self, key: str) -> SourceContext:
         source = self.source(key)
@@ -406,8 +411,12 @@ class Checkpoint:
             return self._contexts[key][0]
         with self._lock:
             if key not in self._contexts:
-                file = self._layout.source_files.get(directory.removeprefix("sources/"))
-                self._contexts[key] = read_context(self.door, key, directory, file, kind.has_own_log)
+                shared = self._directory_owners.setdefault((directory, kind.has_own_log), key)
+                if shared == key or shared not in self._contexts:
+                    file = self._layout.source_files.get(directory.removeprefix("sources/"))
+                    self._contexts[key] = read_context(self.door, key, directory, file, kind.has_own_log)
+                else:  # one source that stands on several lines is read, and named as damaged, once
+                    self._contexts[key] = replace(self._contexts[shared][0], key=key), []
             return self._contexts[key][0]
 
     def source_texts(self, batch_id: int, key: str) -> tuple[str | None, str | None]:
@@ -522,10 +531,7 @@ def _unchanged(before: FileInfo, now: FileInfo | None) -> bool:
 def _content(
     file: LogFile, contents: Mapping[str, Content], misnamed: bool, limit_bytes: int
 ) -> bytes | Problem | None:
-    content = contents.get(file.path)
-    if content is None:
-        return too_large(file.path, file.size_bytes or 0, limit_bytes)
-    data = readable(content, file.path)
+    data = content_within(file.path, file.size_bytes, contents, limit_bytes)
     if misnamed and isinstance(data, bytes):
         return problem(file.path, "not_an_id", say("logs.not_an_id", batch_id=file.batch_id), data)
     return data

@@ -97,6 +97,7 @@ def _sources(file: VersionedText, path: str, data: bytes, problems: list[Problem
     if len(file.lines) == 2:
         problems.append(problem(path, "truncated", say("logs.offset_no_sources"), data))
     sources: list[SourceOffset] = []
+    known: set[str] = set()
     for number, line in enumerate(file.lines[2:], start=3):
         key, text = str(number - 3), line
         if file.version == 2:
@@ -104,10 +105,11 @@ def _sources(file: VersionedText, path: str, data: bytes, problems: list[Problem
             if not colon or not _SOURCE_NAME.fullmatch(key):
                 problems.append(problem(path, "bad_json", say("logs.offset_no_name"), data, line=number))
                 continue
-            if any(source.key == key for source in sources):
+            if key in known:
                 clause = say("logs.offset_name_twice", key=key)
                 problems.append(problem(path, "bad_json", clause, data, line=number))
                 continue
+            known.add(key)
         text = text.strip()
         if is_broken(text):
             condition, clause = json_trouble(text)

@@ -73,10 +73,15 @@ class OffsetEntry:
     evidence: Evidence
     raw: str
     extra: Mapping[str, object] = field(default_factory=dict)
+    _by_key: Mapping[str, SourceOffset] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # A file can have thousands of lines, each of which is asked for by its key; the first of a key counts.
+        object.__setattr__(self, "_by_key", {s.key: s for s in reversed(self.sources)})
 
     def source(self, key: str) -> SourceOffset | None:
         """The line of the source ``key``, or None when this entry has no such line."""
-        return next((s for s in self.sources if s.key == key), None)
+        return self._by_key.get(key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ Ints = NDArray[np.int64]
 AdvanceOf = Callable[[int, object | None, object], Advance | None]
 
 NOT_KNOWN = -1  # also: not there
+_LARGEST = 2**63 - 1
 
 
 @lru_cache(maxsize=16)
@@ -100,9 +101,9 @@ def build_progress(
             continue
         if answer.amount is not None or not unit:
             unit = answer.unit
-        total[at] = NOT_KNOWN if answer.amount is None else answer.amount
+        total[at] = NOT_KNOWN if answer.amount is None else _within_64_bits(answer.amount)
         for name, amount in answer.by_partition.items():
-            advance[at, rows.column(name)] = NOT_KNOWN if amount is None else amount
+            advance[at, rows.column(name)] = NOT_KNOWN if amount is None else _within_64_bits(amount)
     order = rows.order(texts[-1][1] if texts else None)
     arrays = (np.array(batch_ids, dtype=np.int64), positions[:, order], advance[:, order], total)
     for array in arrays:
@@ -154,7 +155,8 @@ class _Rows:
         for name in self._kind.partitions(value):
             self.column(name)
         columns = np.fromiter((self.column(name) for name in found), dtype=np.int64, count=len(found))
-        return _Row(columns, np.fromiter(found.values(), dtype=np.int64, count=len(found)), False)
+        numbers = (_within_64_bits(number) for number in found.values())
+        return _Row(columns, np.fromiter(numbers, dtype=np.int64, count=len(found)), False)
 
     def _nested(self, text: str) -> _Row | None:
         try:
@@ -192,6 +194,11 @@ class _Rows:
         ):
             return None
         return np.fromiter((self.column(name) for name in plain), dtype=np.int64, count=len(plain))
+
+
+def _within_64_bits(number: int) -> int:
+    """A position or an amount as the matrices keep it; one that Spark could not have is not known."""
+    return number if -_LARGEST <= number <= _LARGEST else NOT_KNOWN
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from core.checkpoint.model import OperatorState, PartitionState, Restorable, StateFile
 from core.checkpoint.state_names import DEFAULT_STORE
 from core.messages import say
+from core.sparklogs.budget import expected_ids
 
 _FULL = ("snapshot", "zip")
 _CHANGES = ("delta", "changelog")
@@ -290,10 +291,10 @@ def store_directory(operator_id: int, partition_id: int, store: str) -> str:
 
 def expected_partition_ids(operator: OperatorState) -> range:
     """The partition ids that should be there: by the pinned conf, else up to the highest that is (ids have no
-    gaps)."""
-    if operator.expected_partitions is not None:
-        return range(operator.expected_partitions)
-    return range(max((p.partition_id for p in operator.partitions), default=-1) + 1)
+    gaps). A number that no query has is cut (:func:`core.sparklogs.budget.expected_ids`)."""
+    found = {p.partition_id for p in operator.partitions}
+    count = operator.expected_partitions
+    return expected_ids(max(found, default=-1) + 1 if count is None else count, found)
 
 
 def _expected(operator: OperatorState) -> list[tuple[int, str]]:

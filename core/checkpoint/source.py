@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from core.checkpoint.model import FileLogEntry, OffsetEntry
 from core.checkpoint.source_log import parse_file_log, parse_initial
 from core.checkpoint.sources.base import SourceContext, SourceKind
+from core.sparklogs.budget import read_within
 from core.sparklogs.compactible import CompactibleLog, compactible_log
-from core.sparklogs.evidence import Problem, readable, too_large
-from core.storage import Content, Door, FileInfo
+from core.sparklogs.evidence import Problem
+from core.storage import Door, FileInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def read_context(
     """Reads what a source keeps for itself: one listing and the files that matter. ``file``: the path itself
     is a file (MongoDB)."""
     if file is not None:
-        return _initial_context(key, file, door.read([file])[file.path])
+        return _initial_context(door, key, file)
     listing = door.list([directory])[directory]
     log = compactible_log(listing)
     # Only a file source keeps more than one numbered file.
@@ -93,11 +94,11 @@ def read_context(
         info = door.list([f"{directory}/offsets"])[f"{directory}/offsets"].names().get("0")
     if info is None:
         return SourceContext(key), []
-    return _initial_context(key, info, door.read([info])[info.path])
+    return _initial_context(door, key, info)
 
 
-def _initial_context(key: str, info: FileInfo, content: Content) -> tuple[SourceContext, list[Problem]]:
-    data = readable(content, info.path)
+def _initial_context(door: Door, key: str, info: FileInfo) -> tuple[SourceContext, list[Problem]]:
+    data = read_within(door, [info], door.settings.log_file_bytes)[info.path]
     if not isinstance(data, bytes):
         return SourceContext(key), [] if data is None else [data]
     initial, trouble = parse_initial(data, info.path)
@@ -106,17 +107,11 @@ def _initial_context(key: str, info: FileInfo, content: Content) -> tuple[Source
 
 def _file_context(door: Door, key: str, log: CompactibleLog) -> tuple[SourceContext, list[Problem]]:
     problems: list[Problem] = []
-    limit_bytes = door.settings.source_log_bytes
-    wanted = [info for info in log.files.values() if (info.size_bytes or 0) <= limit_bytes]
-    contents = door.read(wanted)
+    contents = read_within(door, log.files.values(), door.settings.source_log_bytes)
     entries: list[FileLogEntry] = []
     complete = bool(log.files) and not log.missing
     for log_id, info in log.files.items():
-        content = contents.get(info.path)
-        if content is None:
-            data: bytes | Problem | None = too_large(info.path, info.size_bytes or 0, limit_bytes)
-        else:
-            data = readable(content, info.path)
+        data = contents[info.path]
         troubles: list[Problem] = []
         if isinstance(data, bytes):
             found, troubles = parse_file_log(data, log_id, info.path)

@@ -34,7 +34,8 @@ from core.checkpoint.operator_metadata import (
 from core.checkpoint.restore_chain import CommittedIds, restorable
 from core.checkpoint.state_names import OPERATOR_LEVEL, Directory, directory_of, name_of, plain_number
 from core.messages import say
-from core.sparklogs.evidence import Certainty, Problem, problem, readable
+from core.sparklogs.budget import read_within
+from core.sparklogs.evidence import Certainty, Problem, problem
 from core.storage import FileInfo
 
 PARTITIONS_KEY = "spark.sql.shuffle.partitions"
@@ -421,10 +422,10 @@ def _read_metadata(
     ck: Checkpoint, found: SortedState
 ) -> tuple[dict[int, OperatorMetadata | Problem], dict[int, tuple[StateSchema | Problem, ...]]]:
     files = {operator_id: _newest_metadata(operator.own) for operator_id, operator in found.operators.items()}
-    contents = ck.door.read([_info(file) for file in files.values() if file is not None])
+    contents = read_definitions(ck, (file for file in files.values() if file is not None))
     metadata: dict[int, OperatorMetadata | Problem] = {}
     for operator_id, file in files.items():
-        data = readable(contents[file.path], file.path) if file is not None else None
+        data = contents[file.path] if file is not None else None
         if file is not None and isinstance(data, bytes):
             metadata[operator_id] = parse_operator_metadata(data, file.path)
         elif isinstance(data, Problem):
@@ -466,14 +467,19 @@ def _leading_number(file: StateFile) -> int:
 
 def _read_schema_files(ck: Checkpoint, files: Iterable[StateFile]) -> tuple[StateSchema | Problem, ...]:
     wanted = list(files)
-    contents = ck.door.read([_info(file) for file in wanted])
+    contents = read_definitions(ck, wanted)
     found: list[StateSchema | Problem] = []
     for file in wanted:
-        data = readable(contents[file.path], file.path)
+        data = contents[file.path]
         parsed = parse_schemas(data, file.path, file.store) if isinstance(data, bytes) else data
         if parsed is not None:
             found.extend([parsed] if isinstance(parsed, Problem) else parsed)
     return tuple(found)
+
+
+def read_definitions(ck: Checkpoint, files: Iterable[StateFile]) -> dict[str, bytes | Problem | None]:
+    """Metadata and schemas of operators by path, up to the setting ``state_definition_bytes``."""
+    return read_within(ck.door, map(_info, files), ck.settings.state_definition_bytes)
 
 
 def _info(file: StateFile) -> FileInfo:

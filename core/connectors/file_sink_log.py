@@ -16,8 +16,9 @@ from urllib.parse import unquote
 from core.errors import FileSinkLogError, StorageError
 from core.messages import say
 from core.settings import DEFAULTS, Settings
+from core.sparklogs.budget import read_within
 from core.sparklogs.compactible import compactible_log, parse_entries
-from core.sparklogs.evidence import Problem, problem, readable
+from core.sparklogs.evidence import Problem, problem
 from core.storage import Door, FileInfo, Listing, Location, Requests, parse_location
 
 LOG = "_spark_metadata"
@@ -235,14 +236,13 @@ class FileSinkLog:
         if not wanted:
             return
         try:
-            contents = self._door.read(wanted)
+            contents = read_within(self._door, wanted, self._door.settings.source_log_bytes)
         except StorageError as error:
             for info in wanted:
                 self._entries[info.path] = None
                 self._problems[info.path] = str(error)
             return
-        for path, content in contents.items():
-            data = readable(content, path)
+        for path, data in contents.items():
             if isinstance(data, bytes):
                 self._entries[path], trouble = parse_sink_log(data, path)
             else:

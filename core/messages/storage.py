@@ -59,6 +59,9 @@ SENTENCES: dict[str, str] = {
         "This is a symbolic link that leads out of the location; a server that others can reach does not"
         " follow it."
     ),
+    "checksum_too_large": (
+        "It has {size_bytes:,} bytes, more than the {limit_bytes:,} bytes that are read of a checksum file."
+    ),
     # What a server may open.
     "path_leads_out": ("The path {path!r} leads out of {location}; only files below the location are read."),
     "root_unusable": 'The root "{name}" in {setting} cannot be used: {error}',

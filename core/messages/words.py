@@ -62,7 +62,8 @@ def batches(ids: Sequence[int], most: int = 5) -> str:
     """Batch ids, ascending: ``batch 5``, ``batches 5 to 9``, ``batches 5, 7 and 9``."""
     if not ids:
         return "no batch"
-    if ids[-1] - ids[0] == len(ids) - 1:
+    # a range is not counted: a file can claim one that is longer than any count
+    if (isinstance(ids, range) and ids.step == 1) or ids[-1] - ids[0] == len(ids) - 1:
         return spanned(ids[0], ids[-1])
     return f"batches {listed(ids, most)}"
 

@@ -28,6 +28,7 @@ from core.errors import ResumeError
 from core.messages import say, say_of
 from core.recovery.amounts import amounts
 from core.recovery.resume import held_by_the_sink, resume_points
+from core.sparklogs.budget import has_all
 from core.sparklogs.evidence import Certainty
 
 Start = Literal["from the beginning", "exact position", "old query id kept"]
@@ -228,7 +229,7 @@ def _rows_in_the_table(sink: SinkState | None, connectors: ConnectorAnswers) -> 
         for batch in sink.batches
         if batch.fate == "written" and batch.batch_id is not None
     }
-    if set(written) != set(range(sink.holds_up_to_batch + 1)):
+    if not has_all(written, 0, sink.holds_up_to_batch) or len(written) != sink.holds_up_to_batch + 1:
         return None
     versions = {batch.version for batch in sink.batches if batch.fate == "written"}
     if any(commit.removes for commit in connectors.sink.commits().commits if commit.version in versions):
@@ -300,7 +301,7 @@ def _behind_the_table(ck: Checkpoint, sink: SinkState, newest: int, last: int) -
         if b.fate == "written" and b.batch_id is not None and b.batch_id > last
     }
     ids = range(last + 1, newest + 1)
-    repeats = _sum(rows.get(batch) for batch in ids)
+    repeats = _sum(rows.values()) if has_all(rows, ids[0], ids[-1]) else None
     if repeats is None:
         sentence = say("impact.exact_behind_uncounted", batch=last, newest=newest, ids=ids)
     else:
@@ -342,7 +343,7 @@ def _skipped(start: Start, newest: int, rows: list[SourceRows]) -> DeletionImpac
     """The file sink looks at batch IDs only: a new checkpoint on the same output starts at 0 and is skipped up
     to the newest one."""
     ids = range(newest + 1)
-    sentence = say("impact.skipped", start=say_of("impact", "STARTS", start), ids=ids, n=len(ids))
+    sentence = say("impact.skipped", start=say_of("impact", "STARTS", start), ids=ids, n=newest + 1)
     waiting = _sum(each.waiting for each in rows) if start != "from the beginning" else None
     return DeletionImpact(
         start,

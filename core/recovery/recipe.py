@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.checkpoint.sources.base import Asks
 from core.messages import say, say_of
 from core.messages.words import listed
 from core.recovery.answers import OptionId
@@ -86,8 +87,9 @@ def _refresh(context: RecoveryContext, option: OptionId) -> Recipe:
     refused = _why_no_refresh(context, option)
     if refused is not None:
         return Recipe(option, False, refused)
+    earliest = {asks: _earliest(asks) for asks in {source.kind.asks for source in context.sources}}
     starts = tuple(
-        SourceStart(source, "earliest", source.kind.earliest_options, _earliest(source))
+        SourceStart(source, "earliest", source.kind.earliest_options, earliest[source.kind.asks])
         for source in context.sources
     )
     why: str = say("recovery_options.from_start")
@@ -111,8 +113,8 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
     return say("recovery_options.unknown_merge") if context.sink == "other" else None
 
 
-def _earliest(source: SourcePosition) -> str:
-    return say_of("recovery_options", "EARLIEST", source.kind.asks or "other")
+def _earliest(asks: Asks | None) -> str:
+    return say_of("recovery_options", "EARLIEST", asks or "other")
 
 
 # ---------------------------------------------------------------- from the last committed batch

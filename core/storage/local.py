@@ -18,6 +18,9 @@ READ_FLAGS = (
 )
 
 
+# Hadoop keeps 4 bytes for 512 of the file beside it, so this is enough for one of 8 GiB.
+MOST_OF_A_CHECKSUM = 64 * 1024 * 1024
+
 _Subfolders = list[tuple[str, str]]
 
 
@@ -27,11 +30,14 @@ class LocalStore:
     Symbolic links are followed, except into a directory that holds them. A store that ``is_confined`` (a
     server that others can reach) does not follow a link out of the root either: such a link is listed as a
     file, and reading it says why it was not read.
+
+    A name that is not UTF-8 is shown with its bytes escaped (``caf\\xe9``) and can be read under that name.
     """
 
     def __init__(self, root: str, is_confined: bool = False) -> None:
         self._root = root
         self._boundary = os.path.realpath(root) if is_confined else None
+        self._real: dict[str, str] = {}
 
     def list(
         self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally
@@ -40,7 +46,7 @@ class LocalStore:
 
     def _list_one(self, prefix: str, recursive: bool, tally: Tally) -> Folder:
         folder = Folder()
-        top = join(self._root, prefix)
+        top = self._place(prefix)
         if self._leads_out(top):
             return Folder(exists=False, is_file=True)
         try:
@@ -73,9 +79,11 @@ class LocalStore:
         contents: dict[str, Content] = {}
         total = 0
         for path in paths:
-            full = join(self._root, path)
+            full = self._place(path)
             content = (
-                ReadFailure(say("storage.file_leads_out")) if self._leads_out(full) else _read_file(full)
+                ReadFailure(say("storage.file_leads_out"))
+                if self._leads_out(full)
+                else _read_file(full, _most(path))
             )
             contents[path] = content
             if isinstance(content, bytes):
@@ -91,6 +99,9 @@ class LocalStore:
         with os.scandir(path) as entries:
             for entry in entries:
                 name = entry.name
+                if not _is_utf8(name):
+                    name = os.fsencode(name).decode("utf-8", "backslashreplace")
+                    self._real[start + name] = entry.path
                 if name[0] == "." and name.endswith(".crc"):
                     # Hadoop writes one beside every file; asking for their size would double the time of a
                     # large listing.
@@ -111,6 +122,15 @@ class LocalStore:
         folder.directories.update(relative for _, relative in subfolders)
         return subfolders
 
+    def _place(self, path: str) -> str:
+        """Where a path below the root lies."""
+        for at in (
+            [len(path), *(i for i in range(len(path) - 1, 0, -1) if path[i] == "/")] if self._real else ()
+        ):
+            if (real := self._real.get(path[:at])) is not None:
+                return real + path[at:]
+        return join(self._root, path)
+
     def _leads_out(self, path: str) -> bool:
         if self._boundary is None:
             return False
@@ -118,12 +138,23 @@ class LocalStore:
         return real != self._boundary and not real.startswith(self._boundary.rstrip("/") + "/")
 
 
+def _is_utf8(name: str) -> bool:
+    # Python stands in for the other bytes with lone surrogates, which nothing can write or show.
+    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
+
+
 def _identity(path: str) -> tuple[int, int]:
     status = Path(path).stat()
     return (status.st_dev, status.st_ino)
 
 
-def _read_file(path: str) -> Content:
+def _most(path: str) -> int | None:
+    """The most that is read of a file whose size the listing does not know."""
+    name = path.rpartition("/")[2]
+    return MOST_OF_A_CHECKSUM if name[:1] == "." and name.endswith(".crc") else None
+
+
+def _read_file(path: str, most: int | None = None) -> Content:
     try:
         handle = os.open(path, READ_FLAGS)
     except FileNotFoundError:
@@ -134,6 +165,8 @@ def _read_file(path: str) -> Content:
         return ReadFailure(failure_reason(error))
     try:
         size = os.fstat(handle).st_size
+        if most is not None and size > most:
+            return ReadFailure(say("storage.checksum_too_large", size_bytes=size, limit_bytes=most))
         first = os.read(handle, size + 1)
         if len(first) == size:
             return first

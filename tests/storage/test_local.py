@@ -17,6 +17,7 @@ import pytest
 from core.errors import AccessDenied
 from core.settings import RootSettings, Settings
 from core.storage import Door, FileInfo, ReadFailure
+from core.storage.local import MOST_OF_A_CHECKSUM
 
 NOBODY = 65534
 
@@ -248,3 +249,28 @@ def test_real_permissions_are_reported(open_directory: Path) -> None:
         "metadata": ReadFailure("No permission to read this file (Permission denied)."),
         "offsets/1": b"ck/offsets/1",
     }
+
+
+def test_a_name_that_is_not_utf_8_is_shown_escaped_and_can_be_read(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/offsets/caf\xe9"
+    os.makedirs(folder)  # noqa: PTH103
+    for name in (b"/\xff.crc", b"/plain"):
+        with open(folder + name, "wb") as file:  # noqa: PTH123  (a name of bytes)
+            file.write(name)
+    door = Door.open(str(tmp_path))
+    tree = door.list(["offsets"], recursive=True)["offsets"]
+    assert tree.directories == ("offsets/caf\\xe9",)
+    assert set(tree.files) == {"offsets/caf\\xe9/\\xff.crc", "offsets/caf\\xe9/plain"}
+    assert all(path.encode("utf-8") for path in tree.files)
+    assert sorted(map(str, door.read(tree.files.values()).values())) == ["b'/\\xff.crc'", "b'/plain'"]
+    assert set(door.list(["offsets/caf\\xe9"])["offsets/caf\\xe9"].files) == set(tree.files)
+
+
+def test_of_a_checksum_file_only_so_much_is_read_as_one_can_have(tmp_path: Path) -> None:
+    write(tmp_path, "state/.1.delta.crc")
+    os.truncate(tmp_path / "state/.1.delta.crc", MOST_OF_A_CHECKSUM + 1)
+    door = Door.open(str(tmp_path))
+    files = door.list(["state"])["state"].files
+    content = door.read(files.values())["state/.1.delta.crc"]
+    assert isinstance(content, ReadFailure)
+    assert "more than the 67,108,864 bytes that are read of a checksum file" in content.reason

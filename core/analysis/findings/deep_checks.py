@@ -19,7 +19,7 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema, parse_operator_metadata, parse_schemas
 from core.checkpoint.restore_chain import store_directory
-from core.checkpoint.state import committed_ids, read_schemas, state_inventory
+from core.checkpoint.state import committed_ids, read_definitions, read_schemas, state_inventory
 from core.checkpoint.state_content.checksums import Mismatch, hidden_name, verify_hidden
 from core.checkpoint.state_content.inspection import Inspection, Progress, StoreFacts, inspect_stores
 from core.checkpoint.state_content.placement import Placement, placement
@@ -285,7 +285,7 @@ def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> It
         )
         if file.kind in ("metadata", "schema") and file.path not in reported
     ]
-    contents = ck.door.read([FileInfo(file.path, file.size_bytes, file.modified_ms) for _, file in files])
+    contents = read_definitions(ck, (file for _, file in files))
     newest = {operator.operator_id: _newest_v2(operator) for operator in state_inventory(ck).operators}
     for operator, file in files:
         data = contents[file.path]
@@ -334,7 +334,10 @@ def _altered_logs(
 ) -> tuple[list[str], int]:
     """Log files that do not match their hidden checksum, and how many were not reached."""
     pairs = [
-        (files[_data_path(path)], info) for path, info in _hidden(files).items() if _data_path(path) in files
+        (files[_data_path(path)], info)
+        for path, info in _hidden(files).items()
+        if _data_path(path) in files
+        and (files[_data_path(path)].size_bytes or 0) <= ck.settings.source_log_bytes
     ]
     found: list[str] = []
     for start in range(0, len(pairs), _FILES_AT_ONCE):

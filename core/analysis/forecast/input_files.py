@@ -15,8 +15,8 @@ from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
 from core.checkpoint.model import FileLogEntry
 from core.checkpoint.source_log import parse_file_log
 from core.settings import Settings
+from core.sparklogs.budget import read_within, within
 from core.sparklogs.evidence import Evidence
-from core.sparklogs.names import compact_id_of
 from core.storage import Door, FileInfo, Location
 
 # log files of one source that are read to name the inputs of a batch; a batch has one of its own, or lies in
@@ -31,14 +31,15 @@ def planned_files(s: RestartContext, part: Range, start: int, end: int) -> tuple
     log = s.file_logs.get(part.key)
     if log is None or log.newest_id is None or log.newest_id < end or log.missing:
         return None
-    compact = next((info for info in log.files.values() if compact_id_of(info.name) is not None), None)
-    wanted = {
-        info.path: info for i in range(start + 1, end + 1) if (info := log.files.get(i, compact)) is not None
-    }
+    base = log.newest_compact
+    wanted = {log.files[i].path: log.files[i] for i in within(log.files, start + 1, end)}
+    if base is not None and start < base:
+        wanted[log.files[base].path] = log.files[base]
     if len(wanted) > MOST_READ:
         return None
     found: dict[str, FileLogEntry] = {}
-    for path, content in s.checkpoint.door.read(wanted.values()).items():
+    door = s.checkpoint.door
+    for path, content in read_within(door, wanted.values(), door.settings.source_log_bytes).items():
         if not isinstance(content, bytes):
             return None
         entries, problems = parse_file_log(content, end, path)

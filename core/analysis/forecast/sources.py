@@ -26,6 +26,7 @@ from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
 from core.messages import say
+from core.sparklogs.budget import ids_written
 from core.sparklogs.compactible import CompactibleLog
 from core.sparklogs.evidence import Evidence
 from core.sparklogs.json_text import is_broken, json_trouble
@@ -149,10 +150,10 @@ def _file_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | Non
         )
     if _newest_id(log) >= end:
         return None
-    missing = list(range(start + 1, end + 1))  # Spark names the whole range, also the entries that are there
-    path = f"{_directory(log, part)}/{missing[-1]}"
-    error = "source_log_end_missing" if len(missing) == 1 else "source_log_ends_missing"
-    details = {"id": missing[0], "ids": ", ".join(map(str, missing)), "start": missing[0], "end": end}
+    first = start + 1  # Spark names the whole range, also the entries that are there
+    path = f"{_directory(log, part)}/{end}"
+    error = "source_log_end_missing" if first == end else "source_log_ends_missing"
+    details = {"id": first, "ids": ids_written(first, end), "start": first, "end": end}
     why = say("forecast_steps.source_log_end", path=path, at=str(part.end.evidence))
     return failed(
         s,

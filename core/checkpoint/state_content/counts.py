@@ -13,6 +13,7 @@ from core.checkpoint.state_content.records import Records, parse_changelog, pars
 from core.checkpoint.state_content.replay import UNKNOWN, KeyCount, Replay
 from core.checkpoint.state_content.rocksdb_zip import ZipContent, read_zip
 from core.checkpoint.state_content.stores import Step, Store, Wanted, read_in_waves, stores
+from core.sparklogs.budget import within
 from core.storage import FileInfo
 from core.storage.door import Door
 from core.storage.listing import Content
@@ -92,7 +93,7 @@ def _chain(store: Store, version: int) -> list[StateFile]:
     changelogs only."""
     steps = {step.version: step for step in store.steps}
     full = max((v for v, step in steps.items() if step.full is not None), default=0)
-    since_1 = [steps[v].change for v in range(1, version + 1) if v in steps]
+    since_1 = [steps[v].change for v in within(steps, 1, version)]
     all_changes = [file for file in since_1 if file is not None]
     start = steps[full].full if full else None
     if len(all_changes) == version and (start is None or start.kind == "zip"):
@@ -101,7 +102,7 @@ def _chain(store: Store, version: int) -> list[StateFile]:
             (file for file in store.partition.files if file.kind == "zip" and file.size_bytes != 0), None
         )
         return [names, *all_changes] if names is not None else all_changes
-    after = [steps[v].change for v in range(full + 1, version + 1) if v in steps]
+    after = [steps[v].change for v in within(steps, full + 1, version)]
     changes = [file for file in after if file is not None]
     return [start, *changes] if start is not None and len(changes) == version - full else []
 

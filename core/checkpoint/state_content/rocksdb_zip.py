@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from struct import Struct
+from struct import error as StructError  # noqa: N812
 
 from core.messages import say
 from core.sparklogs.evidence import Problem
@@ -87,7 +88,8 @@ def tail_trouble(data: bytes) -> str | None:
     """What is wrong with the table of contents at the end of a zip, None when nothing is."""
     try:
         zipfile.ZipFile(io.BytesIO(data)).close()
-    except (zipfile.BadZipFile, ValueError, OSError) as error:
+    # NotImplementedError: a version or packing that zipfile does not know; struct.error and EOFError: cut
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, EOFError, StructError) as error:
         return say("state_files.zip_contents", error=_words(error))
     return None
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from core.checkpoint.model import OperatorState, PartitionState, StateFile
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids
-from core.storage import FileInfo
+from core.messages import say
+from core.storage import FileInfo, ReadFailure
 from core.storage.door import Door
 from core.storage.listing import Content
 
@@ -127,5 +128,20 @@ def read_in_waves(door: Door, wanted: Iterable[Wanted]) -> Iterator[list[tuple[i
 def _read(door: Door, wave: Sequence[Wanted]) -> list[tuple[int, Mapping[str, Content]]]:
     # Without a time, so that the door does not keep them: gigabytes of state would push the logs out of its
     # cache.
-    contents = door.read([info._replace(modified_ms=None, etag=None) for item in wave for info in item.files])
+    limit_bytes = door.settings.state_file_bytes
+    files = [info for item in wave for info in item.files]
+    contents = door.read(
+        [
+            info._replace(modified_ms=None, etag=None)
+            for info in files
+            if (info.size_bytes or 0) <= limit_bytes
+        ]
+    )
+    contents.update(
+        (info.path, _not_read(info, limit_bytes)) for info in files if (info.size_bytes or 0) > limit_bytes
+    )
     return [(item.key, {info.path: contents[info.path] for info in item.files}) for item in wave]
+
+
+def _not_read(info: FileInfo, limit_bytes: int) -> ReadFailure:
+    return ReadFailure(say("logs.state_file_too_large", size_bytes=info.size_bytes, limit_bytes=limit_bytes))

@@ -31,7 +31,9 @@ from core.connectors.delta.properties import TRANSACTION_RETENTION, interval_ms
 from core.errors import DeltaLogError, StorageError
 from core.messages import say
 from core.settings import DEFAULTS, Settings
-from core.storage import Door, FileInfo, Gone, Location, ReadFailure, Requests, parse_location
+from core.sparklogs.budget import read_within, within
+from core.sparklogs.evidence import Problem
+from core.storage import Door, FileInfo, Location, Requests, parse_location
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,10 +271,7 @@ class DeltaLog:
         One GET each, once. Versions that are not there or cannot be read are left out; ``problems`` names the
         latter.
         """
-        wanted = sorted(
-            {v for v in (self.names.commits if versions is None else versions) if v in self.names.commits},
-            reverse=True,
-        )
+        wanted = self._there(self.names.commits if versions is None else versions)[::-1]
         at_most = self._door.settings.table_versions if limit is None else limit
         taken = wanted[:at_most]
         read = self.files_of(taken)
@@ -284,7 +283,7 @@ class DeltaLog:
     def files_of(self, versions: Iterable[int]) -> dict[int, CommitFile]:
         """The content of these commits by version, read in one wave; those that are not there or cannot be
         read are left out."""
-        wanted = [v for v in dict.fromkeys(versions) if v in self.names.commits]
+        wanted = self._there(versions)
         missing = {self.names.commits[v].path: v for v in wanted if v not in self._commits}
         contents = self._read([self.names.commits[v] for v in missing.values()]) if missing else {}
         for path, version in missing.items():
@@ -295,11 +294,18 @@ class DeltaLog:
             self._commits[version] = found
         return {v: found for v in wanted if (found := self._commits[v]) is not None}
 
+    def _there(self, versions: Iterable[int]) -> list[int]:
+        """Those of ``versions`` that have a commit, ascending. An offset can claim a range of any length."""
+        if isinstance(versions, range):
+            return within(self.names.commits, versions.start, versions.stop - 1)
+        return sorted({v for v in versions if v in self.names.commits})
+
     def _read(self, files: Sequence[FileInfo]) -> dict[str, bytes | None]:
         """Contents by path; None with a sentence in ``problems`` where a file cannot be read."""
         found: dict[str, bytes | None] = {}
+        limit_bytes = self._door.settings.log_checkpoint_bytes
         try:
-            contents = self._door.read(files)
+            contents = read_within(self._door, files, limit_bytes)
         except StorageError as error:
             for info in files:
                 found[info.path] = None
@@ -307,10 +313,10 @@ class DeltaLog:
             return found
         for path, content in contents.items():
             found[path] = content if isinstance(content, bytes) else None
-            if isinstance(content, Gone):
+            if content is None:
                 self._note(path, say("delta.removed_while_read"))
-            elif isinstance(content, ReadFailure):
-                self._note(path, say("delta.cannot_be_read", reason=content.reason.rstrip(".")))
+            elif isinstance(content, Problem):
+                self._note(path, content.clause)
         return found
 
     def _note(self, path: str, clause: str) -> None:
@@ -327,7 +333,7 @@ class DeltaLog:
         """
         versions = range(from_version, to_version + 1)
         limit = self._door.settings.table_versions
-        if len(versions) > limit:
+        if to_version - from_version + 1 > limit:
             return Amount(0, 0, None, say("delta.files_not_counted", limit=limit), is_counted=False)
         read = self.files_of(versions)
         files: list[TableFile] = []

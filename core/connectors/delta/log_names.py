@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from core.sparklogs.names import LARGEST_ID
 from core.storage import FileInfo
 
 LOG = "_delta_log"
@@ -100,6 +101,8 @@ def log_names(files: Iterable[FileInfo]) -> LogNames:
     parts: dict[tuple[int, int], dict[int, FileInfo]] = {}
     for info in files:
         name = info.name
+        if name[:20].isdecimal() and int(name[:20]) > LARGEST_ID:
+            continue  # no version that Delta can read
         if match := _COMMIT.fullmatch(name):
             commits[int(match[1])] = info
         elif match := _CHECKSUM.fullmatch(name):
