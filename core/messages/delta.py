@@ -12,7 +12,6 @@ SENTENCES: dict[str, str] = {
         "and its parts have {size_bytes:number} bytes and were not read (setting log_checkpoint_bytes)"
     ),
     "removed_while_read": "was removed while the log was read",
-    "cannot_be_read": "cannot be read: {reason}",
     "not_parquet": "is not a readable parquet file ({reason})",
     "line_not_json": "line {line} is not valid JSON",
     "line_not_action": "line {line} is not a Delta action",
