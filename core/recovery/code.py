@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from core import __version__
-from core.messages.recovery import TITLES
+from core.messages import say, say_of
 from core.recovery.answers import OptionId, is_secret
 from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.lakeflow import lakeflow_blocks
@@ -91,7 +91,7 @@ def _script(context: RecoveryContext, made: Recipe, platform: Platform) -> CodeB
     connectors = kinds | ({"delta"} if context.sink in ("delta", "foreach_txn") else set())
     template = TEMPLATES.get_template(SCRIPTS[made.method or "from_start"])
     text = template.render(
-        title=f"{TITLES[made.option]}, after batch {_batch(context)}",
+        title=_title(context, made),
         constants=constants,
         required=[(constant.name, constant.required) for constant in needed],
         sources=[_source_values(context, made, source) for source in context.sources],
@@ -106,8 +106,16 @@ def _script(context: RecoveryContext, made: Recipe, platform: Platform) -> CodeB
         packages=",".join(PACKAGES[kind] for kind in sorted(connectors) if kind in PACKAGES),
         with_backfill=made.option == "backup_and_backfill",
     )
-    where = "Databricks, classic compute (not run there)" if platform == "databricks" else "PySpark script"
-    return CodeBlock(platform, "python", f"{TITLES[made.option]}: {where}", f"recover_{made.option}.py", text)
+    option = say_of("recovery", "TITLES", made.option)
+    title = say_of("recovery_code", "TITLES_OF_CODE", platform, option=option)
+    return CodeBlock(platform, "python", title, f"recover_{made.option}.py", text)
+
+
+def _title(context: RecoveryContext, made: Recipe) -> str:
+    option = say_of("recovery", "TITLES", made.option)
+    if context.last_committed is None:
+        return say("recovery_code.nothing_committed", option=option)
+    return say("recovery_code.after_batch", option=option, batch=context.last_committed)
 
 
 def _batch(context: RecoveryContext) -> str:
@@ -139,66 +147,65 @@ def _places(context: RecoveryContext, made: Recipe, place: str | None) -> list[C
         Constant(
             "OLD_CHECKPOINT",
             place,
-            "The checkpoint this was made from; it is read, copied and renamed, never changed.",
-            "its path",
+            say("recovery_code.old_checkpoint"),
+            say("recovery_code.need_old_checkpoint"),
         ),
         Constant(
             "NEW_CHECKPOINT",
             new,
-            "The checkpoint of the query from now on; a new place.",
-            "a new place for the checkpoint",
+            say("recovery_code.new_checkpoint"),
+            say("recovery_code.need_new_checkpoint"),
         ),
         Constant(
             "BACKUP",
             context.answers.get("backup_to") or beside("backup-batch"),
-            "Where the copy goes first.",
-            "a place for the copy",
+            say("recovery_code.backup_first"),
+            say("recovery_code.need_backup"),
         ),
         Constant("QUERY_ID", context.query_id),
         Constant("LAST_COMMITTED_BATCH", context.last_committed),
         Constant("NEWEST_OFFSET", context.newest_offset),
-        Constant("PENDING_BATCH", context.pending, "Planned, not committed."),
+        Constant("PENDING_BATCH", context.pending, say("recovery_code.planned")),
     ]
     if made.method == "from_start":
         found.append(
-            Constant(
-                "ASIDE_CHECKPOINT", beside("before-refresh-batch"), "", "another name for the old checkpoint"
-            )
+            Constant("ASIDE_CHECKPOINT", beside("before-refresh-batch"), "", say("recovery_code.need_aside"))
         )
     return found
 
 
-NO_LOSS = "Set to True only when the script says what is lost and that is all right."
-KNOWN_LOSS = (
-    "True, because the plan names what can no longer be read; with False the script stops when it meets it."
-)
-
-
 def _query_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
-    what = (
-        "a Python file with transform(df)"
-        if len(context.sources) == 1
-        else "a Python file with transform(sources), a dict by source key"
-    )
-    if context.sink in FOREACH:
-        what += " and write_batch(df, batch_id)"
     mode = context.answers.get("output_mode")
     return [
         Constant(
-            "QUERY_FILE", context.answers.get("query_file"), "Your query, imported by this script.", what
+            "QUERY_FILE",
+            context.answers.get("query_file"),
+            say("recovery_code.query_file"),
+            _need_query(context),
         ),
-        Constant(
-            "OUTPUT_MODE", mode or _only_mode(context), "", "append, update or complete, as in the query"
-        ),
+        Constant("OUTPUT_MODE", mode or _only_mode(context), "", say("recovery_code.need_mode")),
         Constant("KEEPS_STATE", context.needs_state),
         Constant("OFFSET_LOG_VERSION", context.offset_version),
-        Constant("ACCEPT_LOSS", bool(made.skips), KNOWN_LOSS if made.skips else NO_LOSS),
+        Constant(
+            "ACCEPT_LOSS",
+            bool(made.skips),
+            say("recovery_code.known_loss" if made.skips else "recovery_code.no_loss"),
+        ),
         Constant(
             "RESULT_IS_BATCH_RESULT",
             _is_batch_result(context, mode or _only_mode(context)),
-            "Whether a batch over all input gives the same rows.",
+            say("recovery_code.batch_result"),
         ),
     ]
+
+
+def _need_query(context: RecoveryContext) -> str:
+    if len(context.sources) == 1:
+        writes = context.sink in FOREACH
+        return say("recovery_code.need_transform_and_write" if writes else "recovery_code.need_transform")
+    if context.sink in FOREACH:
+        return say("recovery_code.need_transform_sources_and_write")
+    return say("recovery_code.need_transform_sources")
 
 
 def _only_mode(context: RecoveryContext) -> str | None:
@@ -236,36 +243,39 @@ def _sink_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
             "SINK",
             context.sink,
             "",
-            "answer the question where the query writes, and make the code again"
-            if context.sink is None
-            else None,
+            say("recovery_code.need_sink") if context.sink is None else None,
         ),
         Constant(
             "SINK_PATH",
             path,
-            "Where the query writes.",
-            "the table or directory the query writes to" if built_in else None,
+            say("recovery_code.sink_path"),
+            say("recovery_code.need_sink_path") if built_in else None,
         ),
         Constant(
             "SINK_FORMAT",
             fixed.get(context.sink or "") or kind,
             "",
-            "parquet, json, csv ..." if context.sink == "file" else None,
+            say("recovery_code.need_sink_format") if context.sink == "file" else None,
         ),
         Constant("SINK_OPTIONS", options),
-        Constant("SINK_SECRETS", secrets, "Option: name of the environment variable that holds it."),
+        Constant("SINK_SECRETS", secrets, say("recovery_code.secrets")),
     ]
     if context.sink == "kafka":
         topic = context.answers.get("sink_topic") or path
         found += [
             Constant(
-                "SINK_SERVERS", context.answers.get("sink_servers"), "", "the brokers of the sink, host:port"
+                "SINK_SERVERS",
+                context.answers.get("sink_servers"),
+                "",
+                say("recovery_code.need_sink_servers"),
             ),
             Constant(
                 "SINK_TOPIC",
                 topic,
                 "",
-                "a new, empty topic" if made.method == "from_start" else "the topic the query writes to",
+                say("recovery_code.need_empty_topic")
+                if made.method == "from_start"
+                else say("recovery_code.need_topic"),
             ),
         ]
     if made.method == "from_start" and context.sink in FOREACH and path is None:
@@ -274,7 +284,7 @@ def _sink_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
                 "TARGET_IS_EMPTY",
                 None,
                 "",
-                "True, once you renamed or emptied what write_batch writes to (or give sink_path)",
+                say("recovery_code.need_empty_target"),
             )
         )
     return found
@@ -284,15 +294,11 @@ def _method_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
     if made.method == "from_start":
         return _backfill_values(context) if made.option == "backup_and_backfill" else []
     found = [
-        Constant("FIRST_BATCH", made.first_batch, "The first batch of the new checkpoint."),
-        Constant(
-            "KEEP_PENDING", made.keep_pending, "Whether the planned batch keeps its number and its end."
-        ),
+        Constant("FIRST_BATCH", made.first_batch, say("recovery_code.first_batch")),
+        Constant("KEEP_PENDING", made.keep_pending, say("recovery_code.keep_pending")),
     ]
     if made.new_output:
-        found.append(
-            Constant("NEW_SINK_PATH", None, "The new output directory; None: a place beside SINK_PATH.")
-        )
+        found.append(Constant("NEW_SINK_PATH", None, say("recovery_code.new_sink_path")))
     if made.method == "seeded":
         found += [
             Constant("SEEDED_BATCH", made.first_batch - 1),
@@ -301,24 +307,24 @@ def _method_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
     if made.method in ("warm_up", "empty_state"):
         found += [
             Constant("WARM_UP", made.method == "warm_up"),
-            Constant("WATERMARK_MS", context.watermark_ms, "In force during the last committed batch."),
+            Constant("WATERMARK_MS", context.watermark_ms, say("recovery_code.watermark")),
             Constant("WINDOW_END_COLUMN", context.answers.get("window_end_column")),
             Constant("SHUFFLE_PARTITIONS", context.shuffle_partitions),
             Constant("STATE_PROVIDER", context.state_provider),
-            Constant("APP_ID_CHANGES", False, "True when write_batch builds its txnAppId from the query id."),
+            Constant("APP_ID_CHANGES", False, say("recovery_code.app_id_changes")),
         ]
     return found
 
 
 def _backfill_values(context: RecoveryContext) -> list[Constant]:
     keys = context.answers.get("backfill_keys")
-    newer = "the column that says which row is newer" if context.sink == "foreach_merge" else None
+    newer = say("recovery_code.need_sequence") if context.sink == "foreach_merge" else None
     return [
         Constant(
             "BACKFILL_KEYS",
             keys.split(",") if keys else None,
             "",
-            "a list of the columns that identify a row",
+            say("recovery_code.need_keys"),
         ),
         Constant("BACKFILL_SEQUENCE", context.answers.get("backfill_sequence"), "", newer),
         *_needed_by_backfill(context),
@@ -333,7 +339,7 @@ def _needed_by_backfill(context: RecoveryContext) -> list[Constant]:
                 "OUTPUT_IS_KNOWN",
                 None,
                 "",
-                f"make the code again with {' and '.join(missing)}: the old rows must be readable",
+                say("recovery_code.need_output", answers=missing),
             )
         ]
     return []
@@ -346,35 +352,31 @@ def _source_constants(context: RecoveryContext) -> list[Constant]:
         options, secrets = _options(context, source)
         kind = context.answers.source(source.key, "format")
         path = context.answers.source(source.key, "path")
-        guessed = "Inferred from the source log." if path is None and source.path_guess is not None else ""
+        guessed = say("recovery_code.inferred_path") if path is None and source.path_guess is not None else ""
         file_like = source.kind.asks == "directory"
         known_format = kind or source.format_guess or source.kind.reader_format
         needs_schema = file_like and known_format != "text"
         found += [
-            Constant(
-                f"{name}FORMAT", known_format, "", f"the format of source {source.index}, as in the query"
-            ),
+            Constant(f"{name}FORMAT", known_format, "", say("recovery_code.need_format", index=source.index)),
             Constant(
                 f"{name}PATH",
                 path or source.path_guess,
                 guessed,
-                f"the path of source {source.index}" if source.kind.has_place else None,
+                say("recovery_code.need_path", index=source.index) if source.kind.has_place else None,
             ),
             Constant(
                 f"{name}SCHEMA",
                 context.answers.source(source.key, "schema"),
                 "",
-                f"the schema of source {source.index} as text, for example id int, name string"
-                if needs_schema
-                else None,
+                say("recovery_code.need_schema", index=source.index) if needs_schema else None,
             ),
             Constant(f"{name}OPTIONS", options),
-            Constant(f"{name}SECRETS", secrets, "Option: name of the environment variable that holds it."),
+            Constant(f"{name}SECRETS", secrets, say("recovery_code.secrets")),
         ]
         if source.kind.takes_topics:
             servers = options.get("kafka.bootstrap.servers")
             found.append(
-                Constant(f"{name}SERVERS", servers, "", f"the brokers of source {source.index}, host:port")
+                Constant(f"{name}SERVERS", servers, "", say("recovery_code.need_servers", index=source.index))
             )
     return found
 

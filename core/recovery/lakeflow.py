@@ -9,7 +9,7 @@ from typing import Literal
 
 from jinja2 import Environment
 
-from core.messages.recovery import TITLES
+from core.messages import say, say_of
 from core.recovery.answers import OptionId
 from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.recipe import Recipe, recipe
@@ -31,26 +31,23 @@ def lakeflow_blocks(context: RecoveryContext, option: OptionId, templates: Envir
         blocks.append(
             (
                 "sql",
-                "1. Backup of the tables",
+                say("recovery_code.backup"),
                 "backup.sql",
                 _render(templates, "lakeflow_backup.sql.j2", context, made),
             )
         )
     if option == "reset" or option == "backup_and_backfill":
-        title = (
-            "Deploy first: the flow's source with its start position"
-            if option == "reset"
-            else "2. Deploy: the flow that fills back once"
-        )
+        title = say("recovery_code.deploy_start" if option == "reset" else "recovery_code.deploy_backfill")
         blocks.append(("python", title, "flow.py", _render(templates, "lakeflow_flow.py.j2", context, made)))
-    title = f"{TITLES[option]}: start the update"
+    of_option = say_of("recovery", "TITLES", option)
+    title = say_of("recovery_code", "TITLES_OF_CODE", "lakeflow", option=of_option)
     blocks.append(
         ("python", title, "start_update.py", _render(templates, "lakeflow_update.py.j2", context, made))
     )
     blocks.append(
         (
             "bash",
-            "The same call with curl",
+            say("recovery_code.with_curl"),
             "start_update.sh",
             _render(templates, "lakeflow_update.sh.j2", context, made),
         )

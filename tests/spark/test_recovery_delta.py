@@ -139,7 +139,7 @@ def test_a_table_that_is_ahead_of_the_checkpoint_is_refused(delta: DeltaEngine, 
     done = pipeline.recover("reset")
     assert done.status == 4
     assert (
-        f"holds batch {newest} of this query, but the new checkpoint goes on after {newest - 1}"
+        f"already has batch {newest} of this query, but the new checkpoint resumes after {newest - 1}"
         in done.output
     )
 

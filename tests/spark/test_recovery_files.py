@@ -142,7 +142,7 @@ def test_full_refresh_of_a_stateless_file_pipeline_writes_every_row_once_and_kee
     aside = Path(f"{plain.output}.before-refresh-batch-2")
     assert plain.ids(*aside.glob("*.parquet")) == old
     assert not plain.checkpoint.exists()
-    assert "the output has 60 rows; a batch over all input gives 60" in done.output
+    assert "the output has 60 rows; a batch query over all input gives 60" in done.output
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_reset_of_a_stateful_file_pipeline_builds_the_state_again_and_repeats_no
     new = Path(f"{distinct.output}.after-batch-1")
     assert distinct.rows() == before
     assert distinct.rows(new) == [(900 + i, 900 + i) for i in range(5)]
-    assert "the output has 20 rows; a batch over all input gives 20" in done.output
+    assert "the output has 20 rows; a batch query over all input gives 20" in done.output
 
 
 def test_full_refresh_of_a_stateful_file_pipeline_writes_each_key_once(distinct: Pipeline) -> None:
@@ -199,7 +199,7 @@ def test_a_script_refuses_when_the_query_ran_on_after_the_plan_was_made(plain: P
     before = fingerprint(plain.place)
     done = run_in_session(script, plain.spark)
     assert done.status == 4
-    assert "the plan was made for 2: the query ran on" in done.output
+    assert "the plan was made for 2: the query has run since" in done.output
     assert fingerprint(plain.place) == before
 
 
@@ -210,7 +210,7 @@ def test_reset_refuses_an_output_that_is_ahead_of_the_checkpoint(plain: Pipeline
     done = run_in_session(plain.script("reset", sink_path=str(plain.place / "ahead")), plain.spark)
     assert done.status == 4
     assert (
-        "holds batches up to 8, but the new checkpoint begins with batch 3: new rows would be skipped"
+        "already has batches up to 8, but the new checkpoint starts with batch 3: new rows would be skipped"
         in done.output
     )
 

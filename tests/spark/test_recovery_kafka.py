@@ -276,7 +276,7 @@ def test_totals_of_a_kafka_pipeline_are_built_again_from_the_old_records(
     assert done.status == 0, done.output
     totals = {row["value"]: row["count"] for row in spark.read.parquet(str(pipeline.target)).collect()}
     assert totals == {"0-0": 2, "0-1": 2, "0-2": 3, "0-3": 3, "0-4": 1, "0-5": 1, "1-0": 2, "1-1": 2}
-    assert "the output holds exactly what a batch over all input gives" in done.output
+    assert "the output has exactly the rows that a batch query over all input gives" in done.output
 
 
 def test_into_a_kafka_topic_the_rows_of_the_planned_batch_come_again_and_no_others(

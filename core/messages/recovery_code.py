@@ -1,0 +1,70 @@
+"""The words in generated code that depend on the checkpoint: titles, comments of constants, and what a missing value is."""
+
+from __future__ import annotations
+
+TITLES_OF_CODE: dict[str, str] = {
+    "pyspark": "{option}: PySpark script",
+    "databricks": "{option}: Databricks, classic compute (not tested there)",
+    "lakeflow": "{option}: start the update",
+}
+"""What a piece of code is for; it stands behind the title of the option."""
+
+SENTENCES: dict[str, str] = {
+    "after_batch": "{option}, after batch {batch}",
+    "nothing_committed": "{option}, nothing is committed",
+    # Lakeflow
+    "backup": "1. Backup of the tables",
+    "deploy_start": "Deploy first: the flow's source with its start position",
+    "deploy_backfill": "2. Deploy: the flow that backfills once",
+    "with_curl": "The same call with curl",
+    # comments of constants
+    "old_checkpoint": (
+        "The checkpoint this script was made from: it is read, copied and renamed, never changed."
+    ),
+    "new_checkpoint": "The new checkpoint location of the query.",
+    "backup_first": "Where the checkpoint is copied first.",
+    "planned": "Planned, not committed.",
+    "no_loss": "Set to True only if the script reports what is lost and you accept it.",
+    "known_loss": (
+        "True, because the plan names what can no longer be read; with False the script stops when it"
+        " finds it."
+    ),
+    "query_file": "Your query, imported by this script.",
+    "batch_result": "Whether a batch query over all input gives the same rows.",
+    "sink_path": "Where the query writes.",
+    "secrets": "Option: name of the environment variable that contains it.",
+    "first_batch": "The first batch of the new checkpoint.",
+    "keep_pending": "Whether the planned batch keeps its batch ID and its end offsets.",
+    "new_sink_path": "The new output directory; None: a directory beside SINK_PATH.",
+    "watermark": "In force during the last committed batch.",
+    "app_id_changes": "True if write_batch builds its txnAppId from the query id.",
+    "inferred_path": "Inferred from the file source log.",
+    # what has to be filled in
+    "need_old_checkpoint": "its path",
+    "need_new_checkpoint": "a new checkpoint location",
+    "need_backup": "a location for the copy",
+    "need_aside": "another name for the old checkpoint",
+    "need_transform": "a Python file with transform(df)",
+    "need_transform_sources": "a Python file with transform(sources), a dict by source key",
+    "need_transform_and_write": "a Python file with transform(df) and write_batch(df, batch_id)",
+    "need_transform_sources_and_write": (
+        "a Python file with transform(sources), a dict by source key, and write_batch(df, batch_id)"
+    ),
+    "need_mode": "append, update or complete, as in the query",
+    "need_sink": "answer the question where the query writes, and generate the code again",
+    "need_sink_path": "the table or directory the query writes to",
+    "need_sink_format": "parquet, json, csv ...",
+    "need_sink_servers": "the brokers of the sink, host:port",
+    "need_empty_topic": "a new, empty topic",
+    "need_topic": "the topic the query writes to",
+    "need_empty_target": (
+        "True, once you have renamed or emptied what write_batch writes to (or give sink_path)"
+    ),
+    "need_keys": "a list of the columns that identify a row",
+    "need_sequence": "the column that says which row is newer",
+    "need_output": "generate the code again with {answers:listed}: the old rows must be readable",
+    "need_format": "the format of source {index}, as in the query",
+    "need_path": "the path of source {index}",
+    "need_schema": "the schema of source {index} as text, for example id int, name string",
+    "need_servers": "the brokers of source {index}, host:port",
+}
