@@ -13,6 +13,7 @@ from core.connectors.connect import ask_connectors
 from core.connectors.kafka.properties import read_properties
 from core.connectors.requested import place_refused, sources_with_broker
 from core.errors import UsageError
+from core.messages import say
 from core.messages.words import CERTAINTY
 from core.recovery import DeletionImpact
 from core.storage import Location, parse_location
@@ -67,13 +68,13 @@ def connectors_of(
 
 
 def impact_lines(impacts: Sequence[DeletionImpact]) -> list[str]:
-    """What deleting the checkpoint costs, for a person, with an empty line behind it; nothing for an empty
+    """What deleting the checkpoint repeats and loses, for a person, with an empty line behind it; nothing for an empty
     checkpoint."""
     if not impacts:
         return []
     return [
-        "The price of deleting this checkpoint",
-        *(f"  {clean(price.sentence, 1000)} ({CERTAINTY[price.certainty]})" for price in impacts),
+        say("verb_recover.impact_title"),
+        *(f"  {clean(impact.sentence, 1000)} ({CERTAINTY[impact.certainty]})" for impact in impacts),
         "",
     ]
 

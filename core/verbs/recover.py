@@ -1,5 +1,4 @@
-"""``python -m core recover``: the ways out of a broken pipeline with their price, and the plan and code of
-the chosen one."""
+"""``python -m core recover``: the recovery options and their impact, and the plan and code of the chosen one."""
 
 from __future__ import annotations
 
@@ -9,12 +8,14 @@ from collections.abc import Sequence
 from core.checkpoint import Checkpoint
 from core.documents.recover import recover_document
 from core.judgement import judge
+from core.messages import say
 from core.recovery import (
     OPTION_IDS,
     Answers,
     DeletionImpact,
     Option,
     OptionId,
+    Question,
     RecoveryContext,
     generate,
     options,
@@ -30,14 +31,14 @@ from core.verbs._text import clean
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``recover`` takes beside the location."""
-    parser.add_argument("--option", choices=OPTION_IDS, help="print the plan and the code of this option")
+    parser.add_argument("--option", choices=OPTION_IDS, help=say("verb_recover.option_help"))
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
         dest="answers",
-        help="an answer, for example sink=file",
+        help=say("verb_recover.set_help"),
     )
     add_connector_options(parser)
 
@@ -56,18 +57,10 @@ def run(args: Namespace, settings: Settings) -> Answer:
 
 def _text(context: RecoveryContext, chosen: OptionId | None, impacts: Sequence[DeletionImpact]) -> list[str]:
     lines = impact_lines(impacts)
-    lines += ["Questions (answer with --set)"]
+    lines += [say("verb_recover.questions_title")]
     for question in questions(context):
-        told = (
-            f" (from the {'sink' if question.id == 'sink' else 'checkpoint'})"
-            if question.from_checkpoint
-            else ""
-        )
-        given = f"{question.answer}{told}" if question.answer else "not answered"
-        lines.append(
-            f"  {question.id}: {question.text} {clean(given)}"
-            f" [{', '.join(choice.value for choice in question.choices)}]"
-        )
+        values = ", ".join(choice.value for choice in question.choices)
+        lines.append(f"  {question.id}: {question.text} {_answer(question)} [{values}]")
     for option in options(context):
         if chosen in (None, option.id):
             lines += ["", *_option(option)]
@@ -76,15 +69,23 @@ def _text(context: RecoveryContext, chosen: OptionId | None, impacts: Sequence[D
     return lines
 
 
+def _answer(question: Question) -> str:
+    if not question.answer:
+        return say("verb_recover.not_answered")
+    answer = clean(question.answer)
+    if not question.from_checkpoint:
+        return answer
+    if question.id == "sink":
+        return say("verb_recover.from_sink", answer=answer)
+    return say("verb_recover.from_checkpoint", answer=answer)
+
+
 def _option(option: Option) -> list[str]:
-    mark = (
-        "recommended: " + option.reason
-        if option.recommended
-        else "can be done"
-        if option.possible
-        else "cannot be done"
-    )
-    lines = [f"{option.title} (--option {option.id}): {clean(mark, 1000)}", f"  {clean(option.why, 2000)}"]
+    mark = "possible" if option.possible else "not possible"
+    if option.recommended:
+        mark = say("verb_recover.recommended", reason=clean(option.reason, 1000))
+    title = say("verb_recover.option_title", title=option.title, option=option.id, mark=mark)
+    lines = [title, f"  {clean(option.why, 2000)}"]
     cells = {
         "complexity": option.complexity,
         "cost": option.cost,
@@ -93,16 +94,15 @@ def _option(option: Option) -> list[str]:
         "needs initial snapshot": option.initial_snapshot,
         "full reset of the table": option.full_reset,
     }
-    lines += [
-        f"  {name:<24} {clean(cell.text, 2000)}{' [corrected for this checkpoint]' if cell.corrected else ''}"
-        for name, cell in cells.items()
-    ]
+    for name, cell in cells.items():
+        text = clean(cell.text, 2000)
+        lines.append(f"  {name:<24} {say('verb_recover.corrected', text=text) if cell.corrected else text}")
     for each in option.consequences:
-        lines.append(f"  {each.label}{' (yours)' if each.is_yours else ''}")
+        lines.append(f"  {say('verb_recover.your_sink', sink=each.label) if each.is_yours else each.label}")
         lines += [
-            f"    repeats  {clean(each.repeats, 2000)}",
-            f"    loses    {clean(each.loses, 2000)}",
-            f"    beware   {clean(each.trap, 2000)}",
+            f"    repeats         {clean(each.repeats, 2000)}",
+            f"    loses           {clean(each.loses, 2000)}",
+            f"    common mistake  {clean(each.trap, 2000)}",
         ]
     return lines
 
@@ -113,19 +113,19 @@ def _plan(context: RecoveryContext, chosen: OptionId) -> list[str]:
     lines = ["Plan"] + [
         f"  {number}. {clean(f'{step.title} {step.why}', 4000)}" for number, step in enumerate(made.steps, 1)
     ]
-    lines += [f"  Mind: {clean(sentence, 2000)}" for sentence in made.caution]
+    lines += [f"  {say('verb_recover.caution', sentence=clean(each, 2000))}" for each in made.caution]
     return lines if made.steps else []
 
 
 def _code(context: RecoveryContext, chosen: OptionId) -> list[str]:
     blocks = generate(context, chosen)
-    lines = [] if blocks else [f"No code: {clean(why_no_code(context, chosen), 2000)}"]
+    lines: list[str] = (
+        [] if blocks else [say("verb_recover.no_code", why=clean(why_no_code(context, chosen), 2000))]
+    )
     for block in blocks:
         # Every value in the text is an escaped literal, so it can be printed as it is.
         lines += [f"----- {block.title} ({block.file_name})", block.text]
     return lines
 
 
-VERB = Verb(
-    "recover", "the ways out with their price, and the plan and code of the chosen one", add_arguments, run
-)
+VERB = Verb("recover", say("verb_recover.recover_help"), add_arguments, run)

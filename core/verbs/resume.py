@@ -1,4 +1,4 @@
-"""``python -m core resume``: the start position of a new checkpoint that goes on after a batch."""
+"""``python -m core resume``: the start position of a new checkpoint that resumes after a batch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from core.checkpoint import Checkpoint
 from core.documents.resume import resume_document
 from core.errors import ResumeError, UsageError
 from core.judgement import judge
+from core.messages import say
 from core.recovery import ResumeAnswer, as_pyspark
 from core.settings import Settings
 from core.verbs import Answer, Verb
@@ -21,14 +22,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--batch",
         type=_batch_id,
         metavar="N",
-        help="go on after this batch (default: the last committed one)",
+        help=say("verb_recover.batch_help"),
     )
     add_connector_options(parser)
 
 
 def _batch_id(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise ArgumentTypeError(f"{text!r} is no batch id")
+        raise ArgumentTypeError(say("verb_recover.not_a_batch", text=text))
     return int(text)
 
 
@@ -48,15 +49,20 @@ def run(args: Namespace, settings: Settings) -> Answer:
 
 
 def _text(answer: ResumeAnswer) -> list[str]:
-    after = "where the query began" if answer.batch is None else f"after batch {answer.batch}"
-    lines = [f"A new checkpoint that goes on {after}"]
+    begins = answer.batch is None
+    title = (
+        say("verb_recover.starts_over") if begins else say("verb_recover.resumes_after", batch=answer.batch)
+    )
+    lines: list[str] = [title]
     lines += [clean(answer.note, 2000)] if answer.note else []
     for source in answer.sources:
         point = source.point
-        lines += [
-            "",
-            f"Source {clean(source.key)} ({source.kind.label}): {'exact' if point.exact else 'not exact'}",
-        ]
+        about = say(
+            "verb_recover.source_exact" if point.exact else "verb_recover.source_not_exact",
+            key=clean(source.key),
+            kind=source.kind.label,
+        )
+        lines += ["", about]
         if (
             point.options is not None
         ):  # to be pasted, so never cut; as_pyspark escapes everything that is not plain text
@@ -65,10 +71,10 @@ def _text(answer: ResumeAnswer) -> list[str]:
         lines += [f"  note     {clean(point.note, 2000)}"] if point.note else []
         if point.code:
             lines += [
-                "  or, in a query that cannot take the options:",
+                f"  {say('verb_recover.or_in_code')}",
                 *(f"    {line}" for line in point.code.splitlines()),
             ]
     return lines
 
 
-VERB = Verb("resume", "the start position of a new checkpoint that goes on after a batch", add_arguments, run)
+VERB = Verb("resume", say("verb_recover.resume_help"), add_arguments, run)

@@ -1,4 +1,4 @@
-"""The price of deleting a checkpoint whose pending batch is in the table: what is said, and what each way of
+"""The impact of deleting a checkpoint whose pending batch is in the table: what is said, and what each way of
 starting again then costs."""
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def test_recover_knows_the_sink_by_its_log_and_says_the_price_first(run: Run, sa
     assert (question["answer"], question["from_checkpoint"]) == ("delta", True)
     assert [price["loses_rows"] for price in answer["price_of_deleting"]] == [0, 0, 80]
     text = run("recover", place / "checkpoint", "--sink", place / "sink")[1]
-    assert text.startswith("The price of deleting this checkpoint")
+    assert text.startswith("Impact of deleting this checkpoint")
 
 
 @pytest.mark.parametrize("verb", ["forecast", "check", "resume", "recover"])

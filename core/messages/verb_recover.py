@@ -1,0 +1,28 @@
+"""What ``python -m core recover`` and ``python -m core resume`` print around the answers of the recovery."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    "recover_help": "recovery options and their impact; with --option the plan and the code of one",
+    "option_help": "print the plan and the code of this option",
+    "set_help": "an answer, for example sink=file",
+    "impact_title": "Impact of deleting this checkpoint",
+    "questions_title": "Questions (answer with --set)",
+    "from_sink": "{answer} (from the sink)",
+    "from_checkpoint": "{answer} (from the checkpoint)",
+    "not_answered": "not answered",
+    "option_title": "{title} (--option {option}): {mark}",
+    "recommended": "recommended: {reason}",
+    "corrected": "{text} [differs for this checkpoint]",
+    "your_sink": "{sink} (your sink)",
+    "caution": "Caution: {sentence}",
+    "no_code": "No code: {why}",
+    "resume_help": "the start position of a new checkpoint that resumes after a batch",
+    "batch_help": "resume after this batch (default: the last committed one)",
+    "not_a_batch": "{text!r} is not a batch ID",
+    "resumes_after": "A new checkpoint that resumes after batch {batch}",
+    "starts_over": "A new checkpoint that starts where the query began",
+    "source_exact": "Source {key} ({kind}): exact",
+    "source_not_exact": "Source {key} ({kind}): not exact",
+    "or_in_code": "or, in a query that cannot take the options:",
+}
