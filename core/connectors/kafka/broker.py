@@ -29,6 +29,7 @@ from confluent_kafka.admin import AdminClient
 from core.connectors.answers import BrokerAnswer, BrokerPartition, BrokerTopic, Isolation
 from core.connectors.answers import TopicPartition as Name
 from core.connectors.kafka.properties import KafkaProperties
+from core.messages import say, say_of
 
 admin: Any = admin_module  # its type hints leave out what is asked for here
 
@@ -45,14 +46,8 @@ _DOWN = frozenset(
     {KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE}
 )
 _ABSENT = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_EXCEPTION})
-_HINTS = (
-    ("SSL", "check security.protocol and ssl.ca.location"),
-    ("SASL", "check security.protocol, sasl.mechanism, the user and the password"),
-    ("Authentication", "check sasl.mechanism, the user and the password"),
-    ("incorrect security.protocol", "check security.protocol"),
-    ("resolve", "check the name in bootstrap.servers"),
-    ("refused", "is the broker up, and is the port right?"),
-)
+# words in an error text of librdkafka, in the order in which they are looked for
+_HINTS = ("SSL", "SASL", "Authentication", "incorrect security.protocol", "resolve", "refused")
 
 
 class _NoAnswerError(Exception):
@@ -151,13 +146,13 @@ class _Talk:
     def reason(self) -> str:
         servers = self.properties.servers
         if not self.refusals:
-            return (
-                f"{servers} did not answer in time: a firewall, a port that is not Kafka's, or a broker that"
-                " is overloaded."
-            )
-        said = "; ".join(self.refusals[:2]).replace("ipv4#", "").replace("ipv6#", "").rstrip(".")
-        hint = next((f" ({hint})" for word, hint in _HINTS if word in said), "")
-        return f"{servers} could not be asked: {said}{hint}."
+            return say("kafka_client.no_answer", servers=servers)
+        reason = "; ".join(self.refusals[:2]).replace("ipv4#", "").replace("ipv6#", "").rstrip(".")
+        word = next((word for word in _HINTS if word in reason), None)
+        if word is None:
+            return say("kafka_client.not_asked", servers=servers, reason=reason)
+        hint = say_of("kafka_client", "HINTS", word)
+        return say("kafka_client.not_asked_hint", servers=servers, reason=reason, hint=hint)
 
     def count(self, client: AdminClient) -> None:
         """Wait for the client's next statistics, which hold every request up to now."""
@@ -194,7 +189,7 @@ def ask(
         why = (
             talk.reason()
             if talk.refusals
-            else f"{properties.servers} could not be asked: {_words(talk, error)}."
+            else say("kafka_client.not_asked", servers=properties.servers, reason=_words(talk, error))
         )
         answer = replace(answer, trouble=why)
     except (
@@ -202,9 +197,7 @@ def ask(
     ) as error:  # a page shows the rest also when the client fails in a way nobody has seen yet
         answer = replace(
             answer,
-            trouble=(
-                f"{properties.servers} could not be asked: the Kafka client failed ({type(error).__name__})."
-            ),
+            trouble=say("kafka_client.client_failed", servers=properties.servers, error=type(error).__name__),
         )
     return replace(answer, seconds=time.monotonic() - began, requests=talk.requests)
 

@@ -18,6 +18,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from core.errors import PropertiesError
+from core.messages import say, say_of
 
 MOST_BYTES = (
     256 * 1024
@@ -47,31 +48,25 @@ _PLAIN_WORDS = frozenset(
     }
 )
 # The machinery of this reader, or doors to other code and to standard error.
-_REFUSED = {
-    "plugin.library.paths": "it loads other programs into this one",
-    "ssl.engine.location": "it loads other programs into this one",
-    "ssl.providers": "it loads other programs into this one",
-    "debug": "it writes what is sent to standard error",
-    "sasl.kerberos.kinit.cmd": "it runs a command",
-}
+_REFUSED = frozenset(
+    {"plugin.library.paths", "ssl.engine.location", "ssl.providers", "debug", "sasl.kerberos.kinit.cmd"}
+)
 _NOT_TEXT = re.compile(r".*_cb|logger|opaque|default\.topic\.config")
-_JAVA = {
-    "ssl.truststore.": "Java trust stores are not read: give the CA as a PEM file in ssl.ca.location",
-    "ssl.keystore.type": (
-        "it is a setting of Java clients: a PKCS#12 file goes in ssl.keystore.location, PEM files in"
-        " ssl.certificate.location and ssl.key.location"
-    ),
-    "sasl.jaas.config": "Java JAAS configuration is not supported: give sasl.username and sasl.password",
-    "sasl.login.": "it is a setting of Java clients",
-    "sasl.client.callback": "it is a setting of Java clients",
-    "ssl.protocol": "it is a setting of Java clients; leave it out",
-    "ssl.enabled.protocols": "it is a setting of Java clients; leave it out",
-    "key.serializer": "it is a setting of Java clients; leave it out",
-    "value.serializer": "it is a setting of Java clients; leave it out",
-    "key.deserializer": "it is a setting of Java clients; leave it out",
-    "value.deserializer": "it is a setting of Java clients; leave it out",
-    "kafka.": "write the key without Spark's prefix kafka.",
-}
+# how keys of Java clients begin
+_JAVA = (
+    "ssl.truststore.",
+    "ssl.keystore.type",
+    "sasl.jaas.config",
+    "sasl.login.",
+    "sasl.client.callback",
+    "ssl.protocol",
+    "ssl.enabled.protocols",
+    "key.serializer",
+    "value.serializer",
+    "key.deserializer",
+    "value.deserializer",
+    "kafka.",
+)
 
 
 class _Hidden(dict[str, Any]):
@@ -118,21 +113,18 @@ def read_properties(path: Path) -> KafkaProperties:
 def _text(path: Path) -> str:
     try:
         if stat.S_ISFIFO(path.stat().st_mode):  # the reader would wait for a writer
-            raise PropertiesError(f"{path.name} is a pipe: it is no properties file.")
+            raise PropertiesError(say("kafka_client.is_a_pipe", name=path.name))
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise PropertiesError(
-            f"{path.name} cannot be read: {error.strerror or type(error).__name__}."
-        ) from None
+        reason = error.strerror or type(error).__name__
+        raise PropertiesError(say("kafka_client.cannot_be_read", name=path.name, reason=reason)) from None
     if len(data) > MOST_BYTES:
-        raise PropertiesError(
-            f"{path.name} is larger than {MOST_BYTES // 1024} kB: it is no properties file."
-        )
+        raise PropertiesError(say("kafka_client.too_large", name=path.name, kb=MOST_BYTES // 1024))
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise PropertiesError(f"{path.name} is not text in UTF-8: it is no properties file.") from None
+        raise PropertiesError(say("kafka_client.not_utf8", name=path.name)) from None
 
 
 def _parse(name: str, text: str) -> dict[str, str]:
@@ -143,42 +135,39 @@ def _parse(name: str, text: str) -> dict[str, str]:
             continue
         key, equals, value = (part.strip() for part in line.partition("="))
         if not equals or not re.fullmatch(r"[A-Za-z0-9._-]{1,100}", key):
-            raise PropertiesError(f"{name}, line {number}: expected key=value, one setting per line.")
+            raise PropertiesError(say("kafka_client.line_not_setting", name=name, line=number))
         key = _SAME.get(key, key)
         if key in values:
-            raise PropertiesError(f"{name}, line {number}: {key} is there twice.")
+            raise PropertiesError(say("kafka_client.key_twice", name=name, line=number, key=key))
         if "\x00" in value:
-            raise PropertiesError(f"{name}, line {number}: the value of {key} holds a zero byte.")
+            raise PropertiesError(say("kafka_client.zero_byte", name=name, line=number, key=key))
         values[key] = value
     return values
 
 
 def _check_servers(name: str, values: Mapping[str, str]) -> None:
     if not values.get(_SERVERS):
-        raise PropertiesError(
-            f"{name}: bootstrap.servers is missing; write for example bootstrap.servers=broker1:9092."
-        )
+        raise PropertiesError(say("kafka_client.no_servers", name=name))
     if not all(_SERVER.fullmatch(server.strip()) for server in values[_SERVERS].split(",")):
-        raise PropertiesError(f"{name}: bootstrap.servers must be host:port, several separated by commas.")
+        raise PropertiesError(say("kafka_client.servers_malformed", name=name))
 
 
 def _check_keys(name: str, values: Mapping[str, str]) -> None:
     for key in values:
         if key in _REFUSED:
-            raise PropertiesError(f"{name}: {key} is not taken, because {_REFUSED[key]}; remove it.")
+            why = say_of("kafka_client", "REFUSED", key)
+            raise PropertiesError(say("kafka_client.key_refused", name=name, key=key, why=why))
         if _NOT_TEXT.fullmatch(key):
-            raise PropertiesError(f'{name}: No such configuration property: "{key}".')
-        hint = next((text for start, text in _JAVA.items() if key.startswith(start)), None)
-        if hint is not None:
-            raise PropertiesError(f"{name}: {key}: {hint}.")
+            raise PropertiesError(say("kafka_client.no_such_key", name=name, key=key))
+        java = next((start for start in _JAVA if key.startswith(start)), None)
+        if java is not None:
+            hint = say_of("kafka_client", "JAVA", java)
+            raise PropertiesError(say("kafka_client.java_key", name=name, key=key, hint=hint))
     if (
         values.get("sasl.mechanism", "").upper() == "OAUTHBEARER"
         and values.get("sasl.oauthbearer.method", "").lower() != "oidc"
     ):
-        raise PropertiesError(
-            f"{name}: sasl.mechanism OAUTHBEARER works only with sasl.oauthbearer.method=oidc, which fetches"
-            " the token."
-        )
+        raise PropertiesError(say("kafka_client.oauth_needs_oidc", name=name))
     # The client itself knows every key and which belong together; without servers it connects to nobody.
     alone = _Hidden({key: value for key, value in values.items() if key != _SERVERS})
     try:
@@ -187,16 +176,17 @@ def _check_keys(name: str, values: Mapping[str, str]) -> None:
         reason = (
             error.args[0].str()
             if error.args and hasattr(error.args[0], "str")
-            else "the settings are not valid"
+            else say("kafka_client.not_valid")
         )
     except (TypeError, ValueError, OverflowError):
-        reason = "the settings are not valid"
+        reason = say("kafka_client.not_valid")
     else:
         return
     reason = _INVALID.sub("Invalid value for configuration property", reason).removeprefix(
         "Failed to create admin client: "
     )
-    raise PropertiesError(f"{name}: {_redact(reason, alone).rstrip('.')}.") from None
+    reason = _redact(reason, alone).rstrip(".")
+    raise PropertiesError(say("kafka_client.refused_by_client", name=name, reason=reason)) from None
 
 
 def _redact(text: str, values: Mapping[str, object]) -> str:
