@@ -70,8 +70,8 @@ class Settings(BaseSettings):
         description=(
             "The names by which browsers reach the app when it does not listen on this machine alone,"
             " comma-separated; scripts/run hands them to Streamlit and does not start without. Other names"
-            " are refused, so that no foreign page can read through the visitor's browser. The default is none:"
-            " localhost, 127.0.0.1 and [::1]."
+            " are refused, so that no foreign page can read through the visitor's browser. The default is"
+            " none: localhost, 127.0.0.1 and [::1]."
         ),
     )
     kafka: dict[str, Path] = Field(
@@ -231,6 +231,23 @@ class Settings(BaseSettings):
         description=(
             "How far the watermark may be ahead of the clock of its batch. Clocks of producers run ahead a "
             "little; more comes from wrong event times."
+        ),
+    )
+
+    checkpoint_rows: int = Field(
+        default=60,
+        ge=1,
+        description=(
+            "How many checkpoints of the list of checkpoints are looked into for its table. Each costs 4"
+            " listings and 3 small files; the others are named only."
+        ),
+    )
+    deep_check_seconds: float = Field(
+        default=60.0,
+        ge=1,
+        description=(
+            "For how long a page may decode state files in the deep check. What was not reached is named; the"
+            " command line takes as long as its --seconds allows."
         ),
     )
 

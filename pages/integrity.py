@@ -126,7 +126,7 @@ def cost(ck: Checkpoint, level: Level) -> str:
     )
     return (
         f"{logs} Then decodes the state files that are needed, of {files}, for at most"
-        f" {cached_answers.DEEP_SECONDS:.0f} s."
+        f" {ck.settings.deep_check_seconds:.0f} s."
     )
 
 

@@ -26,10 +26,6 @@ OUTCOMES: dict[str, tuple[cards.Tone, str]] = {
     "fail": ("blocked", "fails"),
     "fresh_start": ("plain", "starts from scratch"),
 }
-DEEP_SECONDS = 60.0
-"""So long may a page decode state files; what was not reached is named. The command line takes as long as it
-is told."""
-
 CERTAINTY = words.CERTAINTY
 
 
@@ -64,7 +60,7 @@ def _judgement(
 ) -> Judgement:
     if _level is None:
         return judge(_ck, _connectors, query=_query, newest=_ck.settings.first_view_batches)
-    seconds = DEEP_SECONDS if _level == "deep" else None
+    seconds = _ck.settings.deep_check_seconds if _level == "deep" else None
     return judge(_ck, _connectors, level=_level, query=_query, seconds=seconds)
 
 

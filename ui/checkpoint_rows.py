@@ -15,10 +15,6 @@ from core.storage import Door
 from core.storage.roots import locate
 from ui import cached_answers
 
-MOST_LOOKED_INTO = 60
-"""So many checkpoints of a root are looked into for the table (4 listings each); the others are named only.
-"""
-
 SECONDS = 60
 AT_ONCE = 8
 STORY = "story.md"
@@ -46,7 +42,8 @@ class Row:
 @st.cache_resource(max_entries=32, ttl=SECONDS, show_spinner="Looking into the checkpoints ...")
 def rows(names: tuple[str, ...]) -> tuple[Row, ...]:
     """One row per name, in their order. At most a minute old."""
-    looked, rest = names[:MOST_LOOKED_INTO], names[MOST_LOOKED_INTO:]
+    most = get_settings().checkpoint_rows
+    looked, rest = names[:most], names[most:]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = list(pool.map(look, looked))
     return (*found, *(Row(name) for name in rest))

@@ -8,6 +8,7 @@ import pytest
 
 from core.analysis.findings import Finding, FindingsReport, Level, findings
 from core.checkpoint import Checkpoint
+from core.settings import Settings
 from tests.support.build import (
     SAMPLES,
     commit_text,
@@ -213,6 +214,8 @@ def test_clocks_of_two_hosts_may_differ_a_little(tmp_path: Path) -> None:
     files_checkpoint(tmp_path)
     write(tmp_path, {"offsets/3": offset_text(['{"logOffset":3}'], timestamp_ms=1_795_176_000_000)})
     assert check(tmp_path).findings == ()
+    strict = findings(Checkpoint.open(str(tmp_path), Settings(clock_slack_ms=0)))
+    assert [finding.id for finding in strict.findings] == ["TWO_WRITERS"]
 
 
 def test_a_changing_number_of_sources_is_a_sign_of_two_writers(tmp_path: Path) -> None:
