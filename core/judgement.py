@@ -64,8 +64,8 @@ SourceState = KafkaSourceState | DeltaSourceState | FailedSource
 class Question:
     """What is judged: how much is read, under which Spark, for which query.
 
-    ``newest``: of so many batches the findings read the log files (None: the setting ``checked_batches``); ``seconds``: so long may the level deep
-    take; ``progress`` gets the state files done and all of them.
+    ``newest``: of so many batches the findings read the log files (None: the setting ``checked_batches``);
+    ``seconds``: so long may the level deep take; ``progress`` gets the state files done and all of them.
     """
 
     level: Level = "normal"

@@ -396,8 +396,9 @@ ACTIONS: dict[str, str] = {
     ),
     "SOURCE_LOG_ONE_AHEAD": "Nothing, unless offsets and commits were rolled back by hand.",
     "STATE_FILE_ALTERED": (
-        "Stop the query. Restore the file from a backup; without one rewind to a batch before it, or rebuild the"
-        " state by a full refresh. If somebody changed the file on purpose, delete the hidden .crc."
+        "Stop the query. Restore the file from a backup; without one, roll back to a batch before it, or"
+        " rebuild the state by a full refresh. If somebody changed the file on purpose, delete the hidden"
+        " .crc."
     ),
     "HADOOP_CHECKSUM_MISMATCH": (
         "Nothing for the next start. Find out who changed the file; if the change was intended, delete the"

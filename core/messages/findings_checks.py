@@ -98,8 +98,8 @@ SENTENCES: dict[str, str] = {
     ),
     # Damaged state files.
     "rows_damaged": (
-        "The next start loads the file for state version {version}: a batch that needs a row of that block fails,"
-        " and other batches may silently run without its rows (observed with Spark 4.3)."
+        "The next start loads the file for state version {version}: a batch that needs a row of that block"
+        " fails, and other batches may silently run without its rows (observed with Spark 4.3)."
     ),
     "damaged": "{path} is damaged: {reason}. {consequence}",
     "damaged_more": (
@@ -156,17 +156,17 @@ SENTENCES: dict[str, str] = {
     "surplus_bytes": "{path} {clause}: Spark does not read them and reads the file without an error.",
     "definition_unreadable": "{path} {clause}: the first batch fails when it reads it.",
     "values_altered": (
-        "{path} was changed after Spark wrote it: {reason}. Its codec keeps no checksum and Spark does not verify"
-        " this one, so the next start may continue with other values, without an error."
+        "{path} was changed after Spark wrote it: {reason}. Its codec keeps no checksum and Spark does not"
+        " verify this one, so the next start may continue with other values, without an error."
     ),
     "values_altered_more": (
-        "{path} and {more:counted more file/more files} were changed after Spark wrote them: {reason}. Their codec"
-        " keeps no checksum and Spark does not verify this one, so the next start may continue with other values,"
-        " without an error."
+        "{path} and {more:counted more file/more files} were changed after Spark wrote them: {reason}."
+        " Their codec keeps no checksum and Spark does not verify this one, so the next start may continue"
+        " with other values, without an error."
     ),
     "unchecked_values": (
-        "the values in {files:counted state file} packed with zstd or snappy, which keep no checksum, without a"
-        " checksum file beside {files:one it/them}"
+        "the values in {files:counted state file} packed with zstd or snappy, which keep no checksum,"
+        " without a checksum file beside {files:one it/them}"
     ),
     "altered_one": (
         "{path} does not match its hidden checksum file: it was changed or replaced later. Spark does not"

@@ -93,7 +93,27 @@ SENTENCES: dict[str, str] = {
         "whether {topics:listed} of source {key} {count:one begins/begin} at offset 0 (Spark reads new"
         " topics from there)"
     ),
+    "open_inputs": "whether the input files of batch {batch_id} are still there and unchanged",
+    "open_inputs_elsewhere": (
+        "{files:counted input file} of batch {batch_id} that {files:one is/are} not below {place}"
+    ),
     # Risks that file sources have.
+    "input_gone_one": (
+        "Input file {file} of batch {batch_id} is gone from {place}: the batch runs without an error and"
+        " without its rows."
+    ),
+    "input_gone": (
+        "{files:,} input files of batch {batch_id} ({file}, ...) are gone from {place}: the batch runs"
+        " without an error and without their rows."
+    ),
+    "input_changed_one": (
+        "Input file {file} of batch {batch_id} has changed since the batch was planned: Spark reads the new"
+        " content."
+    ),
+    "input_changed": (
+        "{files:,} input files of batch {batch_id} ({file}, ...) have changed since the batch was planned:"
+        " Spark reads the new content."
+    ),
     "log_behind": "{directory} ends at {newest}, while {at} counts entries up to {end} as done",
     "log_empty": "{directory} is empty, while {at} counts entries up to {end} as done",
     "log_behind_fails": "{where}: the next new files get a lower log ID than that",

@@ -21,10 +21,10 @@ SENTENCES: dict[str, str] = {
     "rule_max": "With several watermarks in the query the largest counts ({key} = max).",
     "rule_min": (
         "With several watermarks in the query the smallest counts ({key} = min). An input without new rows"
-        " holds back all of them."
+        " delays all of them."
     ),
     "rule_default": (
         "With several watermarks in the query the smallest counts ({key} is not in the log, so min). An"
-        " input without new rows holds back all of them."
+        " input without new rows delays all of them."
     ),
 }

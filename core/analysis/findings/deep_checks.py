@@ -367,8 +367,8 @@ def _altered_state(facts: StoreFacts) -> list[str]:
 
 
 def _altered_values(facts: Sequence[StoreFacts]) -> Iterator[Finding]:
-    """Files whose codec keeps no checksum and that are not those their checksum was written for: Spark reads other
-    values without an error (observed with zstd, Spark 4.3)."""
+    """Files whose codec keeps no checksum and that are not those their checksum was written for: Spark reads
+    other values without an error (observed with zstd, Spark 4.3)."""
     found = [fault for item in facts for fault in item.faults if fault.kind == "altered"]
     if not found:
         return

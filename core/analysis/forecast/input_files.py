@@ -14,6 +14,7 @@ from core.analysis.forecast.context import Range, RestartContext, Verdict
 from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
 from core.checkpoint.model import FileLogEntry
 from core.checkpoint.source_log import parse_file_log
+from core.messages import say
 from core.settings import Settings
 from core.sparklogs.budget import read_within, within
 from core.sparklogs.evidence import Evidence
@@ -54,24 +55,26 @@ def check_inputs(s: RestartContext, part: Range, start: int, end: int) -> Verdic
     files = planned_files(s, part, start, end)
     place = s.connectors.places.get(part.key)
     if place is None or files is None:
-        return Verdict(not_checked=(f"whether the input files of batch {s.n} are still there and unchanged",))
+        return Verdict(not_checked=(say("forecast.open_inputs", batch_id=s.n),))
     gone, changed, elsewhere = _look(files, place, s.checkpoint.settings)
     at = part.end.evidence if part.end is not None else Evidence(f"offsets/{s.n}")
     risks = []
     if gone:
         sentence = (
-            f"{_named(gone)} of batch {s.n} {'is' if len(gone) == 1 else 'are'} gone from {place.url}: the"
-            " batch runs without an error and without these rows."
+            say("forecast.input_gone_one", file=gone[0], batch_id=s.n, place=place.url)
+            if len(gone) == 1
+            else say("forecast.input_gone", files=len(gone), file=gone[0], batch_id=s.n, place=place.url)
         )
         risks.append(Risk("INPUT_GONE", sentence, (at,), LOST))
     if changed:
         sentence = (
-            f"{_named(changed)} of batch {s.n} {'has' if len(changed) == 1 else 'have'} changed since the"
-            " batch was planned: it reads the new content."
+            say("forecast.input_changed_one", file=changed[0], batch_id=s.n)
+            if len(changed) == 1
+            else say("forecast.input_changed", files=len(changed), file=changed[0], batch_id=s.n)
         )
         risks.append(Risk("INPUT_CHANGED", sentence, (at,), UNKNOWN))
     open_ends = (
-        (f"{len(elsewhere)} input files of batch {s.n} that do not lie below {place.url}",)
+        (say("forecast.open_inputs_elsewhere", files=len(elsewhere), batch_id=s.n, place=place.url),)
         if elsewhere
         else ()
     )
@@ -116,9 +119,3 @@ def _relative(path: str, place: Location) -> str | None:
 def _is_newer(info: FileInfo, entry: FileLogEntry) -> bool:
     # S3 keeps whole seconds.
     return info.modified_ms is not None and info.modified_ms // 1000 > entry.timestamp_ms // 1000
-
-
-def _named(paths: Sequence[str]) -> str:
-    if len(paths) == 1:
-        return f"Input file {paths[0]}"
-    return f"{len(paths)} input files ({paths[0]}, ...)"
