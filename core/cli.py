@@ -1,8 +1,8 @@
 """``python -m core <verb> LOCATION``: the same answers as the pages, as JSON or text. No verb of this table
 starts a JVM.
 
-Exit status: 0 answered, 1 answered and problems found, 2 wrong usage, 10 the location cannot be read or is no
-checkpoint. Errors are one sentence on stderr.
+Exit status: 0 answered, 1 answered and problems found, 2 wrong usage, 10 the location cannot be read or is
+not a checkpoint. Errors are one sentence on stderr.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 from core import __version__
 from core.documents.base import to_text
 from core.errors import CheckpointExplorerError, UsageError
+from core.messages import say, say_of
 from core.settings import load_settings
-from core.verbs import Verb, verbs
+from core.verbs import MODULES, verb_named
 from core.verbs._text import clean
 
 ANSWERED, PROBLEMS_FOUND = 0, 1  # 2 and 10 are in core/errors.py
@@ -25,41 +26,37 @@ ANSWERED, PROBLEMS_FOUND = 0, 1  # 2 and 10 are in core/errors.py
 
 class _Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{self.prog}: {message}; see {self.prog} --help.")
+        raise UsageError(say("cli.usage", command=self.prog, problem=message))
 
 
-def build_parser(table: Mapping[str, Verb]) -> ArgumentParser:
-    """The parser for these verbs."""
-    parser = _Parser(
-        prog="python -m core",
-        description="Answers about a Spark Structured Streaming checkpoint. It only reads.",
-    )
+def build_parser(asked: str | None) -> ArgumentParser:
+    """The parser with all verbs, and the arguments of the one that is ``asked`` for; no other is imported."""
+    parser = _Parser(prog="python -m core", description=say("cli.description"))
     parser.add_argument("--version", action="version", version=f"checkpoint-explorer {__version__}")
     commands = parser.add_subparsers(dest="verb", metavar="verb", required=True)
-    for verb in table.values():
+    for name in MODULES:
+        help_text = say_of("cli", "VERBS", name)
         command = commands.add_parser(
-            verb.name, help=verb.help, description=verb.help[:1].upper() + verb.help[1:] + "."
+            name, help=help_text, description=say("cli.verb_description", help=help_text)
         )
-        command.add_argument(
-            "location",
-            metavar="LOCATION",
-            help="the checkpoint: a path, s3://, or another location fsspec understands",
-        )
-        command.add_argument("--json", action="store_true", help="one JSON object instead of text")
-        verb.add_arguments(command)
+        command.add_argument("location", metavar="LOCATION", help=say("cli.help_location"))
+        command.add_argument("--json", action="store_true", help=say("cli.help_json"))
+        if name == asked:
+            verb_named(name).add_arguments(command)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit status. Answers go to stdout, everything else to stderr."""
-    table = verbs()
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    asked = next((text for text in arguments if not text.startswith("-")), None)
     try:
-        args = build_parser(table).parse_args(argv)
-        answer = table[args.verb].run(args, load_settings())
+        args = build_parser(asked).parse_args(arguments)
+        answer = verb_named(args.verb).run(args, load_settings())
     except CheckpointExplorerError as error:
         return _fail(error, error.exit_status)
     except KeyboardInterrupt:
-        return _fail("Stopped.", 130)
+        return _fail(say("cli.stopped"), 130)
     _write(f"{to_text(answer.document)}\n" if args.json else answer.text)
     return PROBLEMS_FOUND if answer.has_problems else ANSWERED
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, fields
-from typing import Any, ClassVar, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from core import __version__
-from core.sparklogs.evidence import Evidence
+
+if TYPE_CHECKING:
+    from core.sparklogs.evidence import Evidence
 
 Texts = tuple[str, ...]
 

@@ -156,8 +156,8 @@ class ProblemPart(Part):
     path: str
     line: int | None
     condition: Condition
-    """A stable word. ``unreadable``: its content is not known (no permission, a network error, larger than what
-    is read); with all others it was read and is damaged."""
+    """A stable word. ``unreadable``: its content is not known (no permission, a network error, larger than
+    what is read); with all others it was read and is damaged."""
     reason: str
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
-    "recover_help": "recovery options and their impact; with --option the plan and the code of one",
     "option_help": "print the plan and the code of this option",
     "set_help": "an answer, for example sink=file",
     "impact_title": "Impact of deleting this checkpoint",
@@ -17,7 +16,6 @@ SENTENCES: dict[str, str] = {
     "your_sink": "{sink} (your sink)",
     "caution": "Caution: {sentence}",
     "no_code": "No code: {why}",
-    "resume_help": "the start position of a new checkpoint that resumes after a batch",
     "batch_help": "resume after this batch (default: the last committed one)",
     "not_a_batch": "{text!r} is not a batch ID",
     "resumes_after": "A new checkpoint that resumes after batch {batch}",

@@ -1,5 +1,5 @@
-"""The verbs of ``python -m core``, one module each. A new verb is a module with a ``VERB`` and a line in
-``MODULES``."""
+"""The verbs of ``python -m core``, one module each. A new verb is a module with a ``VERB``, a line in
+``MODULES`` and one in ``core/messages/cli.py``. Only the module of the verb that is asked for is imported."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from core.documents.base import Document
-from core.settings import Settings
+if TYPE_CHECKING:  # to list the verbs and their help, nothing of this is needed
+    from core.documents.base import Document
+    from core.settings import Settings
 
 # In the order of the help text. Each names a module in this package.
 MODULES = ("inspect", "resume", "forecast", "check", "state", "recover", "explain")
@@ -17,7 +19,7 @@ MODULES = ("inspect", "resume", "forecast", "check", "state", "recover", "explai
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a verb found: the answer, the same for a person, and whether there are problems (exit status 1)."""
+    """What a verb found: as JSON, for a person, and whether there are problems (exit status 1)."""
 
     document: Document
     text: str
@@ -32,12 +34,16 @@ class Verb:
     """
 
     name: str
-    help: str
     add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace, Settings], Answer]
 
 
+def verb_named(name: str) -> Verb:
+    """One verb; its module is imported now, and no other."""
+    found: Verb = import_module(f"core.verbs.{name}").VERB
+    return found
+
+
 def verbs() -> dict[str, Verb]:
-    """The table of verbs by name."""
-    found = [import_module(f"core.verbs.{module}").VERB for module in MODULES]
-    return {verb.name: verb for verb in found}
+    """All verbs by name."""
+    return {name: verb_named(name) for name in MODULES}

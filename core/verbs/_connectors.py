@@ -13,43 +13,41 @@ from core.connectors.connect import ask_connectors
 from core.connectors.kafka.properties import read_properties
 from core.connectors.requested import place_refused, sources_with_broker
 from core.errors import UsageError
-from core.messages import say
-from core.messages.words import CERTAINTY
+from core.messages import say, words
 from core.recovery import DeletionImpact
 from core.storage import Location, parse_location
 from core.verbs._text import clean
 
 
 def add_connector_options(parser: ArgumentParser) -> None:
-    """What ``forecast``, ``check``, ``resume`` and ``recover`` take to look at the ends of the query."""
+    """What ``forecast``, ``check``, ``resume`` and ``recover`` take to ask the sources and the sink."""
     parser.add_argument(
         "--kafka",
         type=Path,
         metavar="FILE",
-        help="a librdkafka properties file: the broker is asked, nothing is consumed",
+        help=say("cli.help_kafka"),
     )
     parser.add_argument(
         "--isolation",
         choices=("read_uncommitted", "read_committed"),
         default="read_uncommitted",
-        help="kafka.isolation.level of the query (default read_uncommitted, Spark's own)",
+        help=say("cli.help_isolation"),
     )
-    parser.add_argument(
-        "--sink", metavar="LOCATION", help="the Delta table or output directory that the query writes to"
-    )
+    parser.add_argument("--sink", metavar="LOCATION", help=say("cli.help_sink"))
     parser.add_argument(
         "--source",
         action="append",
         default=[],
         metavar="KEY=LOCATION",
-        help="the Delta table or directory that a source reads (repeatable)",
+        help=say("cli.help_source"),
     )
 
 
 def connectors_of(
     ck: Checkpoint, args: Namespace, topics: Mapping[str, tuple[str, ...]] | None = None
 ) -> ConnectorAnswers:
-    """What the ends that were given say; ``topics``: what today's query subscribes to, by source key.
+    """What the sources and the sink that were named say; ``topics``: what today's query subscribes to, by
+    source key.
 
     Raises UsageError for an unknown source, StorageError for a text that is no location.
     """
@@ -61,20 +59,25 @@ def connectors_of(
         topics=topics or {},
     )
     if given.kafka is not None and not sources_with_broker(ck):
-        raise UsageError("--kafka was given, but the checkpoint has no Kafka source.")
+        raise UsageError(say("cli.no_kafka_source"))
     if given.kafka is not None:
         read_properties(given.kafka)  # a file that cannot be used is wrong usage, not a broker without answer
     return ask_connectors(ck, given)
 
 
+def source_keys(ck: Checkpoint) -> str:
+    """The keys of the sources, in words."""
+    return clean(words.listed(source.key for source in ck.sources))
+
+
 def impact_lines(impacts: Sequence[DeletionImpact]) -> list[str]:
-    """What deleting the checkpoint repeats and loses, for a person, with an empty line behind it; nothing for an empty
-    checkpoint."""
+    """What deleting the checkpoint repeats and loses, for a person, with an empty line behind it; nothing for
+    an empty checkpoint."""
     if not impacts:
         return []
     return [
         say("verb_recover.impact_title"),
-        *(f"  {clean(impact.sentence, 1000)} ({CERTAINTY[impact.certainty]})" for impact in impacts),
+        *(f"  {clean(impact.sentence, 1000)} ({words.CERTAINTY[impact.certainty]})" for impact in impacts),
         "",
     ]
 
@@ -86,14 +89,8 @@ def _places(ck: Checkpoint, given: Sequence[str]) -> dict[str, Location]:
         refused = place_refused(ck, key) if equals else "unknown_source"
         source = ck.source(key)
         if refused == "unknown_source" or source is None:
-            known = ", ".join(source.key for source in ck.sources) or "none"
-            raise UsageError(
-                f"--source takes KEY=LOCATION with the key of a source; the sources here are: {clean(known)}."
-            )
+            raise UsageError(say("cli.source_unknown", known=source_keys(ck)))
         if refused is not None:
-            raise UsageError(
-                f"--source looks at Delta tables and at the files of file sources, and source {clean(key)} is"
-                f" {source.kind.label}."
-            )
+            raise UsageError(say("cli.source_no_place", key=clean(key), kind=source.kind.label))
         places[key] = parse_location(location)
     return places

@@ -15,42 +15,37 @@ from core.checkpoint import Checkpoint
 from core.documents.check import check_document
 from core.errors import UsageError
 from core.judgement import judge
+from core.messages import say, say_of
 from core.messages.words import CERTAINTY
 from core.settings import Settings
 from core.storage import Requests
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of
-from core.verbs._text import clean
+from core.verbs._text import clean, listed_files
 
 NEWEST_READ = 20  # of the quick level, which reads no more than opening does
 PROGRESS_EVERY_SECONDS = 2.0
-_WORDS = {
-    "blocks_restart": "blocks restart",
-    "data_risk": "data risk",
-    "attention": "attention",
-    "note": "note",
-}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``check`` takes beside the location."""
     parser.add_argument(
-        "--level", default="normal", metavar="LEVEL", help=f"{' or '.join(LEVELS)} (default normal)"
+        "--level", default="normal", metavar="LEVEL", help=say("cli.help_level", levels=" or ".join(LEVELS))
     )
     parser.add_argument(
         "--seconds",
         type=float,
         metavar="N",
-        help="the time that the level deep may take; what was not reached is named",
+        help=say("cli.help_seconds"),
     )
     parser.add_argument(
         "--watch",
         type=float,
         metavar="SECONDS",
-        help="look again after so many seconds: is a query writing here now?",
+        help=say("cli.help_watch"),
     )
     parser.add_argument(
-        "--spark", metavar="VERSION", help=f"the Spark that will be started: {', '.join(SUPPORTED_SPARK)}"
+        "--spark", metavar="VERSION", help=say("cli.help_spark", versions=", ".join(SUPPORTED_SPARK))
     )
     add_connector_options(parser)
 
@@ -58,11 +53,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> Answer:
     """Checks; problems are findings that block the restart or risk data."""
     if args.level not in LEVELS:
-        raise UsageError(f"There is no level {clean(args.level, 40)}; choose one of {', '.join(LEVELS)}.")
+        raise UsageError(say("cli.no_level", level=clean(args.level, 40), levels=", ".join(LEVELS)))
     for name in ("seconds", "watch"):
         number = getattr(args, name)
         if number is not None and not 0 < number <= 86_400:
-            raise UsageError(f"--{name} must be a number of seconds above 0 and at most 86400.")
+            raise UsageError(say("cli.seconds_out_of_range", option=name))
     level = cast(Level, args.level)
     ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
     connectors = connectors_of(ck, args)
@@ -85,7 +80,7 @@ def _progress() -> Callable[[int, int], None] | None:
         nonlocal told
         if time.monotonic() - told >= PROGRESS_EVERY_SECONDS:
             told = time.monotonic()
-            sys.stderr.write(f"{done:,} of {total:,} state files\n")
+            sys.stderr.write(f"{say('cli.progress', done=done, total=total)}\n")
 
     return tell
 
@@ -98,21 +93,32 @@ def _text(report: FindingsReport, liveness: Liveness | None, read: Requests) -> 
     return [
         *lines,
         "",
-        (
-            f"Looked at {', '.join(report.checked)}: {read.list:,} listings, {read.get:,} files,"
-            f" {read.bytes:,} bytes."
+        clean(
+            say(
+                "cli.read",
+                checked=report.checked,
+                listings=read.list,
+                files=read.get,
+                size_bytes=read.bytes,
+            ),
+            2000,
         ),
     ]
 
 
 def _finding(finding: Finding) -> list[str]:
-    proof = ", ".join(map(str, finding.evidence))
+    head = say(
+        "cli.finding",
+        severity=say_of("cli", "SEVERITIES", finding.severity),
+        id=finding.id,
+        certainty=CERTAINTY[finding.certainty],
+    )
     return [
-        f"{_WORDS[finding.severity]}: {finding.id} ({CERTAINTY[finding.certainty]})",
+        head,
         f"  {clean(finding.sentence, 1000)}",
-        f"  evidence: {clean(proof, 400)}",
-        f"  what to do: {clean(finding.action, 600)}",
+        f"  {say('cli.evidence', files=listed_files(finding.evidence))}",
+        f"  {say('cli.action', action=clean(finding.action, 600))}",
     ]
 
 
-VERB = Verb("check", "the integrity check: what is wrong, what it means, what to do", add_arguments, run)
+VERB = Verb("check", add_arguments, run)

@@ -11,20 +11,16 @@ from core.analysis.errors import LONGEST_TEXT, OPTION_TITLES, Explanation, expla
 from core.checkpoint import Checkpoint
 from core.documents.explain import explain_document
 from core.errors import UsageError
+from core.messages import say, say_of
 from core.messages.words import CERTAINTY
 from core.settings import Settings
 from core.verbs import Answer, Verb
-from core.verbs._text import clean
+from core.verbs._text import clean, listed_files
 
 NEWEST_READ = 20  # log entries: enough for the newest batches, which an error is about
 LARGEST_READ = (
     4 * LONGEST_TEXT
 )  # bytes from each end of a file; the translator itself looks at LONGEST_TEXT characters
-_SHOWN = {
-    "yes": "the files show it",
-    "no": "the files do not show it (any more)",
-    "unknown": "the files cannot tell",
-}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -33,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--error",
         required=True,
         metavar="FILE",
-        help="a file with the error or stack trace; - reads it from standard input",
+        help=say("cli.help_error"),
     )
 
 
@@ -53,11 +49,10 @@ def _read(place: str) -> str:
         data = sys.stdin.buffer.read() if place == "-" else _ends_of(Path(place))
     except OSError as error:
         raise UsageError(
-            f"--error {clean(place)} cannot be read ({error.strerror}); give a file with the error, or - for"
-            " standard input."
+            say("cli.error_file_unreadable", place=clean(place), reason=error.strerror)
         ) from error
     if not data.strip():
-        raise UsageError(f"--error {clean(place)} is empty; paste the whole error with its stack trace.")
+        raise UsageError(say("cli.error_file_empty", place=clean(place)))
     return data.decode("utf-8", "replace")
 
 
@@ -72,51 +67,53 @@ def _ends_of(path: Path) -> bytes:
 
 def _text(answer: Explanation) -> list[str]:
     if answer.name is None:
-        return [clean(answer.sentence, 1000), f"  what to do: {clean(answer.action, 600)}", *_others(answer)]
-    what = ", ".join(
-        filter(
-            None,
-            (
-                answer.error_class,
-                f"SQLSTATE {answer.sqlstate}" if answer.sqlstate else "",
-                f"line {answer.line}",
-            ),
-        )
-    )
+        return [
+            clean(answer.sentence, 1000),
+            f"  {say('cli.action', action=clean(answer.action, 600))}",
+            *_others(answer),
+        ]
     lines = [
-        f"{clean(answer.name)} ({clean(what)}; {CERTAINTY[answer.certainty]})",
+        f"{clean(answer.name)} ({clean(_class(answer))}; {CERTAINTY[answer.certainty]})",
         f"  {clean(answer.means, 1000)}",
-        f"  the text: {clean(answer.message, 400)}",
+        f"  {say('cli.error_text', text=clean(answer.message, 400))}",
     ]
-    lines += [
-        "",
-        (
-            "In this checkpoint"
-            f" ({'it is of another query' if answer.other_checkpoint else _SHOWN[answer.shown]})"
-        ),
-    ]
+    lines += ["", say("cli.other_query") if answer.other_checkpoint else say_of("cli", "SHOWN", answer.shown)]
     for statement in answer.here:
-        proof = ", ".join(map(str, statement.evidence))
+        files = listed_files(statement.evidence)
         lines.append(
             f"  {clean(statement.sentence, 1000)} ({CERTAINTY[statement.certainty]})"
-            + (f" [{clean(proof, 300)}]" if proof else "")
+            + (f" [{files}]" if files else "")
         )
     if answer.unseen:
-        lines.append(f"  cannot be seen from the files: {clean(answer.unseen, 400)}")
+        lines.append(f"  {say('cli.not_in_files', why=clean(answer.unseen, 400))}")
     if answer.reasons:
         lines += [
             "",
-            "Likely reasons, the first first",
+            say("cli.causes"),
             *(f"  {clean(reason, 600)}" for reason in answer.reasons),
         ]
-    lines += ["", "What to do", f"  {clean(answer.action, 1000)}"]
+    lines += ["", say("cli.what_to_do"), f"  {clean(answer.action, 1000)}"]
     lines += [f"  {option}: {OPTION_TITLES[option]}" for option in answer.options]
     lines += _others(answer)
     if answer.not_checked:
-        lines += ["", "Not checked", *(f"  {clean(item, 400)}" for item in answer.not_checked)]
+        lines += ["", say("cli.not_checked"), *(f"  {clean(item, 400)}" for item in answer.not_checked)]
     if answer.is_cut:
-        lines += ["", f"The text is longer than {LONGEST_TEXT:,} characters: its middle was not looked at."]
+        lines += ["", say("cli.text_cut", count=LONGEST_TEXT)]
     return lines
+
+
+def _class(answer: Explanation) -> str:
+    """The class of the error, its SQLSTATE and its line, as far as they are known."""
+    line, sqlstate, error_class = answer.line, answer.sqlstate, answer.error_class
+    if error_class and sqlstate:
+        return say("cli.error_class_sqlstate", error_class=error_class, sqlstate=sqlstate, line=line)
+    if error_class:
+        return say("cli.error_class", error_class=error_class, line=line)
+    return (
+        say("cli.error_sqlstate", sqlstate=sqlstate, line=line)
+        if sqlstate
+        else say("cli.error_line", line=line)
+    )
 
 
 def _others(answer: Explanation) -> list[str]:
@@ -124,14 +121,18 @@ def _others(answer: Explanation) -> list[str]:
         return []
     return [
         "",
-        "Other errors in the text",
+        say("cli.other_errors"),
         *(
-            f"  line {other.line}: {clean(other.name)}: {clean(other.message, 200)}"
+            "  "
+            + say(
+                "cli.other_error",
+                line=other.line,
+                name=clean(other.name),
+                message=clean(other.message, 200),
+            )
             for other in answer.others[:8]
         ),
     ]
 
 
-VERB = Verb(
-    "explain", "what an error or a stack trace means for this checkpoint, and what to do", add_arguments, run
-)
+VERB = Verb("explain", add_arguments, run)

@@ -11,12 +11,13 @@ from core.connectors.requested import read_topics
 from core.documents.forecast import forecast_document
 from core.errors import UsageError
 from core.judgement import judge
+from core.messages import say
 from core.messages.words import CERTAINTY
 from core.recovery import DeletionImpact
 from core.settings import Settings
 from core.verbs import Answer, Verb
-from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
-from core.verbs._text import clean
+from core.verbs._connectors import add_connector_options, connectors_of, impact_lines, source_keys
+from core.verbs._text import clean, listed_files
 
 NEWEST_READ = 2  # log entries: the start of a query reads no others
 _MARKS: Mapping[StepStatus, str] = {
@@ -32,37 +33,32 @@ _MARKS: Mapping[StepStatus, str] = {
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``forecast`` takes beside the location."""
     parser.add_argument(
-        "--spark", metavar="VERSION", help=f"the Spark that will be started: {', '.join(SUPPORTED_SPARK)}"
+        "--spark", metavar="VERSION", help=say("cli.help_spark", versions=", ".join(SUPPORTED_SPARK))
     )
     parser.add_argument(
         "--new-data",
         choices=("yes", "no", "unknown"),
         default="unknown",
-        help="whether a source has new data",
+        help=say("cli.help_new_data"),
     )
-    parser.add_argument(
-        "--sources", type=int, metavar="N", help="how many streaming sources the query has now"
-    )
+    parser.add_argument("--sources", type=int, metavar="N", help=say("cli.help_sources"))
     parser.add_argument(
         "--operators",
         metavar="NAMES",
-        help="its stateful operators now, operator 0 first: dedupe,stateStoreSave; '' for none",
+        help=say("cli.help_operators"),
     )
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help=(
-            "source.<key>.topics=a,b: what it subscribes to now; source.<key>.option.<name>=value: a reader"
-            " option"
-        ),
+        help=say("cli.help_set_query"),
     )
     parser.add_argument(
         "--fail-on-data-loss",
         choices=("true", "false"),
         default="true",
-        help="the option of the Kafka or Delta source",
+        help=say("cli.help_fail_on_data_loss"),
     )
     add_connector_options(parser)
 
@@ -70,7 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def query_of(args: Namespace) -> Query:
     """The query that the arguments describe. Raises UsageError."""
     if args.sources is not None and args.sources < 1:
-        raise UsageError(f"--sources takes the number of streaming sources, at least 1, not {args.sources}.")
+        raise UsageError(say("cli.sources_out_of_range", number=args.sources))
     operators = None
     if args.operators is not None:
         operators = tuple(name.strip() for name in args.operators.split(",") if name.strip())
@@ -92,10 +88,7 @@ def _topics(settings: Sequence[str]) -> dict[str, tuple[str, ...]]:
         if equals and _is_option(parts):
             continue
         if not equals or len(parts) != 3 or parts[0] != "source" or parts[2] != "topics":
-            raise UsageError(
-                "--set takes source.<key>.topics=a,b or source.<key>.option.<name>=value here, not"
-                f" {clean(setting)}."
-            )
+            raise UsageError(say("cli.set_query", setting=clean(setting)))
         topics[parts[1]] = read_topics(value)
     return topics
 
@@ -120,10 +113,7 @@ def run(args: Namespace, settings: Settings) -> Answer:
     ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
     unknown = sorted((set(query.topics) | set(query.options)) - {source.key for source in ck.sources})
     if unknown:
-        raise UsageError(
-            f"The checkpoint has no source {clean(', '.join(unknown))}; it has"
-            f" {', '.join(s.key for s in ck.sources) or 'none'}."
-        )
+        raise UsageError(say("cli.no_source", key=clean(", ".join(unknown)), known=source_keys(ck)))
     judgement = judge(ck, connectors_of(ck, args, query.topics), spark=args.spark, query=query)
     answer = judgement.forecast
     return Answer(
@@ -134,25 +124,27 @@ def run(args: Namespace, settings: Settings) -> Answer:
 
 
 def _text(answer: Forecast, impacts: Sequence[DeletionImpact]) -> list[str]:
-    proof = ", ".join(map(str, answer.evidence))
     lines = [
         clean(answer.sentence, 2000),
-        f"  {CERTAINTY[answer.certainty]}: {clean(answer.because, 1000)} [{clean(proof, 400)}]",
+        "  "
+        + say(
+            "cli.because",
+            certainty=CERTAINTY[answer.certainty],
+            why=clean(answer.because, 1000),
+            files=listed_files(answer.evidence),
+        ),
     ]
     if answer.then:
-        lines.append(f"  then: {clean(answer.then, 1000)}")
+        lines.append(f"  {say('cli.then', sentence=clean(answer.then, 1000))}")
     data = answer.data
-    lines.append(
-        f"  rows: {data.append} in a sink that appends, {data.overwrite} in one that overwrites by batch id,"
-        f" {data.skip} in one that skips"
-    )
-    lines.append(f"  rules of Spark {answer.spark}: {clean(answer.spark_why, 600)}")
-    lines += ["", "Steps of the start"]
+    lines.append("  " + say("cli.rows", append=data.append, overwrite=data.overwrite, skip=data.skip))
+    lines.append(f"  {say('cli.rules', spark=answer.spark, why=clean(answer.spark_why, 600))}")
+    lines += ["", say("cli.steps")]
     lines += [_step(step) for step in answer.steps]
     if answer.sink is not None and answer.sink.warnings:
-        lines += ["", "The sink", *(f"  {clean(warning, 1000)}" for warning in answer.sink.warnings)]
+        lines += ["", say("cli.sink"), *(f"  {clean(warning, 1000)}" for warning in answer.sink.warnings)]
     lines += ["", *impact_lines(impacts)]
-    return [*lines, "Not checked", *(f"  {clean(item, 400)}" for item in answer.not_checked)]
+    return [*lines, say("cli.not_checked"), *(f"  {clean(item, 400)}" for item in answer.not_checked)]
 
 
 def _step(step: Step) -> str:
@@ -160,4 +152,4 @@ def _step(step: Step) -> str:
     return f"  {_MARKS[step.status]} {clean(step.what)}{note}"
 
 
-VERB = Verb("forecast", "what Spark will do at the next start, and why", add_arguments, run)
+VERB = Verb("forecast", add_arguments, run)

@@ -6,20 +6,18 @@ from argparse import ArgumentParser, Namespace
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry, StateInventory
-from core.documents.inspect import inspect_document, state_of
-from core.messages.words import CERTAINTY
+from core.documents.inspect import inspect_document, state_of, state_problems
+from core.messages import say, words
 from core.settings import Settings
 from core.verbs import Answer, Verb
-from core.verbs._text import clean, ids, moment, size, table
+from core.verbs._text import clean, table
 
 SHOWN_BATCHES = 20  # of the text; the JSON has 100, and --all shows every batch in both
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``inspect`` takes beside the location."""
-    parser.add_argument(
-        "--all", action="store_true", dest="all_batches", help="every batch, not only the newest"
-    )
+    parser.add_argument("--all", action="store_true", dest="all_batches", help=say("cli.help_all"))
 
 
 def run(args: Namespace, settings: Settings) -> Answer:
@@ -34,18 +32,26 @@ def run(args: Namespace, settings: Settings) -> Answer:
 def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
     tracking, writer = ck.tracking, ck.written_by
     state, refused = state_of(ck)
-    version = f"at least {writer.at_least or '?'}" + (f", at most {writer.at_most}" if writer.at_most else "")
+    version = say(
+        "cli.inferred",
+        what=_version(writer.at_least, writer.at_most),
+        certainty=words.CERTAINTY[writer.certainty],
+        why=clean(writer.why, 400),
+    )
+    progress = say(
+        "cli.inferred",
+        what="asynchronous" if tracking.mode == "async" else "synchronous",
+        certainty=words.CERTAINTY[tracking.certainty],
+        why=clean(tracking.why, 400),
+    )
     lines = [
         f"Checkpoint     {clean(ck.location.url)}",
-        f"Read at        {moment(ck.read_at_ms)}",
-        f"Query id       {clean(ck.query_id) if ck.query_id else 'not known'}",
-        f"Written by     Spark {version} (inferred: {clean(writer.why, 400)})",
+        f"Read at        {words.moment(ck.read_at_ms)}",
+        f"Query id       {clean(ck.query_id or words.NOT_KNOWN)}",
+        f"Written by     {version}",
         f"Offset log     {_log(ck.offset_ids, tracking.missing_offsets, tracking.missing_offset_count)}",
         f"Commit log     {_log(ck.commit_ids, tracking.missing_commits, tracking.missing_commit_count)}",
-        (
-            f"Progress       {'asynchronous' if tracking.mode == 'async' else 'synchronous'}"
-            f" ({CERTAINTY[tracking.certainty]}: {tracking.why})"
-        ),
+        f"Progress       {progress}",
         f"Last committed {_none(ck.last_committed_batch)}",
         f"Pending        {_none(ck.pending_batch)}",
         "",
@@ -56,40 +62,41 @@ def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
     ]
     leftovers = [*ck.leftovers, *(state.leftovers if state is not None else ())]
     if leftovers:
-        lines += ["", f"Leftovers ({len(leftovers)}; not part of the checkpoint)"]
+        lines += ["", say("cli.leftovers", count=len(leftovers))]
         lines += [f"  {clean(item.path)}  {item.kind}" for item in leftovers[:10]]
-        lines += [f"  and {len(leftovers) - 10} more"] if len(leftovers) > 10 else []
-    problems = [
-        *ck.problems,
-        *refused,
-        *(item for operator in (state.operators if state is not None else ()) for item in operator.problems),
-    ]
-    lines += (
-        ["", f"Problems ({len(problems)})"]
-        if problems
-        else ["", "No problems found in the files that were read."]
-    )
+        lines += [f"  {say('cli.more', count=len(leftovers) - 10)}"] if len(leftovers) > 10 else []
+    problems = [*ck.problems, *refused, *state_problems(state)]
+    lines += ["", say("cli.problems", count=len(problems)) if problems else say("cli.no_problems")]
     return lines + [f"  {clean(item.reason, 400)}" for item in problems]
 
 
 def _none(batch_id: int | None) -> str:
-    return "none" if batch_id is None else f"batch {batch_id}"
+    return say("cli.no_batch") if batch_id is None else say("cli.log_one", first=batch_id)
+
+
+def _version(at_least: str | None, at_most: str | None) -> str:
+    if at_least and at_most:
+        return say("cli.version_between", at_least=at_least, at_most=at_most)
+    if at_least:
+        return say("cli.version_known", at_least=at_least)
+    return say("cli.version_at_most", at_most=at_most) if at_most else say("cli.version_unknown")
 
 
 def _log(present: tuple[int, ...], missing: tuple[int, ...], missing_count: int) -> str:
     if not present:
-        return "no batch"
-    text = (
-        f"batch {present[0]}"
+        return say("cli.no_batch")
+    first, last = present[0], present[-1]
+    log = (
+        say("cli.log_one", first=first)
         if len(present) == 1
-        else f"{len(present):,} batches, {present[0]} to {present[-1]}"
+        else say("cli.log_many", count=len(present), first=first, last=last)
     )
-    return text + (f"; missing {missing_count:,}: {ids(missing)}" if missing_count else "")
+    return say("cli.log_missing", log=log, count=missing_count, ids=missing) if missing_count else log
 
 
 def _sources(ck: Checkpoint) -> list[str]:
     if not ck.sources:
-        return ["Sources        none known"]
+        return [f"Sources        {say('cli.sources_none')}"]
     rows = [
         (clean(source.key), source.kind.label, str(source.partitions or "-"), clean(source.directory or "-"))
         for source in ck.sources
@@ -110,9 +117,9 @@ def _operators(state: StateInventory | None) -> list[str]:
                 str(len({partition.partition_id for partition in operator.partitions})),
                 clean(", ".join(operator.stores)),
                 operator.provider,
-                size(operator.size_bytes),
+                words.size(operator.size_bytes),
                 f"{operator.file_count:,}",
-                f"{_version(restorable.newest_common_version)} / {_version(restorable.needed_version)}",
+                f"{_number(restorable.newest_common_version)} / {_number(restorable.needed_version)}",
             )
         )
     header = (
@@ -128,7 +135,7 @@ def _operators(state: StateInventory | None) -> list[str]:
     return ["", "Stateful operators", *table(header, rows)]
 
 
-def _version(version: int | None) -> str:
+def _number(version: int | None) -> str:
     return "-" if version is None else str(version)
 
 
@@ -143,16 +150,16 @@ def _batches(ck: Checkpoint, all_batches: bool) -> list[str]:
             (
                 str(batch_id),
                 "committed" if batch_id in ck.commit_files else "not committed",
-                moment(entry.timestamp_ms if entry is not None else None),
+                _moment(entry.timestamp_ms if entry is not None else None),
                 _watermark(entry.watermark_ms if entry is not None else None),
                 _watermark(commit.next_watermark_ms if isinstance(commit, CommitEntry) else None),
                 _advances(ck, batch_id, entry),
             )
         )
     title = (
-        "Batches"
+        say("cli.batches_all")
         if len(shown) == len(known)
-        else f"Batches (newest {len(shown)} of {len(known):,}; --all shows every one)"
+        else say("cli.batches_newest", shown=len(shown), count=len(known))
     )
     return (
         ["", title, *table(("batch", "status", "planned", "watermark", "next watermark", "advance"), rows)]
@@ -161,35 +168,36 @@ def _batches(ck: Checkpoint, all_batches: bool) -> list[str]:
     )
 
 
+def _moment(epoch_ms: int | None) -> str:
+    return "-" if epoch_ms is None else words.moment(epoch_ms)
+
+
 def _watermark(watermark_ms: int | None) -> str:
-    return "none yet" if watermark_ms == 0 else moment(watermark_ms)
+    return "none yet" if watermark_ms == 0 else _moment(watermark_ms)
 
 
 def _advances(ck: Checkpoint, batch_id: int, entry: OffsetEntry | None) -> str:
     if entry is None:
-        return "offset file not readable" if batch_id in ck.offset_files else "no offset file"
+        is_there = batch_id in ck.offset_files
+        return say("cli.offset_unreadable") if is_there else say("cli.offset_absent")
     texts = []
     for line in entry.sources:
         advance = ck.advance(batch_id, line.key)
-        amount = "?" if advance is None or advance.amount is None else _amount(advance.amount, advance.unit)
+        amount = (
+            "?" if advance is None or advance.amount is None else words.amount(advance.amount, advance.unit)
+        )
         texts.append(amount if len(entry.sources) == 1 else f"{clean(line.key)}: {amount}")
     return "; ".join(texts)
-
-
-def _amount(amount: int, unit: str) -> str:
-    return f"{amount:,} {unit[:-1] if amount == 1 and unit.endswith('s') else unit}"
 
 
 def _conf(ck: Checkpoint) -> list[str]:
     changes = ck.conf_changes()
     if not changes:
         return []
-    lines = ["", f"Pinned settings that changed ({len(changes)})"]
+    lines = ["", say("cli.conf_changes", count=len(changes))]
     return lines + [
         f"  batch {c.batch_id}: {clean(c.key)} {clean(c.before)} -> {clean(c.after)}" for c in changes[-20:]
     ]
 
 
-VERB = Verb(
-    "inspect", "the facts: batches, offsets, sources, operators, settings, leftovers", add_arguments, run
-)
+VERB = Verb("inspect", add_arguments, run)

@@ -128,4 +128,4 @@ def _code(context: RecoveryContext, chosen: OptionId) -> list[str]:
     return lines
 
 
-VERB = Verb("recover", say("verb_recover.recover_help"), add_arguments, run)
+VERB = Verb("recover", add_arguments, run)

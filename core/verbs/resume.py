@@ -77,4 +77,4 @@ def _text(answer: ResumeAnswer) -> list[str]:
     return lines
 
 
-VERB = Verb("resume", say("verb_recover.resume_help"), add_arguments, run)
+VERB = Verb("resume", add_arguments, run)

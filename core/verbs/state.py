@@ -11,9 +11,10 @@ from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.counts import PartitionCount, count_keys
 from core.documents.state import StorePart, state_document, store_part
 from core.errors import UsageError
+from core.messages import say, words
 from core.settings import Settings
 from core.verbs import Answer, Verb
-from core.verbs._text import clean, size, table
+from core.verbs._text import clean, table
 
 ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 SHOWN = 20  # partitions in the text; the JSON has all
@@ -21,13 +22,11 @@ SHOWN = 20  # partitions in the text; the JSON has all
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``state`` takes beside the location."""
-    parser.add_argument(
-        "--batch", type=int, metavar="N", help="the state after this batch (default: the last committed one)"
-    )
+    parser.add_argument("--batch", type=int, metavar="N", help=say("cli.help_batch_state"))
     parser.add_argument(
         "--replay",
         action="store_true",
-        help="also count where the files record no number (reads deltas and changelogs)",
+        help=say("cli.help_replay"),
     )
 
 
@@ -58,9 +57,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
         for name, partitions in stores.items():
             lines += ["", *_text(operator, store_part(name, partitions), partitions, args.replay)]
     head = (
-        f"State version {version}, after batch {batch_id}."
+        say("cli.state_after", version=version, batch_id=batch_id)
         if operators
-        else f"No state after batch {batch_id}: the query is stateless."
+        else say("cli.stateless", batch_id=batch_id)
     )
     return Answer(state_document(ck, batch_id, counted), "\n".join([head, *lines]) + "\n")
 
@@ -68,11 +67,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
 def _batch(ck: Checkpoint, asked: int | None) -> int:
     newest = ck.last_committed_batch
     if newest is None:
-        raise UsageError("No batch is committed, so there is no state to count.")
+        raise UsageError(say("cli.nothing_committed"))
     if asked is not None and asked not in ck.commit_files:
-        raise UsageError(
-            f"Batch {asked} is not committed here; the commit log holds {ck.commit_ids[0]} to {newest}."
-        )
+        raise UsageError(say("cli.not_committed", batch_id=asked, first=ck.commit_ids[0], newest=newest))
     return newest if asked is None else asked
 
 
@@ -81,28 +78,32 @@ def _text(
 ) -> list[str]:
     total = store.keys_total
     unknown = sum(p.count.keys is None for p in partitions)
-    rows = (
-        f"{total:,} rows"
-        if total is not None
-        else f"rows unknown in {unknown:,} of {len(partitions):,} partitions"
-    )
-    hint = " (--replay counts them)" if unknown and not replayed else ""
-    lines = [
-        f"operator {operator.operator_id} ({clean(operator.name or 'unknown', 60)}), store"
-        f" {clean(store.name, 60)}: {rows}{hint}"
-    ]
+    number, named = operator.operator_id, clean(operator.name or words.NOT_KNOWN, 60)
+    name = clean(store.name, 60)
+    if total is not None:
+        head = say("cli.store_rows", operator=number, name=named, store=name, rows=total)
+    else:
+        head = say(
+            "cli.store_unknown" if replayed else "cli.store_replay",
+            operator=number,
+            name=named,
+            store=name,
+            unknown=unknown,
+            partitions=len(partitions),
+        )
+    lines: list[str] = [head]
     heaviest = sorted(
         partitions, key=lambda p: (-(p.count.at_least or 0), -(p.size_bytes or 0), p.partition_id)
     )
     lines += table(
         ("partition", "rows", "how", "bytes", "files"),
         [
-            (str(p.partition_id), _rows(p), p.count.how, size(p.size_bytes), f"{p.file_count:,}")
+            (str(p.partition_id), _rows(p), p.count.how, words.size(p.size_bytes), f"{p.file_count:,}")
             for p in heaviest[:SHOWN]
         ],
     )
     if len(heaviest) > SHOWN:
-        lines.append(f"  and {len(heaviest) - SHOWN:,} partitions with fewer")
+        lines.append(f"  {say('cli.partitions_left', count=len(heaviest) - SHOWN)}")
     return lines
 
 
@@ -113,10 +114,10 @@ def _rows(partition: PartitionCount) -> str:
     if count.at_least is None:
         return "?"
     return (
-        f"{count.at_least:,} to {count.at_most:,}"
+        say("cli.rows_between", at_least=count.at_least, at_most=count.at_most)
         if count.at_most is not None
-        else f"{count.at_least:,} or more"
+        else say("cli.rows_at_least", at_least=count.at_least)
     )
 
 
-VERB = Verb("state", "rows per partition, without a JVM", add_arguments, run)
+VERB = Verb("state", add_arguments, run)

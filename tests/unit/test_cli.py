@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from core.cli import main
+from core.messages import words
+from core.messages.cli import VERBS
 from core.verbs import MODULES, verbs
-from core.verbs._text import clean, ids, size, table
+from core.verbs._text import clean, table
 from tests.support.build import (
     PROJECT,
     SAMPLES,
@@ -337,6 +339,36 @@ def test_help_names_every_verb(capsys: Capture) -> None:
 def test_the_table_of_verbs_has_one_module_per_verb() -> None:
     assert {"inspect", "resume"} <= set(verbs())
     assert len(verbs()) == len(MODULES) == len(set(MODULES))
+    assert list(VERBS) == list(MODULES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "loaded", "left_out"),
+    [
+        (["--help"], (), ("core.checkpoint", "core.analysis", "core.recovery", "numpy", "pyarrow")),
+        (
+            ["inspect", "--help"],
+            ("core.verbs.inspect",),
+            ("core.analysis", "core.recovery", "core.judgement"),
+        ),
+        (["state", "--help"], ("core.verbs.state",), ("core.analysis.forecast", "core.recovery")),
+        (["explain", "--help"], ("core.verbs.explain",), ("core.recovery", "core.verbs.forecast")),
+    ],
+)
+def test_only_the_verb_that_is_asked_for_is_imported(
+    arguments: list[str], loaded: tuple[str, ...], left_out: tuple[str, ...]
+) -> None:
+    script = (
+        "import sys\nfrom core.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    print(*sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True, cwd=PROJECT
+    )
+    modules = set(done.stderr.split())
+    assert "usage: python -m core" in done.stdout and "core.cli" in modules
+    assert set(loaded) <= modules
+    assert not modules & set(left_out)
 
 
 # All samples
@@ -358,19 +390,19 @@ def test_every_sample_is_answered_and_nothing_is_written(name: str, verb: str, c
 # Words
 
 
-def test_ids_are_written_as_ranges() -> None:
-    assert ids([3, 4, 5, 9]) == "3-5, 9"
-    assert ids([]) == ""
-    assert ids(list(range(0, 60, 2)), shown=2) == "0, 2 and 28 more"
+def test_missing_ids_are_named(tmp_path: Path, capsys: Capture) -> None:
+    root = kafka_checkpoint(tmp_path, range(30), commits=[*range(3), 6, *range(8, 30)])
+    _, out, _ = run(capsys, "inspect", str(root))
+    assert "26 batches, 0 to 29; missing 4: batches 3, 4, 5 and 7" in out
 
 
 def test_sizes_are_written_in_binary_units() -> None:
-    assert [size(n) for n in (0, 1023, 1536, 5 * 1024**3, 3 * 1024**5)] == [
+    assert [words.size(n) for n in (0, 1023, 1536, 5 * 1024**3, 3 * 1024**5)] == [
         "0 bytes",
-        "1023 bytes",
+        "1,023 bytes",
         "1.5 KiB",
         "5.0 GiB",
-        "3072.0 TiB",
+        "3.0 PiB",
     ]
 
 

@@ -90,7 +90,7 @@ def test_a_check_names_the_ends_that_were_asked(run: Run, samples: Path) -> None
     assert not any("themselves" in item or "itself" in item for item in answer["not_checked"])
 
 
-def test_recover_knows_the_sink_by_its_log_and_says_the_price_first(run: Run, samples: Path) -> None:
+def test_recover_knows_the_sink_by_its_log_and_says_the_impact_first(run: Run, samples: Path) -> None:
     place = samples / TABLE
     answer = document(
         run, "recover", place / "checkpoint", "--sink", place / "sink", "--source", f"0={place / 'source'}"

@@ -314,7 +314,7 @@ def test_the_verb_state_names_the_batches_there_are(capsys: pytest.CaptureFixtur
 
 def test_the_verb_state_says_how_to_count_what_is_not_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["state", str(SAMPLES / "purged-to-newest-10/checkpoint")]) == 0
-    assert "rows unknown in 2 of 2 partitions (--replay counts them)" in capsys.readouterr().out
+    assert "rows not known in 2 of 2 partitions (--replay counts them)" in capsys.readouterr().out
 
 
 def test_files_are_read_in_waves_of_bounded_size(tmp_path: Path) -> None:
