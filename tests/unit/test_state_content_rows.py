@@ -307,7 +307,7 @@ def test_the_verb_state_answers_as_the_contract_says(capsys: pytest.CaptureFixtu
 
 def test_the_verb_state_names_the_batches_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["state", str(SAMPLES / "purged-to-newest-10/checkpoint"), "--batch", "3"]) == 2
-    assert "Batch 3 is not committed here; the commit log holds" in capsys.readouterr().err
+    assert "Batch 3 is not committed; the commit log has batches" in capsys.readouterr().err
     assert main(["state", str(SAMPLES / "files-stopped-cleanly/checkpoint")]) == 0
     assert "the query is stateless" in capsys.readouterr().out
 
