@@ -1,4 +1,4 @@
-"""The words in generated code that depend on the checkpoint: titles, comments of constants, and what a missing value is."""
+"""The words in generated code that depend on the checkpoint: titles, comments, missing values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recovery options on one checkpoint: possible or not and why, the recommendation, the cells of the table."""
+"""The recovery options on one checkpoint: possible or not and why, which one is recommended, the table."""
 
 from __future__ import annotations
 

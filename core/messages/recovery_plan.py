@@ -9,7 +9,7 @@ SENTENCES: dict[str, str] = {
         "The plan was made for batch {batch}, the last committed one; the script refuses if the query has"
         " run since."
     ),
-    "copy": "Copy the checkpoint to a new place and compare the copy file by file.",
+    "copy": "Copy the checkpoint to a new location and compare the names and sizes of all files.",
     "copy_why": "Nothing is deleted, so the old checkpoint can be restored.",
     # start options
     "ask_broker": "Ask the broker whether the positions are still there.",

@@ -1,7 +1,8 @@
 """Recovery: from a checkpoint and a few answers to options, their impact, a plan and code.
 
-``read_recovery_context`` reads the checkpoint once; everything else works on what it returns. ``resume_points`` says where a
-new checkpoint has to start, ``impact_of_deleting`` what deleting this one repeats and loses.
+``read_recovery_context`` reads the checkpoint once; everything else works on what it returns.
+``resume_points`` says where a new checkpoint has to start, ``impact_of_deleting`` what deleting this one
+repeats and loses.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "output_mode": ("append", "update", "complete"),
     }
 )
-"""Answers with a fixed list of values. ``what_happened`` is accepted and kept; no option depends on it yet."""
+"""Answers with a fixed list of values. ``what_happened`` is accepted and returned; no option depends on it
+yet."""
 
 TEXTS = frozenset(
     {

@@ -136,7 +136,7 @@ class RecoveryContext:
 
     @property
     def platform(self) -> str:
-        """Where the pipeline runs: the answer, else Lakeflow for a Lakeflow table, else open-source PySpark."""
+        """Where the pipeline runs: the answer, else Lakeflow for a Lakeflow table, else PySpark."""
         return self.answers.get("platform") or ("lakeflow" if self.sink == "lakeflow_table" else "pyspark")
 
     @property

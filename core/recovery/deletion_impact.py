@@ -1,5 +1,5 @@
-"""The impact of deleting a checkpoint: what three ways of starting again repeat and lose, in rows where the logs of
-sources and sink tell them.
+"""The impact of deleting a checkpoint: what three ways of starting again repeat and lose, in rows where the
+logs of sources and sink tell them.
 
 Observed with real Delta (Spark 4.2) and Kafka (Spark 4.3): a deleted checkpoint means a new query id, which
 no Delta table knows, so what is reprocessed is written again; with the old id kept, batch IDs that the
@@ -36,8 +36,8 @@ Start = Literal["from the beginning", "exact position", "old query id kept"]
 
 @dataclass(frozen=True, slots=True)
 class DeletionImpact:
-    """What one way of starting again repeats and loses. ``repeats_rows`` and ``loses_rows``: None where the logs do not
-    tell a number.
+    """What one way of starting again repeats and loses. ``repeats_rows`` and ``loses_rows``: None
+    where the logs do not tell a number.
 
     ``is_at_most``: the numbers are Kafka offsets, an upper bound of rows. ``certainty`` is about the numbers.
     """
@@ -71,12 +71,12 @@ class SourceRows:
 def impact_of_deleting(
     ck: Checkpoint, connectors: ConnectorAnswers | None = None
 ) -> tuple[DeletionImpact, ...]:
-    """What deleting this checkpoint repeats and loses: from the beginning, from the exact position, and with the
-    old query id kept.
+    """What deleting this checkpoint repeats and loses: from the beginning, from the exact position,
+    and with the old query id kept.
 
     () for a checkpoint in which nothing was planned: deleting it repeats and loses nothing. Without connected
-    sources and sink the numbers are None and the sentences say what was not connected. Reads what the logs of the
-    connected need; raises nothing of its own.
+    sources and sink the numbers are None and the sentences say what was not connected. Reads what these
+    logs need; raises nothing of its own.
     """
     if not ck.offset_ids:
         return ()
@@ -189,7 +189,7 @@ def _beginning(
 
 
 def _not_counted(ck: Checkpoint, rows: list[SourceRows]) -> str:
-    """A start from the beginning, where the rows of a source are not known: how much was read, what is missing."""
+    """A start from the beginning where the rows of a source are not known."""
     read = _read_before(ck)
     keys = [source.key for source, each in zip(ck.sources, rows, strict=True) if each.done is None]
     return _joined(
@@ -340,8 +340,8 @@ def _same_id(rows: list[SourceRows], sink: SinkState | None) -> DeletionImpact:
 
 
 def _skipped(start: Start, newest: int, rows: list[SourceRows]) -> DeletionImpact:
-    """The file sink looks at batch IDs only: a new checkpoint on the same output starts at 0 and is skipped up
-    to the newest one."""
+    """The file sink looks at batch IDs only: a new checkpoint on the same output starts at 0, and its batches
+    are skipped up to the newest one in the log."""
     ids = range(newest + 1)
     sentence = say("impact.skipped", start=say_of("impact", "STARTS", start), ids=ids, n=newest + 1)
     waiting = _sum(each.waiting for each in rows) if start != "from the beginning" else None

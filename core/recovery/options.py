@@ -1,5 +1,5 @@
-"""The three recovery options as data: what each costs on THIS checkpoint, which one is recommended and why, and
-why one is not possible.
+"""The three recovery options as data: what each costs on THIS checkpoint, which one is recommended and why,
+and why one is not possible.
 
 The general words are those of common advice; where they are wrong for this checkpoint the fact beside them
 corrects them (``Cell.corrected``): a Delta table does not deduplicate after its checkpoint was deleted, a
@@ -141,7 +141,7 @@ Cells = tuple[Cell, Cell, Cell, Cell, Cell, Cell]
 
 
 def _cell(general: str, *facts: str, corrected: bool = False) -> Cell:
-    """``general`` is an entry of the table GENERAL; ``facts`` are whole sentences, empty ones are left out."""
+    """``general`` is an entry of the table GENERAL, ``facts`` are sentences; empty ones are left out."""
     return Cell(
         say_of("recovery_options", "GENERAL", general), " ".join(fact for fact in facts if fact), corrected
     )

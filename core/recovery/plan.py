@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.messages import say
-from core.messages.words import NOT_KNOWN
+from core.messages.words import NOT_KNOWN, capital
 from core.recovery.amounts import amount
 from core.recovery.answers import OptionId
 from core.recovery.consequences import read_amount
@@ -71,21 +71,22 @@ def _before(context: RecoveryContext) -> list[PlanStep]:
 
 
 def _starts(made: Recipe) -> str:
-    """Where every source begins, in one text without an end."""
-    return "; ".join(
+    """Where every source begins."""
+    starts = "; ".join(
         say("recovery_plan.source_starts", key=start.source.key, start=start.says) for start in made.starts
     )
+    return f"{capital(starts)}."
 
 
 def _start_options(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
     steps = []
     if any(start.source.kind.asks == "broker" for start in made.starts):
         steps.append(PlanStep(say("recovery_plan.ask_broker"), say("recovery_plan.ask_broker_why")))
-    return [*steps, PlanStep(say("recovery_plan.start_empty"), f"{_starts(made)}.")]
+    return [*steps, PlanStep(say("recovery_plan.start_empty"), _starts(made))]
 
 
 def _seeded(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
-    why = [f"{_starts(made)}.", say("recovery_plan.next_batch", batch=made.first_batch)]
+    why = [_starts(made), say("recovery_plan.next_batch", batch=made.first_batch)]
     if made.keep_pending:
         why.append(say("recovery_plan.pending_carried_over", batch=context.pending))
     if made.keep_query_id:
@@ -125,7 +126,7 @@ def _refresh(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
     steps = [
         PlanStep(say("recovery_plan.compare_source"), compare),
         PlanStep(say("recovery_plan.rename"), rename),
-        PlanStep(say("recovery_plan.run_earliest"), f"{_starts(made)}."),
+        PlanStep(say("recovery_plan.run_earliest"), _starts(made)),
     ]
     if backfill:
         newer = context.sink == "foreach_merge"
@@ -135,7 +136,7 @@ def _refresh(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
 
 
 def _pipeline(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
-    deploy = f"{say('recovery_plan.deploy_why')} {_starts(made)}."
+    deploy = f"{say('recovery_plan.deploy_why')} {_starts(made)}"
     return [
         PlanStep(say("recovery_plan.deploy"), deploy),
         PlanStep(say("recovery_plan.stop_update"), say("recovery_plan.stop_update_why")),

@@ -214,7 +214,7 @@ def _why_no_start(source: SourcePosition) -> str:
 
 
 def _reset_with_loss(context: RecoveryContext) -> Recipe:
-    """Records after the position are gone at the source: start options with what is left, whatever the sink."""
+    """Records after the position are gone at the source: start options with what is left."""
     if context.sink == "foreach_txn":
         return _no_reset(say("recovery_options.txn_app_id"))
     starts = [_by_options(source) for source in context.sources]

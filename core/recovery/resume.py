@@ -56,9 +56,9 @@ def resume_points(
 ) -> ResumeAnswer:
     """The start positions after ``batch_id`` (default: the last committed batch), one per source.
 
-    ``connectors`` is what Kafka, the Delta log and the sink answered: partitions that are new, gone or expired,
-    table versions that exist. When the sink already has the pending batch, the default is to resume after that
-    one, or its rows would be written twice.
+    ``connectors`` is what Kafka, the Delta log and the sink answered: partitions that are new, gone or
+    expired, table versions that exist. When the sink already has the pending batch, the default is to resume
+    after that one, or its rows would be written twice.
 
     With nothing committed the answer is where the query began, as far as that is known. A batch that is not
     committed is allowed; the note says what that means. Raises :class:`ResumeError` when the batch or its

@@ -29,8 +29,8 @@ EXAMPLES: Mapping[Behaviour, str] = MappingProxyType(
 """The sink that stands for a behaviour as long as the question is not answered."""
 
 NUMBERED_SINKS = frozenset({"file", "foreach_txn"})
-"""They skip a batch ID they have committed, whatever the query id (the file sink) or for the same txnAppId. The built-in
-Delta sink does so for the same query id."""
+"""They skip a batch ID they have committed: the file sink for any query, the other for the same txnAppId.
+The built-in Delta sink does so for the same query id."""
 
 FOREACH = ("foreach_append", "foreach_merge", "foreach_txn", "other")
 """Sinks that the user's own ``write_batch`` writes."""

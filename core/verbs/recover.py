@@ -1,4 +1,4 @@
-"""``python -m core recover``: the recovery options and their impact, and the plan and code of the chosen one."""
+"""``python -m core recover``: the recovery options and their impact, and the plan and code of one."""
 
 from __future__ import annotations
 

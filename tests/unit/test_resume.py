@@ -147,7 +147,8 @@ def test_with_nothing_committed_and_no_initial_offset_the_query_decides(make: Ma
     root = make(
         {
             0: [
-                '{"sourceVersion":1,"reservoirId":"x","reservoirVersion":2,"index":-1,"isStartingVersion":false}'
+                '{"sourceVersion":1,"reservoirId":"x","reservoirVersion":2,'
+                '"index":-1,"isStartingVersion":false}'
             ]
         },
         [],
@@ -199,7 +200,10 @@ def test_a_bare_number_with_a_start_time_beside_it_is_a_rate_source(make: Make) 
 
 
 def test_the_files_read_so_far_are_counted_for_a_file_source(make: Make) -> None:
-    log = b'v1\n{"path":"file:///in/0.json","timestamp":1,"batchId":0}\n{"path":"file:///in/1.json","timestamp":1,"batchId":0}'
+    log = (
+        b'v1\n{"path":"file:///in/0.json","timestamp":1,"batchId":0}'
+        b'\n{"path":"file:///in/1.json","timestamp":1,"batchId":0}'
+    )
     root = make({0: ['{"logOffset":0}']}, [0], {"sources/0/0": log})
     assert "of 2 files already read" in resume_points(Checkpoint.open(str(root))).sources[0].point.repeats
 
@@ -246,7 +250,7 @@ def test_a_source_without_a_start_option_has_null_options_and_a_reason(make: Mak
 
 
 def evaluated(fragment: str) -> list[tuple[str, str]]:
-    """The option calls of a fragment, read as Python by the parser; fails when there is anything else in it."""
+    """The option calls of a fragment, read by Python's parser; fails when there is anything else in it."""
     calls: list[tuple[str, str]] = []
     node = ast.parse(f"(reader\n{fragment}\n)", mode="eval").body
     while isinstance(node, ast.Call):
