@@ -49,7 +49,7 @@ CASES = [
         "r_partitions_added",
         more_partitions(),
         True,
-        ("r_partitions_added-orders-2, r_partitions_added-orders-3 are new",),
+        ("r_partitions_added-orders-2 and r_partitions_added-orders-3 are new",),
     ),
     Case(
         "r_added_and_expired",
