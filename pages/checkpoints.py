@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.messages import words
+from core.messages import say, words
 from ui import cards, checkpoint_rows, open_checkpoints, shell, tables
 
 
@@ -20,16 +20,16 @@ def main() -> None:
 
 def paste() -> None:
     """A location that is not in the tables."""
-    cards.text("Open a checkpoint", "section")
+    cards.text(say("screen_overview.open"), "section")
     with (
         st.form("paste", border=False, enter_to_submit=True),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
         st.text_input(
-            "Location of a checkpoint directory",
+            say("screen_overview.location"),
             key="pasted",
-            placeholder="/data/checkpoints/orders   or   s3://bucket/checkpoints/orders",
-            help="The directory that was given to the query as checkpointLocation. It is only read.",
+            placeholder=say("screen_overview.location_placeholder"),
+            help=say("screen_overview.location_help"),
         )
         st.form_submit_button("Open", type="primary", on_click=_open_pasted)
 
@@ -50,7 +50,7 @@ def recent() -> None:
     names = open_checkpoints.recent()
     if not names:
         return
-    cards.text("Recent in this session", "section")
+    cards.text(say("screen_overview.recent"), "section")
     _table(
         names,
         [checkpoint_rows.Row(name) for name in names],
@@ -62,7 +62,7 @@ def recent() -> None:
 def below(root: str) -> None:
     """The checkpoints of one root."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        cards.text(f"Below the root {root}", "section", "content")
+        cards.text(say("screen_overview.below", root=root), "section", "content")
         st.button("List again", key=f"again-{root}", type="tertiary", on_click=open_checkpoints.list_again)
     found = open_checkpoints.below(root)
     if isinstance(found, str):
@@ -71,18 +71,15 @@ def below(root: str) -> None:
     if not found.links:
         cards.message(
             "plain",
-            f"No checkpoint is one or two levels below the root {root}.",
-            "Paste its location above if it lies deeper.",
+            say("screen_overview.none_below", root=root),
+            say("screen_overview.none_below_more"),
         )
         return
     rows = list(checkpoint_rows.rows(found.links))
-    told = f"{words.counted(len(rows), 'checkpoint')}. Click one to open it."
+    text: str = say("screen_overview.found_below", n=len(rows))
     if not found.is_complete:
-        told += (
-            f" The search stopped after {found.listed} directories (setting checkpoints_per_root); there may"
-            " be more."
-        )
-    cards.text(told, "small")
+        text = f"{text} {say('screen_overview.search_stopped', listed=found.listed)}"
+    cards.text(text, "small")
     columns = as_columns(rows)
     _table([row.name for row in rows], rows, f"root-{root}", columns)
     tables.downloads(columns, f"checkpoints-{root}", key=f"root-{root}")
@@ -120,7 +117,7 @@ def _table(
         if cells and 0 <= cells[0][0] < len(names):
             _open(names[cells[0][0]])
 
-    tables.clickable(columns, key=key, alt=f"{len(rows)} checkpoints", on_select=clicked)
+    tables.clickable(columns, key=key, alt=say("screen_overview.list", n=len(rows)), on_select=clicked)
 
 
 main()

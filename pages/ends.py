@@ -1,4 +1,4 @@
-"""Source & sink: what Kafka, the Delta logs and the sink say, against what the checkpoint believes."""
+"""Source & sink: what Kafka, the Delta logs and the sink say, against what the checkpoint contains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.checkpoint import Checkpoint, Source
 from core.connectors.model import ConnectorAnswers, DeltaSourceState
 from core.connectors.requested import sources_with_place
 from core.judgement import KafkaSourceState
-from core.messages import words
+from core.messages import say, words
 from core.settings import PREFIX
 from ui import (
     cached_answers,
@@ -23,7 +23,6 @@ from ui import (
 from ui.connector_settings import Given, Suggestion
 from ui.open_checkpoints import Opened
 
-TYPED = "Path of a properties file"
 FILE_EXAMPLE = """bootstrap.servers=broker-1:9092,broker-2:9092
 security.protocol=SASL_SSL
 sasl.mechanism=SCRAM-SHA-512
@@ -35,11 +34,9 @@ def main() -> None:
     opened, ck = shell.checkpoint()
     found = connector_settings.read(ck)
     if found.connectors.is_empty and not found.problems:
-        cards.text("Nothing was asked yet: say where the ends are", "lead")
+        cards.text(say("screen_connectors.not_connected"), "lead")
         cards.text(
-            "The checkpoint tells what Spark believes. Whether the restart works is decided at the ends: are"
-            " the records still there, does the sink hold the pending batch already? What is given here stays"
-            " with this checkpoint on every page and is part of the link. It is only read.",
+            say("screen_connectors.why_connect"),
             "small",
         )
     offers = (
@@ -50,7 +47,7 @@ def main() -> None:
     kafka_first = next((source.key for source in ck.sources if source.kind.asks == "broker"), None)
     places = {}
     for source in ck.sources:
-        cards.text(f"Source {source.key}: {source.kind.label}", "section")
+        cards.text(say("screen_connectors.source", key=source.key, kind=source.kind.label), "section")
         if source.key == kafka_first:
             ask_for_broker(found)
         if source.kind.asks == "broker":
@@ -60,17 +57,19 @@ def main() -> None:
             ask_for_place(
                 found,
                 name,
-                "Table that it reads" if source.kind.asks == "table" else "Directory that it reads",
+                say("screen_connectors.table_field")
+                if source.kind.asks == "table"
+                else say("screen_connectors.directory_field"),
                 offers,
             )
         places[source.key] = st.container()
     if not ck.sources:
-        cards.text("The offset log names no source yet.", "small")
+        cards.text(say("screens.no_source"), "small")
     cards.text("Sink", "section")
-    ask_for_place(found, links.SINK, "Delta table or directory that the query writes", offers)
+    ask_for_place(found, links.SINK, say("screen_connectors.sink_field"), offers)
     sink_place = st.container()
     if ck.offset_ids or ck.commit_ids:
-        way_on()
+        other_pages()
     others(ck, found)
 
     answer = connectors.answers(opened, ck, with_kafka=False)
@@ -99,7 +98,7 @@ def ask_for_broker(found: Given) -> None:
                 names,
                 index=None,
                 key=key,
-                placeholder="Choose a broker of the settings",
+                placeholder=say("screen_connectors.broker_placeholder"),
                 on_change=connector_settings.given_by_widget,
                 args=(links.KAFKA,),
                 width=230,
@@ -108,12 +107,12 @@ def ask_for_broker(found: Given) -> None:
             key = connector_settings.WIDGET + "path"
             st.session_state[key] = text or "" if text not in labels else ""
             st.text_input(
-                TYPED,
+                say("screen_connectors.file_field"),
                 key=key,
                 placeholder="/etc/kafka/prod.properties",
                 on_change=_typed,
                 width=300,
-                help="A librdkafka properties file on the machine of this app.",
+                help=say("screen_connectors.file_help"),
             )
         if text is not None:
             isolation(found)
@@ -129,9 +128,9 @@ def ask_for_topics(source: Source, found: Given) -> None:
     key = connector_settings.WIDGET + name
     st.session_state[key] = found.text(name) or ""
     st.text_input(
-        "Topics that it subscribes to today, where they changed",
+        say("screen_connectors.topics_field"),
         key=key,
-        placeholder="as before; or with commas: orders,refunds",
+        placeholder=say("screen_connectors.topics_placeholder"),
         on_change=connector_settings.given_by_widget,
         args=(name,),
         width=560,
@@ -145,7 +144,7 @@ def isolation(found: Given) -> None:
         found.text(links.ISOLATION) if found.text(links.ISOLATION) in connector_settings.ISOLATIONS else None
     )
     st.selectbox(
-        "kafka.isolation.level of the query",
+        say("screen_connectors.isolation_field"),
         list(connector_settings.ISOLATIONS),
         index=None,
         format_func=lambda value: connector_settings.ISOLATIONS.get(value, value),
@@ -165,18 +164,18 @@ def ask_for_place(found: Given, name: str, label: str, offers: tuple[Suggestion,
         st.text_input(
             label,
             key=key,
-            placeholder="s3://bucket/tables/orders   or   root/tables/orders",
+            placeholder=say("screen_connectors.place_placeholder"),
             on_change=connector_settings.given_by_widget,
             args=(name,),
             width=560,
-            help="A location, or a name below one of the configured roots.",
+            help=say("screen_connectors.place_help"),
         )
         for offer in offers:
             if offer.name == name and not found.text(name):
                 with st.container(gap="xxsmall", width="content"):
                     cards.text(offer.told, "small")
                     st.button(
-                        "Use it",
+                        say("screen_connectors.use_it"),
                         key=f"offer-{name}",
                         on_click=connector_settings.give,
                         args=(offer.name, offer.text),
@@ -202,7 +201,7 @@ def beside_kafka(
     if asks == "broker":
         return
     if asks is None:
-        cards.text(f"Nothing can be asked about {source.kind.label} here.", "small")
+        cards.text(say("screen_connectors.cannot_ask", kind=source.kind.label), "small")
         return
     name = links.PLACE + key
     if name in found.problems:
@@ -220,16 +219,16 @@ def beside_kafka(
     elif asks == "directory" and said is not None and key in said.places:
         cards.message(
             "plain",
-            "The forecast above looks there for the files of a batch that runs again.",
+            say("screen_connectors.files_checked"),
             said.places[key].url,
         )
     elif asks == "table":
         cards.text(
-            "Then: how far behind the position is, and whether the versions it needs are still in the log.",
+            say("screen_connectors.once_delta"),
             "small",
         )
     else:
-        cards.text("Then: whether the files of a batch that runs again are still there.", "small")
+        cards.text(say("screen_connectors.once_files"), "small")
 
 
 def the_sink(opened: Opened, ck: Checkpoint, found: Given, answer: connectors.Asked) -> None:
@@ -240,9 +239,7 @@ def the_sink(opened: Opened, ck: Checkpoint, found: Given, answer: connectors.As
     said = answer.connectors
     if found.connectors.sink is None or said is None:
         cards.text(
-            "Then: which batches of this query it holds, whether the pending one is written or skipped, and"
-            " what deleting the checkpoint would cost in rows. A sink that is no Delta table and has no"
-            " _spark_metadata keeps no log that could be read.",
+            say("screen_connectors.once_sink"),
             "small",
         )
         return
@@ -264,7 +261,7 @@ def kafka(opened: Opened, ck: Checkpoint, source: Source, found: Given) -> None:
     if not found.has_kafka:
         no_broker()
         return
-    with st.spinner("Asking the broker ..."):
+    with st.spinner(say("screen_connectors.asking")):
         answer = connectors.answers(opened, ck)
     said: ConnectorAnswers | None = answer.connectors
     broker = None if said is None else said.brokers.get(source.key)
@@ -273,10 +270,10 @@ def kafka(opened: Opened, ck: Checkpoint, source: Source, found: Given) -> None:
         trouble = (
             said.troubles.get("kafka")
             or said.troubles.get(f"source {source.key}")
-            or "The broker was not asked about this source."
+            or say("screen_connectors.not_asked")
         )
     if trouble is not None:
-        cards.message("doubt", trouble, "What else is on this page does not need the broker.")
+        cards.message("doubt", trouble, say("screen_connectors.without_broker"))
         connectors.asked_line(
             opened,
             broker.asked_at_ms if broker is not None else answer.asked_at_ms,
@@ -286,47 +283,43 @@ def kafka(opened: Opened, ck: Checkpoint, source: Source, found: Given) -> None:
         return
     if broker is None:
         return
-    told = (
-        f"{words.one_line(broker.servers, 120)} · {broker.isolation} ·"
-        f" {words.counted(broker.requests, 'request')} in {broker.seconds:.1f} s"
+    about = say(
+        "screen_connectors.broker",
+        servers=words.one_line(broker.servers, 120),
+        isolation=broker.isolation,
+        n=broker.requests,
+        seconds=broker.seconds,
     )
-    connectors.asked_line(opened, broker.asked_at_ms, told, f"kafka-{source.key}")
+    connectors.asked_line(opened, broker.asked_at_ms, about, f"kafka-{source.key}")
     state = cached_answers.judgement(opened, ck).source(source.key)
     if isinstance(state, KafkaSourceState):
         kafka_panel.show(state)
 
 
 def no_broker() -> None:
-    """How a broker is given."""
+    """How a broker is connected."""
     cards.text(
-        "Then: lag, whether records were lost, how long each position is still safe, topics that were created"
-        " anew.",
+        say("screen_connectors.once_kafka"),
         "small",
     )
-    with st.expander("How to give a broker"):
-        cards.text(
-            "Name it in the settings, with the path of a librdkafka properties file, and start the app again:"
-        )
+    with st.expander(say("screen_connectors.how_to")):
+        cards.text(say("screen_connectors.how_to_settings"))
         cards.raw(f'export {PREFIX}KAFKA=\'{{"prod": "/etc/kafka/prod.properties"}}\'', language="bash")
         if connector_settings.may_type_a_path():
-            cards.text(
-                "Or give the path of such a file above; that works only because nobody but you can reach this"
-                " app."
-            )
-        cards.text("The file, for example:")
+            cards.text(say("screen_connectors.how_to_path"))
+        cards.text(say("screen_connectors.how_to_file"))
         cards.raw(FILE_EXAMPLE, language="properties")
         cards.text(
-            "Nothing is consumed, committed or created. The content of the file is never shown, logged or put"
-            " in a link.",
+            say("screen_connectors.how_to_private"),
             "small",
         )
 
 
-def way_on() -> None:
+def other_pages() -> None:
     """Where the answers are used."""
     with st.container(horizontal=True, gap="small"):
-        st.page_link("pages/overview.py", label="Overview: the next start with these ends", query_params={})
-        st.page_link("pages/recovery.py", label="Recovery: options and their price", query_params={})
+        st.page_link("pages/overview.py", label=say("screen_connectors.to_overview"), query_params={})
+        st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params={})
 
 
 main()

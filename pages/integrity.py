@@ -10,23 +10,12 @@ from core.analysis.findings import LEVELS, Level
 from core.analysis.forecast import SUPPORTED_SPARK, Forecast
 from core.checkpoint import Checkpoint
 from core.errors import StorageError
-from core.messages import words
+from core.messages import say, words
+from core.messages.screen_integrity import DATA_LOSS, QUERIES
+from core.messages.screen_integrity import LEVELS as LEVEL_TEXTS
 from ui import cached_answers, cards, connectors, finding_cards, impact_card, selection, shell, start_steps
 from ui.open_checkpoints import Opened
 
-LEVEL_LABELS: dict[str, str] = {
-    "quick": "quick: names only",
-    "normal": "normal: logs, schemas, chains of state files",
-    "deep": "deep: every state file is decoded",
-}
-QUERY_LABELS = {
-    "same": "the same query",
-    "stateless": "without its stateful operators",
-}
-LOSS_LABELS = {
-    "true": "true (Spark's default)",
-    "false": "false: go on with what is left",
-}
 LOOK_AGAIN_SECONDS = 5
 
 Place = st.delta_generator.DeltaGenerator
@@ -44,23 +33,23 @@ def main() -> None:
 
 
 def judgement(opened: Opened, ck: Checkpoint, first: Place, second: Place) -> None:
-    """What rests on the checkpoint and its ends."""
+    """What rests on the checkpoint, its source and its sink."""
     with first:
         start(opened, ck)
-        connectors.told(opened, ck)
+        connectors.what_was_asked(opened, ck)
     with second:
         check(opened, ck)
 
 
 def rest(ck: Checkpoint) -> None:
-    """What needs no end of the query."""
+    """What needs neither source nor sink."""
     liveness(ck)
     translator(ck)
 
 
 def start(opened: Opened, ck: Checkpoint) -> None:
     """What happens at the next start, step by step, for the chosen Spark and query."""
-    cards.text("The next start, step by step", "section")
+    cards.text(say("screen_integrity.steps"), "section")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         versions = {version: f"Spark {version}" for version in SUPPORTED_SPARK}
         spark = selection.pick(
@@ -70,38 +59,46 @@ def start(opened: Opened, ck: Checkpoint) -> None:
             "the one that wrote the files",
             width=250,
         )
-        query = selection.pick(
-            "Query that starts next", "query", QUERY_LABELS, QUERY_LABELS["same"], width=250
-        )
+        query = selection.pick("Query that starts next", "query", QUERIES, QUERIES["same"], width=250)
         loss = None
         if any(source.kind.fails_on_data_loss for source in ck.sources):
-            loss = selection.pick("failOnDataLoss", "loss", LOSS_LABELS, LOSS_LABELS["true"], width=250)
-    with st.spinner("Working out what the next start does ..."):
+            loss = selection.pick("failOnDataLoss", "loss", DATA_LOSS, DATA_LOSS["true"], width=250)
+    with st.spinner(say("screen_start.working")):
         answer = cached_answers.start_of(opened, ck, spark, query or "same", loss or "true")
+        usual = cached_answers.start_sentence(opened, ck)
     if isinstance(answer, str):
         cards.message("plain", answer)
         return
     if spark is not None or query == "stateless" or loss == "false":
-        what_if(answer)
-    cards.text(f"The rules of Spark {answer.spark} are applied: {answer.spark_why}.", "small")
+        what_if(answer, usual)
+    start_steps.rules(answer)
     start_steps.steps(answer, "integrity-steps")
     if answer.then:
-        cards.text(f"After that: {answer.then}")
-    cards.text(f"Not checked: {'; '.join(answer.not_checked) or 'nothing'}.", "small")
+        cards.text(say("screen_start.after_that", then=answer.then))
+    start_steps.not_checked(answer.not_checked)
 
 
-def what_if(answer: Forecast) -> None:
-    """The sentence under the chosen conditions, apart from the one above that speaks of the query as it is."""
-    proof = f"{cached_answers.CERTAINTY[answer.certainty]} · {words.one_line(answer.because, 300)}"
-    cards.message(cached_answers.tone_of(answer), f"If so: {answer.sentence}", proof)
+def what_if(answer: Forecast, usual: str) -> None:
+    """The sentence under the chosen conditions, where it differs from the one above that
+    speaks of the query as it is."""
+    if answer.sentence == usual:
+        cards.text(say("screen_integrity.no_change"))
+        return
+    proof = say(
+        "screen_start.proof",
+        certainty=cached_answers.CERTAINTY[answer.certainty],
+        because=words.one_line(answer.because, 300),
+    )
+    if_so = say("screen_integrity.if_so", sentence=answer.sentence)
+    cards.message(cached_answers.tone_of(answer), if_so, proof)
 
 
 def check(opened: Opened, ck: Checkpoint) -> None:
     """Findings by severity, at the level that was chosen."""
-    cards.text("Findings", "section")
+    cards.text(say("screen_integrity.findings"), "section")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        labels = {str(level): LEVEL_LABELS[level] for level in LEVELS}
-        chosen = selection.pick("Check level", "level", labels, LEVEL_LABELS["normal"], width=380)
+        labels = {str(level): LEVEL_TEXTS[level] for level in LEVELS}
+        chosen = selection.pick("Check level", "level", labels, LEVEL_TEXTS["normal"], width=380)
     level: Level = next((item for item in LEVELS if item == chosen), "normal")
     cards.text(cost(ck, level), "small")
     if finding_cards.show(opened, ck, level):
@@ -111,33 +108,34 @@ def check(opened: Opened, ck: Checkpoint) -> None:
 def cost(ck: Checkpoint, level: Level) -> str:
     """What the level reads, before it runs."""
     if level == "quick":
-        return "Reads nothing beyond what is open already."
-    logs = (
-        f"Reads the logs of {words.counted(len(ck.offset_ids), 'batch')} that are not read yet, and lists"
-        " state/ where there is one."
-    )
+        return say("screen_integrity.cost_quick")
+    logs = say("screen_integrity.cost_normal", n=len(ck.offset_ids))
     if level == "normal" or not ck.has_state:
         return logs
     inventory = cached_answers.state(ck)
-    if isinstance(inventory, str):
-        return f"{logs} The state cannot be listed: {inventory}"
-    files = (
-        f"{words.counted(inventory.file_count, 'state file')}, {words.size(inventory.size_bytes)} together"
+    state = (
+        say("screen_integrity.cost_not_listed", reason=inventory)
+        if isinstance(inventory, str)
+        else say(
+            "screen_integrity.cost_deep",
+            files=inventory.file_count,
+            size_bytes=inventory.size_bytes,
+            seconds=ck.settings.deep_check_seconds,
+        )
     )
-    return (
-        f"{logs} Then decodes the state files that are needed, of {files}, for at most"
-        f" {ck.settings.deep_check_seconds:.0f} s."
-    )
+    return f"{logs} {state}"
 
 
 def liveness(ck: Checkpoint) -> None:
     """Whether a query writes right now: a second look a few seconds later, when somebody asks for it."""
-    cards.text("Does a query write right now?", "section")
-    st.button(f"Look again in {LOOK_AGAIN_SECONDS} seconds", key="look-again", on_click=_look_again)
+    cards.text(say("screen_integrity.writing"), "section")
+    st.button(
+        say("screen_integrity.look_again", seconds=LOOK_AGAIN_SECONDS), key="look-again", on_click=_look_again
+    )
     if not st.session_state.pop("_look_again", False):
-        cards.text("Lists the logs twice and compares. Nothing is written.", "small")
+        cards.text(say("screen_integrity.look_again_what"), "small")
         return
-    with st.spinner(f"Looking a second time in {LOOK_AGAIN_SECONDS} seconds ..."):
+    with st.spinner(say("screen_integrity.looking_again", seconds=LOOK_AGAIN_SECONDS)):
         answer = cached_answers.second_look(ck, LOOK_AGAIN_SECONDS)
     if isinstance(answer, str):
         cards.message("plain", answer)
@@ -155,24 +153,20 @@ def _look_again() -> None:
 
 def translator(ck: Checkpoint) -> None:
     """Paste an error, read what it means for this checkpoint. The text stays out of the address."""
-    cards.text("What does this error mean here?", "section")
+    cards.text(say("screen_integrity.error"), "section")
     pasted = st.text_area(
-        "Error message or stack trace",
+        say("screen_integrity.error_field"),
         key="pasted-error",
         height=140,
-        placeholder="Paste the whole stack trace: the cause is often at its end.",
+        placeholder=say("screen_integrity.error_placeholder"),
     )
     if not pasted.strip():
-        cards.text(
-            "It is compared with Spark's own list of errors and with the files of this checkpoint; it is sent"
-            " nowhere.",
-            "small",
-        )
+        cards.text(say("screen_integrity.error_private"), "small")
         return
     try:
         answer = explain(pasted, ck)
     except StorageError as error:
-        cards.message("plain", f"The files cannot be compared with the error: {error}")
+        cards.message("plain", say("screen_integrity.error_unread", reason=error))
         return
     explained(answer)
 
@@ -192,24 +186,25 @@ def explained(answer: Explanation) -> None:
         cards.text(answer.means)
         for statement in answer.here:
             files = ", ".join(map(str, statement.evidence[:6]))
-            cards.text(f"Here: {statement.sentence}", "strong")
+            cards.text(say("screen_integrity.here", sentence=statement.sentence), "strong")
             cards.text(
                 f"{cached_answers.CERTAINTY[statement.certainty]}" + (f" · {files}" if files else ""), "small"
             )
         if answer.unseen:
-            cards.text(f"The files cannot show the cause: {answer.unseen}", "small")
+            cards.text(say("screen_integrity.unseen", unseen=answer.unseen), "small")
     if answer.reasons:
-        cards.text("Likely reasons, most likely first", "strong")
+        cards.text(say("screen_integrity.causes"), "strong")
         cards.text("\n".join(f"{number}. {reason}" for number, reason in enumerate(answer.reasons, 1)))
-    cards.text("What to do", "strong")
+    cards.text(say("screen_integrity.what_to_do"), "strong")
     cards.text(answer.action)
     if set(answer.options) & {"reset", "backup_and_backfill", "full_refresh"}:
-        st.page_link("pages/recovery.py", label="Recovery: options and their price", query_params={})
+        st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params={})
     if answer.others:
-        with st.expander(f"{words.counted(len(answer.others), 'other error')} in the text"):
+        with st.expander(say("screen_integrity.others", n=len(answer.others))):
             for other in answer.others[:20]:
-                cards.text(f"line {other.line}: {other.name} · {words.one_line(other.message, 300)}")
-    cards.text(f"Not checked: {'; '.join(answer.not_checked) or 'nothing'}.", "small")
+                message = words.one_line(other.message, 300)
+                cards.text(say("screen_integrity.other", line=other.line, name=other.name, message=message))
+    start_steps.not_checked(answer.not_checked)
 
 
 main()

@@ -1,9 +1,8 @@
-"""Overview: what happens at the next start, where the query stands, where to go on from, and what the query
-is."""
+"""Overview: what happens at the next start, where the query stands, where a new checkpoint would start, and
+what the query is."""
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 import streamlit as st
@@ -13,7 +12,7 @@ from core.analysis.timeline import Timeline
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import ConfChange, OffsetEntry, StateInventory
 from core.checkpoint.sources.forms import parse
-from core.messages import words
+from core.messages import say, words
 from ui import (
     cached_answers,
     cards,
@@ -21,6 +20,8 @@ from ui import (
     connectors,
     finding_cards,
     impact_card,
+    operator_list,
+    overview_figures,
     shell,
     start_position,
     start_steps,
@@ -37,10 +38,10 @@ def main() -> None:
     opened, ck = shell.checkpoint()
     # filled in the order of cost, shown in the order of weight; a broker may take seconds to answer, so all
     # that needs it comes last then
-    sentence, figures, links, told, stands_out, costs, start = (st.container() for _ in range(7))
+    sentence, figures, links, notes, stands_out, costs, start = (st.container() for _ in range(7))
     with links:
-        way_on()
-    with told:
+        other_pages()
+    with notes:
         story(opened.name, ck)
     judge = partial(judgement, opened, ck, sentence, figures, stands_out, costs, start)
     if connectors.waits(ck):
@@ -60,16 +61,16 @@ def judgement(
     costs: Place,
     start: Place,
 ) -> None:
-    """What rests on the checkpoint and its ends: the forecast, the findings, the price of deleting, where to
-    go on."""
+    """What rests on the checkpoint, its source and its sink: the forecast, the findings, the impact of
+    deleting, the start position."""
     timeline = cached_answers.timeline(opened, ck)
-    with sentence, st.spinner("Working out what the next start does ..."):
+    with sentence, st.spinner(say("screen_start.working")):
         forecast = cached_answers.next_start(opened, ck)
     with figures:
         latest(ck, timeline, forecast)
     with sentence:
         verdict(forecast)
-        connectors.told(opened, ck)
+        connectors.what_was_asked(opened, ck)
     with stands_out:
         finding_cards.show(opened, ck)
     with costs:
@@ -86,109 +87,53 @@ def verdict(forecast: Forecast | str) -> None:
         return
     tone = cached_answers.tone_of(forecast)
     with cards.box(tone):
-        cards.text("What happens at the next start", "small")
+        cards.text(say("screen_start.title"), "small")
         cards.text(f"{cards.MARKS[tone]} {forecast.sentence}", "lead")
-        cards.text(
-            f"{cached_answers.CERTAINTY[forecast.certainty]} · {words.one_line(forecast.because, 400)}",
-            "small",
-        )
+        certainty = cached_answers.CERTAINTY[forecast.certainty]
+        because = words.one_line(forecast.because, 400)
+        cards.text(say("screen_start.proof", certainty=certainty, because=because), "small")
         if forecast.then:
-            cards.text(f"After that: {forecast.then}")
-        cards.text(f"Not checked: {'; '.join(forecast.not_checked) or 'nothing'}.", "small")
-        with st.expander(
-            f"How we know: the {len(forecast.steps)} steps of a start of Spark {forecast.spark}"
-        ):
-            cards.text(f"The rules of Spark {forecast.spark} are applied: {forecast.spark_why}.", "small")
+            cards.text(say("screen_start.after_that", then=forecast.then))
+        start_steps.not_checked(forecast.not_checked)
+        with st.expander(say("screen_start.how", n=len(forecast.steps), spark=forecast.spark)):
+            start_steps.rules(forecast)
             start_steps.steps(forecast, "steps")
 
 
 def latest(ck: Checkpoint, timeline: Timeline, forecast: Forecast | str) -> None:
-    """Four figures: last committed, in doubt, next at restart, newest file."""
-    last, pending = ck.last_committed_batch, ck.uncommitted_batch
+    """Four figures: last committed, not committed, next at restart, newest file."""
     with st.grid(4, min_column_width=165):
-        cards.figure(
-            "Last committed",
-            "none" if last is None else f"batch {last}",
-            _when(timeline, last, "committed"),
-            "done",
-        )
-        if pending is None:
-            cards.figure(
-                "In doubt",
-                "none",
-                "every planned batch is committed" if last is not None else "no batch is planned",
-            )
-        else:
-            cards.figure("In doubt", f"batch {pending}", _when(timeline, pending, "planned"), "doubt")
-        if isinstance(forecast, str):
-            cards.figure("Next at restart", words.NOT_KNOWN, "see above")
-        else:
-            batch = "no batch" if forecast.batch_id is None else f"batch {forecast.batch_id}"
-            again = {
-                "rerun": "again, with the planned offsets",
-                "resume": "when there is new data",
-                "fail": "and it fails",
-            }
-            cards.figure(
-                "Next at restart",
-                batch,
-                again.get(forecast.outcome, "from scratch"),
-                cached_answers.tone_of(forecast),
-            )
-        newest = max(
-            (
-                f.modified_ms
-                for f in (*ck.offset_files.values(), *ck.commit_files.values())
-                if f.modified_ms is not None
-            ),
-            default=None,
-        )
-        if newest is None:
-            cards.figure("Newest log file", words.NOT_KNOWN, "the storage gives no file times")
-        else:
-            since = words.age(max(0, int(time.time() * 1000) - newest))
-            cards.figure(
-                "Newest log file",
-                since,
-                f"{words.moment(newest)}" + (", time of the copy" if timeline.is_copy else ""),
-            )
-
-
-def _when(timeline: Timeline, batch_id: int | None, what: str) -> str:
-    row = timeline.row(batch_id) if batch_id is not None else None
-    if row is None:
-        return ""
-    committed, planned = int(timeline.committed_ms[row]), int(timeline.planned_ms[row])
-    if what == "committed" and committed >= 0:
-        return f"committed {words.moment(committed)}"
-    return f"planned {words.moment(planned)}" if planned >= 0 else "time not known"
+        overview_figures.last_committed(ck, timeline)
+        overview_figures.not_committed(ck, timeline)
+        overview_figures.next_at_restart(forecast)
+        overview_figures.newest_file(ck, timeline)
 
 
 def story(name: str, ck: Checkpoint) -> None:
     """What the owners of a local checkpoint wrote beside it, as plain text."""
-    told = checkpoint_rows.story_text(name) if ck.location.is_local else ""
-    if told:
-        with st.expander("What its owners wrote: story.md"):
-            cards.text(told)
+    text = checkpoint_rows.story_text(name) if ck.location.is_local else ""
+    if text:
+        with st.expander(say("screen_overview.notes")):
+            cards.text(text)
 
 
-def way_on() -> None:
+def other_pages() -> None:
     """Links to the other screens."""
     with st.container(horizontal=True, gap="small"):
         for page, label in (
-            ("pages/timeline.py", "Timeline of the batches"),
-            ("pages/state.py", "State and its partitions"),
-            ("pages/watermark.py", "Watermark and stalls"),
-            ("pages/ends.py", "Source & sink: Kafka, Delta"),
-            ("pages/integrity.py", "Integrity: steps, findings, errors"),
-            ("pages/recovery.py", "Recovery: choose, copy the code"),
+            ("pages/timeline.py", say("screen_overview.to_timeline")),
+            ("pages/state.py", say("screen_overview.to_state")),
+            ("pages/watermark.py", say("screen_overview.to_watermark")),
+            ("pages/ends.py", say("screen_overview.to_connectors")),
+            ("pages/integrity.py", say("screen_overview.to_integrity")),
+            ("pages/recovery.py", say("screen_overview.to_recovery")),
         ):
             st.page_link(page, label=label, query_params={})
 
 
 def the_query(ck: Checkpoint) -> None:
     """What the query is: sources, operators, watermark, settings, and what else lies in the directory."""
-    cards.text("What the query is", "section")
+    cards.text(say("screen_overview.query"), "section")
     identity(ck)
     sources(ck)
     if ck.has_state:
@@ -200,29 +145,26 @@ def the_query(ck: Checkpoint) -> None:
 
 def identity(ck: Checkpoint) -> None:
     """Location, query id, version, kind of progress tracking."""
-    cards.raw(f"location   {ck.location.url}\nquery id   {ck.query_id or 'not known'}")
-    by = ck.written_by
-    lines = [
-        f"Written by {cached_answers.spark_words(ck)} ({words.CERTAINTY[by.certainty]}): {by.why}."
-        if cached_answers.spark_words(ck)
-        else f"Written by: {by.why}."
+    query_id = ck.query_id or words.NOT_KNOWN
+    cards.raw(say("screen_overview.identity", url=ck.location.url, query_id=query_id))
+    by, spark = ck.written_by, cached_answers.spark_words(ck)
+    lines: list[str] = [
+        say("screen_overview.written_by", spark=spark, certainty=by.certainty, why=by.why)
+        if spark
+        else say("screen_overview.written_by_unknown", why=by.why)
     ]
     if ck.is_async:
-        lines.append(
-            f"Progress is tracked asynchronously ({words.CERTAINTY[ck.tracking.certainty]}): only some batches are logged."
-        )
+        lines.append(say("screen_overview.is_async", certainty=ck.tracking.certainty))
     newest = ck.offset(ck.offset_ids[-1]) if ck.offset_ids else None
     if isinstance(newest, OffsetEntry) and newest.watermark_ms:
-        lines.append(f"Watermark in force in batch {newest.batch_id}: {words.moment(newest.watermark_ms)}.")
+        lines.append(say("screen_overview.watermark", batch=newest.batch_id, ms=newest.watermark_ms))
     cards.text(" ".join(lines), "small")
 
 
 def sources(ck: Checkpoint) -> None:
     """One row per source."""
     cards.text(
-        words.counted(len(ck.sources), "source")
-        if ck.sources
-        else "No source is named in the offset log yet.",
+        say("screen_overview.sources", n=len(ck.sources)) if ck.sources else say("screens.no_source"),
         "strong",
     )
     if not ck.sources:
@@ -250,34 +192,31 @@ def sources(ck: Checkpoint) -> None:
             strict=True,
         )
     )
-    tables.table(columns, alt="The sources of the query", most=8)
+    tables.table(columns, alt=say("screen_overview.sources_table"), most=8)
 
 
 def operators(inventory: StateInventory | str) -> None:
     """One row per stateful operator."""
     if isinstance(inventory, str):
-        cards.message("plain", f"The state cannot be listed: {inventory}")
+        cards.message("plain", say("screen_overview.state_not_listed", reason=inventory))
         return
     cards.text(
-        f"{words.counted(len(inventory.operators), 'stateful operator')}, {words.size(inventory.size_bytes)}",
+        say("screen_overview.operators", n=len(inventory.operators), size_bytes=inventory.size_bytes),
         "strong",
     )
     if not inventory.operators:
         return
-    columns = cached_answers.operator_columns(inventory)
-    tables.table(columns, alt="The stateful operators of the query", most=8)
+    operator_list.show(inventory)
 
 
 def settings(ck: Checkpoint) -> None:
     """The pinned settings; those that changed between batches first."""
     changes = ck.conf_changes()
     changed = {change.key: change for change in changes}
-    title = (
-        f"{words.counted(len(ck.conf), 'pinned setting')}, {len(changed)} changed"
-        if changed
-        else words.counted(len(ck.conf), "pinned setting")
-    )
-    with st.expander(f"{title}: the checkpoint wins over the session"):
+    title: str = say("screen_overview.settings", n=len(ck.conf))
+    if changed:
+        title = say("screen_overview.settings_changed", n=len(ck.conf), changed=len(changed))
+    with st.expander(title):
         names = sorted(ck.conf, key=lambda name: (name not in changed, name))
         columns = {
             "setting": names,
@@ -287,38 +226,37 @@ def settings(ck: Checkpoint) -> None:
         gone = [change for change in changed.values() if change.key not in ck.conf]
         for change in gone:
             columns["setting"].append(change.key)
-            columns["value"].append("not in the newest batch")
+            columns["value"].append(say("screen_overview.setting_gone"))
             columns["last change"].append(_change(change))
-        tables.table(columns, alt="Settings pinned in the offset log", most=12)
+        tables.table(columns, alt=say("screen_overview.settings_table"), most=12)
         tables.downloads(columns, "settings", key="settings")
 
 
 def _change(change: ConfChange | None) -> str:
     if change is None:
         return ""
-    before = "not in the file" if change.before is None else change.before
-    return f"batch {change.batch_id}, before: {words.one_line(before, 80)}"
+    if change.before is None:
+        return say("screen_overview.change_new", batch=change.batch_id)
+    return say("screen_overview.change", batch=change.batch_id, before=words.one_line(change.before, 80))
 
 
 def the_rest(ck: Checkpoint) -> None:
     """Files that are no part of the checkpoint, and files that could not be understood."""
     if ck.problems:
         with st.expander(
-            f"{words.counted(len(ck.problems), 'file or line', 'files or lines')} could not be understood",
+            say("screen_overview.problems", n=len(ck.problems)),
             expanded=True,
         ):
             for problem in ck.problems[:MOST_LEFTOVERS]:
                 cards.text(f"{problem.evidence}: {words.one_line(problem.reason, 400)}")
     if ck.leftovers:
-        with st.expander(
-            f"{words.counted(len(ck.leftovers), 'leftover')}: files that are no part of a checkpoint"
-        ):
+        with st.expander(say("screen_overview.leftovers", n=len(ck.leftovers))):
             columns: tables.Columns = {
                 "file": [item.path for item in ck.leftovers],
                 "what": [item.kind for item in ck.leftovers],
                 "size": [words.size(item.size_bytes) for item in ck.leftovers],
             }
-            tables.table(columns, alt="Leftover files", most=10)
+            tables.table(columns, alt=say("screen_overview.leftovers_table"), most=10)
 
 
 main()

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.checkpoint import Checkpoint
 from core.errors import StorageError
-from core.messages import words
+from core.messages import say, words
 from core.recovery import (
     Cell,
     CodeBlock,
@@ -49,17 +49,17 @@ ROWS: tuple[tuple[str, str], ...] = (
 
 def main() -> None:
     opened, ck = shell.checkpoint()
-    with st.spinner("Reading what the sources keep ..."):
+    with st.spinner(say("screen_recovery.reading")):
         context = read(opened, ck)
     impact_card.card(opened, ck)
-    connectors.told(opened, ck, with_offer=False)
+    connectors.what_was_asked(opened, ck, with_offer=False)
     if isinstance(context, str):
         cards.message("plain", context)
         return
-    cards.text("What has to be known", "section")
+    cards.text(say("screen_recovery.questions"), "section")
     recovery_answers.ask(questions(context))
     found = options(context)
-    cards.text("The options", "section")
+    cards.text(say("screen_recovery.options"), "section")
     compare(found)
     chosen = choose(found)
     made = plan(context, chosen.recipe)
@@ -71,11 +71,11 @@ def main() -> None:
 
 
 def read(opened: Opened, ck: Checkpoint) -> RecoveryContext | str:
-    """The facts for the answers given so far and what the ends said, or one sentence why they cannot be read."""
+    """The facts for the answers given so far, or one sentence why they cannot be read."""
     try:
         return cached_answers.judgement(opened, ck).recovery(recovery_answers.given())
     except StorageError as error:
-        return f"The options cannot be worked out: {error}"
+        return say("screen_recovery.unread", reason=error)
 
 
 def compare(found: tuple[Option, ...]) -> None:
@@ -83,13 +83,16 @@ def compare(found: tuple[Option, ...]) -> None:
     with st.grid(3, min_column_width=260, vertical_alignment="top"):
         for option in found:
             card(option)
-    tables.behind(lambda: as_columns(found), "The recovery options", "recovery-options")
+    tables.behind(lambda: as_columns(found), say("screen_recovery.options_table"), "recovery-options")
 
 
 def as_columns(found: tuple[Option, ...]) -> tables.Columns:
     """One row per option."""
     columns: dict[str, list[object]] = {"option": [option.title for option in found]}
-    columns["possible"] = ["yes" if option.possible else f"no: {option.why}" for option in found]
+    columns["possible"] = [
+        "yes" if option.possible else say("screen_recovery.impossible_cell", why=option.why)
+        for option in found
+    ]
     columns["recommended"] = ["yes" if option.recommended else "no" for option in found]
     for field, label in ROWS:
         columns[label] = [getattr(option, field).text for option in found]
@@ -106,11 +109,11 @@ def card(option: Option) -> None:
     ):
         cards.text(option.title, "lead")
         if option.recommended:
-            cards.text(f"● recommended: {option.reason}", "strong")
+            cards.text(say("screen_recovery.recommended", reason=option.reason), "strong")
         elif not option.possible:
-            cards.text(f"▲ not possible: {option.why}", "strong")
+            cards.text(say("screen_recovery.impossible", why=option.why), "strong")
         else:
-            cards.text(f"○ possible: {option.why}", "small")
+            cards.text(say("screen_recovery.possible", why=option.why), "small")
         for field, label in ROWS:
             aspect(label, getattr(option, field))
 
@@ -121,7 +124,7 @@ def aspect(label: str, cell: Cell) -> None:
         cards.text(label, "small")
         if cell.corrected:
             cards.text(f"◐ {cell.facts}", "strong")
-            cards.text(f"in general: {cell.general}", "small")
+            cards.text(say("screen_recovery.in_general", general=cell.general), "small")
             return
         cards.text(cell.general, "strong")
         if cell.facts:
@@ -131,28 +134,29 @@ def aspect(label: str, cell: Cell) -> None:
 def choose(found: tuple[Option, ...]) -> Option:
     """The option whose plan and code are shown: the chosen one, else the recommended, else the first."""
     labels: dict[str, str] = {option.id: option.title for option in found}
-    chosen = selection.pick("Plan and code for", "option", labels, found[0].title, width=480)
+    chosen = selection.pick(say("screen_recovery.choice"), "option", labels, found[0].title, width=480)
     return next((option for option in found if option.id == chosen), found[0])
 
 
 def consequences(option: Option) -> None:
     """What repeats and what is lost, for each way in which a sink treats a batch that comes again."""
-    cards.text(f"{option.title}: what repeats and what is lost", "section")
+    cards.text(say("screen_recovery.consequences", option=option.title), "section")
     with st.grid(3, min_column_width=260, vertical_alignment="top"):
         for item in option.consequences:
             with cards.box("done" if item.is_yours else "plain", height="stretch"):
-                cards.text(f"{item.label}" + (" ● your sink" if item.is_yours else ""), "strong")
-                cards.text(f"Repeats: {item.repeats}")
-                cards.text(f"Loses: {item.loses}")
+                label = say("screen_recovery.your_sink", sink=item.label) if item.is_yours else item.label
+                cards.text(label, "strong")
+                cards.text(say("screen_recovery.repeats", repeats=item.repeats))
+                cards.text(say("screen_recovery.loses", loses=item.loses))
                 if item.trap:
-                    cards.text(f"The short cut: {item.trap}", "small")
+                    cards.text(say("screen_recovery.mistake", trap=item.trap), "small")
 
 
 def steps(made: Plan) -> None:
     """What the code does, in order."""
     if not made.steps:
         return
-    cards.text("What the code does, in order", "section")
+    cards.text(say("screen_recovery.steps"), "section")
     for number, step in enumerate(made.steps, start=1):
         with st.container(gap=None):
             cards.text(f"{number}. {step.title}", "strong")
@@ -166,7 +170,7 @@ def before_and_after(made: Plan) -> None:
     """For each source: where it stands, where the new checkpoint begins, what is read again."""
     if not made.before_after:
         return
-    cards.text("Before and after", "section")
+    cards.text(say("screen_recovery.before_and_after"), "section")
     columns = {
         "source": [item.source for item in made.before_after],
         "stands now": [str(item.before.get("says") or words.NOT_KNOWN) for item in made.before_after],
@@ -174,23 +178,19 @@ def before_and_after(made: Plan) -> None:
         "first batch": [str(item.after.get("first_batch")) for item in made.before_after],
         "reads again": [str(item.after.get("reads_again") or "") for item in made.before_after],
     }
-    tables.table(columns, alt="Each source before and after")
+    tables.table(columns, alt=say("screen_recovery.before_and_after_table"))
     tables.downloads(columns, f"before-after-{made.option}", key="before-after")
 
 
 def code(context: RecoveryContext, option: Option) -> None:
     """The code, one tab per platform, to copy and to download."""
-    cards.text("The code", "section")
+    cards.text(say("screen_recovery.code"), "section")
     recovery_answers.ask_texts(recovery_answers.fields(context, option.id))
     blocks = generate(context, option.id)
     if not blocks:
-        cards.message("blocked", f"There is no code for this option: {why_no_code(context, option.id)}")
+        cards.message("blocked", say("screen_recovery.no_code", why=why_no_code(context, option.id)))
         return
-    cards.text(
-        "It is shown and downloaded, never run from here. Without --execute a script prints its plan and"
-        " stops.",
-        "small",
-    )
+    cards.text(say("screen_recovery.code_note"), "small")
     if len(blocks) == 1:
         show_block(blocks[0], 0)
         return
@@ -213,7 +213,7 @@ def show_block(block: CodeBlock, at: int) -> None:
         cards.text(block.title, "strong", "content")
         mime = {"python": "text/x-python", "sql": "application/sql", "bash": "text/x-sh"}[block.language]
         st.download_button(
-            f"Download {block.file_name}",
+            say("screen_recovery.download", file=block.file_name),
             block.text,
             block.file_name,
             mime,

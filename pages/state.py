@@ -8,14 +8,9 @@ import streamlit as st
 from core.analysis.balance import Balance, Growth, Measure, balance, growth
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState, StateInventory
-from core.messages import words
-from ui import cached_answers, cards, charts, links, selection, shell, state_charts, tables
-
-MEASURES = {
-    "state": "rows now: files the next batch loads",
-    "written": "what the newest version wrote",
-    "kept": "all kept files of all versions",
-}
+from core.messages import say, words
+from core.messages.screen_state import MEASURES
+from ui import cached_answers, cards, charts, links, operator_list, selection, shell, state_charts, tables
 
 
 def main() -> None:
@@ -23,20 +18,20 @@ def main() -> None:
     if not ck.has_state:
         cards.message(
             "plain",
-            "This query keeps no state: there is no directory state/.",
-            "Balance, growth and restorability do not apply.",
+            say("screen_state.none"),
+            say("screen_state.none_more"),
         )
         return
-    with st.spinner("Listing the state ..."):
+    with st.spinner(say("screen_state.listing")):
         inventory = cached_answers.state(ck)
     if isinstance(inventory, str):
-        cards.message("blocked", f"The state cannot be listed: {inventory}")
+        cards.message("blocked", say("screen_state.not_listed", reason=inventory))
         return
     if not inventory.operators:
         cards.message(
             "plain",
-            "The directory state/ is there and holds no operator.",
-            "Nothing was written yet, or it was removed.",
+            say("screen_state.no_operator"),
+            say("screen_state.no_operator_more"),
         )
         return
     overview(inventory)
@@ -56,14 +51,16 @@ def main() -> None:
 
 def overview(inventory: StateInventory) -> None:
     """One row per operator."""
-    files = words.counted(inventory.file_count, "file")
     cards.text(
-        f"{words.counted(len(inventory.operators), 'stateful operator')}, {words.size(inventory.size_bytes)} in"
-        f" {files}",
+        say(
+            "screen_state.operators",
+            n=len(inventory.operators),
+            size_bytes=inventory.size_bytes,
+            files=inventory.file_count,
+        ),
         "lead",
     )
-    columns = cached_answers.operator_columns(inventory)
-    tables.table(columns, alt="The stateful operators", most=6)
+    operator_list.show(inventory)
 
 
 def choose_operator(inventory: StateInventory) -> OperatorState:
@@ -103,47 +100,41 @@ def choose_measure() -> Measure:
 
 def restorable(ck: Checkpoint, operator: OperatorState) -> None:
     """Which version every partition can rebuild, and which partitions break the chain."""
-    told = operator.restorable
-    if told.broken_partitions:
-        needed = (
-            "the newest version"
-            if told.needed_version is None
-            else f"version {told.needed_version}, which the next batch loads,"
-        )
-        common = "There is no version that all can rebuild."
-        if told.newest_common_version is not None:
-            common = f"The newest version that all can rebuild is {told.newest_common_version}."
-        broken = words.counted(len(told.broken_partitions), "partition")
-        cards.message(
-            "blocked",
-            f"{broken} of operator {operator.operator_id} cannot rebuild {needed} from the files.",
-            common,
-        )
-        columns = {
-            "operator/partition/store": [place for place, _ in told.broken_partitions],
-            "first missing file": [file for _, file in told.broken_partitions],
-        }
-        tables.table(columns, alt="Partitions that cannot be rebuilt", most=8)
-        tables.downloads(columns, "broken-partitions", key="broken")
-    elif told.newest_common_version is not None:
-        loads = told.needed_version
-        after = "" if loads is None else f" The next batch loads version {loads} (batch {loads - 1} + 1)."
-        up_to = (
-            f"Every partition of operator {operator.operator_id} can be rebuilt up to version"
-            f" {told.newest_common_version}"
-        )
-        cards.text(
-            f"{up_to}, as far as the names of the files tell.{after} Not checked: the contents of the files.",
-            "small",
-        )
+    found, number = operator.restorable, operator.operator_id
+    if found.broken_partitions:
+        broken(operator)
+    elif found.newest_common_version is not None:
+        needed = found.needed_version
+        sentences: list[str] = [
+            say("screen_state.restorable", operator=number, version=found.newest_common_version)
+        ]
+        if needed is not None:
+            sentences.append(say("screen_state.next_loads", version=needed, batch=needed - 1))
+        cards.text(" ".join([*sentences, say("screen_state.contents_not_checked")]), "small")
     else:
-        cards.text(
-            "No version can be rebuilt from the names of the files; nothing is committed yet, or the layout"
-            " is not known.",
-            "small",
-        )
+        cards.text(say("screen_state.nothing_restorable"), "small")
     for problem in operator.problems:
-        cards.message("plain", f"{problem.evidence}: {words.one_line(problem.reason, 400)}")
+        reason = words.one_line(problem.reason, 400)
+        cards.message("plain", say("screen_state.problem", file=problem.evidence, reason=reason))
+
+
+def broken(operator: OperatorState) -> None:
+    """The partitions that break the chain, with the first file that is missing."""
+    found, number = operator.restorable, operator.operator_id
+    many, needed, common = len(found.broken_partitions), found.needed_version, found.newest_common_version
+    cards.message(
+        "blocked",
+        say("screen_state.broken_newest", n=many, operator=number)
+        if needed is None
+        else say("screen_state.broken_needed", n=many, operator=number, version=needed),
+        say("screen_state.no_common") if common is None else say("screen_state.common", version=common),
+    )
+    columns = {
+        "operator/partition/store": [place for place, _ in found.broken_partitions],
+        "first missing file": [file for _, file in found.broken_partitions],
+    }
+    tables.table(columns, alt=say("screen_state.broken_table"), most=8)
+    tables.downloads(columns, "broken-partitions", key="broken")
 
 
 def spread(found: Balance, chosen: int | None) -> None:
@@ -152,23 +143,28 @@ def spread(found: Balance, chosen: int | None) -> None:
     if not found.partitions:
         return
     charts.show(state_charts.balance(found, chosen), "balance", found.title, selection.balance_clicked)
-    lines = []
-    if found.empty:
-        lines.append(f"Looks empty: {_ids(found.empty)}.")
-    if found.missing:
-        lines.append(f"Missing, although expected: {_ids(found.missing)}.")
-    ratio = words.NOT_KNOWN if found.max_over_median is None else f"{found.max_over_median:.1f}"
-    version = "" if found.version is None else f" at version {found.version}"
-    total = (
-        f"Together {words.size(found.total_bytes)}{version}; median {words.size(round(found.median_bytes))};"
-        f" maximum / median {ratio}."
-    )
-    cards.text(" ".join([total, *lines, *found.notes]), "small")
+    cards.text(balance_text(found), "small")
     tables.behind(
         lambda: balance_columns(found),
         found.title,
         f"balance-operator-{found.operator_id}-{words.file_name(found.store)}",
     )
+
+
+def balance_text(found: Balance) -> str:
+    """Total, median, ratio, and the partitions that look empty or are missing."""
+    size, median = found.total_bytes, round(found.median_bytes)
+    ratio = words.NOT_KNOWN if found.max_over_median is None else f"{found.max_over_median:.1f}"
+    sentences: list[str] = [
+        say("screen_state.total", size_bytes=size, median=median, ratio=ratio)
+        if found.version is None
+        else say("screen_state.total_at", size_bytes=size, median=median, ratio=ratio, version=found.version)
+    ]
+    if found.empty:
+        sentences.append(say("screen_state.empty", ids=found.empty))
+    if found.missing:
+        sentences.append(say("screen_state.missing", ids=found.missing))
+    return " ".join([*sentences, *found.notes])
 
 
 def balance_columns(found: Balance) -> tables.Columns:
@@ -193,16 +189,16 @@ def grown(found: Growth) -> None:
     if not len(found.versions):
         return
     first, last = int(found.versions[0]), int(found.versions[-1])
-    wrote = words.size(int(found.change_bytes[-1] + found.full_bytes[-1]))
-    title = (
-        f"Versions {first} to {last} are kept; version {last} wrote {wrote}"
+    wrote = int(found.change_bytes[-1] + found.full_bytes[-1])
+    title: str = (
+        say("screen_state.versions", first=first, last=last, size_bytes=wrote)
         if first != last
-        else f"Version {first} is kept; it wrote {wrote}"
+        else say("screen_state.version", first=first, size_bytes=wrote)
     )
     cards.text(title, "lead")
     charts.show(state_charts.growth(found), "growth", title)
     rest = (
-        [f"{words.size(found.unversioned_bytes)} in files without a version (sst, log)."]
+        [say("screen_state.unversioned", size_bytes=found.unversioned_bytes)]
         if found.unversioned_bytes
         else []
     )
@@ -237,17 +233,32 @@ def one_partition(operator: OperatorState, store: str | None, found: Balance, ch
     if part is None:
         cards.message(
             "plain",
-            f"Partition {chosen} is asked for; operator {operator.operator_id} has partitions {ids[0]} to"
-            f" {ids[-1]} on disk.",
+            say(
+                "screen_state.no_partition",
+                partition=chosen,
+                operator=operator.operator_id,
+                first=ids[0],
+                last=ids[-1],
+            ),
         )
         return
     share = next((item for item in found.partitions if item.partition_id == chosen), None)
-    told = (
-        f"Partition {chosen}, store {part.store}: {words.size(part.size_bytes)} in"
-        f" {words.counted(len(part.files), 'file')}"
-    )
-    told += f", newest version {part.newest_version}" if part.newest_version is not None else ", no version"
-    cards.text(told + (f", {share.share:.1%} of the store" if share is not None else "") + ".")
+    sentences: list[str] = [
+        say(
+            "screen_state.partition",
+            partition=chosen,
+            store=part.store,
+            size_bytes=part.size_bytes,
+            files=len(part.files),
+        ),
+        say("screen_state.partition_no_version")
+        if part.newest_version is None
+        else say("screen_state.partition_version", version=part.newest_version),
+    ]
+    if share is not None:
+        sentences.append(say("screen_state.partition_share", share=share.share))
+    text = " ".join(sentences)
+    cards.text(text)
     files = sorted(
         part.files, key=lambda file: (-(file.version if file.version is not None else -1), file.path)
     )
@@ -258,13 +269,8 @@ def one_partition(operator: OperatorState, store: str | None, found: Balance, ch
         "bytes": [file.size_bytes for file in files],
         "written (UTC)": [words.exact_moment(file.modified_ms) for file in files],
     }
-    tables.table(columns, alt=told, most=12)
+    tables.table(columns, alt=text, most=12)
     tables.downloads(columns, f"partition-{chosen}", key="partition-files")
-
-
-def _ids(ids: tuple[int, ...]) -> str:
-    shown = ", ".join(map(str, ids[:20]))
-    return shown if len(ids) <= 20 else f"{shown} and {len(ids) - 20:,} more"
 
 
 main()

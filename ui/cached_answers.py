@@ -119,22 +119,6 @@ def state(ck: Checkpoint) -> StateInventory | str:
         return str(error)
 
 
-def operator_columns(inventory: StateInventory) -> dict[str, list[object]]:
-    """One row per stateful operator, for a table."""
-    operators = inventory.operators
-    return {
-        "operator": [op.operator_id for op in operators],
-        "name": [f"{op.name} ({op.name_certainty})" if op.name else words.NOT_KNOWN for op in operators],
-        "provider": [f"{op.provider} ({op.provider_certainty})" for op in operators],
-        "format": [f"v{op.format_version}" for op in operators],
-        "partitions": [len({part.partition_id for part in op.partitions}) for op in operators],
-        "stores": [", ".join(op.stores) for op in operators],
-        "size": [words.size(op.size_bytes) for op in operators],
-        "files": [op.file_count for op in operators],
-        "rebuilt up to version": [op.restorable.newest_common_version for op in operators],
-    }
-
-
 def resume(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> ResumeAnswer | str:
     """The start positions for a new checkpoint; or one sentence why there are none."""
     try:
@@ -155,6 +139,12 @@ def verdict(opened: Opened) -> cards.Tone:
         return "blocked"
     found = next_start(opened, opened.ck)
     return "plain" if isinstance(found, str) else tone_of(found)
+
+
+def start_sentence(opened: Opened, ck: Checkpoint) -> str:
+    """The sentence about the next start, which stands above everything else; empty when there is none."""
+    found = next_start(opened, ck)
+    return "" if isinstance(found, str) else str(found.sentence)
 
 
 def line(opened: Opened) -> None:

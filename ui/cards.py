@@ -25,11 +25,15 @@ EDGES: dict[Tone, str] = {
 _STYLE = """<style>
 [data-testid="stMainBlockContainer"] {padding: 3.9rem 2.2rem 3rem 2.2rem; max-width: 1500px;}
 [data-testid="stSidebarHeader"] {height: 2.6rem; margin-bottom: 0;}
-[data-testid="stPageLink"] a {border: 1px solid rgba(128, 128, 128, 0.35); border-radius: 6px; padding: 0.35rem 0.7rem;}
+[data-testid="stPageLink"] a {
+  border: 1px solid rgba(128, 128, 128, 0.35); border-radius: 6px; padding: 0.35rem 0.7rem;
+}
 .st-key-read-at [data-testid="stText"] {white-space: nowrap;}
 [data-testid="stMain"] [data-testid="stText"] {overflow-wrap: anywhere;}
 [class*="st-key-large-"] [data-testid="stText"] {font-size: 1.45rem; font-weight: 650; line-height: 1.25;}
-[class*="st-key-section-"] [data-testid="stText"] {font-size: 1.22rem; font-weight: 650; line-height: 1.3; margin-top: 0.6rem;}
+[class*="st-key-section-"] [data-testid="stText"] {
+  font-size: 1.22rem; font-weight: 650; line-height: 1.3; margin-top: 0.6rem;
+}
 [class*="st-key-strong-"] [data-testid="stText"] {font-weight: 600;}
 [class*="st-key-lead-"] [data-testid="stText"] {font-size: 1.12rem; font-weight: 600; line-height: 1.4;}
 [class*="st-key-small-"] [data-testid="stText"] {font-size: 0.87rem; opacity: 0.78; line-height: 1.35;}
@@ -39,8 +43,10 @@ EDGES_HERE
   [data-testid="stElementToolbar"], .modebar-container {display: none !important;}
 }
 @media print {
-  [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stElementToolbar"],
-  [data-testid="stButton"], [data-testid="stDownloadButton"], [data-testid="stPopover"], [data-testid="stPageLink"],
+  [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stToolbar"],
+  [data-testid="stElementToolbar"],
+  [data-testid="stButton"], [data-testid="stDownloadButton"], [data-testid="stPopover"],
+  [data-testid="stPageLink"],
   .modebar-container, [data-testid="stExpander"]:has(details:not([open])) {display: none !important;}
   html, body, #root, .stApp, [data-testid="stAppViewContainer"], [data-testid="stMain"] {
     position: static !important; height: auto !important; overflow: visible !important;

@@ -2,8 +2,8 @@
 with its words and its table.
 
 One palette reads on white and on near-black, so nothing here depends on the theme. Every text from a
-checkpoint passes :func:`core.messages.words.for_chart` before it gets into a figure, because Plotly reads ``<b>`` and
-``<a href>`` as markup.
+checkpoint passes :func:`core.messages.words.for_chart` before it gets into a figure, because Plotly reads
+``<b>`` and ``<a href>`` as markup.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ largest lie on the floor."""
 
 
 def wants_log(values_ms: NDArray[Any]) -> bool:
-    """Whether these lengths of time (unknown ones are negative or NaN) are too far apart for a linear axis."""
+    """Whether these lengths of time (negative or NaN: unknown) are too far apart for a linear axis."""
     known = values_ms[values_ms > 0]
     return bool(len(known) > 2 and known.max() > LOG_RATIO * np.median(known))
 
@@ -131,7 +131,7 @@ def time_axis() -> dict[str, Any]:
 
 
 def ints(values: Any) -> NDArray[Any]:
-    """Whole numbers in the smallest type that Plotly sends as binary; -1 and other numbers keep their value."""
+    """Whole numbers in the smallest type that Plotly sends as binary; all keep their value."""
     array = np.asarray(values, dtype=np.int64)
     if not len(array) or (array.min() >= -(2**31) and array.max() < 2**31):
         return array.astype(np.int32)

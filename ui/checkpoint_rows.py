@@ -1,4 +1,4 @@
-"""The checkpoints below one root at a glance: what is told about each by four listings and three small files."""
+"""The checkpoints below one root at a glance: what four listings and three small files tell about each."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def story(name: str) -> str:
 
 
 def story_text(name: str) -> str:
-    """``story.md`` beside a checkpoint below a root: what its owners wrote about it. "" when there is none."""
+    """``story.md`` beside a checkpoint below a root: what its owners wrote. "" when there is none."""
     parent, slash, _ = name.rpartition("/")
     if not slash or "://" in name or name.startswith("/"):
         return ""

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.connectors.model import DeltaSourceState, SinkBatch, SinkState
-from core.messages import words
+from core.messages import say, say_of, words
 from ui import cached_answers, cards, charts, connector_charts, links, selection, tables
 
 MOST_WARNINGS = 10
-
-PENDING_WORDS = {"written": "will be written", "skipped": "will be skipped"}
 
 
 def delta_source(end: DeltaSourceState) -> None:
@@ -29,7 +27,7 @@ def delta_source(end: DeltaSourceState) -> None:
     with st.grid(4, min_column_width=165):
         behind = words.NOT_KNOWN if end.lag_versions is None else words.counted(end.lag_versions, "version")
         cards.figure("Behind", behind, _lag(end))
-        cards.figure("Position", _version(end.position), "reservoirVersion of the newest offset")
+        cards.figure("Position", _version(end.position), say("screen_connectors.reservoir"))
         needed = {
             True: "its log is there",
             False: "its log is gone",
@@ -41,15 +39,19 @@ def delta_source(end: DeltaSourceState) -> None:
             needed,
             "blocked" if end.is_available is False else "plain",
         )
-        cards.figure("The table has", _version(end.newest), f"newest; the oldest is {_version(end.oldest)}")
-    alt = f"Versions of the source table against the position: {end.sentence}"
+        cards.figure(
+            "The table has",
+            _version(end.newest),
+            say("screen_connectors.newest_of", oldest=_version(end.oldest)),
+        )
+    alt = say("screen_connectors.versions_alt", sentence=end.sentence)
     charts.show(
         connector_charts.bars([connector_charts.delta_bar(end)], None, ("oldest kept", "newest")),
         f"versions-{end.key}",
         alt,
     )
     notes = [
-        f"The table keeps its log for {end.retention_words}." if end.retention_words else "",
+        say("screen_connectors.log_kept", retention=end.retention_words) if end.retention_words else "",
         end.limit_words,
     ]
     cards.text(" ".join(note for note in notes if note), "small")
@@ -109,11 +111,15 @@ def sink(end: SinkState, pending: int | None) -> None:
         return
     with st.grid(4, min_column_width=165):
         holds = "none" if end.holds_up_to_batch is None else f"batch {end.holds_up_to_batch}"
-        cards.figure("Holds of this query up to", holds, "newest batch id in the sink's log")
+        cards.figure("Contains this query up to", holds, say("screen_connectors.newest_in_sink"))
         if pending is None:
-            cards.figure("Pending batch", "none", "no batch is planned and not committed")
+            cards.figure("Pending batch", "none", say("screen_connectors.no_pending"))
         else:
-            fate = "not known what becomes of it" if end.pending is None else PENDING_WORDS[end.pending]
+            fate = (
+                "not known what becomes of it"
+                if end.pending is None
+                else say_of("screen_connectors", "PENDING", end.pending)
+            )
             cards.figure(
                 "Pending batch", f"batch {pending}", fate, "doubt" if end.pending == "skipped" else "plain"
             )
@@ -121,23 +127,23 @@ def sink(end: SinkState, pending: int | None) -> None:
         cards.figure(
             "Batches that are skipped",
             skips,
-            "whatever they hold, with this query id" if end.knows_queries else "whatever they hold",
+            say("screen_connectors.skipped_delta" if end.knows_queries else "screen_connectors.skipped"),
         )
         if end.skips_any_query:
             unknown = sum(row.files or 0 for row in end.batches if row.fate == "uncommitted")
             cards.figure(
                 "Files without a commit",
                 words.number(unknown),
-                "in no entry of the log",
+                say("screen_connectors.in_no_entry"),
                 "doubt" if unknown else "plain",
             )
         else:
             foreign = sum(1 for row in end.batches if row.fate == "foreign")
-            cards.figure("Other commits", words.number(foreign), "by somebody else, in what was read")
+            cards.figure("Other commits", words.number(foreign), say("screen_connectors.others"))
     if not end.batches:
         return
     told = sink_words(end)
-    cards.text(told + " Click a mark to choose its batch.", "small")
+    cards.text(say("screen_connectors.click", text=told), "small")
     picture = st.container()
     chosen = selection.number_field("Batch", "batch", "id")
     with picture:
@@ -192,11 +198,11 @@ def chosen_batch(batches: Sequence[SinkBatch], chosen: int) -> None:
             connector_charts.hover_of(row)[0].upper() + connector_charts.hover_of(row)[1:] + ".", "strong"
         )
     if not mine:
-        cards.text(
-            f"Batch {chosen} is not among the batches and commits that were read from the sink.", "strong"
-        )
+        cards.text(say("screen_connectors.batch_not_found", batch=chosen), "strong")
     st.page_link(
-        "pages/timeline.py", label=f"Batch {chosen} on the timeline", query_params={"batch": str(chosen)}
+        "pages/timeline.py",
+        label=say("screen_connectors.to_batch", batch=chosen),
+        query_params={"batch": str(chosen)},
     )
 
 

@@ -13,7 +13,7 @@ from core.checkpoint import Checkpoint
 from core.connectors.connect import ask_connectors
 from core.connectors.model import ConnectorAnswers, ConnectorSettings
 from core.connectors.requested import identity, joined, of_broker, of_files
-from core.messages import words
+from core.messages import say, words
 from ui import cards, connector_settings, links
 from ui.open_checkpoints import MOST_OPEN, Opened
 
@@ -78,44 +78,55 @@ def asked_line(opened: Opened, asked_at_ms: int, more: str, key: str) -> None:
     """When was asked, how long ago, and a button that asks again."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _age(asked_at_ms, more)
-        st.button("Ask again", key=f"ask-{key}", on_click=ask_again, args=(opened.name,), type="tertiary")
+        st.button(
+            say("screen_connectors.ask_again"),
+            key=f"ask-{key}",
+            on_click=ask_again,
+            args=(opened.name,),
+            type="tertiary",
+        )
 
 
 @st.fragment(run_every="20s")
 def _age(asked_at_ms: int, more: str) -> None:
     age = words.age(int(time.time() * 1000) - asked_at_ms)
-    cards.text(
-        f"asked {words.clock(asked_at_ms)}, {age}" + (f" · {more}" if more else ""), "small", "content"
+    asked = (
+        say("screen_connectors.asked_about", at=asked_at_ms, age=age, what=more)
+        if more
+        else say("screen_connectors.asked", at=asked_at_ms, age=age)
     )
+    cards.text(asked, "small", "content")
 
 
-def told(opened: Opened, ck: Checkpoint, with_offer: bool = True) -> None:
+def what_was_asked(opened: Opened, ck: Checkpoint, with_offer: bool = True) -> None:
     """What was asked, when, and what could not be: for pages that use the answers and do not show them.
     Nothing given: an offer to."""
     found = connector_settings.read(ck)
     for problem in found.problems.values():
-        cards.message("plain", problem, "The page Source & sink says what can be given.")
+        cards.message("plain", problem, say("screen_connectors.see_page"))
     if found.connectors.is_empty:
         if with_offer:
             st.page_link(
                 "pages/ends.py",
-                label="Give the source and the sink to have them checked too",
+                label=say("screen_connectors.connect"),
                 query_params={},
             )
         return
     asked = answers(opened, ck)
     troubles = asked.connectors.troubles if asked.connectors is not None else {}
     for trouble in dict.fromkeys(troubles.values()):
-        cards.message("plain", trouble, "What this end would have told is not in the answers on this page.")
-    where = [f"source {key} reads {', '.join(topics)}" for key, topics in found.connectors.topics.items()]
+        cards.message("plain", trouble, say("screen_connectors.left_out"))
+    where = [
+        str(say("screen_connectors.subscribes", key=key, topics=topics))
+        for key, topics in found.connectors.topics.items()
+    ]
     where += [
-        f"source {name.removeprefix(links.PLACE)}: {text}"
+        say("screen_connectors.at", key=name.removeprefix(links.PLACE), place=text)
         for name, text in found.texts
         if name.startswith(links.PLACE)
     ]
-    where += [
-        f"{label}: {found.text(name)}"
-        for name, label in ((links.KAFKA, "broker"), (links.SINK, "sink"))
-        if found.text(name)
-    ]
+    if found.text(links.KAFKA):
+        where.append(say("screen_connectors.at_broker", name=found.text(links.KAFKA)))
+    if found.text(links.SINK):
+        where.append(say("screen_connectors.at_sink", place=found.text(links.SINK)))
     asked_line(opened, asked.asked_at_ms, words.one_line(" · ".join(where), 300), "told")

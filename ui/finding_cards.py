@@ -6,17 +6,17 @@ import streamlit as st
 
 from core.analysis.findings import SEVERITIES, Finding, FindingsReport, Level
 from core.checkpoint import Checkpoint
-from core.messages import words
+from core.messages import say, say_of, words
 from ui import cached_answers, cards
 from ui.open_checkpoints import Opened
 
-LABELS: dict[str, tuple[cards.Tone, str, str]] = {
-    "blocks_restart": ("blocked", "blocks the restart", "block the restart"),
-    "data_risk": ("doubt", "risk of loss or duplicates", "risks of loss or duplicates"),
-    "attention": ("doubt", "for attention", "for attention"),
-    "note": ("note", "note", "notes"),
+LABELS: dict[str, tuple[cards.Tone, str]] = {
+    "blocks_restart": ("blocked", "blocks the restart"),
+    "data_risk": ("doubt", "risk of loss or duplicates"),
+    "attention": ("doubt", "for attention"),
+    "note": ("note", "note"),
 }
-"""Shape and words of each severity, for one and for several."""
+"""Shape and word of each severity."""
 
 TO_RECOVERY = ("blocks_restart", "data_risk")
 
@@ -27,10 +27,11 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
 
     Returns whether one of them leads to the recovery options, where the checkpoint may be given up.
     """
-    with st.spinner("Checking ..."):
+    above = cached_answers.start_sentence(opened, ck)
+    with st.spinner(say("screen_start.checking")):
         report = cached_answers.findings(opened, ck, level)
     if level is None:
-        cards.text("Findings so far", "section")
+        cards.text(say("screen_start.findings"), "section")
     if isinstance(report, str):
         cards.message("plain", report)
         return False
@@ -38,17 +39,20 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
     notes = [item for item in report.findings if item.severity == "note"]
     cards.text(headline(report), "strong")
     for item in serious:
-        _one(item)
+        _one(item, above)
     if notes and serious:
-        with st.expander(words.counted(len(notes), "note")):
+        with st.expander(say("screen_start.notes", n=len(notes))):
             for item in notes:
-                _one(item)
+                _one(item, above)
     else:
         for item in notes:
-            _one(item)
-    cards.text(
-        f"Looked at: {'; '.join(report.checked)}. Not checked: {'; '.join(report.not_checked)}.", "small"
+            _one(item, above)
+    looked_at = say(
+        "screen_start.looked_at",
+        checked="; ".join(report.checked),
+        not_checked="; ".join(report.not_checked),
     )
+    cards.text(looked_at, "small")
     return any(item.severity in TO_RECOVERY for item in report.findings)
 
 
@@ -59,19 +63,17 @@ def headline(report: FindingsReport) -> str:
     for severity in SEVERITIES:
         many = sum(1 for item in report.findings if item.severity == severity)
         if many:
-            tone, one, several = LABELS[severity]
-            parts.append(f"{cards.MARKS[tone]} {many} {one if many == 1 else several}")
-    return "   ".join(parts) or f"No problems found in {'; '.join(report.checked)}."
+            mark = cards.MARKS[LABELS[severity][0]]
+            parts.append(say_of("screen_start", "SEVERITIES", severity, mark=mark, n=many))
+    return "   ".join(parts) or say("screen_start.no_problems", checked="; ".join(report.checked))
 
 
-def _one(item: Finding) -> None:
-    tone, label, _ = LABELS[item.severity]
+def _one(item: Finding, above: str) -> None:
+    tone, label = LABELS[item.severity]
     with cards.box(tone):
-        cards.text(f"{cards.MARKS[tone]} {item.sentence}", "strong")
-        cards.text(item.action)
-        files = ", ".join(map(str, item.evidence[:6])) + (
-            f" and {len(item.evidence) - 6} more" if len(item.evidence) > 6 else ""
-        )
+        cards.text(f"{cards.MARKS[tone]} {without(item.sentence, above)}", "strong")
+        cards.text(say("screen_start.what_to_do", action=item.action))
+        files = words.listed(item.evidence, 6) if item.evidence else ""
         cards.text(
             f"{label} · {cached_answers.CERTAINTY[item.certainty]} · {item.id}"
             + (f" · {files}" if files else ""),
@@ -80,20 +82,29 @@ def _one(item: Finding) -> None:
         _way_on(item)
 
 
+def without(sentence: str, above: str) -> str:
+    """The sentence of a finding without what the forecast above it says already."""
+    if not above or not sentence.startswith(above):
+        return sentence
+    return sentence.removeprefix(above).strip() or say("screen_start.as_above")
+
+
 def _way_on(item: Finding) -> None:
-    """Links to the batch and the partition it speaks about, and to the options that mend what is serious."""
+    """Links to the batch and the partition it speaks about, and to the options for what is serious."""
     operator, partition, store = [*(item.place or "").split("/", 2), "", ""][:3]
     with st.container(horizontal=True, gap="small"):
         if item.batch_id is not None:
             st.page_link(
                 "pages/timeline.py",
-                label=f"Batch {item.batch_id}",
+                label=say("screen_start.to_batch", batch=item.batch_id),
                 query_params={"batch": str(item.batch_id)},
             )
         if operator.isdigit() and partition.isdigit():
             at = {"operator": operator, "partition": partition} | ({"store": store} if store else {})
             st.page_link(
-                "pages/state.py", label=f"Partition {partition} of operator {operator}", query_params=at
+                "pages/state.py",
+                label=say("screen_start.to_partition", partition=partition, operator=operator),
+                query_params=at,
             )
         if item.severity in TO_RECOVERY:
-            st.page_link("pages/recovery.py", label="Recovery: options and their price", query_params={})
+            st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params={})

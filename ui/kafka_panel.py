@@ -1,4 +1,4 @@
-"""A Kafka source against its broker: what is lost or in danger, each partition as a bar, all of them on a
+"""A Kafka source against its broker: what is lost or at risk, each partition as a bar, all of them on a
 map, the topics."""
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ import streamlit as st
 
 from core.connectors.model import KafkaPartitionState, KafkaTopicState
 from core.judgement import KafkaSourceState
-from core.messages import words
+from core.messages import say, say_of, words
+from core.messages.screen_connectors import RISKS
+from core.messages.screen_connectors import STATES as STATES_IN_WORDS
 from ui import cached_answers, cards, charts, connector_charts, links, tables
 
 ROWS = 25
@@ -28,71 +30,62 @@ STATES: dict[str, str] = {
 
 
 def show(state: KafkaSourceState) -> None:
-    """Everything about one source; the partitions in the most danger first."""
+    """Everything about one source; the partitions at the highest risk first."""
     key, rows, topics = state.key, state.partitions, state.topics
-    told = headline(rows)
-    cards.message(tone_of(rows, topics), told)
+    text = headline(rows)
+    cards.message(tone_of(rows, topics), text)
     for topic in topics:
         if topic.sentence:
             proof = [cached_answers.CERTAINTY[topic.certainty]]
             if topic.similar:
                 proof.append(
-                    f"similar names on the broker: {words.one_line(', '.join(topic.similar[:5]), 200)}"
+                    say("screen_connectors.similar", names=words.one_line(", ".join(topic.similar[:5]), 200))
                 )
             is_bad = topic.is_recreated or not topic.exists
             cards.message("blocked" if is_bad else "note", topic.sentence, " · ".join(proof))
     figures(rows)
     sentences(rows)
     if rows:
-        pictures(rows, key, told)
-        tables.behind(lambda: as_columns(rows), told, f"partitions-source-{words.file_name(key)}")
+        pictures(rows, key, text)
+        tables.behind(lambda: as_columns(rows), text, f"partitions-source-{words.file_name(key)}")
     if topics:
-        cards.text(words.counted(len(topics), "topic"), "strong")
+        cards.text(say("screen_connectors.topics", n=len(topics)), "strong")
         columns = topic_columns(topics)
-        tables.table(columns, alt="The topics of the source on the broker", most=8)
+        tables.table(columns, alt=say("screen_connectors.topics_table"), most=8)
         tables.downloads(columns, f"topics-source-{key}", key=f"topics-{key}")
 
 
 def headline(rows: Sequence[KafkaPartitionState]) -> str:
-    """The conclusion in one sentence: how many partitions are in which danger, and the lag of all."""
+    """The conclusion: how many partitions are at which risk, and the lag of all."""
     if not rows:
-        return "The checkpoint names no partition of this source yet."
-    parts = []
+        return say("screen_connectors.no_partition")
+    sentences: list[str] = []
     lost = [row for row in rows if row.lost]
     if lost:
-        parts.append(
-            f"{_of(len(lost), rows)} lost {words.amount(sum(row.lost for row in lost), 'offsets')} that were"
-            " not read"
-        )
-    for state in ("deleted", "beyond_end", "new"):
+        share, offsets = _of(len(lost), rows), sum(row.lost for row in lost)
+        sentences.append(say("screen_connectors.kafka_lost", share=share, n=offsets))
+    for state in STATES_IN_WORDS:
         many = sum(1 for row in rows if row.state == state)
         if many:
-            parts.append(f"{_of(many, rows)} {STATES[state]}")
-    for safety, said in (("edge", "next to expire"), ("soon", "expiring soon")):
+            sentences.append(say_of("screen_connectors", "STATES", state, share=_of(many, rows)))
+    for safety in RISKS:
         many = sum(1 for row in rows if row.safety == safety)
         if many:
-            parts.append(f"{_of(many, rows)} {said}")
-    if not parts:
-        parts.append(
-            "The committed position lies in what the broker keeps, in"
-            f" {_of(sum(row.state == 'ok' for row in rows), rows)}"
-        )
-    lags = [row.lag for row in rows if row.lag is not None]
-    parts.append(
-        f"at most {words.amount(sum(max(lag, 0) for lag in lags), 'records')} behind"
-        if lags
-        else "lag not known"
+            sentences.append(say_of("screen_connectors", "RISKS", safety, share=_of(many, rows)))
+    if not sentences:
+        share = _of(sum(row.state == "ok" for row in rows), rows)
+        sentences.append(say("screen_connectors.kafka_ok", share=share))
+    lags = [max(row.lag, 0) for row in rows if row.lag is not None]
+    sentences.append(
+        say("screen_connectors.kafka_lag", n=sum(lags)) if lags else say("screen_connectors.kafka_no_lag")
     )
-    text = "; ".join(parts)
-    return text[0].upper() + text[1:] + "."
+    return " ".join(sentences)
 
 
 def _of(many: int, rows: Sequence[KafkaPartitionState]) -> str:
-    return (
-        words.counted(many, "partition")
-        if many == len(rows) == 1
-        else f"{many:,} of {words.counted(len(rows), 'partition')}"
-    )
+    if many == len(rows) == 1:
+        return say("screen_connectors.all_of", n=many)
+    return say("screen_connectors.some_of", n=many, total=len(rows))
 
 
 def tone_of(rows: Sequence[KafkaPartitionState], topics: Sequence[KafkaTopicState]) -> cards.Tone:
@@ -121,12 +114,12 @@ def figures(rows: Sequence[KafkaPartitionState]) -> None:
         cards.figure(
             "Behind, at most",
             words.amount(sum(lags), "records") if lags else words.NOT_KNOWN,
-            "latest minus committed offsets",
+            say("screen_connectors.lag_note"),
         )
         cards.figure(
             "Lost",
             words.amount(lost, "offsets") if lost else "none",
-            "expired before they were read",
+            say("screen_connectors.lost_note"),
             "blocked" if lost else "done",
         )
         if dated:
@@ -137,9 +130,9 @@ def figures(rows: Sequence[KafkaPartitionState]) -> None:
             kinds = {connector_charts.SAFETY[row.safety][0] for row in rows}
             cards.figure("Next expiry, not before", "no date", words.one_line(", ".join(sorted(kinds)), 120))
         cards.figure(
-            "In doubt",
+            "Not committed",
             words.amount(sum(planned), "offsets") if planned else "none",
-            "planned, not committed",
+            say("screen_connectors.planned_note"),
             "doubt" if planned else "plain",
         )
 
@@ -151,13 +144,12 @@ def sentences(rows: Sequence[KafkaPartitionState]) -> None:
         cards.text(f"{row.sentence} ({cached_answers.CERTAINTY[row.certainty]})")
     if len(said) > MOST_SENTENCES:
         cards.text(
-            f"The same kind of thing for {words.counted(len(said) - MOST_SENTENCES, 'more partition')}: see the"
-            " table.",
+            say("screen_connectors.more_sentences", n=len(said) - MOST_SENTENCES),
             "small",
         )
 
 
-def pictures(rows: Sequence[KafkaPartitionState], key: str, told: str) -> None:
+def pictures(rows: Sequence[KafkaPartitionState], key: str, text: str) -> None:
     """The bars of one page of partitions; with more of them a map of all above it."""
     names = [row.name for row in rows]
     refused = links.refusal("tp", names)
@@ -175,14 +167,14 @@ def pictures(rows: Sequence[KafkaPartitionState], key: str, told: str) -> None:
 
     if len(rows) > ROWS:
         shown = rows[: connector_charts.MOST_SQUARES]
-        what = (
-            "All partitions"
+        what: str = (
+            say("screen_connectors.map_all")
             if len(shown) == len(rows)
-            else f"The {len(shown):,} partitions in the most danger"
+            else say("screen_connectors.map_some", n=len(shown))
         )
-        cards.text(f"{what}, by topic and number. Click one.", "small")
+        cards.text(what, "small")
         charts.show(
-            connector_charts.partition_map(shown, chosen), f"map-{key}", f"{what}: {told}", clicked_on_map
+            connector_charts.partition_map(shown, chosen), f"map-{key}", f"{what} {text}", clicked_on_map
         )
         _turn(len(rows), start, key)
     page = rows[start : start + ROWS]
@@ -197,7 +189,13 @@ def pictures(rows: Sequence[KafkaPartitionState], key: str, told: str) -> None:
     charts.show(
         figure,
         f"bars-{key}",
-        f"Partitions {start + 1} to {start + len(page)} of {len(rows)}, worst first. {told}",
+        say(
+            "screen_connectors.page_alt",
+            first=start + 1,
+            last=start + len(page),
+            total=len(rows),
+            headline=text,
+        ),
         clicked_on_bar,
     )
     if chosen is not None:
@@ -225,19 +223,24 @@ def _turn(total: int, start: int, key: str) -> None:
         cards.message("plain", refused)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         cards.text(
-            f"{start + 1:,} to {min(start + ROWS, total):,} of {total:,} partitions, worst first",
+            say(
+                "screen_connectors.page",
+                first=start + 1,
+                last=min(start + ROWS, total),
+                total=total,
+            ),
             "strong",
             "content",
         )
         st.button(
-            "◀ Worse",
+            say("screen_connectors.previous"),
             key=f"worse-{key}",
             on_click=links.pick,
             args=("rows", str(start - ROWS + 1)),
             disabled=start == 0,
         )
         st.button(
-            "Better ▶",
+            say("screen_connectors.next"),
             key=f"better-{key}",
             on_click=links.pick,
             args=("rows", str(start + ROWS + 1)),
@@ -249,7 +252,10 @@ def one(row: KafkaPartitionState) -> None:
     """The chosen partition, in numbers that can be copied."""
     bad = row.safety == "lost" or row.state in ("behind_log_start", "beyond_end", "deleted")
     with cards.box("blocked" if bad else "plain"):
-        cards.text(f"Partition {words.one_line(row.name, 200)}: {STATES[row.state]}", "strong")
+        cards.text(
+            say("screen_connectors.partition", name=words.one_line(row.name, 200), state=STATES[row.state]),
+            "strong",
+        )
         if row.sentence:
             cards.text(row.sentence)
         if row.safety_words:
@@ -260,14 +266,22 @@ def one(row: KafkaPartitionState) -> None:
             ("planned", row.planned),
             ("latest", row.latest),
         ]
-        cards.raw(
-            "\n".join(f"{name:<10} {words.NOT_KNOWN if value is None else value}" for name, value in numbers)
-        )
+        cards.raw("\n".join(f"{name:<10} {_exact(value)}" for name, value in numbers))
         parts = [cached_answers.CERTAINTY[row.certainty]]
         if row.record_ms is not None:
-            parts.append(f"time of the record at the position: {record_words(row)}")
+            parts.append(say("screen_connectors.record_time", time=record_words(row)))
         cards.text(" · ".join(parts), "small")
-        st.button("Choose none", key="tp-none", on_click=links.pick, args=("tp", None), type="tertiary")
+        st.button(
+            say("screen_connectors.clear"),
+            key="tp-none",
+            on_click=links.pick,
+            args=("tp", None),
+            type="tertiary",
+        )
+
+
+def _exact(value: int | None) -> str:
+    return words.NOT_KNOWN if value is None else str(value)
 
 
 def as_columns(rows: Sequence[KafkaPartitionState]) -> tables.Columns:
@@ -296,7 +310,7 @@ def record_words(row: KafkaPartitionState) -> str:
     """The time of the record at the position; Kafka may know it only as between two times."""
     if row.record_ms is None or row.record_to_ms in (None, row.record_ms):
         return words.moment(row.record_ms)
-    return f"{words.moment(row.record_ms)} to {words.moment(row.record_to_ms)}"
+    return say("screen_connectors.between", first=row.record_ms, last=row.record_to_ms)
 
 
 def topic_columns(topics: Sequence[KafkaTopicState]) -> tables.Columns:
@@ -305,7 +319,7 @@ def topic_columns(topics: Sequence[KafkaTopicState]) -> tables.Columns:
         "topic": [topic.name for topic in topics],
         "on the broker": ["yes" if topic.exists else "no" for topic in topics],
         "retention": [topic.retention_words or words.NOT_KNOWN for topic in topics],
-        "created anew": [
+        "recreated": [
             "yes" if topic.is_recreated else "no sign of it" if topic.exists else "does not apply"
             for topic in topics
         ],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.errors import AnswerError
+from core.messages import say
 from core.recovery import CHOICES, LABELS, Answers, Question, RecoveryContext
 from ui import cards, links, selection
 
@@ -26,7 +27,7 @@ class Field:
 
 
 def given() -> Answers:
-    """The answers so far, from the address and the session. A value that cannot be used is said and left out."""
+    """The answers so far, from the address and the session. One that cannot be used is said and left out."""
     values: dict[str, str] = {}
     for name in ASKED:
         value = links.chosen(links.ANSWER + name, CHOICES[name])
@@ -54,9 +55,12 @@ def ask(questions: tuple[Question, ...]) -> None:
 
 def _one(question: Question) -> None:
     labels = LABELS[question.id]
-    told = question.answer if question.from_checkpoint else None
-    who = "the sink" if question.id == "sink" else "the checkpoint"
-    first = f"{labels[told]} (told by {who})" if told is not None else None
+    first = None
+    if question.from_checkpoint and question.answer is not None:
+        first = say(
+            "screen_recovery.from_sink" if question.id == "sink" else "screen_recovery.from_checkpoint",
+            answer=labels[question.answer],
+        )
     selection.pick(
         question.text,
         links.ANSWER + question.id,
@@ -124,11 +128,9 @@ def fields(context: RecoveryContext, option: str) -> list[Field]:
 
 def ask_texts(wanted: list[Field]) -> None:
     """Text fields for the values that the code needs."""
-    with st.expander("Values for the code: what the checkpoint cannot tell"):
+    with st.expander(say("screen_recovery.values")):
         cards.text(
-            "What stays empty becomes a named constant at the top of the script, which refuses to run until"
-            " it is filled in. These texts are not part of the link. Never type a password here: name the"
-            " environment variable that holds it.",
+            say("screen_recovery.values_note"),
             "small",
         )
         with st.grid(3, min_column_width=220):
@@ -139,6 +141,6 @@ def ask_texts(wanted: list[Field]) -> None:
                     "Output mode",
                     links.ANSWER + "output_mode",
                     MODES,
-                    "as in the query",
+                    say("screen_recovery.output_mode"),
                     width="stretch",
                 )

@@ -33,8 +33,8 @@ MOST_READ = 25_000
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the controls above the charts say: the chosen batch, the x axis, the batches shown (``rows`` of the
-    timeline, ``size`` wanted), and whether every batch is to be read."""
+    """What the controls above the charts say: the chosen batch, the x axis, the batches shown (``rows`` of
+    the timeline, ``size`` wanted), and whether every batch is to be read."""
 
     chosen: int | None
     by: By

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.base import ResumePoint
-from core.messages import words
+from core.messages import say, words
 from core.recovery import SourceResume, as_pyspark
 from ui import cached_answers, cards
 from ui.open_checkpoints import Opened
@@ -17,55 +17,65 @@ def block(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> None:
     and what is skipped."""
     answer = cached_answers.resume(opened, ck, batch_id)
     if isinstance(answer, str):
-        cards.text("Start position for a new checkpoint", "section")
+        cards.text(say("screen_start.position"), "section")
         cards.message("plain", answer)
         return
-    after = (
-        "from the beginning"
-        if answer.batch is None
-        else f"after batch {answer.batch}, the last committed one"
-    )
-    if answer.batch is not None and answer.batch != ck.last_committed_batch:
-        after = f"after batch {answer.batch}"
-    cards.text(f"Start position for a new checkpoint, {after}", "section")
+    cards.text(_title(ck, answer.batch), "section")
     if not answer.sources:
-        cards.text("The offset log names no source yet, so there is no position to go on from.", "small")
+        cards.text(say("screen_start.position_no_source"), "small")
     for source in answer.sources:
         _source(source, several=len(answer.sources) > 1)
     if answer.note:
         cards.text(answer.note, "small")
 
 
+def _title(ck: Checkpoint, batch: int | None) -> str:
+    if batch is None:
+        return say("screen_start.position_beginning")
+    if batch == ck.last_committed_batch:
+        return say("screen_start.position_last", batch=batch)
+    return say("screen_start.position_after", batch=batch)
+
+
 def _source(source: SourceResume, several: bool) -> None:
-    point = source.point
+    point, kind = source.point, source.kind.label
     if several:
-        cards.text(f"Source {source.key}: {source.kind.label}", "strong")
-    from_where = f", from {source.evidence}" if source.evidence is not None else ""
+        cards.text(say("screen_start.position_source", key=source.key, kind=kind), "strong")
     if point.options is None:
         cards.message(
             "doubt",
-            f"No start option of {source.kind.label} says this position{from_where}.",
+            say("screen_start.no_option", kind=kind)
+            if source.evidence is None
+            else say("screen_start.no_option_from", kind=kind, evidence=source.evidence),
             words.one_line(point.note, 1_500),
         )
-        cards.text(
-            f"Without more: reads again {point.repeats}; skips {point.skips}. The page Recovery has the way"
-            " around.",
-            "small",
-        )
+        without = say("screen_start.without_option", repeats=point.repeats, skips=point.skips)
+        cards.text(without, "small")
         _other_way(point)
         return
     st.code(as_pyspark(point, source.kind), language="python", wrap_lines=True)
-    exact = "Exact" if point.exact else "Not exact"
-    told = (
-        f"{exact} ({cached_answers.CERTAINTY[point.certainty]}){from_where}. Reads again: {point.repeats}."
-        f" Skips: {point.skips}. {point.note}"
-    )
-    cards.text(words.one_line(told, 1_500), "small")
+    cards.text(words.one_line(_effect(point, source.evidence), 1_500), "small")
     _other_way(point)
+
+
+def _effect(point: ResumePoint, evidence: object) -> str:
+    values = {
+        "certainty": cached_answers.CERTAINTY[point.certainty],
+        "repeats": point.repeats,
+        "skips": point.skips,
+        "note": point.note,
+    }
+    if evidence is None:
+        return say("screen_start.exact" if point.exact else "screen_start.not_exact", **values)
+    return say(
+        "screen_start.exact_from" if point.exact else "screen_start.not_exact_from",
+        evidence=evidence,
+        **values,
+    )
 
 
 def _other_way(point: ResumePoint) -> None:
     """Another exact way, for a query that cannot take the options."""
     if point.code:
-        cards.text("Or, in a query that cannot take these options:", "small")
+        cards.text(say("screen_start.other_way"), "small")
         st.code(point.code, language="python", wrap_lines=True)

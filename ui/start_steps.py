@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -21,8 +21,8 @@ _RESULTS: Mapping[StepStatus, str] = {
 
 
 def steps(forecast: Forecast, key: str) -> None:
-    """What Spark reads and checks, in its order, with file and note of each step in full; then its error, word
-    for word."""
+    """What Spark reads and checks, in its order, with file and note of each step in full; then its error,
+    word for word."""
     with st.container(gap="xsmall"):
         for step in forecast.steps:
             _one(step)
@@ -48,3 +48,18 @@ def as_columns(forecast: Forecast) -> tables.Columns:
         "file": [", ".join(map(str, step.evidence)) for step in forecast.steps],
         "note": [step.note for step in forecast.steps],
     }
+
+
+def rules(forecast: Forecast) -> None:
+    """Whose rules are applied, and why those."""
+    cards.text(say("screen_start.rules", spark=forecast.spark, why=forecast.spark_why), "small")
+
+
+def not_checked(parts: Sequence[str]) -> None:
+    """What was not looked at."""
+    cards.text(
+        say("screen_start.not_checked", parts="; ".join(parts))
+        if parts
+        else say("screen_start.nothing_left_out"),
+        "small",
+    )

@@ -1,7 +1,71 @@
-"""What the screens say about the next start, its steps, the findings and the impact of deleting the checkpoint."""
+"""What the screens say about the next start, the findings, the start positions and the impact of deleting."""
 
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
+    "working": "Working out what the next start does ...",
+    "title": "What happens at the next start",
+    "proof": "{certainty} · {because}",
+    "after_that": "After that: {then}",
+    "not_checked": "Not checked: {parts}.",
+    "nothing_left_out": "Not checked: nothing.",
+    "how": "How we know: the {n:number} steps of a start of Spark {spark}",
+    "rules": "The rules of Spark {spark} are applied: {why}.",
     "error": "The error as Spark words it",
+    # findings
+    "findings": "Findings so far",
+    "checking": "Checking ...",
+    "no_problems": "No problems found in {checked}.",
+    "looked_at": "Looked at: {checked}. Not checked: {not_checked}.",
+    "as_above": "This is why the next start does what is described above.",
+    "what_to_do": "What to do: {action}",
+    "notes": "{n:counted note}",
+    "to_batch": "Batch {batch}",
+    "to_partition": "Partition {partition} of operator {operator}",
+    "to_recovery": "Recovery options",
+    # impact of deleting
+    "impact": "Impact of deleting this checkpoint",
+    "impact_none": "Nothing is planned or committed yet, so nothing would be repeated or lost.",
+    "impact_connect": "Some numbers are not known: connect source and sink",
+    "impact_source": "Source & sink: where these numbers come from",
+    "repeats_unknown": "repeats: not known",
+    "repeats_nothing": "repeats nothing",
+    "repeats": "repeats {n:counted row}",
+    "repeats_at_most": "repeats at most {n:counted row}",
+    "loses_unknown": "loses: not known",
+    "loses_nothing": "loses nothing",
+    "loses": "loses {n:counted row}",
+    "loses_at_most": "loses at most {n:counted row}",
+    # start position
+    "position": "Start position for a new checkpoint",
+    "position_beginning": "Start position for a new checkpoint, from the beginning",
+    "position_last": "Start position for a new checkpoint, after batch {batch}, the last committed one",
+    "position_after": "Start position for a new checkpoint, after batch {batch}",
+    "position_no_source": (
+        "The offset log does not name a source yet, so there is no position to resume from."
+    ),
+    "position_source": "Source {key}: {kind}",
+    "no_option": "The {kind} has no option that starts at this position.",
+    "no_option_from": (
+        "The {kind} has no option that starts at this position, which is taken from {evidence}."
+    ),
+    "without_option": (
+        "If you start without it: reprocesses {repeats}; skips {skips}. The page Recovery shows how to"
+        " avoid that."
+    ),
+    "exact": "Exact ({certainty}). Reprocesses: {repeats}. Skips: {skips}. {note}",
+    "exact_from": "Exact ({certainty}), from {evidence}. Reprocesses: {repeats}. Skips: {skips}. {note}",
+    "not_exact": "Not exact ({certainty}). Reprocesses: {repeats}. Skips: {skips}. {note}",
+    "not_exact_from": (
+        "Not exact ({certainty}), from {evidence}. Reprocesses: {repeats}. Skips: {skips}. {note}"
+    ),
+    "other_way": "Or, in a query that cannot take these options:",
 }
+
+SEVERITIES: dict[str, str] = {
+    "blocks_restart": "{mark} {n:number} {n:one blocks/block} the restart",
+    "data_risk": "{mark} {n:number} {n:one risk/risks} of loss or duplicates",
+    "attention": "{mark} {n:number} for attention",
+    "note": "{mark} {n:counted note}",
+}
+"""How many findings of each severity there are."""

@@ -8,7 +8,8 @@ SENTENCES: dict[str, str] = {
     # the headline
     "window": "Batches {first} to {last} of {total:counted batch/batches}.",
     "window_with_gaps": (
-        "{n:counted batch/batches} between batch {first} and batch {last}, of {total:counted batch/batches} in the logs."
+        "{n:counted batch/batches} between batch {first} and batch {last}, of {total:counted"
+        " batch/batches} in the logs."
     ),
     "window_of_one": "Batch {first}.",
     "all_committed": "All committed.",
@@ -18,24 +19,32 @@ SENTENCES: dict[str, str] = {
     "gaps_too_short": "Batches started less than 1 ms apart (median). How long each one ran is not known.",
     # the strip of all batches
     "no_times": "The times of the other batches are not known until every batch is read. {note}",
-    "strip_duration": "Duration of all {total:counted batch/batches}, in bins of {size}. Click to move the window.",
+    "strip_duration": (
+        "Duration of all {total:counted batch/batches}, in bins of {size}. Click to move the window."
+    ),
     "strip_gap": (
-        "Time from start to next start of all {total:counted batch/batches}, in bins of {size}. Click to move the window."
+        "Time from start to next start of all {total:counted batch/batches}, in bins of {size}. Click to"
+        " move the window."
     ),
     "strip_unread": (
-        "{unread:number} of them have not been read, so their times are not known: the shaded part of the chart."
+        "{unread:number} of them have not been read, so their times are not known: the shaded part of the"
+        " chart."
     ),
     "strip_peak": "The longest, {longest:duration}, is from batch {batch} on.",
     # below the marks
     "removed": (
-        "Batches before {batch} are no longer in the logs: Spark keeps the newest 100 by default (minBatchesToRetain)."
+        "Batches before {batch} are no longer in the logs: Spark keeps the newest 100 by default"
+        " (minBatchesToRetain)."
     ),
     "absent": "Absent, with neither file: {ids:listed 20}.",
-    "async_gaps": "IDs between the logged batches are missing by design: the query tracks its progress asynchronously.",
+    "async_gaps": (
+        "IDs between the logged batches are missing by design: the query tracks its progress asynchronously."
+    ),
     "window_table": "The batches of the window",
     # source progress
     "no_partitions": (
-        "The offsets of this source contain no partition and no number to follow. The batch below shows the raw text."
+        "The offsets of this source contain no partition and no number to follow. The batch below shows"
+        " the raw text."
     ),
     "progress": "{source}: {amount} in {n:counted batch/batches}.",
     "most_moved": "{partition} moved the most, {share:.0%}.",
@@ -45,18 +54,19 @@ SENTENCES: dict[str, str] = {
     "newest_batch": "Batch {batch} (none is chosen: this is the newest)",
     "asked_no_batch": "This link asks for batch {batch}. This checkpoint has no batch yet.",
     "asked_removed": (
-        "This link asks for batch {batch}. It was removed by retention: the logs contain batches {first} to {last}."
+        "This link asks for batch {batch}. It was removed by retention: the logs contain batches {first}"
+        " to {last}."
     ),
     "asked_not_written": (
         "This link asks for batch {batch}. It is not written yet: the logs contain batches {first} to {last}."
     ),
     "asked_not_logged": (
-        "This link asks for batch {batch}. It was not logged: with asynchronous progress tracking only some batches are."
-        " Choose a neighbor."
+        "This link asks for batch {batch}. It was not logged: with asynchronous progress tracking only"
+        " some batches are. Choose a neighbor."
     ),
     "asked_absent": (
-        "This link asks for batch {batch}. It has neither an offset file nor a commit file, although its neighbors have"
-        " them."
+        "This link asks for batch {batch}. It has neither an offset file nor a commit file, although its"
+        " neighbors have them."
     ),
     "not_understood": "{file} cannot be understood: {reason}",
     "next_start": "next start {gap:duration} after this one",
@@ -69,9 +79,12 @@ SENTENCES: dict[str, str] = {
     "source_estimate": "Source {key}: {kind}, {amount} (estimated)",
     "positions": "Positions of source {key} before and after batch {batch}",
     "no_new_data": "No new data: the offset is the same before and after.",
-    "before_first": "The position of this source before the batch is not known: this is the first batch in the log.",
+    "before_first": (
+        "The position of this source before the batch is not known: this is the first batch in the log."
+    ),
     "before_not_told": (
-        "The position of this source before the batch is not known: it cannot be read from offsets/{previous}."
+        "The position of this source before the batch is not known: it cannot be read from"
+        " offsets/{previous}."
     ),
     "after": "After: {offset}",
     "settings_changed": "{n:counted pinned setting} changed with this batch",

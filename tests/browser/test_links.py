@@ -129,7 +129,7 @@ def test_the_ends_of_a_link_stay_from_page_to_page_and_a_click_on_the_sink_choos
     one.wait_for_text("Batch 4, version 4, written by this query")
     page.locator('[data-testid="stSidebarNav"]').get_by_text("Overview").click()
     page.wait_for_url("**/overview?**sink=**")
-    one.wait_for_text("The price of deleting this checkpoint")
+    one.wait_for_text("Impact of deleting this checkpoint")
     one.settle()
     assert parameters(page.url) == {"ck": [f"{beside}/checkpoint"], "sink": [f"{beside}/sink"]}
     page.reload()

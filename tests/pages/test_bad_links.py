@@ -43,7 +43,7 @@ def test_a_source_that_is_not_there(open_page: OpenPage) -> None:
     [
         ({"operator": "9"}, "This link asks for operator '9'. Available: 0."),
         ({"store": "nope"}, "This link asks for store 'nope'. Available: left-"),
-        ({"partition": "400"}, "Partition 400 is asked for; operator 0 has partitions 0 to"),
+        ({"partition": "400"}, "This link asks for partition 400. Operator 0 has partitions 0 to"),
         ({"partition": "x"}, "This link asks for partition 'x', which is not a number"),
     ],
 )

@@ -20,7 +20,7 @@ def test_another_spark_is_answered_under_its_own_rules(open_page: OpenPage) -> N
     at = open_page("integrity", "samples/dropduplicates-removed/checkpoint", spark="3.5", query="stateless")
     assert_no_error(at)
     shown = words_of(at)
-    assert "If so: " in shown and "The rules of Spark 3.5 are applied" in shown
+    assert "With these choices: " in shown and "The rules of Spark 3.5 are applied" in shown
     newer = words_of(open_page("integrity", "samples/dropduplicates-removed/checkpoint", query="stateless"))
     assert "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA" in newer
     assert "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA" not in shown
@@ -55,7 +55,7 @@ def test_a_pasted_error_is_explained_for_this_checkpoint(open_page: OpenPage) ->
     at.text_area[0].set_value(error).run()
     assert_no_error(at)
     shown = words_of(at)
-    assert "Likely reasons, most likely first" in shown and "What to do" in shown
+    assert "Likely causes, most likely first" in shown and "What to do" in shown
     assert "Here: " in shown and "state/0/2/4.delta" in shown
 
 
@@ -63,7 +63,7 @@ def test_a_text_that_is_no_error_gets_one_sentence(open_page: OpenPage) -> None:
     at = open_page("integrity", DELTA_GONE)
     at.text_area[0].set_value("good morning **everyone** <img src=x>").run()
     assert_no_error(at)
-    assert "Likely reasons" not in words_of(at)
+    assert "Likely causes" not in words_of(at)
 
 
 def test_the_deep_level_decodes_the_state_and_finds_nothing_in_a_clean_sample(open_page: OpenPage) -> None:

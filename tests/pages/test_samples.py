@@ -47,7 +47,7 @@ def test_overview_shows_what_is_committed_in_doubt_and_next(open_page: OpenPage)
     shown = words_of(open_page("overview", "samples/files-died-mid-batch/checkpoint"))
     for text in (
         "Last committed\nbatch 6",
-        "In doubt\nbatch 7",
+        "Not committed\nbatch 7",
         "Next at restart\nbatch 7",
         "certain · offsets/7 has no commits/7",
     ):
@@ -116,7 +116,7 @@ def test_state_of_a_stateless_query_does_not_apply(open_page: OpenPage) -> None:
 def test_watermark_names_the_stall_and_the_idle_source(open_page: OpenPage) -> None:
     shown = words_of(open_page("watermark", "samples/join-watermark-held-back/checkpoint"))
     assert "Stall of" in shown and "It still does." in shown
-    assert "brought nothing new" in shown and "inferred" in shown
+    assert "had no new data in these batches" in shown and "inferred" in shown
 
 
 def test_watermark_of_a_query_without_one_says_so(open_page: OpenPage) -> None:

@@ -114,7 +114,7 @@ def test_a_source_without_an_end_to_ask_says_so(open_page: OpenPage, tmp_path: P
 def test_without_ends_the_price_of_deleting_says_what_to_give(open_page: OpenPage) -> None:
     for page in ("overview", "recovery"):
         shown = words_of(open_page(page, DELTA))
-        assert "The price of deleting this checkpoint" in shown
+        assert "Impact of deleting this checkpoint" in shown
         assert "repeats: not known" in shown and "needs your input" in shown
 
 
@@ -171,8 +171,8 @@ def test_the_given_ends_are_used_on_every_page_and_stay(open_page: OpenPage) -> 
 def test_the_price_in_rows_stands_above_the_code_that_resets(open_page: OpenPage) -> None:
     at = open_page("recovery", DELTA, **BESIDE)
     shown = [*(text.value for text in at.text)]
-    assert "The price of deleting this checkpoint" in shown and "The code" in shown
-    assert shown.index("The price of deleting this checkpoint") < shown.index("The code")
+    assert "Impact of deleting this checkpoint" in shown and "The code" in shown
+    assert shown.index("Impact of deleting this checkpoint") < shown.index("The code")
     impacts = impact_of_deleting(
         Checkpoint.open(str(SAMPLES / "delta-batch-already-in-table" / "checkpoint")), beside()
     )
@@ -429,7 +429,7 @@ def test_expired_records_fail_the_next_start_and_integrity_tells_what_failondata
     assert_no_error(at)
     supposed = next(text.value for text in at.text if "If so:" in text.value)
     assert not supposed.startswith("▲")
-    assert "The price of deleting this checkpoint" in words_of(at), "a finding leads to the recovery options"
+    assert "Impact of deleting this checkpoint" in words_of(at), "a finding leads to the recovery options"
     at = open_page("integrity", root, loss="perhaps")
     assert "This link asks for failOnDataLoss 'perhaps'" in words_of(at)
 

@@ -1,0 +1,50 @@
+"""What the page Integrity says."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    "steps": "The next start, step by step",
+    "if_so": "With these choices: {sentence}",
+    "no_change": "These choices change nothing about the next start.",
+    "findings": "Findings",
+    "cost_quick": "Reads nothing beyond what is open already.",
+    "cost_normal": (
+        "Reads the logs of {n:counted batch/batches} that are not read yet, and lists state/ where it exists."
+    ),
+    "cost_not_listed": "The state cannot be listed: {reason}",
+    "cost_deep": (
+        "Then decodes the state files that are needed, of {files:counted state file} with"
+        " {size_bytes:size} in total, for at most {seconds:.0f} s."
+    ),
+    "writing": "Is a query writing to this checkpoint?",
+    "look_again": "Look again in {seconds} seconds",
+    "look_again_what": "Lists the logs twice and compares them. Nothing is written.",
+    "looking_again": "Looking a second time in {seconds} seconds ...",
+    "error": "What does this error mean here?",
+    "error_field": "Error message or stack trace",
+    "error_placeholder": "Paste the whole stack trace: the cause is often at its end.",
+    "error_private": (
+        "It is compared with Spark's own list of errors and with the files of this checkpoint. It is not"
+        " sent anywhere."
+    ),
+    "error_unread": "The files cannot be compared with the error: {reason}",
+    "here": "Here: {sentence}",
+    "unseen": "The files cannot show the cause: {unseen}",
+    "causes": "Likely causes, most likely first",
+    "what_to_do": "What to do",
+    "others": "{n:counted other error} in the text",
+    "other": "line {line}: {name} · {message}",
+}
+
+LEVELS: dict[str, str] = {
+    "quick": "quick: names only",
+    "normal": "normal: logs, schemas, chains of state files",
+    "deep": "deep: every state file is decoded",
+}
+
+QUERIES: dict[str, str] = {"same": "the same query", "stateless": "without its stateful operators"}
+
+DATA_LOSS: dict[str, str] = {
+    "true": "true (Spark's default)",
+    "false": "false: continue with the records that still exist",
+}

@@ -1,0 +1,65 @@
+"""What the page Overview and the list of checkpoints say."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    # figures
+    "committed_at": "committed {ms:moment}",
+    "planned_at": "planned {ms:moment}",
+    "all_committed": "every planned batch is committed",
+    "none_planned": "no batch is planned",
+    "see_above": "see above",
+    "no_file_times": "the storage gives no file times",
+    "of_the_copy": "{ms:moment}, time of the copy",
+    "notes": "Notes (story.md)",
+    # links
+    "to_timeline": "Timeline of the batches",
+    "to_state": "State and its partitions",
+    "to_watermark": "Watermark and stalls",
+    "to_connectors": "Source & sink: Kafka, Delta",
+    "to_integrity": "Integrity: steps, findings, errors",
+    "to_recovery": "Recovery: choose, copy the code",
+    # what the query is
+    "query": "What the query is",
+    "identity": "location   {url}\nquery id   {query_id}",
+    "written_by": "Written by {spark} ({certainty}): {why}.",
+    "written_by_unknown": "Written by: {why}.",
+    "is_async": "Progress is tracked asynchronously ({certainty}): only some batches are logged.",
+    "watermark": "Watermark in force in batch {batch}: {ms:moment}.",
+    "sources": "{n:counted source}",
+    "sources_table": "The sources of the query",
+    "state_not_listed": "The state cannot be listed: {reason}",
+    "operators": "{n:counted stateful operator}, {size_bytes:size}",
+    "settings": "{n:counted pinned setting}: the checkpoint wins over the session",
+    "settings_changed": "{n:counted pinned setting}, {changed} changed: the checkpoint wins over the session",
+    "settings_table": "Settings pinned in the offset log",
+    "setting_gone": "not in the newest batch",
+    "change": "batch {batch}, before: {before}",
+    "change_new": "batch {batch}, before: not in the file",
+    "problems": "{n:counted file or line/files or lines} could not be understood",
+    "leftovers": "{n:counted leftover}: files that do not belong to a checkpoint",
+    "leftovers_table": "Leftover files",
+    # the list of checkpoints
+    "open": "Open a checkpoint",
+    "location": "Location of a checkpoint directory",
+    "location_placeholder": "/data/checkpoints/orders   or   s3://bucket/checkpoints/orders",
+    "location_help": "The directory that was given to the query as checkpointLocation. It is only read.",
+    "recent": "Recent in this session",
+    "below": "Below the root {root}",
+    "none_below": "There is no checkpoint one or two levels below the root {root}.",
+    "none_below_more": "Paste its location above if it lies deeper.",
+    "found_below": "{n:counted checkpoint}. Click one to open it.",
+    "search_stopped": (
+        "The search stopped after {listed:number} directories (setting checkpoints_per_root). There may"
+        " be more."
+    ),
+    "list": "{n:counted checkpoint}",
+}
+
+OUTCOMES: dict[str, str] = {
+    "rerun": "re-run with the planned offsets",
+    "resume": "when there is new data",
+    "fail": "and it fails",
+    "other": "from the beginning",
+}
+"""What the next start does with the batch in the figure."""

@@ -1,0 +1,113 @@
+"""What the pages State and Watermark say."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    "none": "This query keeps no state: there is no directory state/.",
+    "none_more": "Balance, growth and restorability do not apply.",
+    "listing": "Listing the state ...",
+    "not_listed": "The state cannot be listed: {reason}",
+    "no_operator": "The directory state/ exists and contains no operator.",
+    "no_operator_more": "Nothing has been written yet, or it was removed.",
+    "operators": "{n:counted stateful operator}, {size_bytes:size} in {files:counted file}",
+    "operators_table": "The stateful operators",
+    "operator": "Operator {operator}: {name} · stores: {stores:listed}",
+    "name_not_known": "name not known",
+    # restorability
+    "broken_newest": (
+        "{n:counted partition} of operator {operator} cannot rebuild the newest version from the files."
+    ),
+    "broken_needed": (
+        "{n:counted partition} of operator {operator} cannot rebuild version {version}, which the next"
+        " batch loads, from the files."
+    ),
+    "no_common": "There is no version that all partitions can rebuild.",
+    "common": "The newest version that all partitions can rebuild is {version}.",
+    "broken_table": "Partitions that cannot be rebuilt",
+    "restorable": (
+        "According to the file names, every partition of operator {operator} can be rebuilt up to version"
+        " {version}."
+    ),
+    "next_loads": "The next batch loads version {version} (batch {batch} + 1).",
+    "contents_not_checked": "Not checked: the contents of the files.",
+    "nothing_restorable": (
+        "No version can be rebuilt from the names of the files: nothing is committed yet, or the layout"
+        " is not known."
+    ),
+    "problem": "{file}: {reason}",
+    # balance
+    "empty": "Partitions that look empty: {ids:listed 20}.",
+    "missing": "Partitions that are missing although they are expected: {ids:listed 20}.",
+    "total": "Total {size_bytes:size}; median {median:size}; maximum / median {ratio}.",
+    "total_at": (
+        "Total {size_bytes:size} at version {version}; median {median:size}; maximum / median {ratio}."
+    ),
+    # growth
+    "versions": "Versions {first} to {last} are kept; version {last} wrote {size_bytes:size}",
+    "version": "Version {first} is kept; it wrote {size_bytes:size}",
+    "unversioned": "{size_bytes:size} in files without a version (sst, log).",
+    # one partition
+    "no_partition": (
+        "This link asks for partition {partition}. Operator {operator} has partitions {first} to {last}"
+        " on disk."
+    ),
+    "partition": "Partition {partition}, store {store}: {size_bytes:size} in {files:counted file}.",
+    "partition_version": "Newest version {version}.",
+    "partition_no_version": "No version.",
+    "partition_share": "{share:.1%} of the store.",
+    # watermark
+    "no_batch": "No batch is planned yet, so there is no watermark.",
+    "no_watermark": (
+        "There is no watermark in the {n:counted batch/batches} that {n:one was/were} read: the query has"
+        " none, or no row with an event time has arrived yet."
+    ),
+    "no_lag": "Lag and stalls do not apply.",
+    "never_evicted": "The state is not evicted by event time as long as there is no watermark.",
+    "no_state": "The query keeps no state either.",
+    "lag_note": "batch start minus watermark",
+    "policy_pinned": "pinned in the offset log",
+    "policy_default": "not in the log, Spark takes min",
+    "starts_left_out": (
+        "The starts of the batches are not drawn in the upper panel: the lag is far larger than the range"
+        " of the watermark."
+    ),
+    "went_back": (
+        "The watermark of batch {batch} is smaller than that of the batch before: the files were changed."
+    ),
+    "went_back_proof": "certain · offsets/{batch}",
+    "kept_state": "State that ends after {ms:moment} cannot be evicted yet.",
+    "shown": ("Shown: {n:number} of {total:counted batch/batches}. Stalls are reported for these only."),
+    "jump": (
+        "After batch {batch} the watermark was {ahead:duration} ahead of the clock of that batch,"
+        " probably because rows carried event times in the future. It is stored in the logs and never"
+        " goes back, so rows with right times are dropped as late until the clock catches up."
+    ),
+    "jump_proof": "inferred · {file}",
+    "stall": "Stall of {n:counted batch/batches} ({first} to {last}), {data} of them with data.",
+    "stall_length": (
+        "Stall of {n:counted batch/batches} ({first} to {last}, {length:duration}), {data} of them with data."
+    ),
+    "stall_value": "The watermark stayed at {ms:moment}.",
+    "stall_no_value": "The watermark had no value yet.",
+    "stall_lasts": "It still does.",
+    "why_idle": (
+        "inferred · {sources:listed} had no new data in these batches; with policy min that holds back"
+        " the others."
+    ),
+    "why_input": (
+        "inferred · Every source had data; on one input the newest event time did not grow (the logs do"
+        " not show on which)."
+    ),
+    "why_data": (
+        "inferred · There was data, and its newest event time did not grow: old rows, or constant event"
+        " times."
+    ),
+    "idle_source": "source {key} ({kind})",
+    "watermark_table": "The watermark per batch",
+}
+
+MEASURES: dict[str, str] = {
+    "state": "rows now: files the next batch loads",
+    "written": "what the newest version wrote",
+    "kept": "all kept files of all versions",
+}

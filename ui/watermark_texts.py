@@ -1,0 +1,73 @@
+"""The conclusions of the watermark's history in sentences, and its table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.analysis.watermark import Stall, WatermarkHistory
+from core.checkpoint import Checkpoint
+from core.messages import say, words
+from ui import tables
+
+
+def median_lag(history: WatermarkHistory) -> str:
+    """The median of the lags that are known."""
+    lag = history.lag_ms[~np.isnan(history.lag_ms)]
+    return words.duration(float(np.median(lag))) if len(lag) else words.NOT_KNOWN
+
+
+def no_watermark(ck: Checkpoint, history: WatermarkHistory) -> tuple[str, str]:
+    """What it means that no batch that was read has a watermark."""
+    state = say("screen_state.never_evicted" if ck.has_state else "screen_state.no_state")
+    return say("screen_state.no_watermark", n=len(history)), f"{say('screen_state.no_lag')} {state}"
+
+
+def stall(found: Stall) -> str:
+    """``Stall of 803 batches (17 to 819, 3 h), 12 of them with data. The watermark stayed at ...``."""
+    first, last, data = found.first, found.last, found.data_batches
+    sentences: list[str] = [
+        say("screen_state.stall", n=found.batches, first=first, last=last, data=data)
+        if found.length_ms is None
+        else say(
+            "screen_state.stall_length",
+            n=found.batches,
+            first=first,
+            last=last,
+            data=data,
+            length=found.length_ms,
+        ),
+        say("screen_state.stall_value", ms=found.watermark_ms)
+        if found.watermark_ms > 0
+        else say("screen_state.stall_no_value"),
+    ]
+    if found.reaches_end:
+        sentences.append(say("screen_state.stall_lasts"))
+    return " ".join(sentences)
+
+
+def why(ck: Checkpoint, history: WatermarkHistory, found: Stall) -> str:
+    """What may hold it back. Values of single watermarks are stored nowhere, so this is inferred."""
+    if found.idle_sources and history.source_count > 1 and history.policy != "max":
+        idle = [
+            say("screen_state.idle_source", key=source.key, kind=source.kind.label)
+            for source in ck.sources
+            if source.key in found.idle_sources
+        ]
+        return words.one_line(say("screen_state.why_idle", sources=idle), 400)
+    return say("screen_state.why_input" if history.source_count > 1 else "screen_state.why_data")
+
+
+def as_columns(history: WatermarkHistory) -> tables.Columns:
+    """One row per batch."""
+    return {
+        "batch": history.batch_ids.tolist(),
+        "started (UTC)": [words.exact_moment(int(ms)) for ms in history.batch_time_ms],
+        "watermark in force (UTC)": [_watermark(int(ms)) for ms in history.in_force_ms],
+        "next watermark (UTC)": [_watermark(int(ms)) for ms in history.next_ms],
+        "lag ms": [None if np.isnan(value) else int(value) for value in history.lag_ms],
+        "had data": ["yes" if flag else "no" for flag in history.has_data],
+    }
+
+
+def _watermark(value: int) -> str:
+    return "none yet" if value == 0 else words.exact_moment(value)
