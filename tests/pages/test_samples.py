@@ -63,7 +63,7 @@ def test_overview_has_the_start_position_to_copy(open_page: OpenPage) -> None:
 
 def test_timeline_of_a_pending_batch_says_not_committed(open_page: OpenPage) -> None:
     at = open_page("timeline", "samples/files-died-mid-batch/checkpoint")
-    assert "batch 7 is not committed" in words_of(at)
+    assert "Batch 7 is not committed" in words_of(at)
     assert "not committed" in charts_of(at)[0].spec
 
 

@@ -93,7 +93,7 @@ def everything(at: AppTest) -> str:
 def test_without_ends_the_page_says_what_to_give_and_how(open_page: OpenPage) -> None:
     shown = words_of(open_page("ends", KAFKA))
     for text in (
-        "say where the ends are",
+        "Source and sink are not connected yet",
         f"export {PREFIX}KAFKA=",
         "bootstrap.servers=",
         "has no _spark_metadata",
@@ -108,7 +108,7 @@ def test_a_source_without_an_end_to_ask_says_so(open_page: OpenPage, tmp_path: P
     )
     at = open_page("ends", root)
     assert_no_error(at)
-    assert "Nothing can be asked about" in words_of(at)
+    assert "There is no check for this kind of source" in words_of(at)
 
 
 def test_without_ends_the_price_of_deleting_says_what_to_give(open_page: OpenPage) -> None:
@@ -181,7 +181,7 @@ def test_the_price_in_rows_stands_above_the_code_that_resets(open_page: OpenPage
     )
     assert any(f"repeats {impacts[0].repeats_rows} rows" in text for text in shown)
     assert any(f"loses {impacts[2].loses_rows} rows" in text for text in shown)
-    assert "needs your input" not in shown[: shown.index("The options")]
+    assert "needs your input" not in shown[: shown.index("Recovery options")]
 
 
 def test_the_ends_go_when_another_checkpoint_is_opened(open_page: OpenPage) -> None:
@@ -189,7 +189,9 @@ def test_the_ends_go_when_another_checkpoint_is_opened(open_page: OpenPage) -> N
     assert "already in the table" in words_of(at)
     at.selectbox(key="ck").set_value("samples/delta-stopped-in-first-snapshot/checkpoint").run()
     assert_no_error(at)
-    assert at.text_input(key="give_sink").value == "" and "Nothing was asked yet" in words_of(at)
+    assert at.text_input(key="give_sink").value == "" and "Source and sink are not connected yet" in words_of(
+        at
+    )
 
 
 def test_an_end_can_be_taken_back(open_page: OpenPage) -> None:
@@ -205,7 +207,7 @@ def test_a_file_sink_shows_its_log_against_the_batches(open_page: OpenPage) -> N
         "ends", "samples/files-died-mid-batch/checkpoint", sink="samples/files-died-mid-batch/sink"
     )
     assert_no_error(at)
-    assert "newest batch id in the sink's log" in words_of(at)
+    assert "newest batch ID in the sink's log" in words_of(at)
     assert "Batches against the log of the sink" in charts_of(at)[-1].alt
 
 
@@ -295,7 +297,7 @@ def test_a_broker_that_does_not_answer_leaves_the_other_parts_alone(
         place.write_text(f"bootstrap.servers=127.0.0.1:{silent.getsockname()[1]}\n")
         at = open_page("ends", KAFKA, kafka=str(place), sink=BESIDE["sink"])
     assert_no_error(at)
-    assert "did not answer in time" in words_of(at) and "Holds of this query up to" in words_of(at)
+    assert "did not answer in time" in words_of(at) and "Contains this query up to" in words_of(at)
 
 
 # ------------------------------------------------------------------ Kafka
@@ -322,7 +324,7 @@ def test_a_real_topic_of_200_partitions_shortened_beyond_the_position(
     assert_no_error(at)
     shown = words_of(at)
     assert "1 of 200 partitions lost 4 offsets that were not read" in shown
-    assert "1 to 25 of 200 partitions, worst first" in shown
+    assert "1 to 25 of 200 partitions, highest risk first" in shown
     bars = charts_of(at)[1].spec
     assert "page-200-117" in bars and "4 offsets lost" in bars
     asked = re.search(r"(\d+) requests in", shown)
@@ -393,7 +395,7 @@ def test_the_chosen_partition_of_a_link_is_shown_on_its_page_of_rows(
     assert_no_error(at)
     assert "This link asks for topic partition 'orders-77'" in words_of(
         at
-    ) and "This link asks for rows from 'x'" in words_of(at)
+    ) and "This link asks for partitions from row 'x'" in words_of(at)
 
 
 def test_the_broker_is_asked_once_for_all_pages_and_again_on_request(
@@ -427,7 +429,7 @@ def test_expired_records_fail_the_next_start_and_integrity_tells_what_failondata
         assert "KAFKA_DATA_LOSS" in words_of(at) and "orders-1" in words_of(at), page
     at = open_page("integrity", root, kafka="b", loss="false")
     assert_no_error(at)
-    supposed = next(text.value for text in at.text if "If so:" in text.value)
+    supposed = next(text.value for text in at.text if "With these choices:" in text.value)
     assert not supposed.startswith("▲")
     assert "Impact of deleting this checkpoint" in words_of(at), "a finding leads to the recovery options"
     at = open_page("integrity", root, loss="perhaps")
