@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.analysis.timeline import STATUS_WORDS, Status, bins, build_timeline
+from core.analysis.timeline import STATUSES, bins, build_timeline, status_words
 from core.checkpoint import Checkpoint
 from tests.support.build import copy_sample, kafka_checkpoint
 from ui import timeline_charts
@@ -27,14 +27,13 @@ def test_batches_without_a_commit_file_have_marks_that_can_be_seen(tmp_path: Pat
     timeline = build_timeline(ck)
     assert timeline.count("superseded") == 13
     figure = timeline_charts.window(timeline, slice(0, len(timeline)), "id", None)
-    marks = [trace for trace in figure.data if trace.name == STATUS_WORDS["superseded"]]
+    marks = [trace for trace in figure.data if trace.name == status_words("superseded")]
     assert sum(len(trace.x) for trace in marks) >= 13
     assert all(trace.marker.symbol == "circle-open" and trace.marker.line.width >= 1.5 for trace in marks)
 
 
 def test_no_open_symbol_is_drawn_without_an_outline() -> None:
-    for name in STATUS_WORDS:
-        status: Status = name
+    for status in STATUSES:
         symbol = timeline_charts._MARKS[status][0]
         for is_known in (True, False):
             assert timeline_charts.outline(status, is_known) > 0 or not symbol.endswith("-open")
