@@ -337,7 +337,7 @@ def _name(entry: dict[str, Any], name: str) -> str:
 def _sort(before: Any, after: Any, path: str, field: str) -> Sort:
     if path.startswith("answer.code[") and field == "text":
         return "code"
-    if ".before_after[" in path and field == "start" and _is_text(before) and _is_text(after):
+    if ".before_after[" in path and field in ("start", "says") and _is_text(before) and _is_text(after):
         return "wording" if sorted(_numbers(before)) == sorted(_numbers(after)) else "number"
     if field not in WORDING or path.endswith("error.message") or not (_is_text(before) and _is_text(after)):
         return "fact"
