@@ -2,26 +2,28 @@
 starts a JVM.
 
 Exit status: 0 answered, 1 answered and problems found, 2 wrong usage, 10 the location cannot be read or is
-not a checkpoint. Errors are one sentence on stderr.
+not a checkpoint. Errors are one sentence on stderr; one that nobody foresaw ends with 1 and shows its trace
+where CHECKPOINT_EXPLORER_TRACE=true.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import NoReturn
 
 from core import __version__
 from core.documents.base import to_text
-from core.errors import CheckpointExplorerError, UsageError
+from core.errors import CheckpointExplorerError, UsageError, place_of
 from core.messages import say, say_of
-from core.settings import load_settings
+from core.settings import DEFAULTS, load_settings
 from core.verbs import MODULES, verb_named
 from core.verbs._text import clean
 
-ANSWERED, PROBLEMS_FOUND = 0, 1  # 2 and 10 are in core/errors.py
+ANSWERED, PROBLEMS_FOUND, UNKNOWN_ERROR = 0, 1, 1  # 2 and 10 are in core/errors.py
 
 
 class _Parser(ArgumentParser):
@@ -50,14 +52,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit status. Answers go to stdout, everything else to stderr."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     asked = next((text for text in arguments if not text.startswith("-")), None)
+    settings = DEFAULTS
     try:
         args = build_parser(asked).parse_args(arguments)
-        answer = verb_named(args.verb).run(args, load_settings())
+        settings = load_settings()
+        answer = verb_named(args.verb).run(args, settings)
+        text = f"{to_text(answer.document)}\n" if args.json else answer.text
     except CheckpointExplorerError as error:
         return _fail(error, error.exit_status)
     except KeyboardInterrupt:
         return _fail(say("cli.stopped"), 130)
-    _write(f"{to_text(answer.document)}\n" if args.json else answer.text)
+    except Exception as error:
+        return _unknown(error, settings.trace)
+    _write(text)
     return PROBLEMS_FOUND if answer.has_problems else ANSWERED
 
 
@@ -70,6 +77,14 @@ def _write(text: str) -> None:
         BrokenPipeError
     ):  # the reader of the pipe has seen enough; keep the interpreter from complaining at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _unknown(error: Exception, is_traced: bool) -> int:
+    """The last resort: an error that nobody foresaw is one sentence as well."""
+    sentence = say("errors_program.command", error=type(error).__name__, place=place_of(error))
+    if is_traced:
+        traceback.print_exception(error, file=sys.stderr)
+    return _fail(sentence, UNKNOWN_ERROR)
 
 
 def _fail(error: object, status: int) -> int:

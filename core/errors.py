@@ -23,6 +23,7 @@ CheckpointExplorerError
 # ruff: noqa: N818  (the names say what is so; they are part of the contract in docs/architecture.md)
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import ClassVar
 
 
@@ -111,3 +112,13 @@ class NotACheckpoint(CheckpointExplorerError):
         super().__init__(message)
         self.location = location
         self.suggestion = suggestion
+
+
+def place_of(error: BaseException) -> str:
+    """Where in the program an error arose, without any directory of this machine: ``logs.py, line 12``."""
+    trace = error.__traceback__
+    if trace is None:
+        return "an unknown place"
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{PurePath(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"

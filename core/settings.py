@@ -4,6 +4,7 @@ keeps the two equal."""
 from __future__ import annotations
 
 import ipaddress
+import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from core.messages import Sentence, say
 
 PREFIX = "CHECKPOINT_EXPLORER_"
 _EXAMPLES = {"roots": "s3://bucket/checkpoints", "kafka": "/etc/checkpoint-explorer/prod.properties"}
+_PASSWORD = re.compile(r"://[^/@:]*:(?!\d+(/|$))[^@]*@")  # hdfs://host:8020/a@b has a port
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_checkpoints"
 
 
@@ -98,6 +100,16 @@ class Settings(BaseSettings):
             "How many requests are sent to a remote store at one time. 64 is where s3fs was fastest when it"
             " was measured; lower it when the store answers with 503 (slow down). A local disk is read one by"
             " one, which is faster there."
+        ),
+    )
+    store_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        le=3600,
+        description=(
+            "How many seconds a remote store may take to connect or to answer one request, retries included. After"
+            " that one sentence says so; other stores are not affected. Raise it where large files come over a slow"
+            " line."
         ),
     )
     first_view_batches: int = Field(
@@ -250,6 +262,13 @@ class Settings(BaseSettings):
             " command line takes as long as its --seconds allows."
         ),
     )
+    trace: bool = Field(
+        default=False,
+        description=(
+            "Whether the command line prints the trace of an error that it does not know, below the sentence. For a"
+            " report of the error; the app always writes it to the log of the server."
+        ),
+    )
 
     @field_validator("roots", mode="before")
     @classmethod
@@ -272,6 +291,9 @@ class Settings(BaseSettings):
             ):
                 is_root = field.field_name == "roots"
                 raise ValueError(say("settings.root_name" if is_root else "settings.broker_name"))
+        for root in value.values():
+            if isinstance(root, RootSettings) and _PASSWORD.search(root.url):
+                raise ValueError(say("settings.root_password"))
         return value
 
     @property

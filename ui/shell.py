@@ -4,15 +4,16 @@ line, the sentence."""
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from core.checkpoint import Checkpoint
-from core.errors import NotACheckpoint, StorageError
+from core.errors import NotACheckpoint, StorageError, place_of
 from core.messages import say, words
 from ui import browser, cached_answers, cards, connector_settings, links, open_checkpoints
 from ui.open_checkpoints import Opened
@@ -26,6 +27,7 @@ _UNKNOWN_PAGE = "_unknown_page"
 _REFRESH = "Lists the directory again and reads what is new."
 
 _run = threading.local()
+_log = logging.getLogger(__name__)
 
 
 def pages() -> list[StreamlitPage]:
@@ -134,6 +136,8 @@ def main() -> None:
         NotACheckpoint,
     ) as error:  # the store stopped answering after the checkpoint was opened
         cards.message("blocked", str(error), "Refresh when the store answers again.")
+    except Exception as error:
+        _unexpected(error)
     finally:
         # below the page in time, above it on the screen: the sentence may need a listing of the state, the
         # link knows the page's choices
@@ -142,9 +146,23 @@ def main() -> None:
             cards.text("This address opens exactly this view. Copy it here or from the address bar.", "small")
         if opened is not None and opened.ck is not None and page.title not in WITHOUT_LINE:
             with above, st.spinner("Working out what the next start does ..."):
-                cached_answers.line(opened)
+                _last_resort(cached_answers.line, opened)
         if opened is not None and page.title != LIST:
             browser.tab_title(page.title, opened.title, cached_answers.verdict(opened))
+
+
+def _last_resort(draw: Callable[[Opened], object], opened: Opened) -> None:
+    try:
+        draw(opened)
+    except Exception as error:
+        _unexpected(error)
+
+
+def _unexpected(error: Exception) -> None:
+    """An error that nobody foresaw: one sentence on the page, the trace in the log of the server."""
+    _log.error("A page raised an unexpected error.", exc_info=error)
+    sentence = say("errors_program.page", error=type(error).__name__, place=place_of(error))
+    cards.message("blocked", sentence, say("errors_program.page_what"))
 
 
 def _choose() -> Opened | None:

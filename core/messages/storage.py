@@ -40,6 +40,11 @@ SENTENCES: dict[str, str] = {
         " AWS_ACCESS_KEY_ID) or in the storage_options of a configured root."
     ),
     "not_reached": "{where} cannot be reached ({cause}); check the endpoint and the network, then refresh.",
+    "no_answer": "no answer within {seconds} seconds (setting store_seconds)",
+    "needs_options": (
+        '"{protocol}://" locations need options that a location cannot give; configure a root with storage_options'
+        " (docs/settings.md) and open it by its name."
+    ),
     "no_permission": (
         "No permission to list {where} ({cause}); check the permissions of the user that runs this app."
     ),

@@ -41,14 +41,16 @@ class Door:
         """A door to ``location``. No request is sent. Raises :class:`UnsupportedLocation` for a text that is
         no location."""
         place = parse_location(location) if isinstance(location, str) else location
-        at_once = settings.concurrent_requests
+        at_once, seconds = settings.concurrent_requests, settings.store_seconds
         store: Store
         if place.is_local:
             store = LocalStore(place.path, is_confined=not settings.is_private)
         elif place.protocol == "s3":
-            store = S3Store(place.path, lambda: filesystem(place, at_once), at_once)
+            store = S3Store(place.path, lambda: filesystem(place, at_once, seconds), at_once, seconds)
         else:
-            store = RemoteStore(place.protocol, place.path, lambda: filesystem(place, at_once), at_once)
+            store = RemoteStore(
+                place.protocol, place.path, lambda: filesystem(place, at_once, seconds), at_once, seconds
+            )
         return cls(place, store, settings)
 
     @property
@@ -107,6 +109,8 @@ class Door:
             now_ms = time.time_ns() // 1_000_000
             try:
                 fresh = self._store.read(missing, self._tally)
+            except StorageError:
+                raise
             except Exception as error:
                 raise storage_error(error, self.location) from error
             for path, content in fresh.items():

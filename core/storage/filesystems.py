@@ -11,18 +11,23 @@ from typing import Any
 import fsspec
 from fsspec.utils import tokenize
 
+from core.errors import UnsupportedLocation
+from core.messages import say
 from core.storage.location import Location
+from core.storage.patience import NoAnswer, in_time
 
-_lock = threading.Lock()
+_lock = threading.Lock()  # of the two tables below; never held while a store is asked
+_making: dict[Hashable, threading.Lock] = {}
 _open: OrderedDict[Hashable, Any] = OrderedDict()
 
 # One for each store and set of options; credentials that rotate would add one each time.
 MOST_OPEN = 32
 
 
-def filesystem(location: Location, at_once: int) -> Any:
+def filesystem(location: Location, at_once: int, seconds: float | None = None) -> Any:
     """The fsspec file system for ``location``, connected as the project needs it: no cache of listings,
-    ``at_once`` connections."""
+    ``at_once`` connections. Raises :class:`NoAnswer` when connecting takes longer than ``seconds``, and
+    :class:`UnsupportedLocation` when it needs options that a text cannot give."""
     cls = fsspec.get_filesystem_class(location.protocol)
     options = {**cls._get_kwargs_from_urls(location.url), **location.storage_options}
     if location.protocol == "s3":
@@ -30,17 +35,32 @@ def filesystem(location: Location, at_once: int) -> Any:
         options["config_kwargs"] = {"max_pool_connections": at_once, **options.get("config_kwargs", {})}
     key = (location.protocol, tokenize(sorted(options.items(), key=lambda item: item[0])))
     with _lock:
-        fs = _open.get(key)
-        if fs is not None:
+        making = _making.setdefault(key, threading.Lock())
+        if key in _open:
             _open.move_to_end(key)
+            return _open[key]
+    # Some connect at once, and a host that does not answer must keep nobody but its own viewers waiting.
+    if not making.acquire(timeout=-1 if seconds is None else seconds):
+        raise NoAnswer(seconds or 0)
+    try:
+        with _lock:
+            fs = _open.get(key)
         if fs is None:
-            fs = cls(**options, skip_instance_cache=True)
+            fs = in_time(lambda: cls(**options, skip_instance_cache=True), seconds)
             # A cached listing shows wrong facts while a query runs: a committed batch would look pending.
             fs.dircache.use_listings_cache = False
-            _open[key] = fs
-            while len(_open) > MOST_OPEN:
-                _open.popitem(last=False)  # a door that still uses it keeps it alive
+            with _lock:
+                _open[key] = fs
+                while len(_open) > MOST_OPEN:
+                    _making.pop(
+                        _open.popitem(last=False)[0], None
+                    )  # a door that still uses it keeps it alive
         return fs
+    except TypeError as error:
+        protocol = location.protocol
+        raise UnsupportedLocation(say("storage.needs_options", protocol=protocol), location.url) from error
+    finally:
+        making.release()
 
 
 def forget() -> None:
@@ -48,3 +68,4 @@ def forget() -> None:
     changed."""
     with _lock:
         _open.clear()
+        _making.clear()

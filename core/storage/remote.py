@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from fsspec.asyn import sync
 
 from core.storage.listing import Content, FileInfo, Gone, ReadFailure
+from core.storage.patience import NoAnswer, awaited_in_time, in_time
 from core.storage.store import Folder, ListingFailed, Tally, failure_reason, join
 
 T = TypeVar("T")
@@ -31,11 +32,14 @@ ETAG_KEYS = ("ETag", "etag", "content_md5", "md5Hash")
 class RemoteStore:
     """The directory ``root`` of the fsspec file system that ``connect`` makes at the first use."""
 
-    def __init__(self, protocol: str, root: str, connect: Callable[[], Any], at_once: int) -> None:
+    def __init__(
+        self, protocol: str, root: str, connect: Callable[[], Any], at_once: int, seconds: float | None = None
+    ) -> None:
         self._protocol = protocol
         self._root = root
         self._connect = connect
         self._at_once = at_once
+        self._seconds = seconds
 
     def list(
         self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally
@@ -106,38 +110,66 @@ class RemoteStore:
 
     def _each(self, fs: Any, items: Sequence[T], call: Callable[[Any, T], Any]) -> Sequence[Any]:
         """The answers of ``call`` for each item, in order; an answer can be the exception that it raised."""
+        wave = _Wave(None if self._protocol == "memory" else self._seconds)
         if fs.async_impl:
             answers = sync(
-                fs.loop, gather_bounded, [lambda item=item: call(fs, item) for item in items], self._at_once
+                fs.loop,
+                gather_bounded,
+                [lambda item=item: call(fs, item) for item in items],
+                self._at_once,
+                self._seconds,
             )
         elif self._protocol in THREADED and len(items) > 1:
             with ThreadPoolExecutor(min(self._at_once, len(items))) as pool:
-                answers = list(pool.map(lambda item: _caught(call, fs, item), items))
+                answers = list(pool.map(lambda item: _caught(call, fs, item, wave), items))
         else:
-            answers = [_caught(call, fs, item) for item in items]
+            answers = [_caught(call, fs, item, wave) for item in items]
         return [
             Folder(exists=False) if call == self._ls and isinstance(a, FileNotFoundError) else a
             for a in answers
         ]
 
 
-async def gather_bounded(calls: Sequence[Callable[[], Awaitable[R]]], at_once: int) -> list[R | Exception]:
-    """Awaits all ``calls``, at most ``at_once`` at one time; exceptions come back as answers, in order."""
+class _Wave:
+    """Requests sent together, each with ``seconds`` to be answered. After the first that was not, the others are
+    not sent: they would wait as long."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self.silent: NoAnswer | None = None
+
+
+async def gather_bounded(
+    calls: Sequence[Callable[[], Awaitable[R]]], at_once: int, seconds: float | None = None
+) -> list[R | Exception]:
+    """Awaits all ``calls``, at most ``at_once`` at one time and each for at most ``seconds``; exceptions come back
+    as answers, in order."""
     gate = asyncio.Semaphore(at_once)
+    wave = _Wave(seconds)
 
     async def one(call: Callable[[], Awaitable[R]]) -> R | Exception:
         async with gate:
+            if wave.silent is not None:
+                return wave.silent
             try:
-                return await call()
+                return await awaited_in_time(call(), seconds)
+            except NoAnswer as error:
+                wave.silent = error
+                return error
             except Exception as error:
                 return error
 
     return list(await asyncio.gather(*[one(call) for call in calls]))
 
 
-def _caught(call: Callable[[Any, T], Any], fs: Any, item: T) -> Any:
+def _caught(call: Callable[[Any, T], Any], fs: Any, item: T, wave: _Wave) -> Any:
+    if wave.silent is not None:
+        return wave.silent
     try:
-        return call(fs, item)
+        return in_time(lambda: call(fs, item), wave.seconds)
+    except NoAnswer as error:
+        wave.silent = error
+        return error
     except Exception as error:
         return error
 

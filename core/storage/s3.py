@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 from fsspec.asyn import sync
 
 from core.storage.listing import Content, FileInfo
+from core.storage.patience import awaited_in_time
 from core.storage.remote import content_of, gather_bounded
 from core.storage.store import Folder, ListingFailed, Tally, join
 
@@ -45,31 +46,38 @@ class S3Store:
     """The keys below ``root`` (``bucket/prefix``) of the s3fs file system that ``connect`` makes at the first
     use."""
 
-    def __init__(self, root: str, connect: Callable[[], Any], at_once: int) -> None:
+    def __init__(
+        self, root: str, connect: Callable[[], Any], at_once: int, seconds: float | None = None
+    ) -> None:
         self._root = root
         self._connect = connect
         self._at_once = at_once
+        self._seconds = seconds
 
     def list(
         self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally
     ) -> dict[str, Folder]:
         fs = self._connect()
-        lister = partial(_list, first_page=first_page, tally=tally, at_once=self._at_once)
+        lister = partial(
+            _list, first_page=first_page, tally=tally, at_once=self._at_once, seconds=self._seconds
+        )
         return sync(fs.loop, lister, fs, self._root, prefixes, recursive)  # type: ignore[no-any-return]
 
     def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]:
         fs = self._connect()
-        answers = sync(fs.loop, _read, fs, self._root, paths, tally, self._at_once)
+        answers = sync(fs.loop, _read, fs, self._root, paths, tally, self._at_once, self._seconds)
         contents = {path: content_of(answer) for path, answer in zip(paths, answers, strict=True)}
         tally.add(bytes=sum(len(content) for content in contents.values() if isinstance(content, bytes)))
         return contents
 
 
-async def _read(fs: Any, root: str, paths: Sequence[str], tally: Tally, at_once: int) -> Sequence[Any]:
+async def _read(
+    fs: Any, root: str, paths: Sequence[str], tally: Tally, at_once: int, seconds: float | None
+) -> Sequence[Any]:
     await _prepare(fs, root, tally)
     # max_concurrency=1 keeps s3fs from asking for the size first.
     return await gather_bounded(
-        [partial(fs._cat_file, join(root, path), max_concurrency=1) for path in paths], at_once
+        [partial(fs._cat_file, join(root, path), max_concurrency=1) for path in paths], at_once, seconds
     )
 
 
@@ -82,9 +90,10 @@ async def _list(
     first_page: bool,
     tally: Tally,
     at_once: int,
+    seconds: float | None,
 ) -> dict[str, Folder]:
     await _prepare(fs, root, tally)
-    lister = _Lister(fs, root, first_page, at_once)
+    lister = _Lister(fs, root, first_page, at_once, seconds)
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(lister.folder(prefix, recursive)) for prefix in prefixes]
@@ -100,8 +109,9 @@ def _first(error: Exception) -> Exception:
 class _Lister:
     """Lists below one root, at most ``at_once`` requests at one time."""
 
-    def __init__(self, fs: Any, root: str, first_page: bool, at_once: int) -> None:
+    def __init__(self, fs: Any, root: str, first_page: bool, at_once: int, seconds: float | None) -> None:
         self._fs = fs
+        self._seconds = seconds
         self._first_page = first_page
         self._bucket, key, _ = fs.split_path(root)
         self._top = key.strip("/") + "/" if key.strip("/") else ""
@@ -217,7 +227,8 @@ class _Lister:
 
     async def _page(self, **where: Any) -> dict[str, Any]:
         async with self._gate:
-            page: dict[str, Any] = await self._fs._call_s3("list_objects_v2", Bucket=self._bucket, **where)
+            request = self._fs._call_s3("list_objects_v2", Bucket=self._bucket, **where)
+            page: dict[str, Any] = await awaited_in_time(request, self._seconds)
         if ENTRIES not in page:
             raise OSError("the answer of the server is not an S3 listing")
         return page

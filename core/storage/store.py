@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -94,6 +94,11 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
     if isinstance(error, ListingFailed):
         return storage_error(error.cause, location, error.prefix)
     where = f"{location.url.rstrip('/')}/{prefix}" if prefix else location.url
+    secrets = _texts_in(location.storage_options)
+
+    def _words(error: Exception) -> str:
+        return hidden(_words_of(error), secrets)
+
     kind = type(error).__name__
     if kind in NO_CREDENTIALS:
         return AccessDenied(say("storage.no_credentials", where=where, cause=_words(error)), location.url)
@@ -117,16 +122,32 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
 def failure_reason(error: Exception) -> str:
     """Why one file could not be read, as a sentence without the path."""
     if isinstance(error, PermissionError):
-        return say("storage.file_no_permission", cause=_words(error))
+        return say("storage.file_no_permission", cause=_words_of(error))
     if isinstance(error, IsADirectoryError):
         return say("storage.file_is_directory")
-    return say("storage.file_not_read", kind=type(error).__name__, cause=_words(error))
+    return say("storage.file_not_read", kind=type(error).__name__, cause=_words_of(error))
 
 
-def _words(error: Exception) -> str:
+def _words_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = " ".join(str(error).split()).rstrip(".")
     return (text[:200] if text else errno.errorcode.get(getattr(error, "errno", 0) or 0, "")) or type(
         error
     ).__name__
+
+
+def hidden(text: str, secrets: Iterable[str]) -> str:
+    """``text`` without values of storage options, which libraries repeat in their messages (names of profiles,
+    keys, endpoints with a password)."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
+
+
+def _texts_in(value: object) -> set[str]:
+    if isinstance(value, Mapping):
+        return {text for item in value.values() for text in _texts_in(item)}
+    if isinstance(value, list | tuple):
+        return {text for item in value for text in _texts_in(item)}
+    return {value} if isinstance(value, str) and len(value) > 2 else set()
