@@ -146,7 +146,10 @@ def test_the_tab_of_the_list_names_the_program(visit: Visiting) -> None:
 
 
 def test_a_page_that_does_not_exist_keeps_the_checkpoint_and_leads_to_its_overview(visit: Visiting) -> None:
+    """Only the very first request of a fresh server gets Streamlit's own dialog on top: it looks into the folder
+    ``pages`` before the app has run once."""
     one = visit()
+    one.open("/")
     page = one.open(f"/nonsense?ck={DIED}")
     page.wait_for_url("**/overview?ck=**")
     one.wait_for_text("This link asks for the page 'nonsense', which does not exist.")
