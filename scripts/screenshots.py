@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -56,7 +57,7 @@ def settle(page: Page) -> None:
 
 
 # name -> address, theme, width, height: what the README shows, from the top of the page
-README = {
+README: dict[str, tuple[str, Literal["light", "dark"], int, int]] = {
     "overview": ("/overview?ck=samples/kafka-pipeline-died-mid-batch/checkpoint", "light", 1280, 860),
     "timeline": (
         "/timeline?ck=samples/kafka-topic-gained-partitions/checkpoint&batch=12",
@@ -142,9 +143,9 @@ def _take(page: Page, address: str, file: Path, whole: bool = False) -> None:
     settle(page)
     if whole:  # the page scrolls inside the window; a window as high as its content shows all of it
         height = page.evaluate("document.querySelector('[data-testid=\"stMain\"]').scrollHeight")
-        page.set_viewport_size(
-            {"width": page.viewport_size["width"], "height": min(max(int(height), 700), 6000)}
-        )
+        size = page.viewport_size
+        assert size is not None
+        page.set_viewport_size({"width": size["width"], "height": min(max(int(height), 700), 6000)})
         settle(page)
     file.parent.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=file)

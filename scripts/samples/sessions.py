@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import Row
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 GAP_MS = 5 * 60_000
 
@@ -20,7 +20,7 @@ class ShopVisits(StatefulProcessor):
         self.totals = handle.getValueState("totals", "orders long, total double, timer long")
         self.amounts = handle.getListState("amounts", "amount double")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
         orders, total, timer = self.totals.get() or (0, 0.0, 0)
         latest = 0
         for row in rows:

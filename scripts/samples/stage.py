@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 PROJECT = Path(__file__).resolve().parents[2]
 PUBLISHED = PROJECT / "sample_checkpoints"
@@ -200,7 +200,9 @@ class Stage:
         """Unload the state stores: their maintenance goes on writing snapshots for a while after the query
         has stopped."""
         if self._session is not None:
-            self._session.sparkContext._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
+            jvm = self._session.sparkContext._jvm
+            assert jvm is not None
+            jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
 
     def publish(self, story: str, keep: Iterable[str]) -> None:
         """Put checkpoint, story and the kept directories into `sample_checkpoints/<name>` in one step."""

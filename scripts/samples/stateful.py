@@ -11,7 +11,7 @@ from scripts.samples.stage import Stage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 Batches = Iterator[tuple[str, list[dict[str, Any]]]]
 

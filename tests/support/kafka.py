@@ -11,15 +11,23 @@ import subprocess
 import time
 import uuid
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 from confluent_kafka import KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic, OffsetSpec
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not named in its __all__
+    AdminClient,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+)
 
 from tests.support.spark import PARTS
 
 START_SECONDS = 180  # 7 s on a quiet machine, 25 s on a busy one
 CALL_SECONDS = 30
+LATEST, EARLIEST = OffsetSpec.latest(), OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 
 # Ends the broker when the process that started it goes away, however it goes: its end of the pipe closes.
 KEEPER = (
@@ -150,7 +158,7 @@ class Broker:
 
     # ---------------------------------------------------------------- topics
 
-    def _client(self) -> dict[str, object]:
+    def _client(self) -> dict[str, str | int | float | bool]:
         # That the broker goes away is how every test ends; librdkafka would say so on standard error.
         return {"bootstrap.servers": self.bootstrap, "log.connection.close": False, "log_level": 0}
 
@@ -178,7 +186,7 @@ class Broker:
 
     def _wait_for_leaders(self, name: str, partitions: int) -> None:
         """The broker takes a new partition before it leads it; offsets can be asked for only then."""
-        asked = {TopicPartition(name, partition): OffsetSpec.latest() for partition in range(partitions)}
+        asked = {TopicPartition(name, partition): LATEST for partition in range(partitions)}
         deadline = time.monotonic() + CALL_SECONDS
         while True:
             try:
@@ -230,7 +238,7 @@ class Broker:
                 failures.append(str(error))
 
         producer = Producer({**self._client(), "linger.ms": 5})
-        more = {} if timestamp_ms is None else {"timestamp": timestamp_ms}
+        more: dict[str, Any] = {} if timestamp_ms is None else {"timestamp": timestamp_ms}
         for value in values:
             producer.produce(
                 topic,
@@ -257,13 +265,13 @@ class Broker:
     def _offsets(self, topic: str, *, latest: bool) -> dict[int, int]:
         admin = self.admin()
         partitions = sorted(admin.list_topics(topic, timeout=CALL_SECONDS).topics[topic].partitions)
-        spec = OffsetSpec.latest() if latest else OffsetSpec.earliest()
+        spec = LATEST if latest else EARLIEST
         asked = admin.list_offsets(
             {TopicPartition(topic, partition): spec for partition in partitions}, request_timeout=CALL_SECONDS
         )
         return {where.partition: future.result(CALL_SECONDS).offset for where, future in asked.items()}
 
 
-def _wait(futures: Mapping[object, object]) -> None:
+def _wait(futures: Mapping[Any, Future[Any]]) -> None:
     for future in futures.values():
-        future.result(CALL_SECONDS)  # type: ignore[attr-defined]
+        future.result(CALL_SECONDS)

@@ -95,10 +95,11 @@ def stop_queries(session: SparkSession) -> None:
 def stop_session(session: SparkSession, scratch: Path | None = None) -> None:
     """End the session and its JVM."""
     stop_queries(session)
-    gateway = session.sparkContext._gateway  # type: ignore[attr-defined]
+    gateway = session.sparkContext._gateway
     session.stop()
     process = getattr(gateway, "proc", None)
-    gateway.shutdown()
+    if gateway is not None:
+        gateway.shutdown()
     if process is not None:
         # The JVM ends when its standard input does.
         process.stdin.close()
