@@ -1,4 +1,4 @@
-"""Checkpoint Explorer: ``streamlit run app.py``. The frame is in ``ui/shell.py``, each screen in ``pages/``."""
+"""Checkpoint Explorer: ``streamlit run app.py``. The frame: ``ui/shell.py``; each screen: ``pages/``."""
 
 from ui import shell
 

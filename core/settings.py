@@ -124,34 +124,34 @@ class Settings(BaseSettings):
         default=32 * 1024 * 1024,
         ge=1024,
         description=(
-            "How large a file of the offset or commit log, the file metadata, or the first offset of a source may"
-            " be to be read. Such a file has a few kB, with thousands of Kafka partitions some MB; a larger one is"
-            " named as not read."
+            "How large a file of the offset or commit log, the file metadata, or the first offset of a source"
+            " may be to be read. Such a file has a few kB, with thousands of Kafka partitions some MB; a"
+            " larger one is named as not read."
         ),
     )
     source_log_bytes: int = Field(
         default=64 * 1024 * 1024,
         ge=1024,
         description=(
-            "How large a file of the log of a file source or file sink may be to be read. 64 MB name about 400,000 input files;"
-            " a larger one is named as not read, and the files in it are not counted."
+            "How large a file of the log of a file source or file sink may be to be read. 64 MB name about"
+            " 400,000 input files; a larger one is named as not read, and the files in it are not counted."
         ),
     )
     state_definition_bytes: int = Field(
         default=16 * 1024 * 1024,
         ge=1024,
         description=(
-            "How large the metadata of a stateful operator, or a state schema, may be to be read. They have a few"
-            " kB, with thousands of columns some MB; a larger one is named as not read."
+            "How large the metadata of a stateful operator, or a state schema, may be to be read. They have a"
+            " few kB, with thousands of columns some MB; a larger one is named as not read."
         ),
     )
     state_file_bytes: int = Field(
         default=256 * 1024 * 1024,
         ge=1024,
         description=(
-            "How large one state file may be for its contents to be checked or its rows to be counted. Spark's"
-            " own files rarely have more than 64 MB; while it is checked, a file is in memory together with its"
-            " unpacked rows. A larger one is named as not read."
+            "How large one state file may be for its contents to be checked or its rows to be counted."
+            " Spark's own files rarely have more than 64 MB; while it is checked, a file is in memory"
+            " together with its unpacked rows. A larger one is named as not read."
         ),
     )
     table_versions: int = Field(
@@ -166,10 +166,9 @@ class Settings(BaseSettings):
         default=128 * 1024 * 1024,
         ge=0,
         description=(
-            "How large a log checkpoint of a Delta table (all its parts), or a single commit, may be to be read. A"
-            " log checkpoint is needed only"
-            " where the newest version has no .crc that lists the transactions; 128 MB name about a million"
-            " files. The answer says when the limit bit."
+            "How large a log checkpoint of a Delta table (all its parts), or a single commit, may be to be"
+            " read. A log checkpoint is needed only where the newest version has no .crc that lists the"
+            " transactions; 128 MB name about a million files. The answer says when the limit bit."
         ),
     )
     sink_directories: int = Field(

@@ -2,8 +2,9 @@
 
     python3 scripts/environment.py DIRECTORY STAMP SUM FILE [FILE ...]
 
-Only the standard library. What is whole is marked when it is whole: `.made` in the directory stands for the environment with its
-pip, the stamp file (its content is the sum of the requirement files) for the packages. Neither is there while something is being made.
+Only the standard library. What is whole is marked when it is whole: `.made` in the directory stands for the
+environment with its pip, the stamp file (its content is the sum of the requirement files) for the packages.
+Neither is there while something is being made.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def make(directory: Path) -> None:
 
 
 def forget_half_installed(directory: Path) -> int:
-    """Remove the records of packages that pip did not finish, so that it installs them again. It writes RECORD last."""
+    """Remove the records of packages that pip did not finish, so that it installs them again. It writes
+    RECORD last."""
     forgotten = 0
     for record in directory.glob("lib/python*/site-packages/*.dist-info"):
         if not (record / "RECORD").exists():
@@ -91,7 +93,10 @@ class Pip:
             self.found.add(name)
             return f"{len(self.found)} packages so far, {name}"
         if words[:1] == ["Downloading"] and len(words) > 1:
-            return f"{len(self.found)} packages so far, downloading {words[1].rpartition('/')[2]} {' '.join(words[2:])}".rstrip()
+            return (
+                f"{len(self.found)} packages so far, downloading {words[1].rpartition('/')[2]}"
+                f" {' '.join(words[2:])}".rstrip()
+            )
         if words[:3] == ["Building", "wheel", "for"]:
             return f"building {words[3]}"
         if words[:3] == ["Installing", "collected", "packages:"]:

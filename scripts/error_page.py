@@ -1,4 +1,5 @@
-"""``docs/errors.md`` from the tables: ``python -m scripts.error_page > docs/errors.md``. A test keeps the two equal."""
+"""``docs/errors.md`` from the tables: ``python -m scripts.error_page > docs/errors.md``. A test keeps the two
+equal."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from core.analysis.errors.pasted_text import LONGEST_TEXT
 
 _HEAD = f"""# Errors
 
-This page is made from the tables of the error translator (`python -m scripts.error_page`); a test keeps it up to date.
+This page is made from the tables of the error translator (`python -m scripts.error_page`); a test keeps it
+up to date.
 
 Give it an error message or a whole stack trace (Python, Java, a piece of a log, one line):
 

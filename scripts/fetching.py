@@ -2,7 +2,8 @@
 
 Only the standard library, since this runs before anything is installed.
 
-    python3 scripts/fetching.py LABEL COMMAND [ARGUMENT ...]     run a command so; LABEL stands before each line
+    python3 scripts/fetching.py LABEL COMMAND [ARGUMENT ...]     run a command so; LABEL stands before each
+    line
 """
 
 from __future__ import annotations
@@ -44,34 +45,48 @@ HOSTS = (
     r"resolv(?:e|ing) (?:host:? )?'?([^'\s)]+\.[^'\s)]+)",
 )
 NOT_FOUND_HOST = (
-    r"Name or service not known|Temporary failure (?:in name resolution|resolving)|nodename nor servname|No address associated|"
+    r"Name or service not known|Temporary failure (?:in name resolution|resolving)|nodename nor servname|No"
+    r" address associated|"
     r"UnknownHostException|Could(?:n't| not) resolve|Failed to resolve|Host \S+ not found"
 )
 NOT_TRUSTED = (
     r"CERTIFICATE_VERIFY_FAILED|certificate verif\w+ failed|certificate is NOT trusted|"
     r"SSL certificate problem|self.signed certificate"
 )
-SILENT = r"timed out|Timeout was reached|did not answer|Network is unreachable|No route to host|NoRouteToHostException"
+SILENT = (
+    r"timed out|Timeout was reached|did not answer|Network is unreachable|No route to"
+    r" host|NoRouteToHostException"
+)
 
-# In this order: what a program prints at its end ("not found") often follows from what it printed before ("no such host").
-# {host} is the host of the matching line, {0} the first group that matched, {proxy} the proxy of the environment;
-# {peer} is that proxy when there is one: connections go to it.
+# In this order: what a program prints at its end ("not found") often follows from what it printed before ("no
+# such host"). {host} is the host of the matching line, {0} the first group that matched, {proxy} the proxy of
+# the environment; {peer} is that proxy when there is one: connections go to it.
 REASONS: tuple[tuple[str, str], ...] = (
     (r"No space left on device|enough free (?:disk )?space|Disk quota exceeded", "the disk is full"),
     (r"407\b.*[Pp]roxy|Proxy Authentication Required", "{proxy} asks for a name and a password"),
     (
-        r"PKIX path building failed|unable to find valid certification path|trustAnchors parameter must be non-empty",
-        "Java does not trust the certificate of {host}: add your organization's certificate to Java's trust store, or name a "
-        "trust store with JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=FILE",
+        (
+            r"PKIX path building failed|unable to find valid certification path|trustAnchors parameter must"
+            r" be non-empty"
+        ),
+        (
+            "Java does not trust the certificate of {host}: add your organization's certificate to Java's"
+            " trust store, or name a trust store with JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=FILE"
+        ),
     ),
     (
         r"invalid path: (\S+)",
-        "the file of trusted certificates {0} does not exist; PIP_CERT, REQUESTS_CA_BUNDLE or SSL_CERT_FILE names it",
+        (
+            "the file of trusted certificates {0} does not exist; PIP_CERT, REQUESTS_CA_BUNDLE or"
+            " SSL_CERT_FILE names it"
+        ),
     ),
     (
         NOT_TRUSTED,
-        "the certificate of {host} is not trusted: name the file with your organization's certificate in PIP_CERT "
-        "(pip) or add it to the system's certificates",
+        (
+            "the certificate of {host} is not trusted: name the file with your organization's certificate in"
+            " PIP_CERT (pip) or add it to the system's certificates"
+        ),
     ),
     (
         r"Cannot connect to proxy|Unable to (?:tunnel|connect).* proxy|Could not connect to .*proxy",
@@ -85,7 +100,10 @@ REASONS: tuple[tuple[str, str], ...] = (
         "the connection to {host} broke off",
     ),
     (
-        r"\b(401|403|429|5\d\d) (?:Client|Server) Error|(?:HTTP response code:?|status:?|error) (401|403|429|5\d\d)\b",
+        (
+            r"\b(401|403|429|5\d\d) (?:Client|Server) Error|(?:HTTP response code:?|status:?|error)"
+            r" (401|403|429|5\d\d)\b"
+        ),
         "{host} answered {0}",
     ),
     (
@@ -250,7 +268,8 @@ _locks: tuple[int, ...] = ()
 def locked(label: str) -> Iterator[None]:
     """One installation into this folder at a time.
 
-    The programs that are started inherit the lock: when this process is killed and its pip lives on, the next call waits for that pip.
+    The programs that are started inherit the lock: when this process is killed and its pip lives on, the next
+    call waits for that pip.
     """
     global _locks
     handle = os.open(PROJECT, os.O_RDONLY)

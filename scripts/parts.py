@@ -1,12 +1,13 @@
 """Fetch the jars that the tests and the sample maker need: Spark's Kafka connector, a Kafka broker, Delta's
 two jars.
 
-The list is `scripts/parts.txt`; the jars come from Maven Central through the Ivy that PySpark ships, so Java and pip are all it
-takes. They are kept in `.parts/<part>/` beside Ivy's cache (`.parts/ivy/`), which git ignores. Each jar is checked against its
-SHA-256 when it arrives and at every later call, which takes a tenth of a second; an interrupted call is continued.
+The list is `scripts/parts.txt`; the jars come from Maven Central through the Ivy that PySpark ships, so Java
+and pip are all it takes. They are kept in `.parts/<part>/` beside Ivy's cache (`.parts/ivy/`), which git
+ignores. Each jar is checked against its SHA-256 when it arrives and at every later call, which takes a tenth
+of a second; an interrupted call is continued.
 
-Java does not read https_proxy and no_proxy: they are passed on. DEFAULT_ARTIFACT_REPOSITORY names another repository than Maven
-Central, as it does for Spark itself.
+Java does not read https_proxy and no_proxy: they are passed on. DEFAULT_ARTIFACT_REPOSITORY names another
+repository than Maven Central, as it does for Spark itself.
 
     python scripts/parts.py [part ...]       fetch what is missing (default: every part)
     python scripts/parts.py --check [part]   only say what is missing
@@ -128,7 +129,7 @@ def proxy_options() -> list[str]:
 
 
 def trust_options(scratch: Path) -> list[str]:
-    """What makes Java trust the certificates that the environment names for other programs; nothing without."""
+    """What makes Java trust the certificates that the environment names for other programs."""
     names = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
     file = next((Path(os.environ[name]) for name in names if os.environ.get(name)), None)
     if file is None or not file.is_file():
@@ -210,8 +211,9 @@ def retrieve(part: str, wanted: list[Jar], scratch: Path, options: Iterable[str]
     """Let Ivy put the jars into `scratch/<part>/`; returns what it printed."""
     settings = scratch / "settings.xml"
     settings.write_text(
-        f'<ivysettings><caches defaultCacheDir={quoteattr(str(PARTS / "ivy"))}/><settings defaultResolver="central"/>'
-        f'<resolvers><ibiblio name="central" m2compatible="true" root={quoteattr(repository())}/></resolvers></ivysettings>',
+        f"<ivysettings><caches defaultCacheDir={quoteattr(str(PARTS / 'ivy'))}/><settings"
+        ' defaultResolver="central"/><resolvers><ibiblio name="central" m2compatible="true"'
+        f" root={quoteattr(repository())}/></resolvers></ivysettings>",
         encoding="utf-8",
     )
     dependencies = "".join(
@@ -271,7 +273,8 @@ def main(arguments: list[str] | None = None) -> int:
         lacking = missing_jars(names)
         if lacking and not options.check:
             print(
-                f"parts: fetching {len(lacking)} jars ({', '.join(dict.fromkeys(jar.part for jar in lacking))})",
+                f"parts: fetching {len(lacking)} jars"
+                f" ({', '.join(dict.fromkeys(jar.part for jar in lacking))})",
                 file=sys.stderr,
             )
             try:

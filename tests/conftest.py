@@ -34,8 +34,8 @@ ENGINES = {
 
 def load_hypothesis_profile() -> None:
     """The one profile of every property test. No deadline and no complaint about slow generation: a loaded
-    machine is not a defect. Where CI is set the examples are the same in every run; elsewhere they are new ones,
-    and a failure prints the line that repeats it.
+    machine is not a defect. Where CI is set the examples are the same in every run; elsewhere they are new
+    ones, and a failure prints the line that repeats it.
     """
     from hypothesis import HealthCheck, settings
 

@@ -76,7 +76,8 @@ class OffsetEntry:
     _by_key: Mapping[str, SourceOffset] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # A file can have thousands of lines, each of which is asked for by its key; the first of a key counts.
+        # A file can have thousands of lines, each of which is asked for by its key; the first of a key
+        # counts.
         object.__setattr__(self, "_by_key", {s.key: s for s in reversed(self.sources)})
 
     def source(self, key: str) -> SourceOffset | None:

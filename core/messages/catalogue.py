@@ -1,6 +1,7 @@
 """From a key and values to a sentence.
 
-A template is text with named fields. Beside Python's own formats a field takes these (``core/messages/words.py`` has the functions):
+A template is text with named fields. Beside Python's own formats a field takes these
+(``core/messages/words.py`` has the functions):
 
 ========================  ==========================================  ==================================
 field                     what it writes                              example
@@ -33,7 +34,8 @@ NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class Sentence(str):
-    """A text that remembers where it comes from: ``key`` in the catalogue and the ``values`` that were filled in."""
+    """A text that remembers where it comes from: ``key`` in the catalogue and the ``values`` that were filled
+    in."""
 
     key: str = ""
     values: Mapping[str, object] = NOTHING
@@ -50,7 +52,8 @@ _WORDS = _Words()
 
 
 def say(key: str, /, **values: object) -> Sentence:
-    """The sentence of ``key`` with ``values``. Raises KeyError for a key or a field that is not there (a test finds both)."""
+    """The sentence of ``key`` with ``values``. Raises KeyError for a key or a field that is not there (a test
+    finds both)."""
     room, _, name = key.partition(".")
     return _filled(key, _table(room, "SENTENCES")[name], values)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ErrorText:
-    """``means``: what is so and why it matters. ``reasons``: most likely first. ``action``: what to do; empty where the finding about the
-    same fault says it. ``unseen``: why the files of a checkpoint cannot show it; empty when they can, at least in part.
+    """``means``: what is so and why it matters. ``reasons``: most likely first. ``action``: what to do; empty
+    where the finding about the same fault says it. ``unseen``: why the files of a checkpoint cannot show it;
+    empty when they can, at least in part.
     """
 
     means: str

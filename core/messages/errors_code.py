@@ -226,8 +226,8 @@ UNSEEN: dict[str, ErrorText] = {
 }
 
 OTHER = ErrorText(
-    "A condition of Spark that is not about streaming, state or checkpoints: the data, the query's code, or what"
-    " it reads and writes.",
+    "A condition of Spark that is not about streaming, state or checkpoints: the data, the query's code, or"
+    " what it reads and writes.",
     ("See the message: Spark says itself what it does not accept.",),
     "Fix what the message names and restart the query. A batch that was planned is pending and is re-run with"
     " the same range; if the fault is in its rows it fails again until they are filtered out or the query can"

@@ -1,4 +1,4 @@
-"""What the errors of files mean: input files, the file sink's log, and the store that the checkpoint lies in."""
+"""What the errors of files mean: input files, the file sink's log, the store of the checkpoint."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
     # the pasted text
-    "nothing": "No error of Spark, of its streaming connectors or of their storage was recognised in this text.",
-    "paste_more": (
-        "Paste the whole error with its stack trace, from the first line to the last 'Caused by'."
+    "nothing": (
+        "No error of Spark, of its streaming connectors or of their storage was recognised in this text."
     ),
+    "paste_more": "Paste the whole error with its stack trace, from the first line to the last 'Caused by'.",
     "wrapped": "{means}. It was {cause}",
     "cause": "The text names this cause: {message}",
     "deeper_cause": "The innermost cause in the text: {message}",
@@ -21,16 +21,15 @@ SENTENCES: dict[str, str] = {
         "The error names a checkpoint at {root}, and this one is at {here}: a copy of it, or it was moved."
     ),
     "other_place": (
-        "The error names a checkpoint at {root}, and this one is at {here}: make sure that it is the same one."
+        "The error names a checkpoint at {root}, and this one is at {here}: make sure that it is the same"
+        " one."
     ),
     # the forecast
     "fails_so": "The next start fails with this error: {sentence}",
     "fails": "The next start fails: {sentence}",
     "fails_differently": "From the files that are there, the next start fails with another error: {sentence}",
     "forecast_for_unchanged_query": "For the unchanged query the forecast of the next start is: {sentence}",
-    "forecast_without_contents": (
-        "From the names and sizes of the files, without their contents: {sentence}"
-    ),
+    "forecast_without_contents": "From the names and sizes of the files, without their contents: {sentence}",
     "does_not_fail_so": (
         "From the files that are there, the next start does not fail with this error: {sentence}"
     ),
@@ -54,8 +53,8 @@ SENTENCES: dict[str, str] = {
         " before it at every start."
     ),
     "previous_missing_uncommitted": (
-        "offsets/{wanted} is missing. The newest batch is {newest} and is not committed; Spark reads the entry"
-        " before it at every start."
+        "offsets/{wanted} is missing. The newest batch is {newest} and is not committed; Spark reads the"
+        " entry before it at every start."
     ),
     "missing_not_needed": (
         "offsets/{wanted} is missing, but the next start reads only offsets/{newest} and offsets/{previous}."
@@ -103,7 +102,9 @@ SENTENCES: dict[str, str] = {
     # sources
     "sources": "{path} has {count:counted source}: {shown:listed 4}.",
     "sources_as_said": "{path} has {count:counted source}, as the message says: {shown:listed 4}.",
-    "sources_unlike_said": "{path} has {count:counted source}, and the message says {said}: {shown:listed 4}.",
+    "sources_unlike_said": (
+        "{path} has {count:counted source}, and the message says {said}: {shown:listed 4}."
+    ),
     "source_kind": "{key} {label}",
     "source_log_gap": "{path} is missing in the middle of the log of source {key}.",
     "source_log_empty": "The log of source {key} is empty, and {needs} needs entry {wanted}.",
@@ -153,7 +154,9 @@ SENTENCES: dict[str, str] = {
         "State version {version} cannot be loaded in partition {partition} of operator {operator} (store"
         " {store}): {path} is the first missing file."
     ),
-    "state_gap_more": "{first} {count:counted more partition or store/more partitions or stores} cannot load it either.",
+    "state_gap_more": (
+        "{first} {count:counted more partition or store/more partitions or stores} cannot load it either."
+    ),
     "directory": "{path} (the directory)",
     "no_rewind": (
         "There is no version that every partition of every store can rebuild, so a rewind is not possible."
@@ -162,8 +165,8 @@ SENTENCES: dict[str, str] = {
         "The state could be rewound to batch {batch}, but {missing:listed} {count:one is/are} missing."
     ),
     "rewind": (
-        "Every partition can rebuild state version {version}, the state after batch {batch}: a rewind to batch"
-        " {batch} is possible."
+        "Every partition can rebuild state version {version}, the state after batch {batch}: a rewind to"
+        " batch {batch} is possible."
     ),
     "operator_metadata_missing": "The metadata of operator {operator} ({path}) is not there.",
     "operators": "The state here belongs to operator {shown:listed 3}.",

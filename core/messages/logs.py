@@ -12,8 +12,8 @@ SENTENCES: dict[str, str] = {
         " was not read"
     ),
     "state_file_too_large": (
-        "It has {size_bytes:,} bytes, more than the {limit_bytes:,} bytes that are read of a state file (setting"
-        " state_file_bytes)."
+        "It has {size_bytes:,} bytes, more than the {limit_bytes:,} bytes that are read of a state file"
+        " (setting state_file_bytes)."
     ),
     "not_text": "is not UTF-8 text (byte {byte} cannot be decoded)",
     "empty": "is empty (0 bytes): the write was interrupted",

@@ -1,4 +1,5 @@
-"""Numbers, plurals, lists, sizes and times as people read them: one way for the whole project. Text in, text out."""
+"""Numbers, plurals, lists, sizes and times as people read them: one way for the whole project. Text in, text
+out."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ def one_or_more(amount: int, one: str, more: str) -> str:
 
 
 def listed(items: Iterable[object], most: int | None = None) -> str:
-    """``a``, ``a and b``, ``a, b and c``; with ``most`` at most so many and how many more; ``none`` for nothing."""
+    """``a``, ``a and b``, ``a, b and c``; with ``most`` at most so many and how many more; ``none`` for
+    nothing."""
     parts = [str(item) for item in items]
     if most is not None and len(parts) > most:
         return f"{', '.join(parts[:most])} and {len(parts) - most:,} more"
@@ -168,7 +170,7 @@ def one_line(text: str, most: int = 200) -> str:
 
 
 def for_chart(text: str, most: int = 60) -> str:
-    """A text from a checkpoint inside a Plotly figure, which would read ``<b>`` and ``<a href>`` as markup."""
+    """A text from a checkpoint in a Plotly figure, which would read ``<b>`` and ``<a href>`` as markup."""
     return one_line(text.replace("<", "").replace(">", ""), most)
 
 
@@ -187,7 +189,8 @@ def _utc(ms: int | None) -> datetime | None:
 
 
 def even_duration(ms: int) -> str:
-    """A configured length of time in the largest unit that comes out even: ``7 days``, ``36 hours``, ``90 seconds``."""
+    """A configured length of time in the largest unit that comes out even: ``7 days``, ``36 hours``, ``90
+    seconds``."""
     for unit, unit_ms in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000)):
         if ms >= unit_ms and ms % unit_ms == 0:
             return counted(ms // unit_ms, unit)

@@ -1,5 +1,5 @@
-"""Bounds for what files say and weigh: ranges, amounts and reads. A file may claim any number and have any size;
-memory and time are spent within these bounds only.
+"""Bounds for what files say and weigh: ranges, amounts and reads. A file may claim any number and have any
+size; memory and time are spent within these bounds only.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from core.sparklogs.evidence import Problem, readable, too_large
 from core.storage import Content, Door, FileInfo
 
 MOST_IDS = 1_000
-"""So many ids of a range that a file claims are written out; a message of Spark that is compared names fewer."""
+"""So many ids of a range that a file claims are written out; a message of Spark that is compared names fewer.
+"""
 
 MOST_MISSING_PARTITIONS = 20_000
 """So many missing partitions are looked at one by one; hardly a query has as many at all."""
@@ -36,7 +37,8 @@ def has_all(found: Collection[int], first: int, last: int) -> bool:
 
 
 def within(found: Iterable[int], first: int, last: int) -> list[int]:
-    """Those of ``found`` from ``first`` to ``last``, ascending: for a range that may be long of ids that are few."""
+    """Those of ``found`` from ``first`` to ``last``, ascending: for a range that may be long of ids that are
+    few."""
     return sorted(i for i in found if first <= i <= last)
 
 
@@ -46,8 +48,8 @@ def expected_ids(count: int, found: Collection[int], most_missing: int = MOST_MI
 
 
 def read_within(door: Door, files: Iterable[FileInfo], limit_bytes: int) -> dict[str, bytes | Problem | None]:
-    """The contents by path. A file above the limit is a :class:`Problem` that says so and is not read; a file that
-    cannot be read is one as well; None for one that was removed since it was listed."""
+    """The contents by path. A file above the limit is a :class:`Problem` that says so and is not read; a file
+    that cannot be read is one as well; None for one that was removed since it was listed."""
     wanted = list(files)
     contents = door.read(info for info in wanted if (info.size_bytes or 0) <= limit_bytes)
     return {info.path: content_within(info.path, info.size_bytes, contents, limit_bytes) for info in wanted}
@@ -56,7 +58,7 @@ def read_within(door: Door, files: Iterable[FileInfo], limit_bytes: int) -> dict
 def content_within(
     path: str, size_bytes: int | None, contents: Mapping[str, Content], limit_bytes: int
 ) -> bytes | Problem | None:
-    """What a read within a limit gave for one file; a path without content was left out because of its size. A
-    store that gives no sizes has none that could be too large."""
+    """What a read within a limit gave for one file; a path without content was left out because of its size.
+    A store that gives no sizes has none that could be too large."""
     content = contents.get(path)
     return too_large(path, size_bytes or 0, limit_bytes) if content is None else readable(content, path)

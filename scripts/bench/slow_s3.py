@@ -2,12 +2,13 @@
 
     python -m scripts.bench.slow_s3 --port 9000 --ms 30 --bucket typical=DIRECTORY --bucket large=names.tsv
 
-A bucket is a directory, or a file of key<TAB>size lines as ``large_checkpoint --listing`` writes; what lies in
-the folder beside it (``names`` for ``names.tsv``) has that content, other objects are zeros. Answers ListObjectsV2 (prefix, delimiter, max-keys, continuation-token, start-after; 1,000 keys a
-page, in the order of their bytes), GET with ranges, and HEAD. Every answer leaves ``--ms`` after its request
-came in. ``GET /-/stats``: the requests of each kind since the last call, and the most at one time; these
-numbers do not depend on how busy the machine is. It is a model: no signatures, no writes, no errors, and the
-names as they were at its start.
+A bucket is a directory, or a file of key<TAB>size lines as ``large_checkpoint --listing`` writes; what lies
+in the folder beside it (``names`` for ``names.tsv``) has that content, other objects are zeros. Answers
+ListObjectsV2 (prefix, delimiter, max-keys, continuation-token, start-after; 1,000 keys a page, in the order
+of their bytes), GET with ranges, and HEAD. Every answer leaves ``--ms`` after its request came in. ``GET
+/-/stats``: the requests of each kind since the last call, and the most at one time; these numbers do not
+depend on how busy the machine is. It is a model: no signatures, no writes, no errors, and the names as they
+were at its start.
 """
 
 from __future__ import annotations

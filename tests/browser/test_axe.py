@@ -1,5 +1,5 @@
-"""axe-core finds no violation on any page: light and dark, wide and narrow, a start that fails, one that works, and
-source and sink given."""
+"""axe-core finds no violation on any page: light and dark, wide and narrow, a start that fails, one that
+works, and source and sink given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""By which names a browser may reach the app: a page of another name that resolves to this machine must get nothing."""
+"""By which names a browser may reach the app: a page of another name that resolves to this machine must get
+nothing."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ Part = Literal["index", "rows", "filter"]
 
 
 def flip_part(path: Path, part: Part) -> None:
-    """Flips one bit so that the first damage is in this part of the file; there is no checksum file beside it."""
+    """Flips one bit so that the first damage is in this part of the file; there is no checksum file beside
+    it."""
     path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
     data = bytearray(path.read_bytes())
     for at in range(4, len(data), 8):

@@ -123,8 +123,8 @@ def version(store: Path, number: int, kind: str) -> Path:
 
 
 def flip_a_value(paths: Iterable[Path]) -> Path:
-    """Flips one bit in one of these packed files, so that it still unpacks to the same keys, one of them with another
-    value; gives the file back."""
+    """Flips one bit in one of these packed files, so that it still unpacks to the same keys, one of them with
+    another value; gives the file back."""
     for path in paths:
         data, before = bytearray(path.read_bytes()), records_of(path).records
         for at, bit in itertools.product(range(8, len(data)), (1 << n for n in range(8))):

@@ -244,8 +244,8 @@ def test_the_operators_of_the_message_are_compared_with_those_of_the_state(tmp_p
     text = changed(text_of("operator_removed", ck), ("stateStoreSave", "dedupe"))
     answer = explained(ck, text)
     assert (
-        "The state here belongs to operator 0 dedupe, as the message says; the query that was started has: none."
-        in told(answer)
+        "The state here belongs to operator 0 dedupe, as the message says; the query that was started has:"
+        " none." in told(answer)
     )
     assert answer.options == ("change_query", "drop_state", "reset")
     assert answer.unseen

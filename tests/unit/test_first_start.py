@@ -1,7 +1,7 @@
 """The first start on machines that lack something, refuse something, or were interrupted.
 
-The scripts run for real in a copy of the project without packages; what the system has is a directory with a few of its programs, and
-programs of the same name as apt-get, dnf, sudo, java that note how they were called.
+The scripts run for real in a copy of the project without packages; what the system has is a directory with a
+few of its programs, and programs of the same name as apt-get, dnf, sudo, java that note how they were called.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from scripts import fetching
 
 PROJECT = Path(__file__).resolve().parents[2]
-TOOLS = "sh cat chmod cksum cp cut date dirname env grep head ls mkdir mktemp mv printf rm sed sleep touch tr true uname"
+TOOLS = (
+    "sh cat chmod cksum cp cut date dirname env grep head ls mkdir mktemp mv printf rm sed sleep touch tr"
+    " true uname"
+)
 
 
 class Machine:
@@ -154,8 +157,8 @@ def test_the_venv_package_is_installed_where_that_is_allowed(machine: Machine) -
     number = f"{sys.version_info[0]}.{sys.version_info[1]}"
     assert (
         "setup: installing python3-venv with apt-get, because python3 "
-        f"(Python {number}) cannot make virtual environments: its venv package is missing\n"
-    ) in done.stderr
+        f"(Python {number}) cannot make virtual environments: its venv package is missing\n" in done.stderr
+    )
     assert [call.split()[1] for call in machine.called("apt-get")] == ["update", "install"]
     assert machine.called("apt-get")[1].endswith(" python3-venv")
     (made,) = machine.called("making")
@@ -246,9 +249,11 @@ def test_why_apt_get_failed_is_said(machine: Machine) -> None:
     machine.program("apt-cache", "exit 1")
     machine.program(
         "apt-get",
-        "echo \"Err:1 http://deb.example.org/debian bookworm InRelease\n  Temporary failure resolving 'deb.example.org'\"",
-        'case "$*" in *update*) echo "E: Failed to fetch http://deb.example.org/debian/dists/bookworm/InRelease  '
-        "Temporary failure resolving 'deb.example.org'\" ;; esac",
+        'echo "Err:1 http://deb.example.org/debian bookworm InRelease\n  Temporary failure resolving'
+        " 'deb.example.org'\"",
+        'case "$*" in *update*) echo "E: Failed to fetch'
+        " http://deb.example.org/debian/dists/bookworm/InRelease  Temporary failure resolving"
+        " 'deb.example.org'\" ;; esac",
         "exit 100",
     )
     done = machine.run("scripts/setup")
@@ -273,7 +278,8 @@ def test_the_library_that_playwrights_node_needs_is_installed(machine: Machine) 
     machine.program("apt-get", f'case "$*" in *install*) : > "{machine.bin}/atomic" ;; esac')
     machine.program(
         "driver/node",
-        f'[ -e "{machine.bin}/atomic" ] || {{ echo "node: error while loading shared libraries: libatomic.so.1" >&2; exit 127; }}',
+        f'[ -e "{machine.bin}/atomic" ] || {{ echo "node: error while loading shared libraries:'
+        ' libatomic.so.1" >&2; exit 127; }',
     )
     (machine.project / ".venv" / "bin").mkdir(parents=True)
     machine.program("../project/.venv/bin/python", f'echo "{machine.bin}"')
@@ -401,21 +407,33 @@ def test_a_package_that_the_index_does_not_have_is_named(ready: Machine) -> None
 
 IVY = {
     "trust": (
-        "\tServer access error at url https://repo1.maven.org/maven2/a.pom (javax.net.ssl.SSLHandshakeException: PKIX path building "
-        "failed: sun.security.provider.certpath.SunCertPathBuilderException: unable to find valid certification path to requested target)",
-        "Java does not trust the certificate of repo1.maven.org: add your organization's certificate to Java's trust store, or",
+        (
+            "\tServer access error at url https://repo1.maven.org/maven2/a.pom"
+            " (javax.net.ssl.SSLHandshakeException: PKIX path building failed:"
+            " sun.security.provider.certpath.SunCertPathBuilderException: unable to find valid certification"
+            " path to requested target)"
+        ),
+        (
+            "Java does not trust the certificate of repo1.maven.org: add your organization's certificate to"
+            " Java's trust store, or"
+        ),
     ),
     "host": (
         "\tHost repo1.maven.org not found. url=https://repo1.maven.org/maven2/a.pom",
         "the host repo1.maven.org was not found",
     ),
     "refused": (
-        "\tServer access error at url https://repo1.maven.org/maven2/a.pom (java.net.ConnectException: Connection refused)",
+        (
+            "\tServer access error at url https://repo1.maven.org/maven2/a.pom (java.net.ConnectException:"
+            " Connection refused)"
+        ),
         "repo1.maven.org refused the connection",
     ),
     "proxy": (
-        "\tServer access error at url https://repo1.maven.org/maven2/a.pom (java.io.IOException: Unable to tunnel through proxy. Proxy "
-        'returns "HTTP/1.1 407 Proxy Authentication Required")',
+        (
+            "\tServer access error at url https://repo1.maven.org/maven2/a.pom (java.io.IOException: Unable"
+            ' to tunnel through proxy. Proxy returns "HTTP/1.1 407 Proxy Authentication Required")'
+        ),
         "the proxy asks for a name and a password",
     ),
     "space": ("java.io.IOException: No space left on device", "the disk is full"),

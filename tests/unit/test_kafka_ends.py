@@ -52,8 +52,8 @@ def test_a_log_start_behind_the_position_says_how_many_offsets_are_lost(tmp_path
     assert (row.state, row.safety, row.lost, row.lag) == ("behind_log_start", "lost", 8, 15)
     assert (
         row.sentence
-        == "orders-0: offsets 10 to 17 have expired unread (8 offsets); the oldest record that is left was written at 10:30"
-        " UTC."
+        == "orders-0: offsets 10 to 17 have expired unread (8 offsets); the oldest record that is left was"
+        " written at 10:30 UTC."
     )
 
 

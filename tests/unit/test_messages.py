@@ -1,4 +1,5 @@
-"""The catalogue of sentences: every key that the code asks for is there with exactly its fields, and nothing in it is unused."""
+"""The catalogue of sentences: every key that the code asks for is there with exactly its fields, and nothing
+in it is unused."""
 
 from __future__ import annotations
 

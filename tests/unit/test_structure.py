@@ -1,4 +1,5 @@
-"""The shape of the project: imports point one way, there is no circle, and docs/architecture.md draws the folders as they are."""
+"""The shape of the project: imports point one way, there is no circle, and docs/architecture.md draws the
+folders as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking an error up in metadata, the offset log and the commit log, and in the files that the text names."""
+"""Looking an error up in metadata, offset log and commit log, and in the files that the text names."""
 
 from __future__ import annotations
 

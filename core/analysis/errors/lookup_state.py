@@ -18,7 +18,7 @@ _SHOWN = 3
 
 
 def look_state(look: Looking) -> Iterator[Statement]:
-    """What is missing in the chains of state files, and the newest version that every partition can rebuild."""
+    """What is missing in the chains of state files, and the newest version all partitions can rebuild."""
     ck = look.ck
     inventory = state_inventory(ck)
     if not inventory.operators:

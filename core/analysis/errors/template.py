@@ -165,7 +165,7 @@ def parse_template(message: str) -> Template:
 
 
 def message_end(text: str, start: int, last: int | None = None) -> int:
-    """Where the message that begins at ``start`` ends: before its SQLSTATE, the first frame, the next cause."""
+    """Where the message from ``start`` ends: before its SQLSTATE, the first frame, the next cause."""
     limit = min(len(text) if last is None else last, start + LONGEST_MESSAGE)
     match = _END.search(text, start, limit)
     return match.start() if match is not None else limit

@@ -56,8 +56,8 @@ class Fault:
     wrong behind the end mark, or in a filter of an ``.sst`` file, where Spark does not look. ``rows``: a
     block of rows of an ``.sst`` file; a start fails when it reads that block, or goes on without its rows.
     ``altered``: a file whose codec keeps no checksum, changed since the checksum beside it was written; Spark
-    reads other values. The other two: the checksum beside it does not fit. ``others``: further files that show
-    it.
+    reads other values. The other two: the checksum beside it does not fit. ``others``: further files that
+    show it.
     """
 
     file: StateFile
@@ -75,8 +75,8 @@ class StoreFacts:
     by their key, None when that was not computed. ``differing``: snapshots that do not hold the rows that the
     changes before them lead to. ``lineage``: of the newest changelog (state checkpoint format 2).
     ``skipped``: why files were not looked at. ``is_settled`` is False when files changed or vanished while
-    they were read, ``is_complete`` when the time was over in the middle. ``unguarded``: files whose codec keeps no
-    checksum and that have none beside them, so that nothing shows a changed value.
+    they were read, ``is_complete`` when the time was over in the middle. ``unguarded``: files whose codec
+    keeps no checksum and that have none beside them, so that nothing shows a changed value.
     """
 
     store: Store
