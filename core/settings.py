@@ -107,9 +107,9 @@ class Settings(BaseSettings):
         gt=0,
         le=3600,
         description=(
-            "How many seconds a remote store may take to connect or to answer one request, retries included. After"
-            " that one sentence says so; other stores are not affected. Raise it where large files come over a slow"
-            " line."
+            "How many seconds a remote store may take to connect or to answer one request, retries included."
+            " After that one sentence says so; other stores are not affected. Raise it where large files come"
+            " over a slow line."
         ),
     )
     first_view_batches: int = Field(
@@ -264,8 +264,8 @@ class Settings(BaseSettings):
     trace: bool = Field(
         default=False,
         description=(
-            "Whether the command line prints the trace of an error that it does not know, below the sentence. For a"
-            " report of the error; the app always writes it to the log of the server."
+            "Whether the command line prints the trace of an error that it does not know, below the sentence."
+            " For a report of the error; the app always writes it to the log of the server."
         ),
     )
 

@@ -7,7 +7,8 @@ SENTENCES: dict[str, str] = {
     "invalid_part": "{setting}: {part}: {problem}",
     "no_json": '{setting} is not valid JSON; write for example {{"prod": "{example}"}}',
     "root_password": (
-        "a root has a password in its URL; write it into storage_options (docs/settings.md), which are never shown"
+        "a root has a password in its URL; write it into storage_options (docs/settings.md), which are never"
+        " shown"
     ),
     "root_name": 'the name of a root must be plain text without "/" or ":"',
     "broker_name": 'the name of a broker must be plain text without "/" or ":"',

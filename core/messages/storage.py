@@ -42,8 +42,8 @@ SENTENCES: dict[str, str] = {
     "not_reached": "{where} cannot be reached ({cause}); check the endpoint and the network, then refresh.",
     "no_answer": "no answer within {seconds} seconds (setting store_seconds)",
     "needs_options": (
-        '"{protocol}://" locations need options that a location cannot give; configure a root with storage_options'
-        " (docs/settings.md) and open it by its name."
+        '"{protocol}://" locations need options that a location cannot give; configure a root with'
+        " storage_options (docs/settings.md) and open it by its name."
     ),
     "no_permission": (
         "No permission to list {where} ({cause}); check the permissions of the user that runs this app."
@@ -68,7 +68,7 @@ SENTENCES: dict[str, str] = {
         "It has {size_bytes:,} bytes, more than the {limit_bytes:,} bytes that are read of a checksum file."
     ),
     # What a server may open.
-    "path_leads_out": ("The path {path!r} leads out of {location}; only files below the location are read."),
+    "path_leads_out": "The path {path!r} leads out of {location}; only files below the location are read.",
     "root_unusable": 'The root "{name}" in {setting} cannot be used: {error}',
     "server_address": (
         "The app listens on {bound_to}, which others can reach, but {setting} is {address}; set"

@@ -1,5 +1,5 @@
-"""How long a store may take for one request. A host that does not answer must cost one viewer one sentence, and
-nobody else anything."""
+"""How long a store may take for one request. A host that does not answer must cost one viewer one sentence,
+and nobody else anything."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class NoAnswer(TimeoutError):  # noqa: N818  (it says what is so; the door makes
 
 
 def in_time(call: Callable[[], T], seconds: float | None) -> T:
-    """What a blocking ``call`` gives. Raises :class:`NoAnswer` after ``seconds``; the call is then left to its own
-    thread, because nothing can end it."""
+    """What a blocking ``call`` gives. Raises :class:`NoAnswer` after ``seconds``; the call is then left to
+    its own thread, because nothing can end it."""
     if seconds is None:
         return call()
     box: list[Any] = []

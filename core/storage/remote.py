@@ -131,8 +131,8 @@ class RemoteStore:
 
 
 class _Wave:
-    """Requests sent together, each with ``seconds`` to be answered. After the first that was not, the others are
-    not sent: they would wait as long."""
+    """Requests sent together, each with ``seconds`` to be answered. After the first that was not, the others
+    are not sent: they would wait as long."""
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
@@ -142,8 +142,8 @@ class _Wave:
 async def gather_bounded(
     calls: Sequence[Callable[[], Awaitable[R]]], at_once: int, seconds: float | None = None
 ) -> list[R | Exception]:
-    """Awaits all ``calls``, at most ``at_once`` at one time and each for at most ``seconds``; exceptions come back
-    as answers, in order."""
+    """Awaits all ``calls``, at most ``at_once`` at one time and each for at most ``seconds``; exceptions come
+    back as answers, in order."""
     gate = asyncio.Semaphore(at_once)
     wave = _Wave(seconds)
 

@@ -138,8 +138,8 @@ def _words_of(error: Exception) -> str:
 
 
 def hidden(text: str, secrets: Iterable[str]) -> str:
-    """``text`` without values of storage options, which libraries repeat in their messages (names of profiles,
-    keys, endpoints with a password)."""
+    """``text`` without values of storage options, which libraries repeat in their messages (names of
+    profiles, keys, endpoints with a password)."""
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, "***")
     return text
