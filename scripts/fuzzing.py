@@ -1,8 +1,8 @@
 """Mutates checkpoints and runs every verb of the command line on them, in this process.
 
-A case is a number: the same seed and case always give the same checkpoint, mutations and command. A failure is a
-traceback, an answer that takes more than 10 seconds, or one that takes more than 1 GB of memory; it is printed with
-the command that repeats it.
+A case is a number: the same seed and case always give the same checkpoint, mutations and command. A failure
+is a traceback, an answer that takes more than 10 seconds, or one that takes more than 1 GB of memory; it is
+printed with the command that repeats it.
 
     scripts/fuzz --seconds 600 [--seed 1]
     scripts/fuzz --seed 1 --case 4711 [--keep DIR]
@@ -114,15 +114,16 @@ class Failure:
     what: str
 
     def __str__(self) -> str:
-        return f"seed {self.seed} case {self.case}: {self.what}\n  repeat: scripts/fuzz --seed {self.seed} --case {self.case}"
+        repeat = f"scripts/fuzz --seed {self.seed} --case {self.case}"
+        return f"seed {self.seed} case {self.case}: {self.what}\n  repeat: {repeat}"
 
 
 # Mutations: each changes one thing of the tree.
 
 
 def files_of(root: Path) -> list[Path]:
-    """The files below a directory in an order that does not depend on the machine; those that are read first often
-    come twice."""
+    """The files below a directory in an order that does not depend on the machine; those that are read first
+    come several times."""
     files = sorted(path for path in root.rglob("*") if path.is_file() and not path.name.endswith(".crc"))
     small = [path for path in files if not path.suffix or "_delta_log" in path.parts]
     return files + 3 * small
