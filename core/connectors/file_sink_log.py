@@ -86,7 +86,7 @@ class FileSinkLog:
         listing = door.list([LOG])[LOG]
         if not listing.exists:
             raise FileSinkLogError(
-                f"No log of a file sink at {place.url}: {LOG} is not there; give the output directory.",
+                say("file_sink_log.absent", url=place.url, log=LOG),
                 place.url,
             )
         return cls(place, door, listing)
@@ -135,11 +135,9 @@ class FileSinkLog:
         wanted = list(reversed(self.batch_ids))
         taken = wanted[:at_most]
         self._load([self._plain.get(i) or self._compact[i] for i in taken])
-        words = (
-            f"Only the newest {at_most:,} of {len(wanted):,} batches were read (setting table_versions)."
-            if len(wanted) > at_most
-            else ""
-        )
+        words = ""
+        if len(wanted) > at_most:
+            words = say("file_sink_log.newest_only", read=at_most, batches=len(wanted))
         return SinkBatches(tuple(self._batch(i) for i in taken), words)
 
     def _batch(self, batch_id: int) -> SinkLogBatch:
@@ -194,20 +192,14 @@ class FileSinkLog:
         """
         names = self.named_files
         if names is None:
-            return UnknownFiles(
-                (),
-                False,
-                "the log has a hole or an unreadable file, so its files were not compared with the directory",
-            )
+            return UnknownFiles((), False, say("file_sink_log.not_compared"))
         at_most = self._door.settings.sink_directories
         files: list[FileInfo] = []
         level, listed, words = [""], 0, ""
         try:
             while level:
                 if listed + len(level) > at_most:
-                    words = (
-                        f"only {at_most:,} directories of the output were listed (setting sink_directories)"
-                    )
+                    words = say("file_sink_log.directories_only", listed=at_most)
                     level = level[: at_most - listed]
                 listings = self._door.list(level)
                 listed += len(level)

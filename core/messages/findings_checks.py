@@ -233,6 +233,7 @@ SENTENCES: dict[str, str] = {
         " batches were planned every {usual_ms:duration}, at most {longest_ms:duration} apart: a query may"
         " be idle, or busy with a long batch."
     ),
+    "unknown_level": "There is no level {level}; choose one of {levels:listed}.",
 }
 
 COUNTS: dict[str, str] = {

@@ -51,4 +51,5 @@ SENTENCES: dict[str, str] = {
     # The first offset of a source.
     "initial_only_version": "ends after its version line",
     "initial_offset": "(the initial offset of the source) {clause}",
+    "json_not_object": "is a JSON {kind}, not an object",
 }

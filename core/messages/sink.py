@@ -34,14 +34,14 @@ SENTENCES: dict[str, str] = {
     "table_ahead": (
         "The checkpoint is older than the table: the table has batches of this query up to {holds}, so"
         " {batches} will be skipped, regardless of content. Rows are lost unless the batches get exactly the"
-        " same ranges as before. Way out: a new ID in metadata (the batches are then written again, also"
+        " same ranges as before. To recover: a new ID in metadata (the batches are then written again, also"
         " what the table has beyond batch {n}), for Delta after a RESTORE of the table to the version of"
         " batch {n} (then exact)."
     ),
     "output_ahead": (
         "The log of the output directory has batches up to {holds}, while the checkpoint ends at batch"
         " {newest}: new batches up to {holds} will be skipped, without an error. Rows are lost unless the"
-        " batches get exactly the same ranges as before. Way out: a new output directory."
+        " batches get exactly the same ranges as before. To recover: a new output directory."
     ),
     "pending_in_table": (
         "Pending batch {pending} is already in the table and will be skipped. No loss, no repeat, as long as"

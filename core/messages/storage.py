@@ -90,4 +90,5 @@ SENTENCES: dict[str, str] = {
     "link_symbolic": (
         'This link asks for "{link}", which leads out of the root "{name}" through a symbolic link.'
     ),
+    "not_a_listing": "the answer of the server is not an S3 listing",
 }

@@ -15,6 +15,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from core.errors import QuotingError
+from core.messages import say
 
 _WORDS = re.compile(r"[A-Za-z0-9 .,:;'()_<>=/+-]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -48,34 +49,34 @@ def python_literal(value: object) -> Quoted:
         return Quoted(f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text else text)
     if value is None or type(value) in (int, bool, float):
         return Quoted(repr(value))
-    raise QuotingError(f"A {type(value).__name__} cannot be written into code.")
+    raise QuotingError(say("quoting.type", kind=type(value).__name__))
 
 
 def shell_literal(value: object) -> Quoted:
     """Text as one word of a POSIX shell."""
     if not isinstance(value, str) or "\0" in value:
-        raise QuotingError("Only text without NUL can be written into a shell command.")
+        raise QuotingError(say("quoting.shell"))
     return Quoted(shlex.quote(value))
 
 
 def sql_name(value: object) -> Quoted:
     """A table name in its parts, each in backticks. Dots separate the parts."""
     if not isinstance(value, str) or not value or "\n" in value or "\0" in value:
-        raise QuotingError("A table name is one line of text.")
+        raise QuotingError(say("quoting.table"))
     return Quoted(".".join("`" + part.replace("`", "``") + "`" for part in value.split(".")))
 
 
 def plain_words(value: object) -> Quoted:
     """Our own words in a comment or a docstring; anything that could end one is refused."""
     if not isinstance(value, str) or not _WORDS.fullmatch(value):
-        raise QuotingError(f"{value!r} is not plain enough for a comment.")
+        raise QuotingError(say("quoting.comment", value=value))
     return Quoted(value)
 
 
 def identifier(value: object) -> Quoted:
     """The name of a constant."""
     if not isinstance(value, str) or not _NAME.fullmatch(value) or keyword.iskeyword(value):
-        raise QuotingError(f"{value!r} is no name.")
+        raise QuotingError(say("quoting.name", value=value))
     return Quoted(value)
 
 
@@ -87,7 +88,7 @@ def shell_variable(value: object) -> Quoted:
 def _only_quoted(value: object) -> object:
     if isinstance(value, Quoted):
         return value
-    raise QuotingError(f"A template writes {value!r} without a quoting filter.")
+    raise QuotingError(say("quoting.unquoted", value=value))
 
 
 def environment(directory: Path) -> Environment:

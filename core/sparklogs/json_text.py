@@ -30,7 +30,7 @@ def parse_object(text: str) -> dict[str, object]:
     """The JSON object in ``text``. Raises ValueError when it is none."""
     value = parse_json(text)
     if not isinstance(value, dict):
-        raise ValueError(f"is a JSON {_type_name(value)}, not an object")
+        raise ValueError(say("logs.json_not_object", kind=_type_name(value)))
     return value
 
 

@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 
 from fsspec.asyn import sync
 
+from core.messages import say
 from core.storage.listing import Content, FileInfo
 from core.storage.patience import awaited_in_time
 from core.storage.remote import content_of, gather_bounded
@@ -230,7 +231,7 @@ class _Lister:
             request = self._fs._call_s3("list_objects_v2", Bucket=self._bucket, **where)
             page: dict[str, Any] = await awaited_in_time(request, self._seconds)
         if ENTRIES not in page:
-            raise OSError("the answer of the server is not an S3 listing")
+            raise OSError(say("storage.not_a_listing"))
         return page
 
 
@@ -278,7 +279,7 @@ def parse_page(body: bytes) -> dict[str, Any]:
     texts) and the entries (key, size, time as text, etag)."""
     root = ElementTree.fromstring(body)  # noqa: S314  (botocore reads the same answer with the same parser)
     if not root.tag.endswith("ListBucketResult"):
-        raise ValueError("an error of the server, which botocore knows how to read")
+        raise ValueError(root.tag)  # an error of the server, which botocore knows how to read
     space = root.tag.removesuffix("ListBucketResult")
     plain: Callable[[str], str] = unquote_plus if root.findtext(space + "EncodingType") == "url" else str
     key, size, modified, etag = (space + name for name in ("Key", "Size", "LastModified", "ETag"))

@@ -92,7 +92,7 @@ def _option(option: Option) -> list[str]:
         "data loss": option.loss,
         "duplicates": option.duplicates,
         "needs initial snapshot": option.initial_snapshot,
-        "full reset of the table": option.full_reset,
+        "full table reset": option.full_reset,
     }
     for name, cell in cells.items():
         text = clean(cell.text, 2000)

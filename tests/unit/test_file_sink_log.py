@@ -99,7 +99,7 @@ def test_a_limit_on_batches_is_said(tmp_path: Path) -> None:
 def test_a_directory_without_a_log_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(
         FileSinkLogError,
-        match=r"No log of a file sink at .*: _spark_metadata is not there; give the output directory",
+        match=r"No file sink log at .*: _spark_metadata is not there; give the output directory",
     ):
         FileSinkLog.open(str(tmp_path))
 

@@ -42,7 +42,7 @@ def findings(
     UnsupportedSparkError for an unknown version, StorageError when a listing fails.
     """
     if level not in LEVELS:
-        raise ValueError(f"There is no level {level}; choose one of {', '.join(LEVELS)}.")
+        raise ValueError(say("findings_checks.unknown_level", level=level, levels=LEVELS))
     started = time.monotonic()
     newest = checkpoint.settings.checked_batches if newest is None else newest
     found = _look(checkpoint, level, spark, newest, connectors)

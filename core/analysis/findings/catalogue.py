@@ -22,7 +22,7 @@ class Entry:
 
 CATALOGUE: Mapping[str, Entry] = {
     # What stops the next start
-    "METADATA_MISSING": Entry("blocks_restart", "4.2 (before: silently a new query id)"),
+    "METADATA_MISSING": Entry("blocks_restart", "4.2 (before: a new query ID)"),
     "METADATA_UNREADABLE": Entry("blocks_restart"),
     "OFFSETS_LOST": Entry("blocks_restart"),
     "OLD_FILES_BEFORE_BATCH_0": Entry("blocks_restart", "4.1 (before: silently from scratch)"),
@@ -49,7 +49,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "DELTA_LOG_GAP": Entry("blocks_restart"),
     "DELTA_SCHEMA_WAITS": Entry("blocks_restart"),
     "DELTA_CHANGES_WAIT": Entry("blocks_restart"),
-    "OPERATORS_DIFFER": Entry("blocks_restart", "4.0 (before: silently, or a state error)"),
+    "OPERATORS_DIFFER": Entry("blocks_restart", "4.0 (before: silent or state error)"),
     "JOIN_BATCH_WITHOUT_ROWS": Entry("blocks_restart", "up to 3.5"),
     "STATE_FOLDER_MISSING": Entry("blocks_restart"),
     "STATE_SCHEMA_UNREADABLE": Entry("blocks_restart"),

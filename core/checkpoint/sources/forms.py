@@ -57,7 +57,7 @@ def compact(value: object) -> str:
     try:
         return json.dumps(value, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        return "<a value that cannot be written as JSON>"
+        return "<not JSON>"
 
 
 def shortened(value: object, limit: int = 160) -> str:

@@ -90,7 +90,7 @@ class KafkaProperties:
         return f"KafkaProperties({self.name!r}, servers={self.servers!r})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("the settings of a broker are not written anywhere")
+        raise TypeError("never serialised")
 
     def client(self, **ours: object) -> dict[str, Any]:
         """The settings for a client, with ``ours`` (dots as ``__``) on top; its ``repr`` shows nothing."""
