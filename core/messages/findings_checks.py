@@ -78,15 +78,15 @@ SENTENCES: dict[str, str] = {
     # What lies around.
     "leftovers_temporary": (
         "{total:counted file} {total:one is/are} not part of the checkpoint, left by interrupted writes"
-        " ({size_bytes:size}). Spark ignores them."
+        " (total size: {size_bytes:size}). Spark ignores them."
     ),
     "leftovers_foreign": (
         "{total:counted file} {total:one is/are} not part of the checkpoint and not Spark's"
-        " ({size_bytes:size}). Spark ignores them."
+        " (total size: {size_bytes:size}). Spark ignores them."
     ),
     "leftovers_both": (
         "{total:counted file} {total:one is/are} not part of the checkpoint: {temporary} left by"
-        " interrupted writes and {foreign} not Spark's ({size_bytes:size}). Spark ignores them."
+        " interrupted writes and {foreign} not Spark's (total size: {size_bytes:size}). Spark ignores them."
     ),
     "short_retention": (
         "Only {ids:batches} {kept:one is/are} kept: the oldest batch that the checkpoint can be rolled back"

@@ -69,7 +69,7 @@ def test_each_has_a_story_and_a_checkpoint_with_an_id(name: str) -> None:
     story = (ROOT / name / "story.md").read_text(encoding="utf-8")
     assert story.startswith("# ")
     assert "What the engineer knows" in story
-    assert "What a good tool says" in story
+    assert "Expected answers (for tests)" in story
     assert 5 <= len(story.splitlines()) <= 20
     assert re.fullmatch(
         r'\{"id":"[0-9a-f-]{36}"\}', (checkpoint(name) / "metadata").read_text(encoding="utf-8")

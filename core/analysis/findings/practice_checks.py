@@ -29,7 +29,8 @@ def leftovers(ck: Checkpoint, with_state: bool) -> Iterator[Finding]:
     if not items:
         return
     kinds = {kind: sum(item.kind == kind for item in items) for kind in ("temporary", "foreign")}
-    size_bytes = sum(item.size_bytes or 0 for item in items)
+    sizes = [item.size_bytes for item in items]
+    size_bytes = None if None in sizes else sum(size for size in sizes if size is not None)
     if kinds["temporary"] and kinds["foreign"]:
         sentence = say(
             "findings_checks.leftovers_both",
