@@ -56,7 +56,7 @@ def start(opened: Opened, ck: Checkpoint) -> None:
             "Spark that starts next",
             "spark",
             versions,
-            "the one that wrote the files",
+            say("screen_integrity.spark_as_written"),
             width=250,
         )
         query = selection.pick("Query that starts next", "query", QUERIES, QUERIES["same"], width=250)

@@ -8,6 +8,7 @@ import streamlit as st
 from core.checkpoint import Checkpoint
 from core.errors import StorageError
 from core.messages import say, words
+from core.messages.screen_recovery import ROWS
 from core.recovery import (
     Cell,
     CodeBlock,
@@ -36,15 +37,6 @@ from ui.open_checkpoints import Opened
 CODE_PX, MOST_LINES = 620, 32
 """Longer code scrolls in a box of this height. The box holds the copy button, so that it can be reached and
 scrolled with the keyboard."""
-
-ROWS: tuple[tuple[str, str], ...] = (
-    ("complexity", "Complexity"),
-    ("cost", "Cost"),
-    ("loss", "Potential data loss"),
-    ("duplicates", "Potential duplicates"),
-    ("initial_snapshot", "Needs initial snapshot"),
-    ("full_reset", "Full reset of the table"),
-)
 
 
 def main() -> None:
@@ -94,7 +86,7 @@ def as_columns(found: tuple[Option, ...]) -> tables.Columns:
         for option in found
     ]
     columns["recommended"] = ["yes" if option.recommended else "no" for option in found]
-    for field, label in ROWS:
+    for field, label in ROWS.items():
         columns[label] = [getattr(option, field).text for option in found]
     return columns
 
@@ -114,7 +106,7 @@ def card(option: Option) -> None:
             cards.text(say("screen_recovery.impossible", why=option.why), "strong")
         else:
             cards.text(say("screen_recovery.possible", why=option.why), "small")
-        for field, label in ROWS:
+        for field, label in ROWS.items():
             aspect(label, getattr(option, field))
 
 
@@ -174,7 +166,7 @@ def before_and_after(made: Plan) -> None:
     columns = {
         "source": [item.source for item in made.before_after],
         "stands now": [str(item.before.get("says") or words.NOT_KNOWN) for item in made.before_after],
-        "starts in the new checkpoint": [str(item.after.get("start") or "") for item in made.before_after],
+        "new checkpoint starts at": [str(item.after.get("start") or "") for item in made.before_after],
         "first batch": [str(item.after.get("first_batch")) for item in made.before_after],
         "reads again": [str(item.after.get("reads_again") or "") for item in made.before_after],
     }

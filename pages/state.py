@@ -41,7 +41,9 @@ def main() -> None:
     found = balance(operator, store, measure=choose_measure())
     picture, versions = st.container(), st.container()
     cards.text("One partition", "section")
-    chosen = selection.number_field("Partition", "partition", "click a bar, or type", width=230)
+    chosen = selection.number_field(
+        "Partition", "partition", say("screen_state.partition_placeholder"), width=230
+    )
     with picture:
         spread(found, chosen)
     with versions:

@@ -15,16 +15,16 @@ from core.checkpoint.state import state_inventory
 from core.connectors import ConnectorAnswers
 from core.errors import NotACheckpoint, ResumeError, StorageError
 from core.judgement import Judgement, judge
-from core.messages import words
+from core.messages import say, words
 from core.recovery import DeletionImpact, ResumeAnswer
 from ui import cards, connectors
 from ui.open_checkpoints import MOST_OPEN, Opened
 
-OUTCOMES: dict[str, tuple[cards.Tone, str]] = {
-    "resume": ("done", "goes on"),
-    "rerun": ("doubt", "runs a batch again"),
-    "fail": ("blocked", "fails"),
-    "fresh_start": ("plain", "starts from scratch"),
+TONES: dict[str, cards.Tone] = {
+    "resume": "done",
+    "rerun": "doubt",
+    "fail": "blocked",
+    "fresh_start": "plain",
 }
 CERTAINTY = words.CERTAINTY
 
@@ -69,7 +69,7 @@ def next_start(opened: Opened, ck: Checkpoint) -> Forecast | str:
     try:
         return judgement(opened, ck).forecast
     except StorageError as error:
-        return f"What happens at the next start is not known: {error}"
+        return say("screen_start.start_not_known", reason=error)
 
 
 def start_of(opened: Opened, ck: Checkpoint, spark: str | None, query: str, loss: str) -> Forecast | str:
@@ -83,7 +83,7 @@ def start_of(opened: Opened, ck: Checkpoint, spark: str | None, query: str, loss
         said = connectors.answers(opened, ck).connectors
         return judge(ck, said, spark=spark, query=started).forecast
     except StorageError as error:
-        return f"What happens at the next start is not known: {error}"
+        return say("screen_start.start_not_known", reason=error)
 
 
 def findings(opened: Opened, ck: Checkpoint, level: Level | None = None) -> FindingsReport | str:
@@ -92,7 +92,7 @@ def findings(opened: Opened, ck: Checkpoint, level: Level | None = None) -> Find
     try:
         return judgement(opened, ck, level).findings
     except (StorageError, NotACheckpoint) as error:
-        return f"The check could not be finished: {error}"
+        return say("screen_start.check_not_finished", reason=error)
 
 
 def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:
@@ -100,7 +100,7 @@ def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:
     try:
         return judgement(opened, ck).impacts
     except StorageError as error:
-        return f"What deleting this checkpoint would cost is not known: {error}"
+        return say("screen_start.impact_not_known", reason=error)
 
 
 def second_look(ck: Checkpoint, seconds: float) -> Liveness | str:
@@ -108,7 +108,7 @@ def second_look(ck: Checkpoint, seconds: float) -> Liveness | str:
     try:
         return look_twice(ck, seconds)
     except (StorageError, NotACheckpoint) as error:
-        return f"The second look failed: {error}"
+        return say("screen_start.look_failed", reason=error)
 
 
 def state(ck: Checkpoint) -> StateInventory | str:
@@ -129,7 +129,7 @@ def resume(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> Resum
 
 def tone_of(found: Forecast) -> cards.Tone:
     """The shape and colour of a forecast; a start that works and loses or repeats rows is in doubt."""
-    tone = OUTCOMES[found.outcome][0]
+    tone = TONES[found.outcome]
     return "doubt" if tone == "done" and found.is_data_risk else tone
 
 
@@ -172,7 +172,7 @@ def source_words(source: Source) -> str:
 
 def what_it_is(ck: Checkpoint) -> str:
     """One line: the sources, whether there is state, which Spark wrote it. Costs no request."""
-    sources = " + ".join(source_words(source) for source in ck.sources) or "no source in the log yet"
+    sources = " + ".join(source_words(source) for source in ck.sources) or say("screens.no_source_short")
     kept = "stateful" if ck.has_state else "stateless"
     spark = spark_words(ck)
     return f"{sources} → {kept}" + (f" · {spark}" if spark else "")

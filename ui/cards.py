@@ -7,6 +7,8 @@ from typing import Literal
 
 import streamlit as st
 
+from core.messages import say
+
 Tone = Literal["done", "doubt", "blocked", "plain", "note"]
 
 MARKS: dict[Tone, str] = {"done": "●", "doubt": "◐", "blocked": "▲", "plain": "○", "note": "·"}
@@ -129,4 +131,4 @@ def raw(body: str, language: str | None = None, most: int = 20_000) -> None:
     shown = body[:most]
     st.code(shown, language=language, wrap_lines=True)
     if len(body) > most:
-        text(f"Shown: the first {most:,} of {len(body):,} characters. The download holds all of it.", "small")
+        text(say("screens.shown_characters", shown=most, total=len(body)), "small")

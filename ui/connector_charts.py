@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from core.connectors.model import DeltaSourceState, KafkaPartitionState, Safety, SinkBatch, SinkState
-from core.messages import words
+from core.messages import say, words
 from ui import charts
 
 BLOCKED = "#CC3311"
@@ -62,9 +62,12 @@ def partition_bar(row: KafkaPartitionState) -> Bar:
     """The bar of one partition."""
     hover = [
         f"{words.for_chart(row.name)}",
-        (
-            f"earliest {_exact(row.earliest)}, committed {_exact(row.position)}, planned"
-            f" {_exact(row.planned)}, latest {_exact(row.latest)}"
+        say(
+            "screen_connectors.partition_hover",
+            earliest=_exact(row.earliest),
+            position=_exact(row.position),
+            planned=_exact(row.planned),
+            latest=_exact(row.latest),
         ),
         words.for_chart(row.safety_words, 200),
     ]
@@ -98,8 +101,11 @@ def short(row: KafkaPartitionState) -> str:
 def delta_bar(end: DeltaSourceState) -> Bar:
     """The bar of a Delta source: the versions whose log is kept."""
     behind = "" if end.lag_versions is None else f"{words.counted(end.lag_versions, 'version')} behind"
-    hover = (
-        f"oldest version {_exact(end.oldest)}, position {_exact(end.position)}, newest {_exact(end.newest)}"
+    hover = say(
+        "screen_connectors.versions_hover",
+        oldest=_exact(end.oldest),
+        position=_exact(end.position),
+        newest=_exact(end.newest),
     )
     return Bar("versions", behind, end.oldest, end.position, None, end.newest, hover)
 

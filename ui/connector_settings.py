@@ -25,6 +25,7 @@ from core.connectors.requested import (
     topics_refused,
 )
 from core.errors import StorageError
+from core.messages import say, say_of
 from core.settings import PREFIX, get_settings
 from core.storage import Location
 from core.storage.door import Door
@@ -116,8 +117,11 @@ def read(ck: Checkpoint) -> Given:
     if wanted == "read_committed":
         isolation = "read_committed"
     elif wanted is not None and wanted not in ISOLATIONS:
-        problems[links.ISOLATION] = (
-            f"This link asks for the isolation {wanted[:80]!r}; there are {', '.join(ISOLATIONS)}."
+        problems[links.ISOLATION] = say(
+            "screens.link_choice",
+            what=say_of("screens", "NAMES", links.ISOLATION),
+            wanted=wanted[:80],
+            choices=tuple(ISOLATIONS),
         )
     sink = _location(links.SINK, texts, problems)
     sources: dict[str, Location] = {}
@@ -126,11 +130,8 @@ def read(ck: Checkpoint) -> Given:
         if not name.startswith(links.PLACE):
             continue
         if place_refused(ck, key) is not None:
-            there = ", ".join(source.key for source in sources_with_place(ck)) or "none"
-            problems[name] = (
-                f"This link gives a place for source {key[:80]!r}; sources with a place of their own in this"
-                f" checkpoint: {there}."
-            )
+            placed = [source.key for source in sources_with_place(ck)]
+            problems[name] = say("screen_connectors.link_place", key=key[:80], known=placed)
             continue
         found = _location(name, texts, problems)
         if found is not None:
@@ -159,19 +160,18 @@ def _kafka(texts: Mapping[str, str], problems: dict[str, str]) -> Path | None:
     known = get_settings().kafka
     if wanted in known:
         return known[wanted]
-    there = ", ".join(known) or "none"
     is_path = "/" in wanted or "\\" in wanted or wanted.startswith("~")
     if is_path and may_type_a_path():
         try:
             return Path(wanted).expanduser()
         except RuntimeError:
-            problems[links.KAFKA] = (
-                f"{wanted[:200]!r} begins with the home of a user who is not known here; write the path out."
-            )
+            problems[links.KAFKA] = say("screen_connectors.no_home", path=wanted[:200])
             return None
-    why = "a path may be given only where the app listens on this machine alone; " if is_path else ""
-    problems[links.KAFKA] = (
-        f"No Kafka broker is called {wanted[:200]!r} here ({why}in {PREFIX}KAFKA there is: {there})."
+    problems[links.KAFKA] = say(
+        "screen_connectors.no_broker_path" if is_path else "screen_connectors.no_broker",
+        wanted=wanted[:200],
+        setting=f"{PREFIX}KAFKA",
+        known=tuple(known),
     )
     return None
 
@@ -184,10 +184,8 @@ def _topics(ck: Checkpoint, texts: Mapping[str, str], problems: dict[str, str]) 
         if not name.startswith(links.TOPICS):
             continue
         if topics_refused(ck, key) is not None:
-            known = ", ".join(source.key for source in sources_with_broker(ck)) or "none"
-            problems[name] = (
-                f"This link gives topics of source {key[:80]!r}; Kafka sources in this checkpoint: {known}."
-            )
+            known = [source.key for source in sources_with_broker(ck)]
+            problems[name] = say("screen_connectors.link_topics", key=key[:80], known=known)
             continue
         topics = read_topics(text)
         if topics:
@@ -200,7 +198,7 @@ def _location(name: str, texts: Mapping[str, str], problems: dict[str, str]) -> 
     if not text:
         return None
     if open_checkpoints.carries_password(text):
-        problems[name] = open_checkpoints.CREDENTIALS_REFUSED
+        problems[name] = say("screens.password_refused")
         return None
     try:
         return locate(text, get_settings())
@@ -214,7 +212,7 @@ def suggestions(opened: Opened, ck: Checkpoint) -> tuple[Suggestion, ...]:
     return _suggestions(opened.key, ck)
 
 
-@st.cache_resource(max_entries=MOST_OPEN, show_spinner="Looking beside the checkpoint ...")
+@st.cache_resource(max_entries=MOST_OPEN, show_spinner=say("screen_connectors.looking_beside"))
 def _suggestions(key: tuple[str, int], _ck: Checkpoint) -> tuple[Suggestion, ...]:
     found: list[Suggestion] = []
     parent = _parent(_ck.location)
@@ -230,22 +228,19 @@ def _suggestions(key: tuple[str, int], _ck: Checkpoint) -> tuple[Suggestion, ...
         for prefix, listing in listings.items()
     }
     if logs["sink"]:
-        found.append(Suggestion(links.SINK, f"{name}/sink", f"Found beside the checkpoint: {name}/sink"))
+        place = f"{name}/sink"
+        found.append(Suggestion(links.SINK, place, say("screen_connectors.found_beside", place=place)))
     elif logs[""]:
-        found.append(Suggestion(links.SINK, name, f"The checkpoint lies inside a table: {name}"))
+        found.append(Suggestion(links.SINK, name, say("screen_connectors.inside_table", place=name)))
     placed = sources_with_place(_ck)
     if (
         len(placed) == 1
         and listings["source"].exists
         and (placed[0].kind.asks == "directory" or "_delta_log" in logs["source"])
     ):
-        found.append(
-            Suggestion(
-                links.PLACE + placed[0].key,
-                f"{name}/source",
-                f"Found beside the checkpoint: {name}/source",
-            )
-        )
+        place = f"{name}/source"
+        offer = say("screen_connectors.found_beside", place=place)
+        found.append(Suggestion(links.PLACE + placed[0].key, place, offer))
     return tuple(found)
 
 

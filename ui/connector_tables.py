@@ -29,9 +29,9 @@ def delta_source(end: DeltaSourceState) -> None:
         cards.figure("Behind", behind, _lag(end))
         cards.figure("Position", _version(end.position), say("screen_connectors.reservoir"))
         needed = {
-            True: "its log is there",
-            False: "its log is gone",
-            None: "not known whether its log is there",
+            True: say("screen_connectors.log_there"),
+            False: say("screen_connectors.log_gone"),
+            None: say("screen_connectors.log_not_known"),
         }[end.is_available]
         cards.figure(
             "Needs the log from",
@@ -78,7 +78,7 @@ def delta_columns(end: DeltaSourceState) -> tables.Columns:
     facts: list[tuple[str, object]] = [
         ("table", end.url),
         ("table id", end.table_id),
-        ("the table of the checkpoint", yes[end.same_table]),
+        ("table of the checkpoint", yes[end.same_table]),
         ("oldest version", end.oldest),
         ("newest version", end.newest),
         ("position", end.position),
@@ -111,15 +111,11 @@ def sink(end: SinkState, pending: int | None) -> None:
         return
     with st.grid(4, min_column_width=165):
         holds = "none" if end.holds_up_to_batch is None else f"batch {end.holds_up_to_batch}"
-        cards.figure("Contains this query up to", holds, say("screen_connectors.newest_in_sink"))
+        cards.figure(say("screen_connectors.contains_up_to"), holds, say("screen_connectors.newest_in_sink"))
         if pending is None:
             cards.figure("Pending batch", "none", say("screen_connectors.no_pending"))
         else:
-            fate = (
-                "not known what becomes of it"
-                if end.pending is None
-                else say_of("screen_connectors", "PENDING", end.pending)
-            )
+            fate = say_of("screen_connectors", "PENDING", end.pending or "unknown")
             cards.figure(
                 "Pending batch", f"batch {pending}", fate, "doubt" if end.pending == "skipped" else "plain"
             )
@@ -175,12 +171,10 @@ def sink_words(end: SinkState) -> str:
     rows = [row.rows for row in end.batches if row.fate == "written" and row.rows is not None]
     if rows:
         parts.append(f"{words.amount(sum(rows), 'rows')} in these batches")
-    what = (
-        "Batches against versions of the table"
-        if end.knows_queries
-        else "Batches against the log of the sink"
+    return say(
+        "screen_connectors.against_versions" if end.knows_queries else "screen_connectors.against_log",
+        parts=parts,
     )
-    return f"{what}: {', '.join(parts)}."
 
 
 def clicked() -> None:

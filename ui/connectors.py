@@ -129,4 +129,4 @@ def what_was_asked(opened: Opened, ck: Checkpoint, with_offer: bool = True) -> N
         where.append(say("screen_connectors.at_broker", name=found.text(links.KAFKA)))
     if found.text(links.SINK):
         where.append(say("screen_connectors.at_sink", place=found.text(links.SINK)))
-    asked_line(opened, asked.asked_at_ms, words.one_line(" · ".join(where), 300), "told")
+    asked_line(opened, asked.asked_at_ms, words.one_line(" · ".join(where), 300), "source-and-sink")

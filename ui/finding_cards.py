@@ -10,13 +10,13 @@ from core.messages import say, say_of, words
 from ui import cached_answers, cards
 from ui.open_checkpoints import Opened
 
-LABELS: dict[str, tuple[cards.Tone, str]] = {
-    "blocks_restart": ("blocked", "blocks the restart"),
-    "data_risk": ("doubt", "risk of loss or duplicates"),
-    "attention": ("doubt", "for attention"),
-    "note": ("note", "note"),
+TONES: dict[str, cards.Tone] = {
+    "blocks_restart": "blocked",
+    "data_risk": "doubt",
+    "attention": "doubt",
+    "note": "note",
 }
-"""Shape and word of each severity."""
+"""The shape of each severity."""
 
 TO_RECOVERY = ("blocks_restart", "data_risk")
 
@@ -63,13 +63,13 @@ def headline(report: FindingsReport) -> str:
     for severity in SEVERITIES:
         many = sum(1 for item in report.findings if item.severity == severity)
         if many:
-            mark = cards.MARKS[LABELS[severity][0]]
+            mark = cards.MARKS[TONES[severity]]
             parts.append(say_of("screen_start", "SEVERITIES", severity, mark=mark, n=many))
     return "   ".join(parts) or say("screen_start.no_problems", checked="; ".join(report.checked))
 
 
 def _one(item: Finding, above: str) -> None:
-    tone, label = LABELS[item.severity]
+    tone, label = TONES[item.severity], say_of("screen_start", "SEVERITY_NAMES", item.severity)
     with cards.box(tone):
         cards.text(f"{cards.MARKS[tone]} {without(item.sentence, above)}", "strong")
         cards.text(say("screen_start.what_to_do", action=item.action))

@@ -6,16 +6,10 @@ from __future__ import annotations
 import streamlit as st
 
 from core.checkpoint import Checkpoint
-from core.messages import say
+from core.messages import say, say_of
 from core.recovery import DeletionImpact
 from ui import cached_answers, cards
 from ui.open_checkpoints import Opened
-
-TITLES: dict[str, str] = {
-    "from the beginning": "From the beginning",
-    "exact position": "From the exact position",
-    "old query id kept": "With the old query id kept",
-}
 
 
 def card(opened: Opened, ck: Checkpoint, with_link: bool = True) -> None:
@@ -46,7 +40,7 @@ def _one(impact: DeletionImpact) -> None:
         "blocked" if impact.loses_rows else "doubt" if costs else "done" if None not in numbers else "plain"
     )
     with cards.box(tone, height="stretch"):
-        cards.text(TITLES.get(impact.start, impact.start), "small")
+        cards.text(say_of("impact", "STARTS", impact.start), "small")
         most = impact.is_at_most
         cards.text(
             f"{cards.MARKS[tone]} {_repeats(impact.repeats_rows, most)}, {_loses(impact.loses_rows, most)}",

@@ -16,6 +16,7 @@ import streamlit as st
 
 from core.checkpoint import Checkpoint
 from core.errors import InvalidSettingError, NotACheckpoint, StorageError
+from core.messages import say
 from core.settings import get_settings
 from core.storage.roots import FoundCheckpoints, find_checkpoints, link_for, locate, require_roots, roots
 
@@ -28,11 +29,6 @@ SHARED_MS = 10_000
 MOST_RECENT = 8
 _PASSWORD = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-]*://[^/@]*:[^/@]*@")
 _ROOTS_SECONDS = 60
-
-CREDENTIALS_REFUSED = (
-    "This location carries a password, which every link would hand on; "
-    "configure it as a root with storage_options (docs/settings.md) and open it by its name."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,7 @@ def server_problem() -> str | None:
 def opened(name: str) -> Opened:
     """The checkpoint of this name as this session reads it. Never raises: what is wrong is in the answer."""
     if carries_password(name):
-        return Opened("a location with a password", (name, 0), None, CREDENTIALS_REFUSED)
+        return Opened("a location with a password", (name, 0), None, say("screens.password_refused"))
     tokens: dict[str, int] = st.session_state.setdefault("_readings", {})
     if name not in tokens:
         latest = _latest().get(name)
@@ -149,9 +145,7 @@ def list_again() -> None:
     _below.clear()
 
 
-@st.cache_resource(
-    max_entries=64, ttl=_ROOTS_SECONDS, show_spinner="Looking for checkpoints below the roots ..."
-)
+@st.cache_resource(max_entries=64, ttl=_ROOTS_SECONDS, show_spinner=say("screens.listing_roots"))
 def _below(root: str) -> FoundCheckpoints | str:
     try:
         return find_checkpoints(root, get_settings())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.errors import AnswerError
-from core.messages import say
+from core.messages import say, say_of
 from core.recovery import CHOICES, LABELS, Answers, Question, RecoveryContext
 from ui import cards, links, selection
 
@@ -77,32 +77,32 @@ def _one(question: Question) -> None:
 
 def fields(context: RecoveryContext, option: str) -> list[Field]:
     """The texts that the code of this option can use, as far as the checkpoint does not tell them."""
-    wanted = [Field("query_file", "Python file with your query (transform)", "/jobs/orders_query.py")]
+    wanted = [_field("query_file", "/jobs/orders_query.py")]
     if context.platform == "lakeflow" or context.sink == "lakeflow_table":
         return [
-            Field("pipeline_id", "Pipeline id", "a1b2c3d4-..."),
-            Field("flows", "Flows, separated by commas", "catalog.schema.orders"),
-            Field("host_env", "NAME of the environment variable with the host", "DATABRICKS_HOST"),
-            Field("token_env", "NAME of the environment variable with the token", "DATABRICKS_TOKEN"),
+            _field("pipeline_id", "a1b2c3d4-..."),
+            _field("flows", "catalog.schema.orders"),
+            _field("host_env", "DATABRICKS_HOST"),
+            _field("token_env", "DATABRICKS_TOKEN"),
         ]
     if context.sink == "kafka":
         wanted += [
-            Field("sink_servers", "Brokers of the sink", "broker:9092"),
-            Field("sink_topic", "Topic of the sink", "orders-clean"),
+            _field("sink_servers", "broker:9092"),
+            _field("sink_topic", "orders-clean"),
         ]
     else:
         wanted += [
-            Field("sink_path", "Where the query writes", "s3://bucket/tables/orders"),
-            Field("sink_format", "Format of the sink", "parquet"),
+            _field("sink_path", "s3://bucket/tables/orders"),
+            _field("sink_format", "parquet"),
         ]
     wanted += [
-        Field("checkpoint_new", "Place for the new checkpoint", "beside the old one"),
-        Field("backup_to", "Place for the backup", "beside the old one"),
+        _field("checkpoint_new", "beside the old one"),
+        _field("backup_to", "beside the old one"),
     ]
     if option == "backup_and_backfill":
         wanted += [
-            Field("backfill_keys", "Columns that identify a row", "order_id,line"),
-            Field("backfill_sequence", "Column that says which row is newer", "updated_at"),
+            _field("backfill_keys", "order_id,line"),
+            _field("backfill_sequence", "updated_at"),
         ]
     for source in context.sources:
         name, where = (
@@ -124,6 +124,10 @@ def fields(context: RecoveryContext, option: str) -> list[Field]:
         elif source.kind.reader_format is None:
             wanted.append(Field(f"{name}.format", f"Format {where}", source.kind.name))
     return wanted
+
+
+def _field(answer: str, example: str) -> Field:
+    return Field(answer, say_of("screen_recovery", "FIELDS", answer), example)
 
 
 def ask_texts(wanted: list[Field]) -> None:

@@ -24,7 +24,6 @@ WITHOUT_LINE = (
     "Overview",
 )  # Overview shows the whole forecast, Checkpoints is about all of them
 _UNKNOWN_PAGE = "_unknown_page"
-_REFRESH = "Lists the directory again and reads what is new."
 
 _run = threading.local()
 _log = logging.getLogger(__name__)
@@ -97,10 +96,8 @@ def checkpoint() -> tuple[Opened, Checkpoint]:
     do."""
     opened = enter()
     if opened is None:
-        cards.message(
-            "plain", "No checkpoint is open.", "Choose one in the sidebar, or on the page Checkpoints."
-        )
-        st.page_link(pages()[0], label="Choose a checkpoint", query_params={})
+        cards.message("plain", say("screens.not_open"), say("screens.not_open_what"))
+        st.page_link(pages()[0], label=say("screens.choose"), query_params={})
         st.stop()
     if opened.ck is None:
         st.stop()  # the frame has said why
@@ -135,7 +132,7 @@ def main() -> None:
         StorageError,
         NotACheckpoint,
     ) as error:  # the store stopped answering after the checkpoint was opened
-        cards.message("blocked", str(error), "Refresh when the store answers again.")
+        cards.message("blocked", str(error), say("screens.storage_stopped"))
     except Exception as error:
         _unexpected(error)
     finally:
@@ -143,9 +140,9 @@ def main() -> None:
         # link knows the page's choices
         with slot:
             st.code(links.address(), language=None, wrap_lines=True)
-            cards.text("This address opens exactly this view. Copy it here or from the address bar.", "small")
+            cards.text(say("screens.link_help"), "small")
         if opened is not None and opened.ck is not None and page.title not in WITHOUT_LINE:
-            with above, st.spinner("Working out what the next start does ..."):
+            with above, st.spinner(say("screen_start.working")):
                 _last_resort(cached_answers.line, opened)
         if opened is not None and page.title != LIST:
             browser.tab_title(page.title, opened.title, cached_answers.verdict(opened))
@@ -160,8 +157,8 @@ def _last_resort(draw: Callable[[Opened], object], opened: Opened) -> None:
 
 def _unexpected(error: Exception) -> None:
     """An error that nobody foresaw: one sentence on the page, the trace in the log of the server."""
-    _log.error("A page raised an unexpected error.", exc_info=error)
     sentence = say("errors_program.page", error=type(error).__name__, place=place_of(error))
+    _log.error("%s", sentence, exc_info=error)
     cards.message("blocked", sentence, say("errors_program.page_what"))
 
 
@@ -181,9 +178,9 @@ def _choose() -> Opened | None:
             key="ck",
             bind="query-params",
             accept_new_options=True,
-            placeholder="Choose, or paste a location",
+            placeholder=say("screens.choose_placeholder"),
             on_change=_chosen,
-            help="A name below one of the configured roots, or the location of a checkpoint directory.",
+            help=say("screens.choose_help"),
         )
         name = st.session_state.get("ck")
     return open_checkpoints.opened(name) if name else None
@@ -215,7 +212,7 @@ def _header(opened: Opened | None) -> st.delta_generator.DeltaGenerator:
                 on_click=open_checkpoints.refresh,
                 args=(opened.name,),
                 type="tertiary",
-                help=_REFRESH,
+                help=say("screens.refresh_help"),
             )
         slot = st.popover("Copy link", type="tertiary")
     if opened is not None and opened.problem is not None:
@@ -234,5 +231,5 @@ def _problem(opened: Opened) -> None:
     cards.message("blocked", opened.problem or "")
     if opened.suggestion is not None:
         st.button(
-            "Open the suggested location", on_click=open_checkpoint, args=(opened.suggestion,), type="primary"
+            say("screens.open_suggested"), on_click=open_checkpoint, args=(opened.suggestion,), type="primary"
         )

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.analysis.balance import Balance, Growth
-from core.messages import words
+from core.messages import say, words
 from ui import charts
 
 MOST_BARS = 64
@@ -32,7 +32,7 @@ def balance(found: Balance, chosen: int | None) -> go.Figure:
     figure = go.Figure()
     for name, mine, colour, symbol in (
         ("partition", ~heavy, charts.COMMITTED, "circle"),
-        (f"at least {HEAVY:.0f} times the median", heavy, charts.PENDING, "diamond"),
+        (say("screen_state.heavy", times=HEAVY), heavy, charts.PENDING, "diamond"),
     ):
         if not mine.any():
             continue

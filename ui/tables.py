@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.messages import words
+from core.messages import say, words
 from ui import cards
 
 MOST_ROWS = 500
@@ -35,7 +35,7 @@ def table(columns: Columns, alt: str, most: int = 12, absent: str = words.NOT_KN
         frame, hide_index=True, alt=alt, height=_height(rows, most), column_config=_number_formats(frame)
     )
     if rows > MOST_ROWS:
-        cards.text(f"Shown: {MOST_ROWS:,} of {rows:,} rows. The download holds all of them.", "small")
+        cards.text(say("screens.shown_rows", shown=MOST_ROWS, total=rows), "small")
 
 
 def behind(
@@ -43,7 +43,7 @@ def behind(
 ) -> None:
     """The table behind a chart, with its download: built and sent only when somebody opens it. ``whole``:
     what the download holds."""
-    with st.expander("The same as a table", key=f"table-{name}", on_change="rerun") as place:
+    with st.expander(say("screens.as_table"), key=f"table-{name}", on_change="rerun") as place:
         if place.open:
             shown = columns()
             table(shown, alt)

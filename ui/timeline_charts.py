@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from core.analysis.timeline import STATUSES, Bins, Column, Status, Timeline, status_words
-from core.messages import words
+from core.messages import say, words
 from ui import charts
 
 By = Literal["id", "time"]
@@ -49,7 +49,7 @@ def overview(timeline: Timeline, found: Bins, column: Column, window: slice) -> 
     )
     for name, values, colour, width in rows:
         hover = [
-            f"{name} of batches {a} to {b}: {words.duration(_known(v))}"
+            say("screen_timeline.strip_hover", name=name, first=a, last=b, length=words.duration(_known(v)))
             for a, b, v in zip(found.first, found.last, values, strict=True)
         ]
         figure.add_trace(
@@ -124,7 +124,7 @@ def window(timeline: Timeline, rows: slice, by: By, chosen: int | None) -> go.Fi
         if by == "id" or x >= 0:
             figure.add_vline(x=x, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"}, layer="below")
     figure.update_xaxes(
-        title_text="batch id" if by == "id" else "start of the batch, UTC", row=len(panels), col=1
+        title_text="batch ID" if by == "id" else say("screen_timeline.axis_time"), row=len(panels), col=1
     )
     height = 400 if has_durations else 300
     laid_out = charts.layout(figure, height)
@@ -335,7 +335,7 @@ def progress(
 
 def x_title(per_column: int) -> str:
     """What one column of the progress picture stands for."""
-    return "batch id" if per_column == 1 else f"batch id (each column adds up {per_column} batches)"
+    return "batch ID" if per_column == 1 else say("screen_timeline.axis_columns", n=per_column)
 
 
 def added_up(batch_ids: NDArray[Any], advance: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], int]:
@@ -363,7 +363,7 @@ def _bars(batch_ids: NDArray[Any], advance: NDArray[Any], unit: str, chosen: int
             showlegend=False,
         )
     )
-    figure.update_xaxes(**charts.batch_axis(int(batch_ids[0]), int(batch_ids[-1])), title_text="batch id")
+    figure.update_xaxes(**charts.batch_axis(int(batch_ids[0]), int(batch_ids[-1])), title_text="batch ID")
     top = int(advance[known].max()) if known.any() else 1
     figure.update_yaxes(
         title_text=words.for_chart(unit), rangemode="tozero", tickformat=",d", dtick=1 if top <= 4 else None

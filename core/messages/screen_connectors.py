@@ -17,6 +17,25 @@ SENTENCES: dict[str, str] = {
     "place_placeholder": "s3://bucket/tables/orders   or   root/tables/orders",
     "place_help": "A location, or a name below one of the configured roots.",
     "use_it": "Use it",
+    "found_beside": "Found beside the checkpoint: {place}",
+    "inside_table": "The checkpoint lies inside a table: {place}",
+    "looking_beside": "Looking beside the checkpoint ...",
+    # what a link gives and cannot be used
+    "link_place": (
+        "This link gives a place for source {key!r}. Sources with a place of their own in this checkpoint:"
+        " {known:listed}."
+    ),
+    "link_topics": (
+        "This link gives topics of source {key!r}. Kafka sources in this checkpoint: {known:listed}."
+    ),
+    "no_broker": "No Kafka broker is called {wanted!r} here. Brokers in {setting}: {known:listed}.",
+    "no_broker_path": (
+        "No Kafka broker is called {wanted!r} here. Brokers in {setting}: {known:listed}. A path can be"
+        " given only where the app listens on this machine alone."
+    ),
+    "no_home": (
+        "{path!r} starts with the home directory of a user who is not known here. Write the full path."
+    ),
     "broker_placeholder": "Choose a broker of the settings",
     "file_field": "Path of a properties file",
     "file_help": "A librdkafka properties file on the machine of this app.",
@@ -80,6 +99,7 @@ SENTENCES: dict[str, str] = {
     "topics_table": "The topics of the source on the broker",
     "lag_note": "latest minus committed offsets",
     "lost_note": "expired before they were read",
+    "partition_hover": "earliest {earliest}, committed {position}, planned {planned}, latest {latest}",
     "planned_note": "planned, not committed",
     "more_sentences": "The table has the same for {n:counted more partition}.",
     "map_all": "All partitions, by topic and number. Click one.",
@@ -96,8 +116,15 @@ SENTENCES: dict[str, str] = {
     "reservoir": "reservoirVersion of the newest offset",
     "newest_of": "newest; the oldest is {oldest}",
     "versions_alt": "Versions of the source table against the position: {sentence}",
+    "versions_hover": "oldest version {oldest}, position {position}, newest {newest}",
+    "log_there": "its log is there",
+    "log_gone": "its log is gone",
+    "log_not_known": "not known whether its log is there",
     "log_kept": "The table keeps its log for {retention}.",
     # sink
+    "contains_up_to": "Contains this query up to",
+    "against_versions": "Batches against versions of the table: {parts:listed}.",
+    "against_log": "Batches against the log of the sink: {parts:listed}.",
     "newest_in_sink": "newest batch ID in the sink's log",
     "no_pending": "no batch is planned and not committed",
     "skipped_delta": "regardless of content, with this query id",
@@ -119,5 +146,9 @@ STATES: dict[str, str] = {
 RISKS: dict[str, str] = {"edge": "{share} next to expire.", "soon": "{share} expiring soon."}
 """How many positions expire next."""
 
-PENDING: dict[str, str] = {"written": "will be written", "skipped": "will be skipped"}
+PENDING: dict[str, str] = {
+    "written": "will be written",
+    "skipped": "will be skipped",
+    "unknown": "not known whether it will be written",
+}
 """What the sink does with the pending batch."""

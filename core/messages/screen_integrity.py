@@ -4,6 +4,7 @@ from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
     "steps": "The next start, step by step",
+    "spark_as_written": "the one that wrote the files",
     "if_so": "With these choices: {sentence}",
     "no_change": "These choices change nothing about the next start.",
     "findings": "Findings",

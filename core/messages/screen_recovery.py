@@ -39,3 +39,30 @@ SENTENCES: dict[str, str] = {
     "from_checkpoint": "{answer} (according to the checkpoint)",
     "output_mode": "as in the query",
 }
+
+ROWS: dict[str, str] = {
+    "complexity": "Complexity",
+    "cost": "Cost",
+    "loss": "Potential data loss",
+    "duplicates": "Potential duplicates",
+    "initial_snapshot": "Needs initial snapshot",
+    "full_reset": "Full reset of the table",
+}
+"""What the options are compared by."""
+
+FIELDS: dict[str, str] = {
+    "query_file": "Python file with your query (transform)",
+    "pipeline_id": "Pipeline ID",
+    "flows": "Flows, separated by commas",
+    "host_env": "NAME of the environment variable with the host",
+    "token_env": "NAME of the environment variable with the token",
+    "sink_servers": "Brokers of the sink",
+    "sink_topic": "Topic of the sink",
+    "sink_path": "Where the query writes",
+    "sink_format": "Format of the sink",
+    "checkpoint_new": "New checkpoint location",
+    "backup_to": "Location of the backup",
+    "backfill_keys": "Columns that identify a row",
+    "backfill_sequence": "Column that shows which row is newer",
+}
+"""The texts that the code can use, by their public answer ids."""

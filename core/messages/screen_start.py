@@ -4,6 +4,9 @@ from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
     "working": "Working out what the next start does ...",
+    "start_not_known": "What happens at the next start is not known: {reason}",
+    "check_not_finished": "The check could not be finished: {reason}",
+    "look_failed": "The second look failed: {reason}",
     "title": "What happens at the next start",
     "proof": "{certainty} · {because}",
     "after_that": "After that: {then}",
@@ -26,6 +29,7 @@ SENTENCES: dict[str, str] = {
     # impact of deleting
     "impact": "Impact of deleting this checkpoint",
     "impact_none": "Nothing is planned or committed yet, so nothing would be repeated or lost.",
+    "impact_not_known": "The impact of deleting this checkpoint is not known: {reason}",
     "impact_connect": "Some numbers are not known: connect source and sink",
     "impact_source": "Source & sink: where these numbers come from",
     "repeats_unknown": "repeats: not known",
@@ -69,3 +73,11 @@ SEVERITIES: dict[str, str] = {
     "note": "{mark} {n:counted note}",
 }
 """How many findings of each severity there are."""
+
+SEVERITY_NAMES: dict[str, str] = {
+    "blocks_restart": "blocks the restart",
+    "data_risk": "risk of loss or duplicates",
+    "attention": "for attention",
+    "note": "note",
+}
+"""What one finding of each severity is called."""

@@ -36,6 +36,7 @@ SENTENCES: dict[str, str] = {
     ),
     "problem": "{file}: {reason}",
     # balance
+    "heavy": "at least {times:.0f} times the median",
     "empty": "Partitions that look empty: {ids:listed 20}.",
     "missing": "Partitions that are missing although they are expected: {ids:listed 20}.",
     "total": "Total {size_bytes:size}; median {median:size}; maximum / median {ratio}.",
@@ -47,6 +48,7 @@ SENTENCES: dict[str, str] = {
     "version": "Version {first} is kept; it wrote {size_bytes:size}",
     "unversioned": "{size_bytes:size} in files without a version (sst, log).",
     # one partition
+    "partition_placeholder": "click a bar, or type",
     "no_partition": (
         "This link asks for partition {partition}. Operator {operator} has partitions {first} to {last}"
         " on disk."

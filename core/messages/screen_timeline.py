@@ -31,6 +31,10 @@ SENTENCES: dict[str, str] = {
         " chart."
     ),
     "strip_peak": "The longest, {longest:duration}, is from batch {batch} on.",
+    "strip_hover": "{name} of batches {first} to {last}: {length}",
+    # the axes
+    "axis_time": "start of the batch, UTC",
+    "axis_columns": "batch ID (each column adds up {n:counted batch/batches})",
     # below the marks
     "removed": (
         "Batches before {batch} are no longer in the logs: Spark keeps the newest 100 by default"

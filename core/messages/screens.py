@@ -19,10 +19,32 @@ SENTENCES: dict[str, str] = {
     ),
     "reading": "Reading {n:counted batch/batches} ...",
     "no_source": "The offset log does not name a source yet.",
+    "no_source_short": "no source in the offset log yet",
+    "not_open": "No checkpoint is open.",
+    "not_open_what": "Choose one in the sidebar or on the page Checkpoints.",
+    "choose": "Choose a checkpoint",
+    "choose_placeholder": "Choose, or paste a location",
+    "choose_help": "A name below one of the configured roots, or the location of a checkpoint directory.",
+    "open_suggested": "Open the suggested location",
+    "storage_stopped": "Refresh when the storage answers again.",
+    "link_help": "This address opens exactly this view. Copy it here or from the address bar.",
+    "refresh_help": "Lists the directory again and reads what is new.",
+    "listing_roots": "Looking for checkpoints below the roots ...",
+    "password_refused": (
+        "This location contains a password, which would become part of every link. Configure it as a root"
+        " with storage_options (docs/settings.md) and open it by its name."
+    ),
+    # tables and files
+    "shown_rows": "Shown: {shown:number} of {total:number} rows. The download contains all of them.",
+    "shown_characters": (
+        "Shown: the first {shown:number} of {total:number} characters. The download contains all of them."
+    ),
+    "as_table": "The same as a table",
 }
 
 NAMES: dict[str, str] = {
     "batch": "batch",
+    "isolation": "the isolation level",
     "last": "a window that ends at batch",
     "level": "check level",
     "loss": "failOnDataLoss",

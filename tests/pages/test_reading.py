@@ -89,7 +89,7 @@ def test_a_location_with_a_password_is_not_opened_and_never_repeated(open_page: 
     at.text_input(key="pasted").set_value("s3://key:verysecret@bucket/ck")
     next(button for button in at.button if button.label == "Open").click().run()
     assert_no_error(at)
-    assert "verysecret" not in str(at.session_state["ck"]) and "carries a password" in words_of(at)
+    assert "verysecret" not in str(at.session_state["ck"]) and "contains a password" in words_of(at)
 
 
 def test_the_story_beside_a_sample_is_shown_as_plain_text(open_page: OpenPage) -> None:

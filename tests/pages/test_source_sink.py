@@ -220,7 +220,7 @@ def test_a_file_sink_shows_its_log_against_the_batches(open_page: OpenPage) -> N
         ({"sink": "samples/nothing-there"}, "Nothing found"),
         ({"sink": "samples/../../etc"}, "leads out of the root"),
         ({"sink": "nonsense://x"}, "is not a store that can be read"),
-        ({"sink": f"s3://key:{PASSWORD}@bucket/x"}, "carries a password"),
+        ({"sink": f"s3://key:{PASSWORD}@bucket/x"}, "contains a password"),
         ({"at_7": "samples/x"}, "This link gives a place for source '7'"),
         ({"kafka": "nobody"}, "No Kafka broker is called 'nobody' here"),
         ({"at_0": "samples/delta-batch-already-in-table"}, "_delta_log"),
@@ -254,7 +254,7 @@ def test_a_path_of_a_properties_file_is_refused_on_a_server(
     settings.setenv(f"{PREFIX}ROOTS", json.dumps({"samples": str(SAMPLES)}))
     at = open_page("ends", KAFKA, kafka=str(closed_broker))
     assert_no_error(at)
-    assert "a path may be given only where the app listens on this machine alone" in words_of(at)
+    assert "A path can be given only where the app listens on this machine alone" in words_of(at)
     assert not [field for field in at.text_input if field.key == "give_path"]
 
 
@@ -455,7 +455,7 @@ def test_topics_that_the_query_reads_today_change_the_forecast_and_are_asked_abo
     after = next(text.value for text in at.text if "Spark will" in text.value)
     assert before != after and after.startswith("▲"), "orders is no longer read"
     at = open_page("ends", DELTA, topics_0="orders")
-    assert "This link gives topics of source '0'; Kafka sources in this checkpoint: none." in words_of(at)
+    assert "This link gives topics of source '0'. Kafka sources in this checkpoint: none." in words_of(at)
 
 
 def test_hostile_names_from_the_broker_and_the_address_are_plain_text(
