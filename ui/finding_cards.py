@@ -47,10 +47,11 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
     else:
         for item in notes:
             _one(item, above)
-    looked_at = say(
-        "screen_start.looked_at",
-        checked="; ".join(report.checked),
-        not_checked="; ".join(report.not_checked),
+    not_checked = "; ".join(report.not_checked)
+    looked_at = (
+        say("screen_start.looked_at", checked="; ".join(report.checked), not_checked=not_checked)
+        if report.findings
+        else say("screen_start.not_checked", parts=not_checked)  # the headline says what was checked
     )
     cards.text(looked_at, "small")
     return any(item.severity in TO_RECOVERY for item in report.findings)

@@ -21,7 +21,7 @@ def as_columns(inventory: StateInventory) -> tables.Columns:
     operators = inventory.operators
     return {
         "operator": [op.operator_id for op in operators],
-        "name is": [op.name_certainty if op.name else words.NOT_KNOWN for op in operators],
+        "name certainty": [op.name_certainty if op.name else words.NOT_KNOWN for op in operators],
         "provider": [f"{op.provider} ({op.provider_certainty})" for op in operators],
         "format": [f"v{op.format_version}" for op in operators],
         "partitions": [len({part.partition_id for part in op.partitions}) for op in operators],

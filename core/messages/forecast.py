@@ -16,12 +16,12 @@ SENTENCES: dict[str, str] = {
         " of their rows are lost."
     ),
     "rerun": (
-        "Spark will re-run batch {batch_id} with the same end offsets; the sink receives batch ID"
-        " {batch_id} twice."
+        "Spark will re-run batch {batch_id} with the same end offsets; the sink may receive"
+        " batch ID {batch_id} a second time."
     ),
     "rerun_amount": (
-        "Spark will re-run batch {batch_id} with the same end offsets ({amount}); the sink receives batch"
-        " ID {batch_id} twice."
+        "Spark will re-run batch {batch_id} with the same end offsets ({amount}); the sink may"
+        " receive batch ID {batch_id} a second time."
     ),
     "left_out": "{ids:capital_batches} {count:one is/are} not re-run, although not committed.",
     "scratch": (

@@ -20,7 +20,7 @@ SENTENCES: dict[str, str] = {
     "rows_not_known": "The number of rows is not known.",
     "not_given": (
         "The number of rows is not known, because {n:one source/sources} {keys:listed} {n:one was/were}"
-        " not connected or {n:one does/do} not tell it."
+        " not connected or {n:one does/do} not report it."
     ),
     "rows_reprocessed": (
         "From the beginning: {rows} of the source {n:one is/are} reprocessed, and the"

@@ -100,10 +100,12 @@ SENTENCES: dict[str, str] = {
     "sink_seen_txn": (
         "The log of {url} has batches of this query, but none written by the built-in Delta sink."
     ),
-    "sink_not_known": "The checkpoint does not tell where the rows go.",
+    "sink_not_known": "The checkpoint does not name the sink.",
     "never_replayed": "A socket or memory source cannot be read a second time.",
     "always_replayed": "A rate source generates its rows again.",
-    "source_not_known": "The checkpoint does not tell. Check the source, or the retention of the topic.",
+    "source_not_known": (
+        "The checkpoint does not contain this. Check the source, or the retention of the topic."
+    ),
     "state_found": "The checkpoint has state of {n:counted operator}.",
     "lakeflow_by_sink": "A Lakeflow table is written by a pipeline.",
     "rules_out": "Rules out: {title}. {why}",

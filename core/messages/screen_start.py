@@ -54,8 +54,8 @@ SENTENCES: dict[str, str] = {
         "The {kind} has no option that starts at this position, which is taken from {evidence}."
     ),
     "without_option": (
-        "If you start without it: reprocesses {repeats}; skips {skips}. The page Recovery shows how to"
-        " avoid that."
+        "Starting with an empty checkpoint anyway: reprocesses {repeats}; skips {skips}. The page Recovery"
+        " shows how to avoid that."
     ),
     "exact": "Exact ({certainty}). Reprocesses: {repeats}. Skips: {skips}. {note}",
     "exact_from": "Exact ({certainty}), from {evidence}. Reprocesses: {repeats}. Skips: {skips}. {note}",

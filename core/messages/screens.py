@@ -14,8 +14,8 @@ SENTENCES: dict[str, str] = {
     "no_such_page": "This link asks for the page {page!r}, which does not exist. This is {shown}.",
     "axis_help": "By time, outages become visible gaps.",
     "read_all_help": (
-        "Reads two small files for each of {total:counted batch/batches}. The listing alone does not tell"
-        " everything."
+        "Reads two small files for each of {total:counted batch/batches}. The listing alone is not"
+        " enough for every answer."
     ),
     "reading": "Reading {n:counted batch/batches} ...",
     "no_source": "The offset log does not name a source yet.",

@@ -61,10 +61,10 @@ SENTENCES: dict[str, str] = {
         " latestFirst skip nothing. Write a new checkpoint whose file source log names the files already"
         " read, with their paths and times exactly as in the old log."
     ),
-    "files_repeats": ("without a pre-populated file source log: every input file that still exists"),
+    "files_repeats": "every input file that still exists, unless the file source log is pre-populated",
     "files_repeats_counted": (
-        "without a pre-populated file source log: every input file that still exists, of {count:counted"
-        " file} already read"
+        "every input file that still exists, of {count:counted file} already read, unless the file source"
+        " log is pre-populated"
     ),
     "not_files": ("Not a file source offset."),
     "files_nothing_read": ("No file read yet"),
