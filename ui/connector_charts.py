@@ -389,7 +389,7 @@ def _versions(rows: Sequence[SinkBatch], chosen: int | None) -> go.Figure:
             y=chosen, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"}, row=1, col=1, layer="below"
         )
     tall = max(known, default=0) - floor
-    figure.update_yaxes(title_text="batch id", tickformat="d", dtick=1 if tall < 7 else None, row=1, col=1)
+    figure.update_yaxes(title_text="batch ID", tickformat="d", dtick=1 if tall < 7 else None, row=1, col=1)
     figure.update_yaxes(title_text="rows", rangemode="tozero", tickformat=",d", row=2, col=1)
     figure.update_xaxes(title_text="version of the table", row=2, col=1)
     figure.update_layout(barmode="overlay")
@@ -448,7 +448,7 @@ def _file_batches(rows: Sequence[SinkBatch], chosen: int | None) -> go.Figure:
                 )
     if ids:
         last = beyond if any(row.batch_id is None for row in rows) else max(ids)
-        figure.update_xaxes(**charts.batch_axis(min(ids), last), title_text="batch id")
+        figure.update_xaxes(**charts.batch_axis(min(ids), last), title_text="batch ID")
     if chosen is not None and chosen in ids:
         figure.add_vline(x=chosen, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"}, layer="below")
     most = max((row.files or 0 for row in rows), default=0)

@@ -123,7 +123,7 @@ def growth(found: Growth) -> go.Figure:
     if len(versions):
         figure.update_xaxes(
             **charts.batch_axis(int(versions[0]), int(versions[-1])),
-            title_text="state version (batch id + 1)",
+            title_text="state version (batch ID + 1)",
         )
     figure.update_yaxes(**byte_axis(top), title_text="bytes written")
     return charts.layout(figure, 260)

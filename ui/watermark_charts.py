@@ -91,7 +91,7 @@ def figure(history: WatermarkHistory, chosen: int | None) -> go.Figure:
     log = charts.wants_log(np.where(np.isnan(lag), -1, lag)) and not bool(np.any(lag < 0))
     chart.update_yaxes(title_text="lag", row=2, col=1, **charts.time_length_axis(lag, log))
     chart.update_xaxes(**charts.batch_axis(int(history.batch_ids[0]), int(history.batch_ids[-1])))
-    chart.update_xaxes(title_text="batch id", row=2, col=1)
+    chart.update_xaxes(title_text="batch ID", row=2, col=1)
     if chosen is not None:
         chart.add_vline(x=chosen, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"}, layer="below")
     laid_out = charts.layout(chart, 460)
