@@ -7,59 +7,37 @@ from core.messages.error_text import ErrorText
 
 _FUNCTION = "What the function does is in the query's code."
 
+
+def _function(means: str) -> ErrorText:
+    """The query's own function failed."""
+    return ErrorText(
+        means,
+        (
+            "The function raised an exception: see the end of the Python traceback, or the last 'Caused by'.",
+            "A service or table that it uses failed.",
+        ),
+        action=(
+            "Correct the function (or what it uses) and restart the query: the pending batch is re-run with"
+            " the same rows. What the function had already written is written again, unless it goes by batch"
+            " id or key."
+        ),
+        unseen=_FUNCTION,
+    )
+
+
 TEXTS: dict[str, ErrorText] = {
-    "FOREACH_BATCH_USER_FUNCTION_ERROR": ErrorText(
-        "The function of foreachBatch failed; this wraps what it raised. The batch is not committed.",
-        (
-            "The function raised an exception: see the end of the Python traceback, or the last 'Caused by'.",
-            "A service or table that it uses failed.",
-        ),
-        action=(
-            "Correct the function (or what it uses) and restart the query: the pending batch is re-run with"
-            " the same rows. What the function had already written is written again, unless it goes by batch"
-            " id or key."
-        ),
-        unseen=_FUNCTION,
+    "FOREACH_BATCH_USER_FUNCTION_ERROR": _function(
+        "The function of foreachBatch failed; this wraps what it raised. The batch is not committed."
     ),
-    "FOREACH_USER_FUNCTION_ERROR": ErrorText(
-        "The function or object of foreach failed; this wraps what it raised. The batch is not committed.",
-        (
-            "The function raised an exception: see the end of the Python traceback, or the last 'Caused by'.",
-            "A service or table that it uses failed.",
-        ),
-        action=(
-            "Correct the function (or what it uses) and restart the query: the pending batch is re-run with"
-            " the same rows. What the function had already written is written again, unless it goes by batch"
-            " id or key."
-        ),
-        unseen=_FUNCTION,
+    "FOREACH_USER_FUNCTION_ERROR": _function(
+        "The function or object of foreach failed; this wraps what it raised. The batch is not committed."
     ),
-    "FLATMAPGROUPSWITHSTATE_USER_FUNCTION_ERROR": ErrorText(
+    "FLATMAPGROUPSWITHSTATE_USER_FUNCTION_ERROR": _function(
         "The function of flatMapGroupsWithState or mapGroupsWithState failed; this wraps what it raised. The"
-        " batch is not committed.",
-        (
-            "The function raised an exception: see the end of the Python traceback, or the last 'Caused by'.",
-            "A service or table that it uses failed.",
-        ),
-        action=(
-            "Correct the function (or what it uses) and restart the query: the pending batch is re-run with"
-            " the same rows. What the function had already written is written again, unless it goes by batch"
-            " id or key."
-        ),
-        unseen=_FUNCTION,
+        " batch is not committed."
     ),
-    "TRANSFORM_WITH_STATE_USER_FUNCTION_ERROR": ErrorText(
-        "A function of the StatefulProcessor failed; this wraps what it raised. The batch is not committed.",
-        (
-            "The function raised an exception: see the end of the Python traceback, or the last 'Caused by'.",
-            "A service or table that it uses failed.",
-        ),
-        action=(
-            "Correct the function (or what it uses) and restart the query: the pending batch is re-run with"
-            " the same rows. What the function had already written is written again, unless it goes by batch"
-            " id or key."
-        ),
-        unseen=_FUNCTION,
+    "TRANSFORM_WITH_STATE_USER_FUNCTION_ERROR": _function(
+        "A function of the StatefulProcessor failed; this wraps what it raised. The batch is not committed."
     ),
     "PYTHON_EXCEPTION": ErrorText(
         "Python code that runs in the executors (a UDF, a pandas function) raised an exception. The batch is"

@@ -6,6 +6,19 @@ from core.messages.error_text import ErrorText
 
 _BROKER = "What the broker has today is not in the files."
 
+
+def _moved(means: str) -> ErrorText:
+    """Partitions or offsets that changed while the source was planned."""
+    return ErrorText(
+        means,
+        ("Topics or partitions were created or removed while the query planned a batch.",),
+        action=(
+            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
+        ),
+        unseen=_BROKER,
+    )
+
+
 TEXTS: dict[str, ErrorText] = {
     "KAFKA_DATA_LOSS": ErrorText(
         "Records that the query still had to read are not in Kafka any more; with failOnDataLoss=true the"
@@ -279,60 +292,25 @@ TEXTS: dict[str, ErrorText] = {
         ),
         unseen=_BROKER,
     ),
-    "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED": ErrorText(
-        "The partitions changed while availableNow planned a batch.",
-        ("Topics or partitions were created or removed while the query planned a batch.",),
-        action=(
-            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
-        ),
-        unseen=_BROKER,
+    "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED": _moved(
+        "The partitions changed while availableNow planned a batch."
     ),
-    "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_START_OFFSET_AND_END_OFFSET": ErrorText(
-        "The start and the end of a range name other partitions.",
-        ("Topics or partitions were created or removed while the query planned a batch.",),
-        action=(
-            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
-        ),
-        unseen=_BROKER,
+    "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_START_OFFSET_AND_END_OFFSET": _moved(
+        "The start and the end of a range name other partitions."
     ),
-    "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED": ErrorText(
-        "A batch would end behind the end that availableNow noted at its start.",
-        ("Topics or partitions were created or removed while the query planned a batch.",),
-        action=(
-            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
-        ),
-        unseen=_BROKER,
+    "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED": _moved(
+        "A batch would end behind the end that availableNow noted at its start."
     ),
-    "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW": ErrorText(
-        "Partitions were lost while availableNow ran.",
-        ("Topics or partitions were created or removed while the query planned a batch.",),
-        action=(
-            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
-        ),
-        unseen=_BROKER,
+    "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW": _moved(
+        "Partitions were lost while availableNow ran."
     ),
-    "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW": ErrorText(
-        "A partition ends below the end of the batch: the topic was created again, or a broker lost records.",
-        ("Topics or partitions were created or removed while the query planned a batch.",),
-        action=(
-            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
-        ),
-        unseen=_BROKER,
+    "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW": _moved(
+        "A partition ends below the end of the batch: the topic was created again, or a broker lost records."
     ),
-    "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": ErrorText(
-        "The start position of a range is behind its end.",
-        ("Topics or partitions were created or removed while the query planned a batch.",),
-        action=(
-            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
-        ),
-        unseen=_BROKER,
+    "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": _moved(
+        "The start position of a range is behind its end."
     ),
-    "UNRESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": ErrorText(
-        "The start position that was asked for is behind the end.",
-        ("Topics or partitions were created or removed while the query planned a batch.",),
-        action=(
-            "Restart the query; if it comes back, compare the topics with the positions in the checkpoint."
-        ),
-        unseen=_BROKER,
+    "UNRESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": _moved(
+        "The start position that was asked for is behind the end."
     ),
 }

@@ -11,6 +11,58 @@ _FLIPPED = "The file was changed after Spark wrote it, or the disk gave back oth
 _REWIND = "Restore the file from a backup; else rewind to the newest batch whose state is complete."
 _NOT_CLASS = "What the executors did is in their logs, not in the files."
 
+
+def _wrong_length(means: str) -> ErrorText:
+    """A length that cannot be one."""
+    return ErrorText(
+        means,
+        (_FLIPPED,),
+        action=_REWIND,
+    )
+
+
+def _row_format(means: str) -> ErrorText:
+    """A row of the state that the query cannot read."""
+    return ErrorText(
+        means,
+        (
+            "The stateful part of the query was changed, and the schema file that would show it is missing.",
+            "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
+            "A state file is damaged, or is one of another partition.",
+        ),
+        action=(
+            "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
+            " restore state/ from a backup."
+        ),
+        unseen="The rows inside the state files are not decoded here.",
+    )
+
+
+def _schema(means: str) -> ErrorText:
+    """Keys or values that are not those of the query."""
+    return ErrorText(
+        means,
+        (
+            "The aggregates, the keys or the columns of the stateful part were changed in the query.",
+            (
+                "Spark was upgraded or downgraded: dropDuplicates of five or more columns orders its key"
+                " differently in 3.x, 4.0 to 4.2 and 4.3."
+            ),
+            (
+                "A failed start by another Spark left its offset file, whose settings lack what this Spark"
+                " version needs: delete that uncommitted file and its .crc."
+            ),
+        ),
+        action=(
+            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
+            " change is meant, carry the state over or start the query with a new checkpoint location."
+            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
+            " later."
+        ),
+        unseen="The keys and values that the query has today are in its code.",
+    )
+
+
 TEXTS: dict[str, ErrorText] = {
     "CANNOT_LOAD_STATE_STORE": ErrorText(
         "The state of a partition could not be loaded, so no batch can run.",
@@ -100,20 +152,14 @@ TEXTS: dict[str, ErrorText] = {
         ),
         action=_REWIND,
     ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_KEY_SIZE": ErrorText(
-        "A .delta file has an invalid key length.",
-        (_FLIPPED,),
-        action=_REWIND,
+    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_KEY_SIZE": _wrong_length(
+        "A .delta file has an invalid key length."
     ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_KEY_SIZE": ErrorText(
-        "A .snapshot file has an invalid key length.",
-        (_FLIPPED,),
-        action=_REWIND,
+    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_KEY_SIZE": _wrong_length(
+        "A .snapshot file has an invalid key length."
     ),
-    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_VALUE_SIZE": ErrorText(
-        "A .snapshot file has an invalid value length.",
-        (_FLIPPED,),
-        action=_REWIND,
+    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_VALUE_SIZE": _wrong_length(
+        "A .snapshot file has an invalid value length."
     ),
     "CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE": ErrorText(
         "An SST file of a RocksDB snapshot does not have the size that was recorded when it was written.",
@@ -148,70 +194,20 @@ TEXTS: dict[str, ErrorText] = {
         ),
         action="Give a partition id that exists, or leave the option out.",
     ),
-    "CANNOT_LOAD_STATE_STORE.KEY_ROW_FORMAT_VALIDATION_FAILURE": ErrorText(
-        "A key in the state does not have the form that the query expects.",
-        (
-            "The stateful part of the query was changed, and the schema file that would show it is missing.",
-            "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
-            "A state file is damaged, or is one of another partition.",
-        ),
-        action=(
-            "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
-            " restore state/ from a backup."
-        ),
-        unseen="The rows inside the state files are not decoded here.",
+    "CANNOT_LOAD_STATE_STORE.KEY_ROW_FORMAT_VALIDATION_FAILURE": _row_format(
+        "A key in the state does not have the form that the query expects."
     ),
-    "CANNOT_LOAD_STATE_STORE.VALUE_ROW_FORMAT_VALIDATION_FAILURE": ErrorText(
-        "A value in the state does not have the form that the query expects.",
-        (
-            "The stateful part of the query was changed, and the schema file that would show it is missing.",
-            "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
-            "A state file is damaged, or is one of another partition.",
-        ),
-        action=(
-            "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
-            " restore state/ from a backup."
-        ),
-        unseen="The rows inside the state files are not decoded here.",
+    "CANNOT_LOAD_STATE_STORE.VALUE_ROW_FORMAT_VALIDATION_FAILURE": _row_format(
+        "A value in the state does not have the form that the query expects."
     ),
-    "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE": ErrorText(
-        "A key in the state does not have the form that the query expects.",
-        (
-            "The stateful part of the query was changed, and the schema file that would show it is missing.",
-            "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
-            "A state file is damaged, or is one of another partition.",
-        ),
-        action=(
-            "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
-            " restore state/ from a backup."
-        ),
-        unseen="The rows inside the state files are not decoded here.",
+    "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE": _row_format(
+        "A key in the state does not have the form that the query expects."
     ),
-    "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE": ErrorText(
-        "A value in the state does not have the form that the query expects.",
-        (
-            "The stateful part of the query was changed, and the schema file that would show it is missing.",
-            "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
-            "A state file is damaged, or is one of another partition.",
-        ),
-        action=(
-            "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
-            " restore state/ from a backup."
-        ),
-        unseen="The rows inside the state files are not decoded here.",
+    "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE": _row_format(
+        "A value in the state does not have the form that the query expects."
     ),
-    "STATE_ROW_FORMAT_INVALID": ErrorText(
-        "A row in the state does not have the form that the query expects (wording of Spark 3.x).",
-        (
-            "The stateful part of the query was changed, and the schema file that would show it is missing.",
-            "State with row checksums (Spark 4.2 and newer) is read by an older Spark.",
-            "A state file is damaged, or is one of another partition.",
-        ),
-        action=(
-            "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
-            " restore state/ from a backup."
-        ),
-        unseen="The rows inside the state files are not decoded here.",
+    "STATE_ROW_FORMAT_INVALID": _row_format(
+        "A row in the state does not have the form that the query expects (wording of Spark 3.x)."
     ),
     "CANNOT_LOAD_STATE_STORE.HDFS_STORE_PROVIDER_OUT_OF_MEMORY": ErrorText(
         "The state of a partition does not fit into the memory of the executor: the HDFS-backed store keeps"
@@ -442,132 +438,24 @@ TEXTS: dict[str, ErrorText] = {
         ),
         action="Check operatorId and storeName. To have the schema rewritten, run the query for one batch.",
     ),
-    "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE": ErrorText(
-        "The keys of the query do not have the number and types of the keys in the state.",
-        (
-            "The aggregates, the keys or the columns of the stateful part were changed in the query.",
-            (
-                "Spark was upgraded or downgraded: dropDuplicates of five or more columns orders its key"
-                " differently in 3.x, 4.0 to 4.2 and 4.3."
-            ),
-            (
-                "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " version needs: delete that uncommitted file and its .crc."
-            ),
-        ),
-        action=(
-            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
-            " change is meant, carry the state over or start the query with a new checkpoint location."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
-            " later."
-        ),
-        unseen="The keys and values that the query has today are in its code.",
+    "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE": _schema(
+        "The keys of the query do not have the number and types of the keys in the state."
     ),
-    "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE": ErrorText(
-        "The values of the query do not have the number and types of the values in the state.",
-        (
-            "The aggregates, the keys or the columns of the stateful part were changed in the query.",
-            (
-                "Spark was upgraded or downgraded: dropDuplicates of five or more columns orders its key"
-                " differently in 3.x, 4.0 to 4.2 and 4.3."
-            ),
-            (
-                "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " version needs: delete that uncommitted file and its .crc."
-            ),
-        ),
-        action=(
-            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
-            " change is meant, carry the state over or start the query with a new checkpoint location."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
-            " later."
-        ),
-        unseen="The keys and values that the query has today are in its code.",
+    "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE": _schema(
+        "The values of the query do not have the number and types of the values in the state."
     ),
-    "STATE_SCHEMA_NOT_COMPATIBLE": ErrorText(
+    "STATE_SCHEMA_NOT_COMPATIBLE": _schema(
         "The keys or values of the query do not have the number and types of those in the state (wording of"
-        " Spark 3.x).",
-        (
-            "The aggregates, the keys or the columns of the stateful part were changed in the query.",
-            (
-                "Spark was upgraded or downgraded: dropDuplicates of five or more columns orders its key"
-                " differently in 3.x, 4.0 to 4.2 and 4.3."
-            ),
-            (
-                "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " version needs: delete that uncommitted file and its .crc."
-            ),
-        ),
-        action=(
-            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
-            " change is meant, carry the state over or start the query with a new checkpoint location."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
-            " later."
-        ),
-        unseen="The keys and values that the query has today are in its code.",
+        " Spark 3.x)."
     ),
-    "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE": ErrorText(
-        "A state variable of transformWithState has another type than the one in the state.",
-        (
-            "The aggregates, the keys or the columns of the stateful part were changed in the query.",
-            (
-                "Spark was upgraded or downgraded: dropDuplicates of five or more columns orders its key"
-                " differently in 3.x, 4.0 to 4.2 and 4.3."
-            ),
-            (
-                "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " version needs: delete that uncommitted file and its .crc."
-            ),
-        ),
-        action=(
-            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
-            " change is meant, carry the state over or start the query with a new checkpoint location."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
-            " later."
-        ),
-        unseen="The keys and values that the query has today are in its code.",
+    "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE": _schema(
+        "A state variable of transformWithState has another type than the one in the state."
     ),
-    "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION": ErrorText(
-        "A state variable was changed in a way that Avro cannot follow.",
-        (
-            "The aggregates, the keys or the columns of the stateful part were changed in the query.",
-            (
-                "Spark was upgraded or downgraded: dropDuplicates of five or more columns orders its key"
-                " differently in 3.x, 4.0 to 4.2 and 4.3."
-            ),
-            (
-                "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " version needs: delete that uncommitted file and its .crc."
-            ),
-        ),
-        action=(
-            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
-            " change is meant, carry the state over or start the query with a new checkpoint location."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
-            " later."
-        ),
-        unseen="The keys and values that the query has today are in its code.",
+    "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION": _schema(
+        "A state variable was changed in a way that Avro cannot follow."
     ),
-    "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE": ErrorText(
-        "A state variable of transformWithState became one of another kind (value, list, map).",
-        (
-            "The aggregates, the keys or the columns of the stateful part were changed in the query.",
-            (
-                "Spark was upgraded or downgraded: dropDuplicates of five or more columns orders its key"
-                " differently in 3.x, 4.0 to 4.2 and 4.3."
-            ),
-            (
-                "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " version needs: delete that uncommitted file and its .crc."
-            ),
-        ),
-        action=(
-            "Undo the change and restart the query: the failed start left a plan, which stays valid. If the"
-            " change is meant, carry the state over or start the query with a new checkpoint location."
-            " spark.sql.streaming.stateStore.stateSchemaCheck=false is not a workaround: the tasks fail"
-            " later."
-        ),
-        unseen="The keys and values that the query has today are in its code.",
+    "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE": _schema(
+        "A state variable of transformWithState became one of another kind (value, list, map)."
     ),
     "STATE_STORE_STATE_SCHEMA_FILES_THRESHOLD_EXCEEDED": ErrorText(
         "The state variables of transformWithState were changed more often than is allowed.",

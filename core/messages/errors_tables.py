@@ -6,6 +6,20 @@ from core.messages.error_text import ErrorText
 
 _TABLE = "What the log of the table has today is not in the checkpoint."
 
+
+def _conflict(means: str) -> ErrorText:
+    """Another job changed the target table at the same time."""
+    return ErrorText(
+        means,
+        ("Another job writes to, compacts or deletes from the table at the same time.",),
+        action=(
+            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
+            " inside foreachBatch."
+        ),
+        unseen="Who writes to the sink is not in the checkpoint.",
+    )
+
+
 TEXTS: dict[str, ErrorText] = {
     "DELTA_MISSING_FILES_UNEXPECTED_VERSION": ErrorText(
         "The log of the source table begins after the version that Spark asks for. At every start it asks for"
@@ -240,60 +254,20 @@ TEXTS: dict[str, ErrorText] = {
         ),
         unseen="The schema of the sink is not in the checkpoint.",
     ),
-    "DELTA_CONCURRENT_APPEND": ErrorText(
-        "Another job added rows to what this batch read in the target table.",
-        ("Another job writes to, compacts or deletes from the table at the same time.",),
-        action=(
-            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
-            " inside foreachBatch."
-        ),
-        unseen="Who writes to the sink is not in the checkpoint.",
+    "DELTA_CONCURRENT_APPEND": _conflict(
+        "Another job added rows to what this batch read in the target table."
     ),
-    "DELTA_CONCURRENT_DELETE_READ": ErrorText(
-        "Another job deleted files that this batch read in the target table.",
-        ("Another job writes to, compacts or deletes from the table at the same time.",),
-        action=(
-            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
-            " inside foreachBatch."
-        ),
-        unseen="Who writes to the sink is not in the checkpoint.",
+    "DELTA_CONCURRENT_DELETE_READ": _conflict(
+        "Another job deleted files that this batch read in the target table."
     ),
-    "DELTA_CONCURRENT_DELETE_DELETE": ErrorText(
-        "Another job deleted the same files of the target table as this batch.",
-        ("Another job writes to, compacts or deletes from the table at the same time.",),
-        action=(
-            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
-            " inside foreachBatch."
-        ),
-        unseen="Who writes to the sink is not in the checkpoint.",
+    "DELTA_CONCURRENT_DELETE_DELETE": _conflict(
+        "Another job deleted the same files of the target table as this batch."
     ),
-    "DELTA_CONCURRENT_WRITE": ErrorText(
-        "Another job wrote to the target table at the same time.",
-        ("Another job writes to, compacts or deletes from the table at the same time.",),
-        action=(
-            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
-            " inside foreachBatch."
-        ),
-        unseen="Who writes to the sink is not in the checkpoint.",
+    "DELTA_CONCURRENT_WRITE": _conflict("Another job wrote to the target table at the same time."),
+    "DELTA_METADATA_CHANGED": _conflict(
+        "The schema or a property of the target table was changed at the same time."
     ),
-    "DELTA_METADATA_CHANGED": ErrorText(
-        "The schema or a property of the target table was changed at the same time.",
-        ("Another job writes to, compacts or deletes from the table at the same time.",),
-        action=(
-            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
-            " inside foreachBatch."
-        ),
-        unseen="Who writes to the sink is not in the checkpoint.",
-    ),
-    "DELTA_PROTOCOL_CHANGED": ErrorText(
-        "The protocol of the target table was changed at the same time.",
-        ("Another job writes to, compacts or deletes from the table at the same time.",),
-        action=(
-            "Restart the query: the pending batch is re-run. Let maintenance run at other times, or retry"
-            " inside foreachBatch."
-        ),
-        unseen="Who writes to the sink is not in the checkpoint.",
-    ),
+    "DELTA_PROTOCOL_CHANGED": _conflict("The protocol of the target table was changed at the same time."),
     "DELTA_CONCURRENT_TRANSACTION": ErrorText(
         "A second query writes to the table with the same query id or txnAppId.",
         (

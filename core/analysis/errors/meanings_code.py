@@ -17,13 +17,15 @@ _AGAIN: tuple[RecoveryOption, ...] = (
     "restart",
 )
 
+_WRAPPED = Kind(options=_AGAIN, weight=WRAPPER, look=("pending",))
+
 CODE: Mapping[str, Meaning] = meanings(
     TEXTS,
     {
-        "FOREACH_BATCH_USER_FUNCTION_ERROR": Kind(options=_AGAIN, weight=WRAPPER, look=("pending",)),
-        "FOREACH_USER_FUNCTION_ERROR": Kind(options=_AGAIN, weight=WRAPPER, look=("pending",)),
-        "FLATMAPGROUPSWITHSTATE_USER_FUNCTION_ERROR": Kind(options=_AGAIN, weight=WRAPPER, look=("pending",)),
-        "TRANSFORM_WITH_STATE_USER_FUNCTION_ERROR": Kind(options=_AGAIN, weight=WRAPPER, look=("pending",)),
+        "FOREACH_BATCH_USER_FUNCTION_ERROR": _WRAPPED,
+        "FOREACH_USER_FUNCTION_ERROR": _WRAPPED,
+        "FLATMAPGROUPSWITHSTATE_USER_FUNCTION_ERROR": _WRAPPED,
+        "TRANSFORM_WITH_STATE_USER_FUNCTION_ERROR": _WRAPPED,
         "PYTHON_EXCEPTION": Kind(options=_AGAIN, weight=GENERAL, look=("pending",)),
         "AUTOCDC_MICROBATCH_VALIDATION": Kind(options=_AGAIN, look=("pending",)),
         "EMITTING_ROWS_OLDER_THAN_WATERMARK_NOT_ALLOWED": Kind(options=_AGAIN, look=("pending",)),

@@ -10,6 +10,8 @@ from core.messages.errors_files import TEXTS
 
 _RESTART: tuple[RecoveryOption, ...] = ("restart",)
 
+_PENDING = Kind(options=_RESTART, look=("pending",))
+
 FILES: Mapping[str, Meaning] = meanings(
     TEXTS,
     {
@@ -75,8 +77,8 @@ FILES: Mapping[str, Meaning] = meanings(
                 "pending",
             ),
         ),
-        "STORAGE_ACCESS_DENIED": Kind(options=_RESTART, look=("pending",)),
-        "STORAGE_CREDENTIALS": Kind(options=_RESTART, look=("pending",)),
+        "STORAGE_ACCESS_DENIED": _PENDING,
+        "STORAGE_CREDENTIALS": _PENDING,
         "STORAGE_NO_BUCKET": Kind(options=_RESTART),
         "STORAGE_SLOW_DOWN": Kind(
             options=_RESTART,
@@ -85,7 +87,7 @@ FILES: Mapping[str, Meaning] = meanings(
                 "size",
             ),
         ),
-        "STORAGE_UNREACHABLE": Kind(options=_RESTART, look=("pending",)),
+        "STORAGE_UNREACHABLE": _PENDING,
         "STORAGE_FULL": Kind(
             options=(
                 "restart",

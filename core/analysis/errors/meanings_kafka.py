@@ -15,6 +15,9 @@ _LOSE: tuple[RecoveryOption, ...] = (
 )
 _RESTART: tuple[RecoveryOption, ...] = ("restart",)
 
+_PLAN = Kind(options=("restart", "reset"), look=("kafka", "pending"))
+_SUBSCRIPTION = Kind(options=("change_query",), look=("kafka",))
+
 KAFKA_ERRORS: Mapping[str, Meaning] = meanings(
     TEXTS,
     {
@@ -81,16 +84,7 @@ KAFKA_ERRORS: Mapping[str, Meaning] = meanings(
                 "pending",
             ),
         ),
-        "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS": Kind(
-            options=(
-                "restart",
-                "reset",
-            ),
-            look=(
-                "kafka",
-                "pending",
-            ),
-        ),
+        "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS": _PLAN,
         "KAFKA_DATA_LOSS.START_OFFSET_RESET": Kind(
             options=("change_query",),
             look=(
@@ -134,7 +128,7 @@ KAFKA_ERRORS: Mapping[str, Meaning] = meanings(
             ),
             look=("sources",),
         ),
-        "KAFKA_START_OFFSETS_INCOMPLETE": Kind(options=("change_query",), look=("kafka",)),
+        "KAFKA_START_OFFSETS_INCOMPLETE": _SUBSCRIPTION,
         "KAFKA_START_OFFSET_NEGATIVE": Kind(
             options=(
                 "change_query",
@@ -145,12 +139,12 @@ KAFKA_ERRORS: Mapping[str, Meaning] = meanings(
                 "pending",
             ),
         ),
-        "KAFKA_NO_OFFSET_FOR_TIMESTAMP": Kind(options=("change_query",), look=("kafka",)),
+        "KAFKA_NO_OFFSET_FOR_TIMESTAMP": _SUBSCRIPTION,
         "KAFKA_START_TIMESTAMP": Kind(options=("change_query",)),
         "KAFKA_BATCH_BOUNDS": Kind(options=("change_query",)),
         "KAFKA_RECORDS_SKIPPED": Kind(options=("backup_and_backfill",), look=("kafka",)),
-        "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED": Kind(options=("change_query",), look=("kafka",)),
-        "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED": Kind(options=("change_query",), look=("kafka",)),
+        "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED": _SUBSCRIPTION,
+        "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED": _SUBSCRIPTION,
         "KAFKA_DATA_SOURCE_NOT_ENABLED": Kind(options=_RESTART),
         "KAFKA_NULL_TOPIC_IN_DATA": Kind(
             options=(
@@ -166,75 +160,12 @@ KAFKA_ERRORS: Mapping[str, Meaning] = meanings(
                 "pending",
             ),
         ),
-        "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED": Kind(
-            options=(
-                "restart",
-                "reset",
-            ),
-            look=(
-                "kafka",
-                "pending",
-            ),
-        ),
-        "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_START_OFFSET_AND_END_OFFSET": Kind(
-            options=(
-                "restart",
-                "reset",
-            ),
-            look=(
-                "kafka",
-                "pending",
-            ),
-        ),
-        "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED": Kind(
-            options=(
-                "restart",
-                "reset",
-            ),
-            look=(
-                "kafka",
-                "pending",
-            ),
-        ),
-        "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW": Kind(
-            options=(
-                "restart",
-                "reset",
-            ),
-            look=(
-                "kafka",
-                "pending",
-            ),
-        ),
-        "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW": Kind(
-            options=(
-                "restart",
-                "reset",
-            ),
-            look=(
-                "kafka",
-                "pending",
-            ),
-        ),
-        "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": Kind(
-            options=(
-                "restart",
-                "reset",
-            ),
-            look=(
-                "kafka",
-                "pending",
-            ),
-        ),
-        "UNRESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": Kind(
-            options=(
-                "restart",
-                "reset",
-            ),
-            look=(
-                "kafka",
-                "pending",
-            ),
-        ),
+        "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_END_OFFSET_AND_PREFETCHED": _PLAN,
+        "MISMATCHED_TOPIC_PARTITIONS_BETWEEN_START_OFFSET_AND_END_OFFSET": _PLAN,
+        "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED": _PLAN,
+        "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW": _PLAN,
+        "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW": _PLAN,
+        "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": _PLAN,
+        "UNRESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": _PLAN,
     },
 )

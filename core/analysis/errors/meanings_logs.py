@@ -9,6 +9,13 @@ from collections.abc import Mapping
 from core.analysis.errors.model import GENERAL, OUTERMOST, VAGUE, Kind, Meaning, meanings
 from core.messages.errors_logs import TEXTS
 
+_METADATA = Kind(
+    options=("repair", "restore"), finding="METADATA_UNREADABLE", in_files=True, look=("metadata", "forecast")
+)
+_LOG_FILE = Kind(
+    options=("repair", "restore"), finding="LOG_FILE_UNREADABLE", in_files=True, look=("logs", "forecast")
+)
+
 LOGS: Mapping[str, Meaning] = meanings(
     TEXTS,
     {
@@ -53,54 +60,10 @@ LOGS: Mapping[str, Meaning] = meanings(
                 "forecast",
             ),
         ),
-        "METADATA_NOT_JSON": Kind(
-            options=(
-                "repair",
-                "restore",
-            ),
-            finding="METADATA_UNREADABLE",
-            in_files=True,
-            look=(
-                "metadata",
-                "forecast",
-            ),
-        ),
-        "METADATA_WITHOUT_ID": Kind(
-            options=(
-                "repair",
-                "restore",
-            ),
-            finding="METADATA_UNREADABLE",
-            in_files=True,
-            look=(
-                "metadata",
-                "forecast",
-            ),
-        ),
-        "METADATA_BAD_ID": Kind(
-            options=(
-                "repair",
-                "restore",
-            ),
-            finding="METADATA_UNREADABLE",
-            in_files=True,
-            look=(
-                "metadata",
-                "forecast",
-            ),
-        ),
-        "LOG_FILE_INCOMPLETE": Kind(
-            options=(
-                "repair",
-                "restore",
-            ),
-            finding="LOG_FILE_UNREADABLE",
-            in_files=True,
-            look=(
-                "logs",
-                "forecast",
-            ),
-        ),
+        "METADATA_NOT_JSON": _METADATA,
+        "METADATA_WITHOUT_ID": _METADATA,
+        "METADATA_BAD_ID": _METADATA,
+        "LOG_FILE_INCOMPLETE": _LOG_FILE,
         "LOG_FILE_NOT_JSON": Kind(
             options=(
                 "repair",
@@ -128,30 +91,8 @@ LOGS: Mapping[str, Meaning] = meanings(
                 "forecast",
             ),
         ),
-        "LOG_FILE_NO_METADATA": Kind(
-            options=(
-                "repair",
-                "restore",
-            ),
-            finding="LOG_FILE_UNREADABLE",
-            in_files=True,
-            look=(
-                "logs",
-                "forecast",
-            ),
-        ),
-        "MALFORMED_LOG_FILE": Kind(
-            options=(
-                "repair",
-                "restore",
-            ),
-            finding="LOG_FILE_UNREADABLE",
-            in_files=True,
-            look=(
-                "logs",
-                "forecast",
-            ),
-        ),
+        "LOG_FILE_NO_METADATA": _LOG_FILE,
+        "MALFORMED_LOG_FILE": _LOG_FILE,
         "INVALID_LOG_VERSION": Kind(
             finding="LOG_VERSION_UNKNOWN",
             in_files=True,

@@ -21,6 +21,17 @@ _NEW: tuple[RecoveryOption, ...] = (
 )
 _RESTART: tuple[RecoveryOption, ...] = ("restart",)
 
+_NOT_RESTORABLE = Kind(
+    options=_BACK, finding="STATE_NOT_RESTORABLE", in_files=True, look=("state", "forecast")
+)
+_READER = Kind(in_files=True, look=("logs", "state"))
+_SCHEMA = Kind(options=_NEW, look=("operators", "pending", "version"))
+_ROW_FORMAT = Kind(options=("change_query", "restore", "reset"), look=("operators", "state", "version"))
+_REPARTITION_AGAIN = Kind(options=_RESTART, in_files=True, look=("logs", "state"))
+_STATE = Kind(options=_BACK, look=("state",))
+_REPARTITION = Kind(options=("repartition",), in_files=True, look=("logs", "state"))
+_PENDING = Kind(options=_RESTART, look=("pending",))
+
 STATE: Mapping[str, Meaning] = meanings(
     TEXTS,
     {
@@ -44,105 +55,17 @@ STATE: Mapping[str, Meaning] = meanings(
                 "forecast",
             ),
         ),
-        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.INVALID_CHECKPOINT_LINEAGE": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.AUTO_SNAPSHOT_REPAIR_FAILED": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_CHECKPOINT": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_KEY_SIZE": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_KEY_SIZE": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_VALUE_SIZE": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS": _NOT_RESTORABLE,
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE": _NOT_RESTORABLE,
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE": _NOT_RESTORABLE,
+        "CANNOT_LOAD_STATE_STORE.CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT": _NOT_RESTORABLE,
+        "CANNOT_LOAD_STATE_STORE.INVALID_CHECKPOINT_LINEAGE": _NOT_RESTORABLE,
+        "CANNOT_LOAD_STATE_STORE.AUTO_SNAPSHOT_REPAIR_FAILED": _NOT_RESTORABLE,
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_CHECKPOINT": _NOT_RESTORABLE,
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_KEY_SIZE": _NOT_RESTORABLE,
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_KEY_SIZE": _NOT_RESTORABLE,
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_VALUE_SIZE": _NOT_RESTORABLE,
+        "CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE": _NOT_RESTORABLE,
         "CANNOT_LOAD_STATE_STORE.UNEXPECTED_VERSION": Kind(in_files=True, look=("logs",)),
         "CANNOT_LOAD_STATE_STORE.INVALID_CHANGE_LOG_READER_VERSION": Kind(
             finding="STATE_NOT_RESTORABLE",
@@ -151,73 +74,12 @@ STATE: Mapping[str, Meaning] = meanings(
                 "version",
             ),
         ),
-        "CANNOT_LOAD_STATE_STORE.SNAPSHOT_PARTITION_ID_NOT_FOUND": Kind(
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.KEY_ROW_FORMAT_VALIDATION_FAILURE": Kind(
-            options=(
-                "change_query",
-                "restore",
-                "reset",
-            ),
-            look=(
-                "operators",
-                "state",
-                "version",
-            ),
-        ),
-        "CANNOT_LOAD_STATE_STORE.VALUE_ROW_FORMAT_VALIDATION_FAILURE": Kind(
-            options=(
-                "change_query",
-                "restore",
-                "reset",
-            ),
-            look=(
-                "operators",
-                "state",
-                "version",
-            ),
-        ),
-        "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE": Kind(
-            options=(
-                "change_query",
-                "restore",
-                "reset",
-            ),
-            look=(
-                "operators",
-                "state",
-                "version",
-            ),
-        ),
-        "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE": Kind(
-            options=(
-                "change_query",
-                "restore",
-                "reset",
-            ),
-            look=(
-                "operators",
-                "state",
-                "version",
-            ),
-        ),
-        "STATE_ROW_FORMAT_INVALID": Kind(
-            options=(
-                "change_query",
-                "restore",
-                "reset",
-            ),
-            look=(
-                "operators",
-                "state",
-                "version",
-            ),
-        ),
+        "CANNOT_LOAD_STATE_STORE.SNAPSHOT_PARTITION_ID_NOT_FOUND": _READER,
+        "CANNOT_LOAD_STATE_STORE.KEY_ROW_FORMAT_VALIDATION_FAILURE": _ROW_FORMAT,
+        "CANNOT_LOAD_STATE_STORE.VALUE_ROW_FORMAT_VALIDATION_FAILURE": _ROW_FORMAT,
+        "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE": _ROW_FORMAT,
+        "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE": _ROW_FORMAT,
+        "STATE_ROW_FORMAT_INVALID": _ROW_FORMAT,
         "CANNOT_LOAD_STATE_STORE.HDFS_STORE_PROVIDER_OUT_OF_MEMORY": Kind(
             options=(
                 "restart",
@@ -228,8 +90,8 @@ STATE: Mapping[str, Meaning] = meanings(
         "CANNOT_LOAD_STATE_STORE.ROCKSDB_STORE_PROVIDER_OUT_OF_MEMORY": Kind(
             options=_RESTART, look=("size",)
         ),
-        "CANNOT_LOAD_STATE_STORE.UNRELEASED_THREAD_ERROR": Kind(options=_RESTART, look=("pending",)),
-        "CANNOT_LOAD_STATE_STORE.FAILED_TO_GET_CHANGELOG_WRITER": Kind(options=_RESTART, look=("pending",)),
+        "CANNOT_LOAD_STATE_STORE.UNRELEASED_THREAD_ERROR": _PENDING,
+        "CANNOT_LOAD_STATE_STORE.FAILED_TO_GET_CHANGELOG_WRITER": _PENDING,
         "CANNOT_WRITE_STATE_STORE": Kind(
             options=_RESTART,
             look=(
@@ -237,17 +99,9 @@ STATE: Mapping[str, Meaning] = meanings(
                 "state",
             ),
         ),
-        "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED": Kind(
-            options=_BACK,
-            finding="STATE_NOT_RESTORABLE",
-            in_files=True,
-            look=(
-                "state",
-                "forecast",
-            ),
-        ),
-        "STATE_STORE_ROW_CHECKSUM_VERIFICATION_FAILED": Kind(options=_BACK, look=("state",)),
-        "STATE_STORE_UNEXPECTED_EMPTY_FILE_IN_ROCKSDB_ZIP": Kind(options=_RESTART, look=("pending",)),
+        "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED": _NOT_RESTORABLE,
+        "STATE_STORE_ROW_CHECKSUM_VERIFICATION_FAILED": _STATE,
+        "STATE_STORE_UNEXPECTED_EMPTY_FILE_IN_ROCKSDB_ZIP": _PENDING,
         "STATE_FILE_DAMAGED": Kind(
             options=_BACK,
             finding="STATE_NOT_RESTORABLE",
@@ -273,11 +127,9 @@ STATE: Mapping[str, Meaning] = meanings(
         ),
         "TRANSFORM_WITH_STATE_UNKNOWN": Kind(look=("version",)),
         "ROCKSDB_FILE_TOO_NEW": Kind(look=("version",)),
-        "STREAM_STREAM_JOIN_INCONSISTENT_STATE": Kind(options=_BACK, look=("state",)),
-        "STREAM_STREAM_JOIN_INCONSISTENT_STATE.NULL_VALUE": Kind(options=_BACK, look=("state",)),
-        "STREAM_STREAM_JOIN_INCONSISTENT_STATE.RANGE_SCAN_TIMESTAMP_OUT_OF_RANGE": Kind(
-            options=_BACK, look=("state",)
-        ),
+        "STREAM_STREAM_JOIN_INCONSISTENT_STATE": _STATE,
+        "STREAM_STREAM_JOIN_INCONSISTENT_STATE.NULL_VALUE": _STATE,
+        "STREAM_STREAM_JOIN_INCONSISTENT_STATE.RANGE_SCAN_TIMESTAMP_OUT_OF_RANGE": _STATE,
         "STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH": Kind(
             options=_RESTART,
             look=(
@@ -369,107 +221,24 @@ STATE: Mapping[str, Meaning] = meanings(
                 "operators",
             ),
         ),
-        "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE": Kind(
-            options=_NEW,
-            look=(
-                "operators",
-                "pending",
-                "version",
-            ),
-        ),
-        "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE": Kind(
-            options=_NEW,
-            look=(
-                "operators",
-                "pending",
-                "version",
-            ),
-        ),
-        "STATE_SCHEMA_NOT_COMPATIBLE": Kind(
-            options=_NEW,
-            look=(
-                "operators",
-                "pending",
-                "version",
-            ),
-        ),
-        "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE": Kind(
-            options=_NEW,
-            look=(
-                "operators",
-                "pending",
-                "version",
-            ),
-        ),
-        "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION": Kind(
-            options=_NEW,
-            look=(
-                "operators",
-                "pending",
-                "version",
-            ),
-        ),
-        "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE": Kind(
-            options=_NEW,
-            look=(
-                "operators",
-                "pending",
-                "version",
-            ),
-        ),
+        "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE": _SCHEMA,
+        "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE": _SCHEMA,
+        "STATE_SCHEMA_NOT_COMPATIBLE": _SCHEMA,
+        "STATE_STORE_COLUMN_FAMILY_SCHEMA_INCOMPATIBLE": _SCHEMA,
+        "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION": _SCHEMA,
+        "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE": _SCHEMA,
         "STATE_STORE_STATE_SCHEMA_FILES_THRESHOLD_EXCEEDED": Kind(
             options=("change_query",), look=("operators",)
         ),
         "STATE_STORE_VALUE_SCHEMA_EVOLUTION_THRESHOLD_EXCEEDED": Kind(
             options=("change_query",), look=("operators",)
         ),
-        "STATE_REPARTITION_INVALID_CHECKPOINT": Kind(
-            options=("repartition",),
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_ABANDONED_REPARTITION": Kind(
-            options=("repartition",),
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_FAILED": Kind(
-            options=_RESTART,
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STATE_REPARTITION_INVALID_CHECKPOINT.MISSING_OFFSET_SEQ_METADATA": Kind(
-            options=_RESTART,
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STATE_REPARTITION_INVALID_CHECKPOINT.NO_BATCH_FOUND": Kind(
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STATE_REPARTITION_INVALID_CHECKPOINT.NO_COMMITTED_BATCH": Kind(
-            options=_RESTART,
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT": _REPARTITION,
+        "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_ABANDONED_REPARTITION": _REPARTITION,
+        "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_FAILED": _REPARTITION_AGAIN,
+        "STATE_REPARTITION_INVALID_CHECKPOINT.MISSING_OFFSET_SEQ_METADATA": _REPARTITION_AGAIN,
+        "STATE_REPARTITION_INVALID_CHECKPOINT.NO_BATCH_FOUND": _READER,
+        "STATE_REPARTITION_INVALID_CHECKPOINT.NO_COMMITTED_BATCH": _REPARTITION_AGAIN,
         "STATE_REPARTITION_INVALID_CHECKPOINT.OFFSET_SEQ_NOT_FOUND": Kind(
             options=(
                 "repair",
@@ -481,21 +250,8 @@ STATE: Mapping[str, Meaning] = meanings(
                 "state",
             ),
         ),
-        "STATE_REPARTITION_INVALID_CHECKPOINT.SHUFFLE_PARTITIONS_ALREADY_MATCH": Kind(
-            options=_RESTART,
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_OFFSET_SEQ_VERSION": Kind(
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
+        "STATE_REPARTITION_INVALID_CHECKPOINT.SHUFFLE_PARTITIONS_ALREADY_MATCH": _REPARTITION_AGAIN,
+        "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_OFFSET_SEQ_VERSION": _READER,
         "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_PROVIDER": Kind(
             options=(
                 "repair",
@@ -523,71 +279,14 @@ STATE: Mapping[str, Meaning] = meanings(
                 "state",
             ),
         ),
-        "STATE_REWRITER_INVALID_CHECKPOINT": Kind(
-            options=("repartition",),
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STATE_REWRITER_INVALID_CHECKPOINT.MISSING_OPERATOR_METADATA": Kind(
-            options=_RESTART,
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STATE_REWRITER_INVALID_CHECKPOINT.STATE_CHECKPOINT_FORMAT_VERSION_MISMATCH": Kind(
-            options=("repartition",),
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STATE_REWRITER_INVALID_CHECKPOINT.UNSUPPORTED_STATE_STORE_METADATA_VERSION": Kind(
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STDS_COMMITTED_BATCH_UNAVAILABLE": Kind(
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STDS_OFFSET_LOG_UNAVAILABLE": Kind(
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STDS_OFFSET_METADATA_LOG_UNAVAILABLE": Kind(
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STDS_NO_PARTITION_DISCOVERED_IN_STATE_STORE": Kind(
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
-        "STDS_MIXED_CHECKPOINT_FORMAT_VERSIONS_NOT_SUPPORTED": Kind(
-            in_files=True,
-            look=(
-                "logs",
-                "state",
-            ),
-        ),
+        "STATE_REWRITER_INVALID_CHECKPOINT": _REPARTITION,
+        "STATE_REWRITER_INVALID_CHECKPOINT.MISSING_OPERATOR_METADATA": _REPARTITION_AGAIN,
+        "STATE_REWRITER_INVALID_CHECKPOINT.STATE_CHECKPOINT_FORMAT_VERSION_MISMATCH": _REPARTITION,
+        "STATE_REWRITER_INVALID_CHECKPOINT.UNSUPPORTED_STATE_STORE_METADATA_VERSION": _READER,
+        "STDS_COMMITTED_BATCH_UNAVAILABLE": _READER,
+        "STDS_OFFSET_LOG_UNAVAILABLE": _READER,
+        "STDS_OFFSET_METADATA_LOG_UNAVAILABLE": _READER,
+        "STDS_NO_PARTITION_DISCOVERED_IN_STATE_STORE": _READER,
+        "STDS_MIXED_CHECKPOINT_FORMAT_VERSIONS_NOT_SUPPORTED": _READER,
     },
 )

@@ -10,6 +10,10 @@ from core.messages.errors_tables import TEXTS
 
 _RESTART: tuple[RecoveryOption, ...] = ("restart",)
 
+_PENDING = Kind(options=_RESTART, look=("pending",))
+_QUERY = Kind(options=("change_query",), look=("delta", "pending"))
+_QUERY_OR_RESET = Kind(options=("change_query", "reset"), look=("delta", "pending"))
+
 TABLES: Mapping[str, Meaning] = meanings(
     TEXTS,
     {
@@ -73,16 +77,7 @@ TABLES: Mapping[str, Meaning] = meanings(
                 "pending",
             ),
         ),
-        "DELTA_SCHEMA_NOT_SET": Kind(
-            options=(
-                "change_query",
-                "reset",
-            ),
-            look=(
-                "delta",
-                "pending",
-            ),
-        ),
+        "DELTA_SCHEMA_NOT_SET": _QUERY_OR_RESET,
         "DELTA_VERSIONS_NOT_CONTIGUOUS": Kind(
             options=("restore",),
             look=(
@@ -97,26 +92,8 @@ TABLES: Mapping[str, Meaning] = meanings(
                 "pending",
             ),
         ),
-        "DELTA_TABLE_NOT_FOUND": Kind(
-            options=(
-                "change_query",
-                "reset",
-            ),
-            look=(
-                "delta",
-                "pending",
-            ),
-        ),
-        "DELTA_PATH_DOES_NOT_EXIST": Kind(
-            options=(
-                "change_query",
-                "reset",
-            ),
-            look=(
-                "delta",
-                "pending",
-            ),
-        ),
+        "DELTA_TABLE_NOT_FOUND": _QUERY_OR_RESET,
+        "DELTA_PATH_DOES_NOT_EXIST": _QUERY_OR_RESET,
         "DELTA_SOURCE_TABLE_IGNORE_CHANGES": Kind(
             options=(
                 "change_query",
@@ -127,13 +104,7 @@ TABLES: Mapping[str, Meaning] = meanings(
                 "pending",
             ),
         ),
-        "DELTA_SOURCE_IGNORE_DELETE": Kind(
-            options=("change_query",),
-            look=(
-                "delta",
-                "pending",
-            ),
-        ),
+        "DELTA_SOURCE_IGNORE_DELETE": _QUERY,
         "DELTA_STREAMING_METADATA_EVOLUTION": Kind(
             options=_RESTART,
             look=(
@@ -158,30 +129,9 @@ TABLES: Mapping[str, Meaning] = meanings(
                 "pending",
             ),
         ),
-        "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE": Kind(
-            options=(
-                "change_query",
-                "reset",
-            ),
-            look=(
-                "delta",
-                "pending",
-            ),
-        ),
-        "DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT": Kind(
-            options=("change_query",),
-            look=(
-                "delta",
-                "pending",
-            ),
-        ),
-        "DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT": Kind(
-            options=("change_query",),
-            look=(
-                "delta",
-                "pending",
-            ),
-        ),
+        "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE": _QUERY_OR_RESET,
+        "DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT": _QUERY,
+        "DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT": _QUERY,
         "DELTA_STREAMING_SCHEMA_LOG_DESERIALIZE_FAILED": Kind(
             options=(
                 "restore",
@@ -217,20 +167,8 @@ TABLES: Mapping[str, Meaning] = meanings(
                 "pending",
             ),
         ),
-        "DELTA_TIMESTAMP_GREATER_THAN_COMMIT": Kind(
-            options=("change_query",),
-            look=(
-                "delta",
-                "pending",
-            ),
-        ),
-        "DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET": Kind(
-            options=("change_query",),
-            look=(
-                "delta",
-                "pending",
-            ),
-        ),
+        "DELTA_TIMESTAMP_GREATER_THAN_COMMIT": _QUERY,
+        "DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET": _QUERY,
         "DELTA_METADATA_MISMATCH": Kind(
             options=(
                 "change_query",
@@ -238,12 +176,12 @@ TABLES: Mapping[str, Meaning] = meanings(
             ),
             look=("pending",),
         ),
-        "DELTA_CONCURRENT_APPEND": Kind(options=_RESTART, look=("pending",)),
-        "DELTA_CONCURRENT_DELETE_READ": Kind(options=_RESTART, look=("pending",)),
-        "DELTA_CONCURRENT_DELETE_DELETE": Kind(options=_RESTART, look=("pending",)),
-        "DELTA_CONCURRENT_WRITE": Kind(options=_RESTART, look=("pending",)),
-        "DELTA_METADATA_CHANGED": Kind(options=_RESTART, look=("pending",)),
-        "DELTA_PROTOCOL_CHANGED": Kind(options=_RESTART, look=("pending",)),
+        "DELTA_CONCURRENT_APPEND": _PENDING,
+        "DELTA_CONCURRENT_DELETE_READ": _PENDING,
+        "DELTA_CONCURRENT_DELETE_DELETE": _PENDING,
+        "DELTA_CONCURRENT_WRITE": _PENDING,
+        "DELTA_METADATA_CHANGED": _PENDING,
+        "DELTA_PROTOCOL_CHANGED": _PENDING,
         "DELTA_CONCURRENT_TRANSACTION": Kind(
             look=(
                 "metadata",
