@@ -39,14 +39,14 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
     notes = [item for item in report.findings if item.severity == "note"]
     cards.text(headline(report), "strong")
     for item in serious:
-        _one(item, above)
+        _one(ck, item, above)
     if notes and serious:
         with st.expander(say("screen_start.notes", n=len(notes))):
             for item in notes:
-                _one(item, above)
+                _one(ck, item, above)
     else:
         for item in notes:
-            _one(item, above)
+            _one(ck, item, above)
     not_checked = "; ".join(report.not_checked)
     looked_at = (
         say("screen_start.looked_at", checked="; ".join(report.checked), not_checked=not_checked)
@@ -69,7 +69,7 @@ def headline(report: FindingsReport) -> str:
     return "   ".join(parts) or say("screen_start.no_problems", checked="; ".join(report.checked))
 
 
-def _one(item: Finding, above: str) -> None:
+def _one(ck: Checkpoint, item: Finding, above: str) -> None:
     tone, label = TONES[item.severity], say_of("screen_start", "SEVERITY_NAMES", item.severity)
     with cards.box(tone):
         cards.text(f"{cards.MARKS[tone]} {without(item.sentence, above)}", "strong")
@@ -80,7 +80,7 @@ def _one(item: Finding, above: str) -> None:
             + (f" · {files}" if files else ""),
             "small",
         )
-        _way_on(item)
+        _way_on(ck, item)
 
 
 def without(sentence: str, above: str) -> str:
@@ -90,11 +90,13 @@ def without(sentence: str, above: str) -> str:
     return sentence.removeprefix(above).strip() or say("screen_start.as_above")
 
 
-def _way_on(item: Finding) -> None:
-    """Links to the batch and the partition it speaks about, and to the options for what is serious."""
+def _way_on(ck: Checkpoint, item: Finding) -> None:
+    """Links to the batch (when the logs have it) and the partition, to the options for what is serious."""
     operator, partition, store = [*(item.place or "").split("/", 2), "", ""][:3]
     with st.container(horizontal=True, gap="small"):
-        if item.batch_id is not None:
+        if item.batch_id is not None and (
+            item.batch_id in ck.offset_files or item.batch_id in ck.commit_files
+        ):
             st.page_link(
                 "pages/timeline.py",
                 label=say("screen_start.to_batch", batch=item.batch_id),

@@ -46,8 +46,8 @@ SENTENCES: dict[str, str] = {
         " {expected}."
     ),
     "way_back": (
-        "Every partition of every store can rebuild version {version}, so the checkpoint can be rolled"
-        " back to batch {batch_id}."
+        "Version {version} is the newest that every partition of every store can rebuild: offsets and commits"
+        " can be rolled back to batch {batch_id} by hand. The recovery options do not include that yet."
     ),
     "with_way_back": "{sentence} {way_back}",
     "no_way_back": (

@@ -239,8 +239,8 @@ def test_what_cannot_be_rebuilt_says_which_batch_to_go_back_to(tmp_path: Path) -
     files_checkpoint(tmp_path, conf=stateful_conf())
     remove(with_state(tmp_path, range(1, 6)), "state/0/1/4.delta")
     assert (
-        "can rebuild version 3, so the checkpoint can be rolled back to batch 2."
-        in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
+        "Version 3 is the newest that every partition of every store can rebuild: offsets and commits can be"
+        " rolled back to batch 2 by hand." in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
     )
     remove(tmp_path, "state/0/0")
     assert "so the checkpoint cannot be rolled back" in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
