@@ -72,7 +72,7 @@ def test_a_rewound_checkpoint_is_skipped_and_lucky_when_cut_as_before(case: Make
     made = case()
     made.rewind(2)
     said, fact = made.prove()
-    assert risks(said) == ["SINK_AHEAD"] and "batches 3 to 4 will be skipped" in said.sentence
+    assert risks(said) == ["SINK_AHEAD"] and "batches 3 and 4 will be skipped" in said.sentence
     assert fact.against(made.expected) == (0, 0)
 
 
@@ -136,7 +136,7 @@ def test_after_that_the_missing_batches_are_named(case: Make) -> None:
     said, fact = made.prove()
     assert said.sink is not None and said.sink.pending == "written" and fact.against(made.expected) == (40, 0)
     later = made.forecast()
-    assert risks(later) == ["SINK_BEHIND"] and "0, 1, 2 and 3" in later.sentence
+    assert risks(later) == ["SINK_BEHIND"] and "batches 0 to 3" in later.sentence
 
 
 def test_an_older_copy_of_the_table_misses_committed_batches(case: Make) -> None:
@@ -145,7 +145,7 @@ def test_an_older_copy_of_the_table_misses_committed_batches(case: Make) -> None
     said, fact = made.prove()
     assert (
         risks(said) == ["SINK_BEHIND"]
-        and "Batches 3 to 4 are committed in the checkpoint but not in the table" in said.sentence
+        and "Batches 3 and 4 are committed in the checkpoint but not in the table" in said.sentence
     )
     assert fact.against(made.expected) == (20, 0)
 
