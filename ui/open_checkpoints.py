@@ -1,8 +1,8 @@
-"""Opening checkpoints for the screens: by the name in the address, shared between viewers, and read anew when
+"""Opening checkpoints for the screens: by the name in the address, shared between viewers, and read again when
 somebody asks for it.
 
 A session keeps looking at the state it read until Refresh; a new session shares what another one read a
-moment ago, or reads anew. Opened checkpoints are kept in a bounded cache and never changed, except that they
+moment ago, or reads again. Opened checkpoints are kept in a bounded cache and never changed, except that they
 read more of the files they listed.
 """
 

@@ -16,7 +16,7 @@ class BrokerTopic:
     """One topic as the broker has it now. ``retention_ms``/``retention_bytes`` -1: without limit.
 
     ``cleanup_policy`` is as configured ("delete", "compact", "compact,delete"). ``topic_id`` changes when a
-    topic is created anew.
+    topic is recreated.
     """
 
     name: str
@@ -57,7 +57,7 @@ class BrokerAnswer:
     ``servers`` is safe to show. ``requests`` counts the calls. ``absent`` are topics that were asked about
     and that the broker has not; ``all_topics`` the names of all that it has (for a misspelt one), as far as
     it may tell. ``noted_ids``: topic -> the id of an earlier look, which proves a topic that was created
-    anew.
+    again.
     """
 
     servers: str

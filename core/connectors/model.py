@@ -81,7 +81,7 @@ class KafkaPartitionState:
 @dataclass(frozen=True, slots=True)
 class KafkaTopicState:
     """One topic of a Kafka source: whether it is there, its retention in words, and whether it was created
-    anew since it was read.
+    again since it was read.
 
     ``similar`` are topics of the broker whose name is close to one that is absent.
     """

@@ -32,7 +32,7 @@ SHARD_DEPTH = 3
 # A directory that is longer than this many pages is listed in ranges of names, side by side.
 PAGES_IN_A_ROW = 2
 
-# Sorts behind every name that goes on with a digit and an ASCII character; the others are listed with their
+# Sorts behind every name that continues with a digit and an ASCII character; the others are listed with their
 # digit.
 BEHIND_DIGITS = "9~"
 

@@ -114,7 +114,7 @@ def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
 
 
 def _is_trap(op: OperatorState, file: StateFile) -> bool:
-    """A zip is written anew for every version unless changelogs are in use; a snapshot is not."""
+    """A zip is written again for every version unless changelogs are in use; a snapshot is not."""
     return file.kind == "snapshot" or any(other.kind == "changelog" for other in all_files(op))
 
 

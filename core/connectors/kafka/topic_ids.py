@@ -1,4 +1,4 @@
-"""Topic ids of earlier looks. A checkpoint holds none, so that a topic was deleted and created anew under the
+"""Topic ids of earlier looks. A checkpoint holds none, so that a topic was deleted and recreated under the
 same name can be proven only by an id that was seen before. They are kept in the memory of the process,
 nowhere else."""
 
@@ -35,7 +35,7 @@ class TopicIds:
     def earlier(self, ck: Checkpoint, answer: BrokerAnswer, positions: Positions) -> dict[str, str]:
         """Topic -> the id of an earlier look at this checkpoint, and notes what is new.
 
-        A topic whose positions went back since was set to a new start on purpose: its note begins anew.
+        A topic whose positions went back since was set to a new start on purpose: its note begins again.
         """
         with self._lock:
             notes = self._notes.setdefault((ck.location.url, ck.query_id, answer.servers), {})
