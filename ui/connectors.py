@@ -64,7 +64,7 @@ def waits(ck: Checkpoint) -> bool:
 
 
 def ask_again(name: str) -> None:
-    """The next run asks source and sink of this checkpoint again; for callbacks."""
+    """The next run asks source and sink again; for callbacks."""
     st.session_state.setdefault(_TOKENS, {})[name] = time.time_ns()
 
 

@@ -1,4 +1,4 @@
-"""Opening checkpoints for the screens: by the name in the address, shared between viewers, and read again when
+"""Opening checkpoints for the screens: by the name in the address, shared by viewers, and read again when
 somebody asks for it.
 
 A session keeps looking at the state it read until Refresh; a new session shares what another one read a
