@@ -46,7 +46,7 @@ def test_the_timeline_of_20_000_batches_shows_all_in_bins_and_the_newest_one_by_
 ) -> None:
     at = open_page("timeline", long_one)
     shown = words_of(at)
-    assert f"All {BATCHES:,} batches: duration in bins of 50" in shown
+    assert f"Duration of all {BATCHES:,} batches, in bins of 50." in shown
     assert f"Batches {BATCHES - 100} to {BATCHES - 1} of {BATCHES:,} batches" in shown
     assert len(charts_of(at)) == 3
 

@@ -102,7 +102,7 @@ def test_every_name_of_a_long_directory_comes_back_once(
 ) -> None:
     names = numbers | {name for name in odd if name.split("/")[0] not in numbers}
     model = Model(names, page_size)
-    folder = asyncio.run(_Lister(model, "bucket/top", False, 64).folder("", recursive=False))
+    folder = asyncio.run(_Lister(model, "bucket/top", False, 64, None).folder("", recursive=False))
     assert sorted(info.path for info in folder.files) == sorted(name for name in names if "/" not in name)
     assert folder.directories == {name.split("/")[0] for name in names if "/" in name}
     assert model.requests <= 1 + 5 * (len(names) // page_size + 1)
@@ -116,5 +116,5 @@ def test_every_name_of_a_tree_comes_back_once(numbers: set[str], odd: set[str], 
         | {f"state/{name}" for name in odd}
     )
     model = Model(names, page_size)
-    folder = asyncio.run(_Lister(model, "bucket/top", False, 64).folder("state", recursive=True))
+    folder = asyncio.run(_Lister(model, "bucket/top", False, 64, None).folder("state", recursive=True))
     assert sorted(info.path for info in folder.files) == sorted(names)
