@@ -2,8 +2,9 @@
 starts a JVM.
 
 Exit status: 0 answered, 1 answered and problems found, 2 wrong usage, 10 the location cannot be read or is
-not a checkpoint. Errors are one sentence on stderr; one that nobody foresaw ends with 1 and shows its trace
-where CHECKPOINT_EXPLORER_TRACE=true.
+not a checkpoint, or a file that the answer needs could not be read (what could be is answered all the same).
+Errors are one sentence on stderr; one that nobody foresaw ends with 1 and shows its trace where
+CHECKPOINT_EXPLORER_TRACE=true.
 """
 
 from __future__ import annotations
@@ -13,17 +14,20 @@ import sys
 import traceback
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 from core import __version__
-from core.documents.base import to_text
-from core.errors import CheckpointExplorerError, UsageError, place_of
+from core.documents.base import NotReadPart, to_text
+from core.errors import CheckpointExplorerError, StorageError, UsageError, place_of
 from core.messages import say, say_of
 from core.settings import DEFAULTS, load_settings
-from core.verbs import MODULES, verb_named
+from core.verbs import MODULES, Answer, verb_named
 from core.verbs._text import clean
 
 ANSWERED, PROBLEMS_FOUND, UNKNOWN_ERROR = 0, 1, 1  # 2 and 10 are in core/errors.py
+NOT_READ = StorageError.exit_status
+MOST_NOT_READ = 20  # lines about files that could not be read; the JSON names all
 
 
 class _Parser(ArgumentParser):
@@ -57,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = build_parser(asked).parse_args(arguments)
         settings = load_settings()
         answer = verb_named(args.verb).run(args, settings)
-        text = f"{to_text(answer.document)}\n" if args.json else answer.text
+        text = _as_json(answer) if args.json else _as_text(answer)
     except CheckpointExplorerError as error:
         return _fail(error, error.exit_status)
     except KeyboardInterrupt:
@@ -65,7 +69,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _unknown(error, settings.trace)
     _write(text)
-    return PROBLEMS_FOUND if answer.has_problems else ANSWERED
+    if answer.has_problems:
+        return PROBLEMS_FOUND
+    return NOT_READ if answer.not_read else ANSWERED
+
+
+def _as_json(answer: Answer) -> str:
+    parts = tuple(NotReadPart(path=item.path, reason=item.reason) for item in answer.not_read)
+    return f"{to_text(replace(answer.document, not_read=parts))}\n"
+
+
+def _as_text(answer: Answer) -> str:
+    """The text, with what could not be read at its end."""
+    if not answer.not_read:
+        return answer.text
+    shown = [f"  {clean(item.sentence, 400)}" for item in answer.not_read[:MOST_NOT_READ]]
+    title = say("cli.not_read", count=len(answer.not_read))
+    return "\n".join([answer.text, title, *shown]) + "\n"
 
 
 def _write(text: str) -> None:

@@ -15,6 +15,7 @@ CheckpointExplorerError
 │   ├── NotADirectory          it is a file
 │   ├── UnsupportedLocation    no location, or no installed package reads this kind
 │   ├── NotAllowed             outside the roots of this server
+│   ├── FileNotRead            a file that the answer rests on could not be read
 │   ├── DeltaLogError          no Delta log there, or it cannot be used
 │   └── FileSinkLogError       no file sink log there, or it cannot be used
 └── NotACheckpoint             the directory can be read and is not a checkpoint             exit status 10
@@ -92,6 +93,10 @@ class UnsupportedLocation(StorageError):
 
 class NotAllowed(StorageError):
     """This server may not open the location: it lies outside the configured roots."""
+
+
+class FileNotRead(StorageError):
+    """A file that the answer rests on could not be read. It may be perfectly valid."""
 
 
 class DeltaLogError(StorageError):

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from core.analysis.findings import FindingsReport, Level, findings
-from core.analysis.forecast import Forecast, Query, forecast
+from core.analysis.checkpoint_size import CheckpointSize, checkpoint_size
+from core.analysis.findings import FindingsReport, findings, next_batch_of
+from core.analysis.forecast import Forecast, Level, Query, Reading, read_forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
 from core.connectors.answers import BrokerAnswer
@@ -23,7 +24,9 @@ from core.connectors.delta.source import delta_source_state
 from core.connectors.kafka.partitions import kafka_partition_states, kafka_topic_states
 from core.connectors.model import DeltaSourceState, KafkaPartitionState, KafkaTopicState, SinkState
 from core.connectors.sink import sink_state
-from core.errors import CheckpointExplorerError
+from core.connectors.sink_history import SinkHistory, sink_history
+from core.errors import CheckpointExplorerError, FileNotRead
+from core.messages import say
 from core.recovery import (
     Answers,
     DeletionImpact,
@@ -33,6 +36,8 @@ from core.recovery import (
     read_recovery_context,
     resume_points,
 )
+from core.recovery.repair_actions import with_repairs
+from core.sparklogs.evidence import NotRead
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
@@ -111,24 +116,37 @@ class Judgement:
     @property
     def forecast(self) -> Forecast:
         """What Spark does at the next start. Raises UnsupportedSparkError and StorageError."""
-        asked = self.question
-        return self._once(
-            "forecast",
-            lambda: forecast(self.ck, spark=asked.spark, query=asked.query, connectors=self.connectors),
-        )
+        return self._reading(self.question.query).forecast
 
     @property
     def findings(self) -> FindingsReport:
         """What is wrong with the checkpoint. Raises UnsupportedSparkError and StorageError."""
+        return self._once("findings", self._findings)
+
+    def _findings(self) -> FindingsReport:
+        asked, reading = self.question, self._reading(next_batch_of(self.question.query))
+        report = findings(
+            self.ck,
+            level=asked.level,
+            spark=asked.spark,
+            newest=asked.newest,
+            query=asked.query,
+            connectors=self.connectors,
+            reading=reading,
+        )
+        return with_repairs(report, reading.checkpoint, reading.forecast, self.connectors)
+
+    def _reading(self, query: Query) -> Reading:
+        """The forecast with the reading that it rests on: one for the forecast and for the findings."""
         asked = self.question
         return self._once(
-            "findings",
-            lambda: findings(
+            f"forecast {query.new_data}",
+            lambda: read_forecast(
                 self.ck,
-                level=asked.level,
-                spark=asked.spark,
-                newest=asked.newest,
-                connectors=self.connectors,
+                asked.spark,
+                query,
+                asked.level,
+                self.connectors,
                 seconds=asked.seconds,
                 progress=self._progress,
             ),
@@ -150,17 +168,46 @@ class Judgement:
         return None if there is None else self._once("sink", lambda: sink_state(self.ck, there))
 
     @property
+    def sink_history(self) -> SinkHistory | None:
+        """Who wrote which batches to the sink; None when it was not asked or keeps no log."""
+        return self._once("sink_history", lambda: sink_history(self.ck, self.connectors.sink))
+
+    @property
+    def size(self) -> CheckpointSize:
+        """How large the checkpoint is and what Spark removes next. Raises StorageError."""
+        with_state = self.question.level != "quick"
+        return self._once("size", lambda: checkpoint_size(self.ck, with_state=with_state))
+
+    @property
     def impacts(self) -> tuple[DeletionImpact, ...]:
-        """What deleting the checkpoint repeats and loses. Raises StorageError."""
-        return self._once("impacts", lambda: impact_of_deleting(self.ck, self.connectors))
+        """What deleting the checkpoint repeats and loses; nothing when something it rests on could not be
+        read. Raises StorageError."""
+        return self._once("impacts", self._impacts)
+
+    @property
+    def not_read(self) -> tuple[NotRead, ...]:
+        """What could not be read so far: of the checkpoint, the sources and the sink."""
+        return (*self.ck.not_read, *self.connectors.not_read)
 
     def resume(self, batch_id: int | None = None) -> ResumeAnswer:
         """The start positions for a new checkpoint after a batch. Raises ResumeError and StorageError."""
         return resume_points(self.ck, batch_id, self.connectors)
 
     def recovery(self, answers: Answers) -> RecoveryContext:
-        """The facts that the recovery options rest on, with these answers. Raises StorageError."""
-        return read_recovery_context(self.ck, answers, self.connectors)
+        """The facts that the recovery options rest on, with these answers. Raises FileNotRead when one of
+        them could not be read, and StorageError."""
+        context = read_recovery_context(self.ck, answers, self.connectors, self.forecast, self.sink)
+        if self.not_read:
+            paths = [item.path for item in self.not_read]
+            raise FileNotRead(
+                say("recovery.not_read", paths=paths, reason=self.not_read[0].reason.rstrip(".")),
+                self.ck.location.url,
+            )
+        return context
+
+    def _impacts(self) -> tuple[DeletionImpact, ...]:
+        found = impact_of_deleting(self.ck, self.connectors)
+        return () if self.not_read else found
 
     def _sources(self) -> tuple[SourceState, ...]:
         ck, said = self.ck, self.connectors

@@ -22,6 +22,11 @@ _PASSWORD = re.compile(r"://[^/@:]*:(?!\d+(/|$))[^@]*@")  # hdfs://host:8020/a@b
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_checkpoints"
 
 
+def has_password(url: str) -> bool:
+    """Whether a URL carries one (``ftp://user:secret@host``): it would stand in links, logs and answers."""
+    return _PASSWORD.search(url) is not None
+
+
 def is_loopback(address: str | None) -> bool:
     """Whether a server that listens on ``address`` can be reached from this machine only. None and "" mean
     all interfaces."""
@@ -137,6 +142,32 @@ class Settings(BaseSettings):
             " 400,000 input files; a larger one is named as not read, and the files in it are not counted."
         ),
     )
+    restart_log_bytes: int = Field(
+        default=8 * 1024 * 1024,
+        ge=1024,
+        description=(
+            "How many bytes of the log of one file source the forecast reads. Spark reads all of it at every"
+            " start and stops at a damaged file. 8 MB name about 50,000 input files and are parsed in half a"
+            " second; what is beyond is named as not read."
+        ),
+    )
+    restart_log_files: int = Field(
+        default=100,
+        ge=1,
+        description=(
+            "How many files of the log of one file source the forecast reads, newest first. Spark compacts"
+            " ten into one by default, so that a start reads at most ten; each is one small request."
+        ),
+    )
+    input_files: int = Field(
+        default=100,
+        ge=0,
+        description=(
+            "How many input files of the batch that runs next are looked for, at the full paths that the log"
+            " of the file source holds, where those may be opened. Each is one request for its size and time,"
+            " nothing is read. 0 looks for none unless the place of the source is given."
+        ),
+    )
     state_definition_bytes: int = Field(
         default=16 * 1024 * 1024,
         ge=1024,
@@ -212,6 +243,14 @@ class Settings(BaseSettings):
             " to roll back to. Spark keeps 100 by default."
         ),
     )
+    long_retention_batches: int = Field(
+        default=1_010,
+        ge=1,
+        description=(
+            "With more batches than so many in the offset log, the check notes that retention is long."
+            " 1,010 is ten times what Spark keeps by default."
+        ),
+    )
     growth_batches: int = Field(
         default=20,
         ge=2,
@@ -228,6 +267,14 @@ class Settings(BaseSettings):
             "of a busy hour."
         ),
     )
+    growth_attention_bytes: int = Field(
+        default=64 * 1024 * 1024,
+        ge=0,
+        description=(
+            "From which size on growing state asks for attention; smaller state is a note. The number of keys"
+            " may be small by nature, and 64 MiB hurt nobody."
+        ),
+    )
     watermark_stall_batches: int = Field(
         default=3,
         ge=1,
@@ -236,12 +283,86 @@ class Settings(BaseSettings):
             "their newest event time."
         ),
     )
+    watermark_stall_ms: int = Field(
+        default=93_600_000,
+        ge=0,
+        description=(
+            "After how long a watermark that did not move in any batch that was read is a stall, when no"
+            " other rest shows what is usual. 26 hours: event times of whole days move it once a day."
+        ),
+    )
     watermark_ahead_ms: int = Field(
         default=60_000,
         ge=0,
         description=(
-            "How far the watermark may be ahead of the clock of its batch. Clocks of producers run ahead a "
-            "little; more comes from wrong event times."
+            "How far the watermark may be ahead of the clock of its batch. Clocks of producers run ahead a"
+            " little; more comes from wrong event times, and rows with right ones are dropped as late. Raise"
+            " it where event times are local times taken for UTC."
+        ),
+    )
+    skew_ratio: float = Field(
+        default=10.0,
+        gt=1,
+        description=(
+            "How many times the median the state of one partition must have to be named as skewed. Hashing a"
+            " few hundred keys leaves 2 to 6; 10 is one hot key."
+        ),
+    )
+    skew_least_bytes: int = Field(
+        default=64 * 1024,
+        ge=0,
+        description=(
+            "How large the state of a partition must be, at least, to be named as skewed. With less, a few"
+            " keys make the ratio and no task takes longer for it."
+        ),
+    )
+    slow_batches: int = Field(
+        default=30,
+        ge=6,
+        description=(
+            "Of so many batches with data, at least, the durations are compared to see whether batches become"
+            " slower: the first third, the middle and the last. In fewer, the start of the query is in one of"
+            " them."
+        ),
+    )
+    slow_ratio: float = Field(
+        default=2.0,
+        gt=1,
+        description=(
+            "How many times as long a batch must take now as at first to be named as slower. Less is the"
+            " noise of a busy cluster."
+        ),
+    )
+    slow_least_ms: int = Field(
+        default=5_000,
+        ge=0,
+        description=(
+            "How much longer a batch must take in any case to be named as slower. Twice half a second is"
+            " nobody's trouble."
+        ),
+    )
+    lag_batches: int = Field(
+        default=50,
+        ge=2,
+        description=(
+            "A source is behind when as much as so many usual batches is waiting at the broker, or when so"
+            " many batches in a row ran at the same amount without a pause. A burst is caught up in fewer."
+        ),
+    )
+    pending_ratio: float = Field(
+        default=20.0,
+        gt=1,
+        description=(
+            "How many times the median duration of a batch the newest one may be planned without a commit"
+            " before the check asks for attention. Slow batches take a few times as long as usual, not 20."
+        ),
+    )
+    pending_least_ms: int = Field(
+        default=600_000,
+        ge=0,
+        description=(
+            "How long the newest batch may be planned without a commit in any case: 10 minutes, in which a"
+            " query is restarted or a cluster is started."
         ),
     )
 
@@ -291,7 +412,7 @@ class Settings(BaseSettings):
                 is_root = field.field_name == "roots"
                 raise ValueError(say("settings.root_name" if is_root else "settings.broker_name"))
         for root in value.values():
-            if isinstance(root, RootSettings) and _PASSWORD.search(root.url):
+            if isinstance(root, RootSettings) and has_password(root.url):
                 raise ValueError(say("settings.root_password"))
         return value
 

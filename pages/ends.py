@@ -19,6 +19,7 @@ from ui import (
     kafka_panel,
     links,
     shell,
+    sink_history,
 )
 from ui.connector_settings import Given, Suggestion
 from ui.open_checkpoints import Opened
@@ -247,9 +248,12 @@ def the_sink(opened: Opened, ck: Checkpoint, found: Given, answer: connectors.As
         cards.message("plain", said.troubles["sink"])
         connectors.asked_line(opened, answer.asked_at_ms, "", "sink")
         return
-    state = cached_answers.judgement(opened, ck, with_kafka=False).sink
+    judged = cached_answers.judgement(opened, ck, with_kafka=False)
+    state = judged.sink
     if state is not None:
         connector_tables.sink(state, ck.pending_batch)
+        if judged.sink_history is not None:
+            sink_history.show(ck, judged.sink_history, state.url)
         connectors.asked_line(opened, answer.asked_at_ms, words.one_line(state.url, 200), "sink")
 
 

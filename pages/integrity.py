@@ -101,8 +101,19 @@ def check(opened: Opened, ck: Checkpoint) -> None:
         chosen = selection.pick("Check level", "level", labels, LEVEL_TEXTS["normal"], width=380)
     level: Level = next((item for item in LEVELS if item == chosen), "normal")
     cards.text(cost(ck, level), "small")
+    how_large(opened, ck, level)
     if finding_cards.show(opened, ck, level):
         impact_card.card(opened, ck)
+
+
+def how_large(opened: Opened, ck: Checkpoint, level: Level) -> None:
+    """The size by kind, which batches are kept and what Spark removes next."""
+    try:
+        size = cached_answers.judgement(opened, ck, level).size
+    except StorageError as error:
+        cards.text(say("screen_integrity.size_not_known", reason=error), "small")
+        return
+    cards.text(f"{size.sentence} {size.retention}", "small")
 
 
 def cost(ck: Checkpoint, level: Level) -> str:
@@ -197,6 +208,9 @@ def explained(answer: Explanation) -> None:
         cards.text("\n".join(f"{number}. {reason}" for number, reason in enumerate(answer.reasons, 1)))
     cards.text(say("screen_integrity.what_to_do"), "strong")
     cards.text(answer.action)
+    back = next((each.rewind_to for each in answer.here if each.rewind_to is not None), None)
+    if back is not None:
+        finding_cards.rewind_link(back)
     if set(answer.options) & {"reset", "backup_and_backfill", "full_refresh"}:
         st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params={})
     if answer.others:

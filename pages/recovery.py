@@ -1,7 +1,9 @@
-"""Recovery: a few questions, the three options with this checkpoint's numbers, and the code of the chosen
+"""Recovery: a few questions, the options with this checkpoint's numbers, and the code of the chosen
 one."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -52,13 +54,11 @@ def main() -> None:
     recovery_answers.ask(questions(context))
     found = options(context)
     cards.text(say("screen_recovery.options"), "section")
-    compare(found)
     chosen = choose(found)
-    made = plan(context, chosen.recipe)
-    consequences(chosen)
-    steps(made)
-    before_and_after(made)
+    recovery_answers.ask_numbers(chosen.id)
+    in_short(chosen)
     code(context, chosen)
+    more(found, chosen, plan(context, chosen.recipe))
     start_position.block(opened, ck)
 
 
@@ -70,9 +70,46 @@ def read(opened: Opened, ck: Checkpoint) -> RecoveryContext | str:
         return say("screen_recovery.unread", reason=error)
 
 
+def in_short(option: Option) -> None:
+    """The chosen option in one box: whether and why, what it repeats and loses, what it costs."""
+    with cards.box("done" if option.recommended else "plain" if option.possible else "blocked"):
+        cards.text(option.title, "lead")
+        verdict(option)
+        if option.possible:
+            cards.text(say("screen_recovery.repeats", repeats=option.repeats))
+            cards.text(say("screen_recovery.loses", loses=option.loses))
+            cost = say("screen_recovery.cost", complexity=option.complexity.text, cost=option.cost.text)
+            cards.text(cost, "small")
+
+
+def verdict(option: Option) -> None:
+    """Whether an option can be done, and why it comes first."""
+    if option.recommended:
+        cards.text(say("screen_recovery.recommended", reason=option.reason), "strong")
+    elif not option.possible:
+        cards.text(say("screen_recovery.impossible", why=option.why), "strong")
+    else:
+        cards.text(say("screen_recovery.possible", why=option.why), "small")
+
+
+def more(found: tuple[Option, ...], option: Option, made: Plan) -> None:
+    """What a person looks at before deciding, in tabs: the steps, each kind of sink, each source, all
+    options."""
+    parts: dict[str, Callable[[], None]] = {}
+    if made.steps:
+        parts[say("screen_recovery.tab_steps")] = lambda: steps(made)
+    parts[say("screen_recovery.tab_sinks")] = lambda: consequences(option)
+    if made.before_after:
+        parts[say("screen_recovery.before_and_after")] = lambda: before_and_after(made)
+    parts[say("screen_recovery.tab_all", count=len(found))] = lambda: compare(found)
+    for tab, show in zip(st.tabs(list(parts)), parts.values(), strict=True):
+        with tab:
+            show()
+
+
 def compare(found: tuple[Option, ...]) -> None:
     """The options side by side, the recommended one first; the same as a table."""
-    with st.grid(3, min_column_width=260, vertical_alignment="top"):
+    with st.grid(2, min_column_width=260, vertical_alignment="top"):
         for option in found:
             card(option)
     tables.behind(lambda: as_columns(found), say("screen_recovery.options_table"), "recovery-options")
@@ -100,12 +137,7 @@ def card(option: Option) -> None:
         gap="small",
     ):
         cards.text(option.title, "lead")
-        if option.recommended:
-            cards.text(say("screen_recovery.recommended", reason=option.reason), "strong")
-        elif not option.possible:
-            cards.text(say("screen_recovery.impossible", why=option.why), "strong")
-        else:
-            cards.text(say("screen_recovery.possible", why=option.why), "small")
+        verdict(option)
         for field, label in ROWS.items():
             aspect(label, getattr(option, field))
 
@@ -146,8 +178,6 @@ def consequences(option: Option) -> None:
 
 def steps(made: Plan) -> None:
     """What the code does, in order."""
-    if not made.steps:
-        return
     cards.text(say("screen_recovery.steps"), "section")
     for number, step in enumerate(made.steps, start=1):
         with st.container(gap=None):
@@ -160,9 +190,6 @@ def steps(made: Plan) -> None:
 
 def before_and_after(made: Plan) -> None:
     """For each source: where it stands, where the new checkpoint begins, what is read again."""
-    if not made.before_after:
-        return
-    cards.text(say("screen_recovery.before_and_after"), "section")
     columns = {
         "source": [item.source for item in made.before_after],
         "stands now": [str(item.before.get("says") or words.NOT_KNOWN) for item in made.before_after],
@@ -177,6 +204,9 @@ def before_and_after(made: Plan) -> None:
 def code(context: RecoveryContext, option: Option) -> None:
     """The code, one tab per platform, to copy and to download."""
     cards.text(say("screen_recovery.code"), "section")
+    if option.id == "restart":
+        cards.message("done" if option.possible else "blocked", why_no_code(context, option.id))
+        return
     recovery_answers.ask_texts(recovery_answers.fields(context, option.id))
     blocks = generate(context, option.id)
     if not blocks:

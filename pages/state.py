@@ -10,11 +10,24 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState, StateInventory
 from core.messages import say, words
 from core.messages.screen_state import MEASURES
-from ui import cached_answers, cards, charts, links, operator_list, selection, shell, state_charts, tables
+from ui import (
+    cached_answers,
+    cards,
+    charts,
+    finding_cards,
+    links,
+    operator_list,
+    selection,
+    shell,
+    state_charts,
+    tables,
+)
+
+FINDINGS = ("STATE_SKEWED", "STATE_GROWS")
 
 
 def main() -> None:
-    _, ck = shell.checkpoint()
+    opened, ck = shell.checkpoint()
     if not ck.has_state:
         cards.message(
             "plain",
@@ -36,6 +49,7 @@ def main() -> None:
         return
     overview(inventory)
     operator = choose_operator(inventory)
+    finding_cards.some(opened, ck, FINDINGS, str(operator.operator_id))
     restorable(ck, operator)
     store = choose_store(operator)
     found = balance(operator, store, measure=choose_measure())

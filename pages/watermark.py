@@ -11,6 +11,7 @@ from ui import (
     cached_answers,
     cards,
     charts,
+    finding_cards,
     selection,
     shell,
     tables,
@@ -19,6 +20,7 @@ from ui import (
 )
 
 MOST_STALLS, MOST_REWINDS = 20, 10
+FINDINGS = ("WATERMARK_AHEAD", "WATERMARK_STALLED", "WATERMARK_WENT_BACK")
 
 
 def main() -> None:
@@ -41,8 +43,9 @@ def main() -> None:
         cards.text(history.headline, "lead")
         figures(history)
     picture(history, view)
-    what_stands_out(ck, history)
-    stalls(ck, history)
+    shown = finding_cards.some(opened, ck, FINDINGS)
+    what_stands_out(ck, history, shown)
+    stalls(ck, history, shown)
     tables.behind(
         lambda: watermark_texts.as_columns(history), say("screen_state.watermark_table"), "watermark"
     )
@@ -74,12 +77,12 @@ def picture(history: WatermarkHistory, view: selection.View) -> None:
         cards.text(say("screen_state.starts_left_out"), "small")
 
 
-def what_stands_out(ck: Checkpoint, history: WatermarkHistory) -> None:
-    """The rule in words, and what is not as usual."""
+def what_stands_out(ck: Checkpoint, history: WatermarkHistory, shown: set[str]) -> None:
+    """The rule in words, and what is not as usual and no finding says. ``shown``: the findings above."""
     cards.text(history.rule)
-    if history.jump is not None:
+    if history.jump is not None and "WATERMARK_AHEAD" not in shown:
         jump(history.jump)
-    for batch in history.went_back[:MOST_REWINDS]:
+    for batch in () if "WATERMARK_WENT_BACK" in shown else history.went_back[:MOST_REWINDS]:
         proof = say("screen_state.went_back_proof", batch=batch)
         cards.message("doubt", say("screen_state.went_back", batch=batch), proof)
     if ck.has_state and history.restart_ms:
@@ -94,9 +97,11 @@ def jump(found: FutureJump) -> None:
     cards.message("doubt", say("screen_state.jump", batch=found.batch_id, ahead=found.ahead_ms), proof)
 
 
-def stalls(ck: Checkpoint, history: WatermarkHistory) -> None:
-    """Each stall in a sentence, and why it may be."""
-    for stall in sorted(history.stalls, key=lambda item: -item.data_batches)[:MOST_STALLS]:
+def stalls(ck: Checkpoint, history: WatermarkHistory, shown: set[str]) -> None:
+    """Each stall in a sentence, and why it may be; without the one that is a finding above."""
+    is_told = "WATERMARK_STALLED" in shown
+    told = [stall for stall in history.stalls if not (stall.reaches_end and is_told)]
+    for stall in sorted(told, key=lambda item: -item.data_batches)[:MOST_STALLS]:
         cards.message("doubt", watermark_texts.stall(stall), watermark_texts.why(ck, history, stall))
 
 

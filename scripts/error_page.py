@@ -11,6 +11,7 @@ from core.analysis.errors.meanings_code import CODE, UNSEEN
 from core.analysis.errors.meanings_files import FILES
 from core.analysis.errors.meanings_kafka import KAFKA_ERRORS
 from core.analysis.errors.meanings_logs import LOGS
+from core.analysis.errors.meanings_sources import SOURCES
 from core.analysis.errors.meanings_state import STATE
 from core.analysis.errors.meanings_tables import TABLES
 from core.analysis.errors.model import Meaning
@@ -60,6 +61,7 @@ def _lines() -> Iterator[str]:
         ("The checkpoint's own files", LOGS),
         ("State", STATE),
         ("Kafka", KAFKA_ERRORS),
+        ("Other sources", SOURCES),
         ("Delta and Iceberg tables", TABLES),
         ("Files and storage", FILES),
         ("The query's code and the machines", CODE),

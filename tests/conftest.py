@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from tests.support.delta import DeltaEngine
     from tests.support.kafka import Broker
 
+# pytest makes its directories here and not in /tmp, which the check names as a place for temporary files.
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/var/tmp")
+
 PROJECT = Path(__file__).resolve().parents[1]
 ENGINES = {
     "spark": ("spark", "spark_session"),

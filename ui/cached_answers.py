@@ -8,6 +8,7 @@ from core.analysis.findings import FindingsReport, Level
 from core.analysis.findings.liveness import Liveness
 from core.analysis.findings.liveness import second_look as look_twice
 from core.analysis.forecast import Forecast, Query
+from core.analysis.forecast.contents import CONTENTS
 from core.analysis.timeline import Timeline, build_timeline
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import StateInventory
@@ -65,9 +66,10 @@ def _judgement(
 
 
 def next_start(opened: Opened, ck: Checkpoint) -> Forecast | str:
-    """What Spark does at the next start; or one sentence why that cannot be said."""
+    """What Spark does at the next start, with the contents of the state files once they were checked; or one
+    sentence why that cannot be said."""
     try:
-        return judgement(opened, ck).forecast
+        return judgement(opened, ck, "deep" if ck.is_kept(CONTENTS) else None).forecast
     except StorageError as error:
         return say("screen_start.start_not_known", reason=error)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import streamlit as st
 
 from core.analysis.findings import SEVERITIES, Finding, FindingsReport, Level
 from core.checkpoint import Checkpoint
 from core.messages import say, say_of, words
-from ui import cached_answers, cards
+from ui import cached_answers, cards, links
 from ui.open_checkpoints import Opened
 
 TONES: dict[str, cards.Tone] = {
@@ -39,14 +41,14 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
     notes = [item for item in report.findings if item.severity == "note"]
     cards.text(headline(report), "strong")
     for item in serious:
-        _one(ck, item, above)
+        one(ck, item, above)
     if notes and serious:
         with st.expander(say("screen_start.notes", n=len(notes))):
             for item in notes:
-                _one(ck, item, above)
+                one(ck, item, above)
     else:
         for item in notes:
-            _one(ck, item, above)
+            one(ck, item, above)
     not_checked = "; ".join(report.not_checked)
     looked_at = (
         say("screen_start.looked_at", checked="; ".join(report.checked), not_checked=not_checked)
@@ -55,6 +57,23 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
     )
     cards.text(looked_at, "small")
     return any(item.severity in TO_RECOVERY for item in report.findings)
+
+
+def some(opened: Opened, ck: Checkpoint, ids: Collection[str], place: str | None = None) -> set[str]:
+    """The findings of these ids, the same as on Overview, for the page whose subject they are. ``place``
+    keeps those about one operator. Returns the ids that were shown."""
+    report = cached_answers.findings(opened, ck)
+    if isinstance(report, str):
+        return set()
+    above = cached_answers.start_sentence(opened, ck)
+    found = [
+        item
+        for item in report.findings
+        if item.id in ids and (place is None or (item.place or "").partition("/")[0] == place)
+    ]
+    for item in found:
+        one(ck, item, above)
+    return {item.id for item in found}
 
 
 def headline(report: FindingsReport) -> str:
@@ -69,7 +88,9 @@ def headline(report: FindingsReport) -> str:
     return "   ".join(parts) or say("screen_start.no_problems", checked="; ".join(report.checked))
 
 
-def _one(ck: Checkpoint, item: Finding, above: str) -> None:
+def one(ck: Checkpoint, item: Finding, above: str = "") -> None:
+    """One finding: what is so, what to do, how sure that is and where it was seen. ``above``: the sentence
+    that stands above everything else."""
     tone, label = TONES[item.severity], say_of("screen_start", "SEVERITY_NAMES", item.severity)
     with cards.box(tone):
         cards.text(f"{cards.MARKS[tone]} {without(item.sentence, above)}", "strong")
@@ -109,5 +130,19 @@ def _way_on(ck: Checkpoint, item: Finding) -> None:
                 label=say("screen_start.to_partition", partition=partition, operator=operator),
                 query_params=at,
             )
-        if item.severity in TO_RECOVERY:
+        if item.option is not None:
+            chosen = {"option": item.option}
+            st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params=chosen)
+        elif item.rewind_to is not None:
+            rewind_link(item.rewind_to)
+        elif item.severity in TO_RECOVERY:
             st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params={})
+
+
+def rewind_link(batch: int) -> None:
+    """The way to plan and script of the rollback to a batch."""
+    st.page_link(
+        "pages/recovery.py",
+        label=say("screen_start.to_rewind", batch=batch),
+        query_params={"option": "rewind", f"{links.ANSWER}to_batch": str(batch)},
+    )

@@ -81,6 +81,12 @@ def number_refusal(name: str) -> str | None:
     return None
 
 
+def drop(name: str) -> None:
+    """Takes a parameter out of the address before the widget of that name exists."""
+    if name in st.query_params:
+        del st.query_params[name]
+
+
 def _called(name: str) -> str:
     if name.startswith(ANSWER):
         return f"the answer {name.removeprefix(ANSWER)}"
@@ -131,7 +137,7 @@ def forget_view() -> None:
         if name in PICKED or name.startswith(ANSWER) or is_end(name):
             del st.query_params[name]
     for key in list(st.session_state):
-        if str(key).startswith((_KEPT, WIDGET, "_given", "give_")):
+        if str(key).startswith((_KEPT, WIDGET, ANSWER, "_given", "give_")):
             del st.session_state[key]
     for key in BOUND:  # deleting would bring back what the address says
         st.session_state[key] = None

@@ -9,11 +9,18 @@ import streamlit as st
 
 from core.errors import AnswerError
 from core.messages import say, say_of
-from core.recovery import CHOICES, LABELS, Answers, Question, RecoveryContext
+from core.recovery import CHOICES, LABELS, Answers, OptionId, Question, RecoveryContext
+from core.recovery.answers import NUMBERS
+from core.recovery.repairs import repair_of
 from ui import cards, links, selection
 
 ASKED = ("sink", "source_complete", "stateful", "platform", "output_mode")
 TEXT = "t_"
+EXAMPLES = {
+    "sink_path": "s3://bucket/tables/orders",
+    "checkpoint_new": "beside the old one",
+    "backup_to": "beside the old one",
+}
 MODES = {"append": "append", "update": "update", "complete": "complete"}
 
 
@@ -33,6 +40,10 @@ def given() -> Answers:
         value = links.chosen(links.ANSWER + name, CHOICES[name])
         if value is not None:
             values[name] = value
+    for name in NUMBERS:
+        number = _number(name)
+        if number is not None:
+            values[name] = number
     for key, value in st.session_state.items():
         if str(key).startswith(TEXT) and isinstance(value, str) and value.strip():
             name = str(key).removeprefix(TEXT)
@@ -75,8 +86,11 @@ def _one(question: Question) -> None:
         cards.text(chosen.effect, "small")
 
 
-def fields(context: RecoveryContext, option: str) -> list[Field]:
+def fields(context: RecoveryContext, option: OptionId) -> list[Field]:
     """The texts that the code of this option can use, as far as the checkpoint does not tell them."""
+    repair = repair_of(option)
+    if repair is not None:
+        return [_field(answer, EXAMPLES[answer]) for answer in repair.fields if answer not in NUMBERS]
     wanted = [_field("query_file", "/jobs/orders_query.py")]
     if context.platform == "lakeflow" or context.sink == "lakeflow_table":
         return [
@@ -92,12 +106,12 @@ def fields(context: RecoveryContext, option: str) -> list[Field]:
         ]
     else:
         wanted += [
-            _field("sink_path", "s3://bucket/tables/orders"),
+            _field("sink_path", EXAMPLES["sink_path"]),
             _field("sink_format", "parquet"),
         ]
     wanted += [
-        _field("checkpoint_new", "beside the old one"),
-        _field("backup_to", "beside the old one"),
+        _field("checkpoint_new", EXAMPLES["checkpoint_new"]),
+        _field("backup_to", EXAMPLES["backup_to"]),
     ]
     if option == "backup_and_backfill":
         wanted += [
@@ -148,3 +162,29 @@ def ask_texts(wanted: list[Field]) -> None:
                     say("screen_recovery.output_mode"),
                     width="stretch",
                 )
+
+
+def ask_numbers(option: OptionId) -> None:
+    """The batch that a repair goes back to; empty: the newest that everything is there for. Starts the page
+    again when the field has another number than the answers so far (after Back in the browser)."""
+    repair = repair_of(option)
+    for name in NUMBERS & set(repair.fields if repair is not None else ()):
+        used = _number(name)
+        number = selection.number_field(
+            say_of("screen_recovery", "FIELDS", name),
+            links.ANSWER + name,
+            say("screen_recovery.newest_possible"),
+            width=320,
+        )
+        if used != (None if number is None else str(number)):
+            st.rerun()
+
+
+def _number(name: str) -> str | None:
+    """A whole number as it was typed, else as the address has it."""
+    if links.ANSWER + name in st.session_state:
+        typed = st.session_state[links.ANSWER + name]
+        return None if typed is None else str(typed)
+    number = links.asked(links.ANSWER + name)
+    is_number = number is not None and links.number_refusal(links.ANSWER + name) is None
+    return str(int(number)) if number is not None and is_number else None

@@ -94,7 +94,10 @@ def number_field(
     until the field exists. ``refusals``: where to say that the address gives something else than a number.
     """
     with refusals if refusals is not None else nullcontext():
-        _say(links.number_refusal(name))
+        refused = links.number_refusal(name)
+        _say(refused)
+    if refused is not None:
+        links.drop(name)  # Streamlit makes a float of it, and an endless one is no whole number
     value: int | None = st.number_input(
         label,
         min_value=0,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.analysis.watermark import Stall, WatermarkHistory
+from core.analysis.watermark import Stall, WatermarkHistory, held_back_by
 from core.checkpoint import Checkpoint
 from core.messages import say, words
-from ui import tables
+from ui import cached_answers, tables
 
 
 def median_lag(history: WatermarkHistory) -> str:
@@ -47,14 +47,8 @@ def stall(found: Stall) -> str:
 
 def why(ck: Checkpoint, history: WatermarkHistory, found: Stall) -> str:
     """What may hold it back. Values of single watermarks are stored nowhere, so this is inferred."""
-    if found.idle_sources and history.source_count > 1 and history.policy != "max":
-        idle = [
-            say("screen_state.idle_source", key=source.key, kind=source.kind.label)
-            for source in ck.sources
-            if source.key in found.idle_sources
-        ]
-        return words.one_line(say("screen_state.why_idle", sources=idle), 400)
-    return say("screen_state.why_input" if history.source_count > 1 else "screen_state.why_data")
+    reason = words.one_line(held_back_by(ck, history, found), 400)
+    return say("screen_state.why", certainty=cached_answers.CERTAINTY["inferred"], reason=reason)
 
 
 def as_columns(history: WatermarkHistory) -> tables.Columns:

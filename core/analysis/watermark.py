@@ -177,7 +177,12 @@ def watermark_history(ck: Checkpoint, batch_ids: Iterable[int] | None = None) ->
                 times,
                 moved,
                 [s.key for s in ck.sources],
-                ck.settings.watermark_stall_batches,
+                _StallRule(
+                    ck.settings.watermark_stall_batches,
+                    ck.settings.watermark_stall_ms,
+                    holds_back=policy != "max" and len(ck.sources) > 1,
+                    from_the_start=bool(entries) and entries[0].batch_id == 0,
+                ),
             )
         ),
         jump=_jump(entries, commits, following, times, ck.settings.watermark_ahead_ms),
@@ -190,6 +195,21 @@ def watermark_history(ck: Checkpoint, batch_ids: Iterable[int] | None = None) ->
         restart_ms=_restart(ck),
         total_batches=len(ck.offset_ids),
     )
+
+
+def held_back_by(ck: Checkpoint, history: WatermarkHistory, stall: Stall) -> Sentence:
+    """What may hold the watermark back. The values of single watermarks are stored nowhere, so this is
+    inferred from the sources that did not advance."""
+    if stall.idle_sources and history.source_count > 1 and history.policy != "max":
+        idle = [
+            say("watermark.source", key=source.key, kind=source.kind.label)
+            for source in ck.sources
+            if source.key in stall.idle_sources
+        ]
+        return say("watermark.held_back_by_source", sources=idle)
+    if history.source_count > 1:
+        return say("watermark.held_back_by_input")
+    return say("watermark.held_back_by_data")
 
 
 def _column(values: Iterable[int | None]) -> Ints:
@@ -226,6 +246,17 @@ def _runs(in_force: Ints) -> Iterator[tuple[int, int]]:
     yield from ((a, b) for a, b in itertools.pairwise(edges) if b > a)
 
 
+@dataclass(frozen=True, slots=True)
+class _StallRule:
+    """When a rest of the watermark is a stall. ``holds_back``: an idle source delays the others;
+    ``from_the_start``: the first batch that was read is batch 0, so its watermark began there."""
+
+    fewest: int
+    longest_ms: int
+    holds_back: bool
+    from_the_start: bool
+
+
 def _stalls(
     ids: Ints,
     in_force: Ints,
@@ -233,28 +264,18 @@ def _stalls(
     times: Ints,
     moved: list[frozenset[str]],
     keys: list[str],
-    fewest: int,
+    rule: _StallRule,
 ) -> Iterator[Stall]:
-    spans: list[
-        tuple[int, int, int]
-    ] = []  # first row, row after the last that did not move it, batches with data between
-    for start, end in _runs(in_force):
-        still = end
-        while still > start and following[still - 1] != in_force[still - 1]:
-            still -= 1
-        spans.append((start, still, sum(bool(m) for m in moved[start:still])))
     if not np.any(in_force > 0):
         return
-    lengths = np.array([length for _, _, length in spans])
+    spans = [_span(start, end, in_force, following, moved) for start, end in _runs(in_force)]
     for at, (start, end, data_batches) in enumerate(spans):
-        others = np.delete(lengths, at)
-        usual = float(np.median(others)) if len(others) else 0.0
-        if in_force[start] < 0 or data_batches < max(fewest, STALL_RATIO * usual):
+        if in_force[start] < 0 or data_batches < rule.fewest:
             continue
         until = min(end, len(ids) - 1)
         known = times[start] > 0 and times[until] >= times[start]
         advanced = frozenset().union(*moved[start:end])
-        yield Stall(
+        found = Stall(
             first=int(ids[start]),
             last=int(ids[end - 1]),
             watermark_ms=int(in_force[start]),
@@ -264,6 +285,34 @@ def _stalls(
             reaches_end=end == len(ids) or (until == len(ids) - 1 and bool(following[until] < 0)),
             idle_sources=tuple(key for key in keys if key not in advanced),
         )
+        others = [span for number, span in enumerate(spans) if number != at]
+        if _is_stall(found, [length for first, _, length in others if _tells(first, in_force, rule)], rule):
+            yield found
+
+
+def _span(
+    start: int, end: int, in_force: Ints, following: Ints, moved: list[frozenset[str]]
+) -> tuple[int, int, int]:
+    """First row, row after the last batch that did not move it, batches with data between them."""
+    still = end
+    while still > start and following[still - 1] != in_force[still - 1]:
+        still -= 1
+    return start, still, sum(bool(m) for m in moved[start:still])
+
+
+def _tells(start: int, in_force: Ints, rule: _StallRule) -> bool:
+    """Whether a rest says how long the watermark usually rests: not the time before its first value, and not
+    a rest whose beginning was not read."""
+    return bool(in_force[start] > 0) and (start > 0 or rule.from_the_start)
+
+
+def _is_stall(found: Stall, usual: Sequence[int], rule: _StallRule) -> bool:
+    """A rest that is long against the others. Where there is no other to compare with (event times of whole
+    days rest for a day), an idle source that holds it back or a very long time shows a stall."""
+    if usual:
+        return found.data_batches >= STALL_RATIO * float(np.median(usual))
+    is_held_back = rule.holds_back and bool(found.idle_sources)
+    return is_held_back or (found.length_ms is not None and found.length_ms >= rule.longest_ms)
 
 
 def _jump(

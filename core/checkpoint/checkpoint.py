@@ -32,7 +32,7 @@ from core.checkpoint.written_by import version_key, written_by
 from core.messages import say
 from core.settings import DEFAULTS, Settings
 from core.sparklogs.budget import content_within
-from core.sparklogs.evidence import Problem, problem
+from core.sparklogs.evidence import NotRead, Problem, problem
 from core.storage import Content, Door, FileInfo, Location, parse_location
 
 T = TypeVar("T")
@@ -58,11 +58,16 @@ class Checkpoint:
         self.location: Location = door.location
         self.name = door.location.name
         self.read_at_ms = layout.read_at_ms
+        self.newest_plan_seen_ms = layout.read_at_ms
+        """When the newest entry of the offset log was first seen, by this reading or by those that were
+        refreshed into it."""
         self.offset_files: Mapping[int, LogFile] = MappingProxyType(layout.offsets.files)
         self.commit_files: Mapping[int, LogFile] = MappingProxyType(layout.commits.files)
         self.offset_ids = layout.offsets.ids
         self.commit_ids = layout.commits.ids
         self.has_state = layout.has_state
+        self.is_bare = layout.is_bare
+        self.has_log_directories = layout.has_log_directories
         self.leftovers: tuple[Leftover, ...] = layout.leftovers
         self.query_id: str | None = None
         self.metadata_problem: Problem | None = None
@@ -103,6 +108,8 @@ class Checkpoint:
         """The checkpoint as it is now. Files whose size and time did not change are not read again."""
         fresh = Checkpoint(self.door, read_layout(self.door, before=self._layout), self._pool)
         fresh._newest = self._newest
+        if fresh.offset_ids[-1:] == self.offset_ids[-1:]:
+            fresh.newest_plan_seen_ms = self.newest_plan_seen_ms
         for batch_id, offset in self._offsets.copy().items():
             if offset is not None and _unchanged(
                 self._layout.offsets.infos[batch_id], fresh._layout.offsets.infos.get(batch_id)
@@ -295,6 +302,8 @@ class Checkpoint:
         entry, before = self.offset(batch_id), self._previous_entry(batch_id)
         if not isinstance(entry, OffsetEntry) or before is None or not entry.sources:
             return False
+        if all(source.raw is None for source in entry.sources):
+            return False
         pairs = [(source, before.source(source.key)) for source in entry.sources]
         return all(old is not None and _same_offset(new.raw, old.raw) for new, old in pairs) and len(
             entry.sources
@@ -355,6 +364,13 @@ class Checkpoint:
         for _, problems in self._contexts.copy().values():
             found += problems
         return tuple(found)
+
+    @property
+    def not_read(self) -> tuple[NotRead, ...]:
+        """What could not be read or listed so far: its content is not known, which is no damage."""
+        found = {p.evidence.path: p.clause for p in self.problems if p.is_read_failure}
+        found.update(self.door.not_read)
+        return tuple(NotRead(path, found[path]) for path in sorted(found))
 
     # Sources
 
@@ -512,6 +528,11 @@ class Checkpoint:
         return (self._start_text(batch_id, key) if end is not None and (may_read or is_known) else None), end
 
     # What others read of this checkpoint and keep with it
+
+    def is_kept(self, slot: str) -> bool:
+        """Whether :meth:`kept` has read this slot."""
+        with self._lock:
+            return slot in self._kept
 
     def kept(self, slot: str, read: Callable[[], T]) -> T:
         """What ``read`` gives, read once for each ``slot`` and kept as long as this checkpoint. What it

@@ -82,3 +82,12 @@ def conf_changes(entries: Iterable[OffsetEntry]) -> list[ConfChange]:
             ]
         before = entry
     return changes
+
+
+def codec_named(codec: str | None) -> str | None:
+    """The codec that a setting names: ``lz4``, or the class ``org.apache.spark.io.LZ4CompressionCodec``.
+    lz4 where there is no setting, None for a name that is not known."""
+    if codec is None:
+        return "lz4"
+    name = codec.rpartition(".")[-1].lower().removesuffix("compressioncodec")
+    return name if name in ("lz4", "zstd", "snappy", "lzf") else None

@@ -15,6 +15,7 @@ from core.sparklogs.names import batch_id_of
 from core.storage import Door, FileInfo, Listing
 
 PARTS = ("metadata", "offsets", "commits")
+REST = frozenset({"sources", "state"})  # what may be left of a checkpoint without metadata and logs
 CHILDREN_LOOKED_INTO = (
     50  # when the pasted place is no checkpoint: how many directories in it are looked into for one
 )
@@ -34,18 +35,32 @@ class Layout:
     source_directories: tuple[str, ...]
     source_files: Mapping[str, FileInfo]
     leftovers: tuple[Leftover, ...]
+    is_bare: bool = False
+    """Neither metadata nor a log directory: an emptied directory, or one that has ``state/`` or ``sources/``
+    alone."""
+    has_log_directories: bool = True
+    """Both offsets/ and commits/ are there, empty or not; so it is taken where a store has no directories."""
 
 
 def read_layout(door: Door, before: Layout | None = None) -> Layout:
     """Lists the location. With ``before`` (a refresh) ``sources/`` is not listed again.
 
-    Raises :class:`NotACheckpoint` or :class:`StorageError`.
+    A directory with nothing in it, or with ``state/`` and ``sources/`` alone, is what remains of a checkpoint
+    that was emptied; Spark starts from scratch there, or refuses (observed with 3.5 and 4.3). Raises
+    :class:`NotACheckpoint` for a directory with anything else, or :class:`StorageError`.
     """
     prefixes = ["", "offsets", "commits"] + ([] if before is not None else ["sources"])
     try:
         listings = door.list(prefixes)
+        there = [name for name in listings[""].directory_names() if name in prefixes]
+        unseen = [name for name in there if not listings[name].exists]
+        listings |= door.list(unseen, known_there=True) if unseen else {}
+        if _is_torn(listings["offsets"], listings["commits"]):
+            listings |= door.list(["offsets"])
     except (NotADirectory, LocationNotFound) as error:
         suggestion = _outer_checkpoint(door)
+        if suggestion is None and isinstance(error, LocationNotFound):
+            raise _gone(error, door.location.url) from error
         if suggestion is None:
             raise
         raise _inside(door.location.url, suggestion) from error
@@ -56,7 +71,7 @@ def read_layout(door: Door, before: Layout | None = None) -> Layout:
         for part in PARTS
         if (part in names if part == "metadata" else part in directories or listings[part].files)
     ]
-    if not found:
+    if not found and not _may_be_emptied(door, root):
         raise _not_a_checkpoint(door, root)
     if found == ["offsets"] and re.search(r"/sources/[^/]+$", door.location.url):
         suggestion = _outer_checkpoint(
@@ -84,7 +99,34 @@ def read_layout(door: Door, before: Layout | None = None) -> Layout:
         leftovers=tuple(
             sorted([*leftovers, *offset_log.leftovers, *commit_log.leftovers], key=lambda item: item.path)
         ),
+        is_bare=not found,
+        has_log_directories=not door.location.is_local or {"offsets", "commits"} <= set(directories),
     )
+
+
+def _gone(error: LocationNotFound, url: str) -> LocationNotFound:
+    """The same error, and what a start of a query means there."""
+    return LocationNotFound(say("checkpoint.gone", error=str(error)), url)
+
+
+def _may_be_emptied(door: Door, root: Listing) -> bool:
+    """Whether nothing lies here but what an emptied checkpoint may still have; false for a part of another
+    checkpoint."""
+    if not door.location.path.strip("/"):
+        return False  # the root of a store is nobody's checkpoint
+    names = {*root.directory_names(), *(name for name in root.names() if not name.startswith("."))}
+    return names <= REST and root.is_complete and _outer_checkpoint(door) is None
+
+
+def _is_torn(offsets: Listing, commits: Listing) -> bool:
+    """Whether a batch is committed that has no offset file. A query that runs writes offsets/N before
+    commits/N, so this is what two listings show that were made one after the other: offsets/ is then listed
+    once more, after commits/. Still so is damage."""
+    return _newest(offsets) < _newest(commits)
+
+
+def _newest(listing: Listing) -> int:
+    return max((i for name in listing.names() if (i := batch_id_of(name)) is not None), default=-1)
 
 
 def _offset_files(sources: Listing) -> Mapping[str, FileInfo]:
@@ -115,8 +157,6 @@ def _what_is_there(root: Listing) -> str:
         return say("checkpoint.found_delta")
     if "_spark_metadata/" in names:
         return say("checkpoint.found_file_sink")
-    if "state/" in names:
-        return say("checkpoint.found_state")
     shown = [name if len(name) <= 40 else name[:39] + "…" for name in names]
     return say("checkpoint.found_names", names=shown)
 

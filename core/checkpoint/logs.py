@@ -24,6 +24,8 @@ MAX_COMMIT_VERSION = 3
 
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
 
+LARGEST_MS = 2**61  # milliseconds; no clock shows it, and sums and differences of two still fit into 64 bits
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedOffset:
@@ -168,9 +170,10 @@ def _unique_ids(value: object) -> dict[str, tuple[tuple[str, ...], ...]] | None:
 
 
 def _take_int(fields: dict[str, object], key: str) -> int | None:
-    """Removes ``key`` when it is a whole number; anything else stays in ``fields`` and is kept as extra."""
+    """Removes ``key`` when it is a whole number that can be a time; anything else stays in ``fields`` and is
+    kept as extra."""
     value = fields.get(key)
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_MS:
         return None
     del fields[key]
     return value

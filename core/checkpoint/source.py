@@ -3,6 +3,7 @@ lies in it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,6 +14,8 @@ from core.sparklogs.budget import read_within
 from core.sparklogs.compactible import CompactibleLog, compactible_log
 from core.sparklogs.evidence import Problem
 from core.storage import Door, FileInfo
+
+_SOURCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,8 @@ def directories_of(
         return {key: f"sources/{key}" for key in keys if key in names}
     numbers = sorted(int(name) for name in names if name.isdecimal() and name.isascii() and len(name) < 10)
     if not numbers:
-        return {keys[0]: f"sources/{next(iter(names))}"} if len(keys) == 1 and len(names) == 1 else {}
+        named = [name for name in names if _SOURCE_NAME.fullmatch(name)]  # and no "0.bak"
+        return {keys[0]: f"sources/{named[0]}"} if len(keys) == 1 and len(names) == len(named) == 1 else {}
     positions = list(range(len(keys)))
     if numbers[-1] < len(keys) - 1:
         positions = _distinct_lines(
@@ -84,14 +88,15 @@ def read_context(
     is a file (MongoDB)."""
     if file is not None:
         return _initial_context(door, key, file)
-    listing = door.list([directory])[directory]
+    listing = door.list([directory], known_there=True)[directory]
     log = compactible_log(listing)
     # Only a file source keeps more than one numbered file.
     if is_file_source or len(log.files) > 1 or log.compact:
         return _file_context(door, key, log)
     info = listing.names().get("0")
     if info is None and f"{directory}/offsets" in listing.directories:  # Iceberg
-        info = door.list([f"{directory}/offsets"])[f"{directory}/offsets"].names().get("0")
+        below = f"{directory}/offsets"
+        info = door.list([below], known_there=True)[below].names().get("0")
     if info is None:
         return SourceContext(key), []
     return _initial_context(door, key, info)

@@ -177,6 +177,12 @@ def inventory(
     ]
     operators = [operator for operator in operators if operator.file_count]
     leftovers = [*found.leftovers, *(item for operator in operators for item in _orphans(operator, context))]
+    leftovers += [
+        _leftover(file, "foreign")
+        for operator_id, own in found.operators.items()
+        for key in _stray_stores(own, context.metadata.get(operator_id))
+        for file in own.stores[key]
+    ]
     return StateInventory(
         operators=tuple(operators),
         leftovers=tuple(sorted(leftovers, key=lambda item: item.path)),
@@ -191,8 +197,11 @@ def _operator(operator_id: int, files: _Operator, context: StateContext) -> Oper
     schemas = context.schemas.get(operator_id, ())
     known_schemas = [schema for schema in schemas if isinstance(schema, StateSchema)]
     problems = [item for item in (metadata, *schemas) if isinstance(item, Problem)]
-    partitions = tuple(_partition(key, files.stores[key]) for key in sorted(files.stores))
-    stores = {store for _, store in files.stores}
+    strays = _stray_stores(files, metadata)
+    partitions = tuple(
+        _partition(key, files.stores[key]) for key in sorted(files.stores) if key not in strays
+    )
+    stores = {partition.store for partition in partitions}
     if isinstance(metadata, OperatorMetadata):
         stores |= {store.name for store in metadata.stores}
         if metadata.operator_id != operator_id:
@@ -207,7 +216,7 @@ def _operator(operator_id: int, files: _Operator, context: StateContext) -> Oper
     if (
         provider_certainty == "inferred"
         and provider != "unknown"
-        and _provider_of_class(context.provider_class) not in (None, provider)
+        and provider_of_class(context.provider_class) not in (None, provider)
     ):
         wrong = _HDFS_KINDS if provider == "hdfs" else _ROCKSDB_KINDS
         first = next(file for file in in_partitions if file.kind in wrong)
@@ -247,6 +256,19 @@ def _operator(operator_id: int, files: _Operator, context: StateContext) -> Oper
     )
 
 
+def _stray_stores(files: _Operator, metadata: OperatorMetadata | Problem | None) -> set[tuple[int, str]]:
+    """Places of stores that the operator does not have: files that lie in a directory of no store of its.
+
+    The operator metadata names the stores; a join has four with names, and nothing beside them.
+    """
+    there = {store for _, store in files.stores}
+    if isinstance(metadata, OperatorMetadata):
+        own = {store.name for store in metadata.stores}
+    else:
+        own = {store for store in there if store.startswith(("left-", "right-"))}
+    return {key for key in files.stores if key[1] not in own} if own & there else set()
+
+
 def _partition(key: tuple[int, str], files: list[StateFile]) -> PartitionState:
     data = [file for file in files if file.kind not in _NOT_DATA]
     bytes_by_version: dict[int, int | None] = {}
@@ -268,6 +290,8 @@ def _name(
 ) -> tuple[str | None, Certainty]:
     if isinstance(metadata, OperatorMetadata):
         return metadata.name, "certain"
+    if isinstance(metadata, Problem) and metadata.is_read_failure:
+        return None, "needs_input"
     if any(store.startswith(("left-", "right-")) for store in stores):
         return "symmetricHashJoin", "inferred"
     name = infer_name(schemas)
@@ -277,7 +301,7 @@ def _name(
 def _provider(provider_class: str | None, kinds: Iterable[str]) -> tuple[Provider, Certainty]:
     """The store, by the pinned conf and the kinds of files; where the two differ the files are right, and it
     is said to be inferred."""
-    named = _provider_of_class(provider_class)
+    named = provider_of_class(provider_class)
     present = set(kinds)
     hdfs, rocksdb = bool(present & _HDFS_KINDS), bool(present & _ROCKSDB_KINDS)
     if named is not None and not (rocksdb if named == "hdfs" else hdfs):
@@ -287,7 +311,8 @@ def _provider(provider_class: str | None, kinds: Iterable[str]) -> tuple[Provide
     return (named or "unknown"), "inferred"
 
 
-def _provider_of_class(provider_class: str | None) -> Provider | None:
+def provider_of_class(provider_class: str | None) -> Provider | None:
+    """The store that a setting names by its class; None without a setting, and for an unknown class."""
     last = (provider_class or "").rpartition(".")[-1]
     if last == "HDFSBackedStateStoreProvider":
         return "hdfs"
@@ -370,7 +395,7 @@ def state_inventory(ck: Checkpoint) -> StateInventory:
 
 
 def _read_state(ck: Checkpoint) -> StateInventory:
-    listing = ck.door.list(["state"], recursive=True)["state"]
+    listing = ck.door.list(["state"], recursive=True, known_there=ck.has_state)["state"]
     found = sort_files(listing.files.values())
     metadata, schemas = _read_metadata(ck, found)
     partitions = plain_number(ck.conf.get(PARTITIONS_KEY, ""))

@@ -18,7 +18,7 @@ from core.messages import say
 from core.settings import DEFAULTS, Settings
 from core.sparklogs.budget import read_within
 from core.sparklogs.compactible import compactible_log, parse_entries
-from core.sparklogs.evidence import Problem, problem
+from core.sparklogs.evidence import NotRead, Problem, problem
 from core.storage import Door, FileInfo, Listing, Location, Requests, parse_location
 
 LOG = "_spark_metadata"
@@ -119,6 +119,13 @@ class FileSinkLog:
         return self._door.requests
 
     @property
+    def not_read(self) -> tuple[NotRead, ...]:
+        """The files and directories whose content is not known, as URLs."""
+        return tuple(
+            NotRead(f"{self.url.rstrip('/')}/{path}", reason) for path, reason in self._door.not_read.items()
+        )
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """One sentence for each file that could not be read or used."""
         return tuple(self._problems.values())
@@ -193,6 +200,31 @@ class FileSinkLog:
         names = self.named_files
         if names is None:
             return UnknownFiles((), False, say("file_sink_log.not_compared"))
+        files, words = self._present
+        if files is None:
+            return UnknownFiles((), False, words)
+        return UnknownFiles(tuple(info for info in files if info.name not in names), True, words)
+
+    @cached_property
+    def gone_files(self) -> tuple[str, ...]:
+        """The names of the data files that the log names and that are not in the directory, ascending. Empty
+        when the log or the directory was not read whole."""
+        names = self.named_files
+        files, words = self._present if names is not None else (None, "")
+        if names is None or files is None or words:
+            return ()
+        return tuple(sorted(names - {info.name for info in files}))
+
+    @property
+    def has_data_files(self) -> bool:
+        """Whether the directory has any data file. An output that was emptied has none, and a copy of the log
+        alone."""
+        return bool(self._present[0])
+
+    @cached_property
+    def _present(self) -> tuple[list[FileInfo] | None, str]:
+        """The data files of the directory and what was not looked at; None with the reason when it cannot be
+        listed."""
         at_most = self._door.settings.sink_directories
         files: list[FileInfo] = []
         level, listed, words = [""], 0, ""
@@ -220,8 +252,8 @@ class FileSinkLog:
                     ]
                 )
         except StorageError as error:
-            return UnknownFiles((), False, str(error))
-        return UnknownFiles(tuple(info for info in files if info.name not in names), True, words)
+            return None, str(error)
+        return files, words
 
     def _load(self, files: Sequence[FileInfo]) -> None:
         wanted = [info for info in files if info.path not in self._entries]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from core.connectors.answers import BrokerAnswer, Isolation
-from core.sparklogs.evidence import Certainty
+from core.sparklogs.evidence import Certainty, NotRead
 from core.storage import Location
 
 if TYPE_CHECKING:
@@ -143,11 +143,12 @@ class SinkBatch:
 SinkLog = Literal["delta", "file", "plain"]
 """Which log of batches lies at the sink: a Delta log, the log of a file sink, or none."""
 
-ConcernKind = Literal["ahead", "behind", "changed", "forgotten", "unknown", "log_hole"]
+ConcernKind = Literal["ahead", "behind", "changed", "forgotten", "new_id", "unknown", "log_hole", "no_log"]
 """ahead: batches will be skipped whatever they hold; behind: committed batches are not in the sink; changed:
 somebody took rows of batches away (RESTORE, overwrite); forgotten: a batch that is there will be written
-again; unknown: no batch of this query is there although some are committed; log_hole: the file sink's log has
-a hole."""
+again; new_id: the query gets another id than the table knows; unknown: no batch of this query is there
+although some are committed; log_hole: the file sink's log has a hole; no_log: batches are committed and the
+place has no log of any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +198,8 @@ class ConnectorAnswers:
     """What the ends answered. ``brokers`` and ``tables`` by source key; ``places`` are the directories of
     file sources. ``sink`` is the bare location when the place keeps no log of batches.
 
-    ``troubles``: end ("sink", "source 0", "kafka") -> one sentence why it could not be asked.
+    ``troubles``: end ("sink", "source 0", "kafka") -> one sentence why it could not be asked. ``refused``:
+    those whose place is not known to be wrong, but could not be listed.
     """
 
     given: ConnectorSettings = field(default_factory=ConnectorSettings)
@@ -206,3 +208,23 @@ class ConnectorAnswers:
     places: Mapping[str, Location] = field(default_factory=dict)
     sink: DeltaLog | FileSinkLog | Location | None = None
     troubles: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, NotRead] = field(default_factory=dict)
+
+    @property
+    def not_read(self) -> tuple[NotRead, ...]:
+        """What could not be read or listed at the source and at the sink so far."""
+        return (
+            *self.refused.values(),
+            *(item for key in self.tables for item in self.table_not_read(key)),
+            *self.sink_not_read,
+        )
+
+    def table_not_read(self, key: str) -> tuple[NotRead, ...]:
+        """What could not be read of the table that the source ``key`` reads."""
+        table = self.tables.get(key)
+        return () if table is None else table.not_read
+
+    @property
+    def sink_not_read(self) -> tuple[NotRead, ...]:
+        """What could not be read of the log of the sink."""
+        return () if self.sink is None or isinstance(self.sink, Location) else self.sink.not_read

@@ -28,8 +28,11 @@ def sources_with_broker(ck: Checkpoint) -> tuple[Source, ...]:
 
 
 def place_refused(ck: Checkpoint, key: str) -> Refusal | None:
-    """Why a place cannot be given for the source ``key``; None when it can."""
+    """Why a place cannot be given for the source ``key``; None when it can. A checkpoint that names no source
+    takes what is given."""
     source = ck.source(key)
+    if not ck.sources and key:
+        return None
     if source is None:
         return "unknown_source"
     return None if source.kind.has_place else "no_place"
@@ -69,6 +72,7 @@ def joined(wanted: ConnectorSettings, parts: Iterable[ConnectorAnswers]) -> Conn
             places={**whole.places, **part.places},
             sink=whole.sink if part.sink is None else part.sink,
             troubles={**whole.troubles, **part.troubles},
+            refused={**whole.refused, **part.refused},
         )
     return whole
 

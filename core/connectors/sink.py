@@ -31,8 +31,32 @@ def sink_state(ck: Checkpoint, what: DeltaLog | FileSinkLog | Location) -> SinkS
         return _delta(ck, what)
     if isinstance(what, FileSinkLog):
         return _file(ck, what)
-    sentence = say("sink.no_log", url=what.url)
-    return SinkState("plain", what.url, None, None, None, sentence, "needs_input")
+    if not ck.offset_ids and not ck.commit_ids:
+        return SinkState("plain", what.url, None, None, None, say("sink.no_log_yet", url=what.url), "certain")
+    if not ck.commit_ids:
+        return SinkState("plain", what.url, None, None, None, say("sink.no_log", url=what.url), "needs_input")
+    committed, coming = ck.commit_ids[-1], ck.next_batch.batch_id
+    sentence = say("sink.no_log_under_old", url=what.url, committed=committed, next=coming)
+    concern: tuple[ConcernKind, str] = ("no_log", sentence)
+    return SinkState("plain", what.url, None, None, None, sentence, "needs_input", concerns=(concern,))
+
+
+def _log_not_read(log: DeltaLog) -> SinkState:
+    """Which batches a table holds is not known when a file that may tell could not be read."""
+    paths = [item.path.rpartition("/")[2] for item in log.not_read]
+    return _not_known(log, say("sink.log_not_read", url=log.url, paths=paths))
+
+
+def _not_known(log: DeltaLog, sentence: str) -> SinkState:
+    trouble = log.not_read[0].sentence if log.not_read else None
+    return SinkState("delta", log.url, None, None, None, sentence, "needs_input", trouble=trouble)
+
+
+def _before_the_unread(log: DeltaLog, commits: Sequence[TableCommit]) -> Sequence[TableCommit]:
+    """The commits, newest first, up to one that could not be read: it may be the newest of this query."""
+    unread = {item.path.removeprefix(f"{log.url.rstrip('/')}/") for item in log.not_read}
+    barrier = max((v for v, info in log.names.commits.items() if info.path in unread), default=-1)
+    return [commit for commit in commits if commit.version > barrier]
 
 
 Fate = Literal["written", "skipped"] | None
@@ -63,18 +87,25 @@ def _delta(ck: Checkpoint, log: DeltaLog) -> SinkState:
     newest = log.transactions.get(query_id) if query_id is not None else None
     expired = newest is not None and log.is_expired(newest)
     holds = newest.version if newest is not None and not expired else None
-    if query_id is None:
+    if ck.metadata_problem is not None and ck.metadata_problem.is_read_failure:
+        reason = ck.metadata_problem.reason.rstrip(".")
+        return _not_known(log, say("sink.query_id_not_read", reason=reason))
+    if query_id is None and ck.metadata_problem is None and not ck.offset_ids and not ck.commit_ids:
+        judged = _new_id(ck, log)
+    elif query_id is None:
         judged = _Judged(None, None, _no_id(ck))
     elif holds is None:
         judged = _nothing_held(ck, log, newest)
     else:
         judged = _compare(ck, holds, "delta")
     read = log.commits()
-    batches = _delta_batches(
-        ck, read.commits, query_id, holds, is_whole=log.oldest == 0 and not read.limit_words and not log.gaps
-    )
+    if not log.transactions_known and log.not_read:
+        return _log_not_read(log)
+    commits = _before_the_unread(log, read.commits)
+    is_whole = log.oldest == 0 and not (read.limit_words or log.gaps or log.not_read)
+    batches = _delta_batches(ck, read.commits, query_id, holds, is_whole=is_whole)
     notes: list[Note] = [
-        *_since(read.commits, query_id),
+        *_since(commits, query_id),
         *_expiry(log, newest, expired),
         *_gone(ck, batches, holds, read.commits),
         *_stateful(ck, judged),
@@ -225,6 +256,22 @@ def _no_id(ck: Checkpoint) -> str:
     if ck.pending_batch is not None:
         return say("sink.no_query_id_pending", pending=ck.pending_batch)
     return say("sink.no_query_id")
+
+
+def _new_id(ck: Checkpoint, log: DeltaLog) -> _Judged:
+    """A start that makes a new query id, which no table knows: nothing is skipped (observed: 30 rows became
+    60)."""
+    if not log.transactions:
+        return _Judged(None, None, say("sink.first_batch_written"))
+    newest = max(log.transactions.values(), key=lambda item: item.last_updated_ms or 0)
+    sentence = say(
+        "sink.new_query_id",
+        url=log.url,
+        others=len(log.transactions),
+        app_id=newest.app_id[:60],
+        batches=spanned(0, newest.version),
+    )
+    return _Judged(None, None, sentence, "new_id")
 
 
 def _nothing_held(ck: Checkpoint, log: DeltaLog, expired: TableTransaction | None) -> _Judged:

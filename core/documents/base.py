@@ -30,6 +30,15 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class NotReadPart(Part):
+    """Something that could not be read. It may be perfectly valid."""
+
+    path: str
+    """Below the checkpoint (a directory ends in ``/``); the whole URL of something beside it."""
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Document(Part):
     """The whole answer of a verb."""
 
@@ -39,6 +48,8 @@ class Document(Part):
     """The version of the program that gave the answer."""
     location: str
     """The checkpoint, as a URL."""
+    not_read: tuple[NotReadPart, ...] = ()
+    """What could not be read or listed: nothing in the answer rests on it, and what would is not said."""
 
 
 def json_name(name: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.analysis.checkpoint_size import Amount, CheckpointSize
 from core.analysis.findings import Finding, Level, Severity
 from core.analysis.findings.liveness import Liveness, Writer
 from core.documents.base import Document, Part, Texts, paths
+from core.documents.connectors import SinkRunPart, sink_runs
 from core.judgement import Judgement
 from core.sparklogs.evidence import Certainty
 
@@ -24,6 +26,10 @@ class FindingPart(Part):
     batch: int | None
     place: str | None
     """``operator/partition/store``, for a finding about the state."""
+    rewind_to: int | None
+    """``recover --option rewind --set to_batch=...`` rolls back to this batch; null where it cannot."""
+    option: str | None
+    """The recovery option that repairs exactly this; null when no option does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +55,32 @@ class LivenessPart(Part):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AmountPart(Part):
+    """Files and their bytes; null where the store gives no sizes."""
+
+    files: int
+    bytes: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SizePart(Part):
+    """How large the checkpoint is and what Spark removes next. The level quick lists neither source logs nor
+    state."""
+
+    logs: AmountPart
+    """The offset log and the commit log."""
+    sources: AmountPart | None
+    state: AmountPart | None
+    first_batch: int | None
+    last_batch: int | None
+    kept_batches: int
+    removed_next: int | None
+    """The batch whose log files Spark removes when the next batch is committed; null while the logs begin at
+    batch 0."""
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CheckDocument(Document):
     """The integrity check: what is wrong, worst first, and what was and was not checked."""
 
@@ -59,6 +91,9 @@ class CheckDocument(Document):
     read: RequestsPart
     liveness: LivenessPart | None
     """With ``--watch`` only."""
+    size: SizePart
+    sink_history: tuple[SinkRunPart, ...] | None
+    """Who wrote which batches to the sink, oldest first. With ``--sink`` only."""
 
 
 def check_document(judgement: Judgement, liveness: Liveness | None = None) -> CheckDocument:
@@ -72,6 +107,8 @@ def check_document(judgement: Judgement, liveness: Liveness | None = None) -> Ch
         not_checked=report.not_checked,
         read=RequestsPart(list=read.list, get=read.get, head=read.head, bytes=read.bytes),
         liveness=_liveness(liveness),
+        size=_size(judgement.size),
+        sink_history=sink_runs(judgement.sink_history),
     )
 
 
@@ -86,7 +123,26 @@ def finding_part(finding: Finding) -> FindingPart:
         action=finding.action,
         batch=finding.batch_id,
         place=finding.place,
+        rewind_to=finding.rewind_to,
+        option=finding.option,
     )
+
+
+def _size(size: CheckpointSize) -> SizePart:
+    return SizePart(
+        logs=AmountPart(files=size.logs.files, bytes=size.logs.size_bytes),
+        sources=_amount(size.sources),
+        state=_amount(size.state),
+        first_batch=size.first_batch,
+        last_batch=size.last_batch,
+        kept_batches=size.kept_batches,
+        removed_next=size.removed_next,
+        sentence=f"{size.sentence} {size.retention}",
+    )
+
+
+def _amount(amount: Amount | None) -> AmountPart | None:
+    return None if amount is None else AmountPart(files=amount.files, bytes=amount.size_bytes)
 
 
 def _liveness(liveness: Liveness | None) -> LivenessPart | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.connectors.model import DeltaSourceState, PartitionState, Safety, SinkState
+from core.connectors.sink_history import SinkHistory, Writer
 from core.documents.base import Part, Texts
 from core.judgement import KafkaSourceState, SourceState
 from core.sparklogs.evidence import Certainty
@@ -121,6 +122,51 @@ class SinkPart(Part):
     warnings: Texts
     evidence: Texts
     trouble: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SinkRunPart(Part):
+    """Batches of one writer in the log of the sink, their IDs ascending."""
+
+    writer: Writer
+    """``query``: a streaming query; ``application``: a foreachBatch sink with transaction IDs; ``log``: a
+    file sink, whose log names nobody."""
+    writer_id: str | None
+    is_own: bool
+    """The writer is the query of this checkpoint."""
+    first_batch: int
+    last_batch: int
+    batches: int
+    missing: tuple[int, ...]
+    """Batch IDs between the first and the last that the log does not have."""
+    first_version: int | None
+    last_version: int | None
+    rows: int | None
+    first_ms: int | None
+    last_ms: int | None
+
+
+def sink_runs(history: SinkHistory | None) -> tuple[SinkRunPart, ...] | None:
+    """The history of the sink, oldest first; None when it was not asked or keeps no log."""
+    if history is None:
+        return None
+    return tuple(
+        SinkRunPart(
+            writer=run.writer,
+            writer_id=run.writer_id or None,
+            is_own=run.is_own,
+            first_batch=run.first_batch,
+            last_batch=run.last_batch,
+            batches=run.batches,
+            missing=run.missing,
+            first_version=run.first_version,
+            last_version=run.last_version,
+            rows=run.rows,
+            first_ms=run.first_ms,
+            last_ms=run.last_ms,
+        )
+        for run in history.runs
+    )
 
 
 def source_part(source: SourceState) -> SourcePart:

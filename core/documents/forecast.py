@@ -44,6 +44,15 @@ class DataPart(Part):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class DataSurePart(Part):
+    """Whether the effect will come (true) or can come, because the files cannot tell (false)."""
+
+    append: bool
+    overwrite: bool
+    skip: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StepPart(Part):
     """One step of the start."""
 
@@ -66,6 +75,7 @@ class RiskPart(Part):
     evidence: Texts
     certainty: Certainty
     data: DataPart
+    data_sure: DataSurePart
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,6 +106,8 @@ class ForecastDocument(Document):
     fails_at: FailsAt | None
     error: ErrorPart | None
     data: DataPart
+    data_sure: DataSurePart
+    """"exact" is always sure, "unknown" never."""
     certainty: Certainty
     evidence: Texts
     steps: tuple[StepPart, ...]
@@ -127,6 +139,7 @@ def forecast_document(judgement: Judgement) -> ForecastDocument:
         fails_at=answer.fails_at,
         error=_error(answer.error),
         data=_data(answer.data),
+        data_sure=_data_sure(answer.data),
         certainty=answer.certainty,
         evidence=paths(answer.evidence),
         steps=tuple(
@@ -151,6 +164,7 @@ def forecast_document(judgement: Judgement) -> ForecastDocument:
                 evidence=paths(risk.evidence),
                 certainty=risk.certainty,
                 data=_data(risk.data),
+                data_sure=_data_sure(risk.data),
             )
             for risk in answer.risks
         ),
@@ -187,3 +201,9 @@ def _error(error: SparkError | None) -> ErrorPart | None:
 
 def _data(data: DataEffect) -> DataPart:
     return DataPart(append=data.append, overwrite=data.overwrite, skip=data.skip)
+
+
+def _data_sure(data: DataEffect) -> DataSurePart:
+    return DataSurePart(
+        append=data.is_sure("append"), overwrite=data.is_sure("overwrite"), skip=data.is_sure("skip")
+    )

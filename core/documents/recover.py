@@ -22,7 +22,7 @@ from core.recovery import (
     why_no_code,
 )
 from core.recovery.code import Language, Platform
-from core.recovery.options import Level
+from core.recovery.model import Level
 from core.recovery.sinks import Behaviour
 
 

@@ -19,7 +19,8 @@ class SourceResumePart(Part):
     key: str
     kind: str
     exact: bool
-    """Nothing is repeated and nothing is skipped."""
+    """The options start exactly at the end of ``batch``. A batch older than the last committed one is read
+    again from there on purpose: ``repeats`` names what follows it."""
     options: Mapping[str, str] | None
     """Options of the reader; null where no start option can express the position."""
     repeats: str

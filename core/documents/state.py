@@ -8,6 +8,7 @@ from statistics import median
 from typing import Literal
 
 from core.checkpoint import Checkpoint
+from core.checkpoint.families import counted_families, list_families
 from core.checkpoint.model import OperatorState, Provider
 from core.checkpoint.state_content.counts import PartitionCount
 from core.checkpoint.state_content.replay import How
@@ -26,6 +27,8 @@ class PartitionPart(Part):
     at_least: int | None
     at_most: int | None
     how: How
+    elements: int | None
+    """Of all lists together where rows are lists; null when that is not known, and where rows are none."""
     size_bytes: int | None
     """Of the files of all versions that are kept; null where the store gives no sizes."""
     files: int
@@ -47,9 +50,15 @@ class StorePart(Part):
     """One store of an operator."""
 
     name: str
+    column_families: tuple[str, ...]
+    """The column families whose rows are added up here; empty for a store without them."""
+    lists: tuple[str, ...]
+    """Those of them in which a row is a list: it counts 1, however long."""
     partitions: tuple[PartitionPart, ...]
     keys_total: int | None
     """null when the rows are not known in every partition."""
+    elements_total: int | None
+    """Of the lists of all partitions, where they are known in every one."""
     skew: SkewPart
 
 
@@ -85,19 +94,22 @@ def state_document(
                 id=operator.operator_id,
                 name=operator.name,
                 provider=operator.provider,
-                stores=tuple(store_part(name, partitions) for name, partitions in stores.items()),
+                stores=tuple(store_part(operator, name, partitions) for name, partitions in stores.items()),
             )
             for operator, stores in counted
         ),
     )
 
 
-def store_part(name: str, partitions: Sequence[PartitionCount]) -> StorePart:
+def store_part(operator: OperatorState, name: str, partitions: Sequence[PartitionCount]) -> StorePart:
     """One store: its partitions, their sum where all are known, and how unevenly they are filled."""
     rows = [partition.count.keys for partition in partitions]
     known = [keys for keys in rows if keys is not None]
+    elements = [partition.elements for partition in partitions if partition.elements is not None]
     return StorePart(
         name=name,
+        column_families=counted_families(operator),
+        lists=list_families(operator),
         partitions=tuple(
             PartitionPart(
                 id=partition.partition_id,
@@ -105,12 +117,14 @@ def store_part(name: str, partitions: Sequence[PartitionCount]) -> StorePart:
                 at_least=partition.count.at_least,
                 at_most=partition.count.at_most,
                 how=partition.count.how,
+                elements=partition.elements,
                 size_bytes=partition.size_bytes,
                 files=partition.file_count,
             )
             for partition in partitions
         ),
         keys_total=sum(known) if len(known) == len(rows) else None,
+        elements_total=sum(elements) if len(elements) == len(partitions) else None,
         skew=_skew(partitions),
     )
 

@@ -14,11 +14,15 @@ SENTENCES: dict[str, str] = {
         "{url} is not a checkpoint: it has none of metadata, offsets/ and commits/ ({found}). Open the"
         " directory that was given to the query as checkpointLocation."
     ),
+    "gone": (
+        "{error} A query that is started with this checkpointLocation starts from scratch with batch 0; if it"
+        " has run before, its checkpoint was deleted."
+    ),
+    "bare": "no metadata, offsets/ or commits/: a query starts from scratch here, or refuses to start",
     "inside": "{url} is a part of the checkpoint {outer}: open that.",
     "found_nothing": "it is empty",
     "found_delta": "it is a Delta table",
     "found_file_sink": "it is the output directory of a file sink",
-    "found_state": "it has state/, but no logs",
     "found_names": "it has {names:listed 4}",
     # How progress was logged.
     "every_id": "every batch ID between the first and the last was logged",

@@ -24,6 +24,8 @@ SHOWN: dict[str, str] = {
 }
 
 SENTENCES: dict[str, str] = {
+    "not_read": "Could not be read ({count}):",
+    "sources_not_read": "Which sources the query has is not known: {reason}.",
     # the whole program
     "description": "Answers questions about a Spark Structured Streaming checkpoint. It only reads.",
     "usage": "{command}: {problem}; see {command} --help.",
@@ -47,6 +49,7 @@ SENTENCES: dict[str, str] = {
     "help_fail_on_data_loss": "the option failOnDataLoss of the Kafka or Delta source",
     "help_level": "{levels} (default normal)",
     "help_seconds": "how long the level deep may take; what was not reached is named",
+    "help_fail_on": "from which severity on the exit status is 1: {severities} (default data_risk)",
     "help_watch": "list again after so many seconds: is a query writing to this checkpoint?",
     "help_batch_state": "the state after this batch (default: the last committed one)",
     "help_replay": "also count where the files record no number (reads deltas and changelogs)",
@@ -64,6 +67,7 @@ SENTENCES: dict[str, str] = {
         "--source takes the place of a Delta table or of the files of a file source; source {key} is {kind}."
     ),
     "no_level": "There is no level {level}; choose one of {levels}.",
+    "no_severity": "--fail-on takes one of {severities}, not {asked}.",
     "seconds_out_of_range": "--{option} must be a number of seconds above 0 and at most 86400.",
     "sources_out_of_range": "--sources takes the number of streaming sources, at least 1, not {number}.",
     "set_query": (
@@ -83,6 +87,7 @@ SENTENCES: dict[str, str] = {
         "rows: {append} in a sink that appends, {overwrite} in one that overwrites by batch ID, {skip} in one"
         " that skips batch IDs it has seen"
     ),
+    "effect_possible": "possible {effect}",
     "rules": "rules of Spark {spark}: {why}",
     "steps": "Steps of the start",
     "sink": "The sink",
@@ -127,6 +132,12 @@ SENTENCES: dict[str, str] = {
         "operator {operator} ({name}), store {store}: rows not known in {unknown:number} of"
         " {partitions:counted partition} (--replay counts them)"
     ),
+    "families_together": "counted together: the rows of the column families {families:listed}",
+    "elements_of_lists": (
+        "in {families:listed} a row is a list and counts 1, however long it is; all lists together have"
+        " {elements:counted element}"
+    ),
+    "families_of_lists": "in {families:listed} a row is a list and counts 1, however long it is",
     "partitions_left": "and {count:counted partition} with fewer rows",
     "rows_between": "{at_least:number} to {at_most:number}",
     "rows_at_least": "{at_least:number} or more",

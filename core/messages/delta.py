@@ -56,6 +56,7 @@ SENTENCES: dict[str, str] = {
         "The restart needs the log from version {needed} on (the position before the newest batch), and the"
         " log has no unbroken run of commits."
     ),
+    "position_not_read": "The position in the table is not known: {reason}.",
     "nothing_committed": "No batch is committed yet; the log spans version {oldest} to {newest}.",
     "caught_up": "The query has read everything up to version {newest}, the newest.",
     "behind": "The query is {versions:counted version} behind ({span}).",

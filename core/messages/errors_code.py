@@ -122,6 +122,32 @@ TEXTS: dict[str, ErrorText] = {
         action="Restart the query: the batch is re-run.",
         unseen="Why the application ended is in its log.",
     ),
+    "DATA_SOURCE_MISSING": ErrorText(
+        "Spark has no data source of this name. The start failed before the checkpoint was looked at.",
+        (
+            "The package of the connector is not on the class path.",
+            "cloudFiles (Auto Loader) is part of Databricks' runtimes only.",
+        ),
+        action=(
+            "Add the connector's package of the same Spark and Scala version. The checkpoint needs nothing."
+        ),
+        unseen="The libraries of the cluster are not in the files.",
+    ),
+    "NOT_A_STREAMING_WRITE": ErrorText(
+        (
+            "A streaming frame was used like one of a batch (show, count, write). The checkpoint is not the"
+            " cause."
+        ),
+        (
+            "The code, or the sink's own code, calls an action of a batch on the streaming frame.",
+            "A connector was built for another Spark version.",
+        ),
+        action=(
+            "Use writeStream, or do it inside foreachBatch. If a sink of a library does it, use its version"
+            " for this Spark."
+        ),
+        unseen="The query's text is not in the checkpoint.",
+    ),
     "CLASS_MISSING": ErrorText(
         "A library does not fit this Spark, or is not there.",
         (

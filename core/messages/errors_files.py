@@ -12,11 +12,13 @@ TEXTS: dict[str, ErrorText] = {
         " path.",
         (
             "The input directory was moved, or the path in the query was changed.",
+            "Another query, with another input directory, was started on this checkpoint.",
             "Two file sources were swapped in the query.",
         ),
         action=(
-            "Read from the old path, or from a wider one that contains it; else start the query with a new"
-            " checkpoint location and a pre-populated file source log."
+            "Make sure that it is this query's checkpoint: another query needs one of its own, and this one"
+            " then continues. If it is, read from the old path, or from a wider one that contains it; else"
+            " start the query with a new checkpoint location and a pre-populated file source log."
         ),
         unseen="The path that the query reads today is in its code.",
     ),
@@ -151,6 +153,44 @@ TEXTS: dict[str, ErrorText] = {
             "Make room and restart the query; then have the checkpoint checked: look for empty and cut files."
         ),
         unseen="Which disk is full is not in the files.",
+    ),
+    "STORAGE_WRONG_FS": ErrorText(
+        "A location was handed to the file system of another store: the scheme or the host in front of the"
+        " path is not the one that is expected. Nothing was read or written.",
+        (
+            "Code or a library takes the default file system (fs.defaultFS) instead of that of the path;"
+            " Spark 2.0 and 2.1.0 did so for checkpoints.",
+            "The schemes are mixed: s3:// and s3a://, or two buckets, or a path without a scheme.",
+        ),
+        action=(
+            "Write the location with its full scheme, the same one everywhere, and start again. If the stack"
+            " names a library, use a version of it that looks the file system up by the path."
+        ),
+        unseen="The locations and libraries of the query are not in the files.",
+    ),
+    "HADOOP_ON_WINDOWS": ErrorText(
+        "Hadoop's library for Windows (winutils.exe, hadoop.dll) is missing or does not fit, so no"
+        " checkpoint can be written there. The start failed before the checkpoint was looked at.",
+        ("HADOOP_HOME is not set, or its bin directory is not on the PATH.",),
+        action=(
+            "Install the library of the same Hadoop version and set HADOOP_HOME; or run Spark in WSL or a"
+            " container, with the checkpoint on a file system of Linux."
+        ),
+        unseen="The machine that runs the query is not in the files.",
+    ),
+    "HDFS_LEASE_LOST": ErrorText(
+        "HDFS took the file away from its writer while it was being written.",
+        (
+            "Two drivers write to the same checkpoint: the second one deleted or renamed the first one's"
+            " temporary file.",
+            "The writer stood still for longer than the lease lasts.",
+            "The directory was deleted while the query ran.",
+        ),
+        action=(
+            "Make sure that one query uses the checkpoint, then restart it: a batch that was planned is"
+            " re-run."
+        ),
+        unseen="Which drivers run is not in the files.",
     ),
     "STORAGE_UNKNOWN_SCHEME": ErrorText(
         "Spark has no file system for this kind of location.",

@@ -148,6 +148,16 @@ TEXTS: dict[str, ErrorText] = {
         ),
         unseen=_BROKER,
     ),
+    "KAFKA_POLL_TIMEOUT": ErrorText(
+        "The broker has the record, and it did not arrive within kafkaConsumer.pollTimeoutMs. The batch is"
+        " not committed.",
+        (
+            "The brokers or the network are slow, or a broker was restarted.",
+            "pollTimeoutMs is small: in Spark 2.x it was 512 ms.",
+        ),
+        action="Restart the query; if it comes back, set kafkaConsumer.pollTimeoutMs to 120000 or more.",
+        unseen="Brokers and network are not in the files.",
+    ),
     "KAFKA_UNREACHABLE": ErrorText(
         "No broker answered. Nothing was read and nothing was written to the checkpoint.",
         (

@@ -192,6 +192,19 @@ TEXTS: dict[str, ErrorText] = {
             "A copy of the checkpoint was made while the query ran.",
         ),
     ),
+    "LOG_FILE_CHECKSUM": ErrorText(
+        "A log file of the checkpoint does not match the hidden checksum file beside it (.N.crc): it was"
+        " changed after Spark wrote it.",
+        (
+            "Someone edited the file and left the .crc.",
+            "The file, or its .crc, was copied or restored without the other.",
+            "The disk gave back other bytes.",
+        ),
+        action=(
+            "If the change was intended, delete the hidden .crc of this file and start again. If it was not,"
+            " restore the file together with its .crc."
+        ),
+    ),
     "CONCURRENT_STREAM_LOG_UPDATE": ErrorText(
         "The batch is in the log already when Spark wants to write it. The sink may have got its rows once"
         " more before that.",
@@ -307,6 +320,37 @@ TEXTS: dict[str, ErrorText] = {
             ),
         ),
         action="Restore the file that is named; if it is an input file, its rows cannot be read any more.",
+    ),
+    "SOURCES_NOT_NAMED": ErrorText(
+        "The offset log knows the sources by name (version 2), and the query has none for them, or the other"
+        " way round.",
+        (
+            "Someone edited the first line of an offset file.",
+            "Names of sources were switched on or off in the session.",
+        ),
+        action=(
+            "Restore the offset file, or give the sources the names that the newest offset file has; then"
+            " restart the query."
+        ),
+        unseen="The names of the sources of today's query are in its code.",
+    ),
+    "PINNED_SETTING_REFUSED": ErrorText(
+        "A setting has a value that Spark does not accept. The session cannot override one that is recorded"
+        " in the newest offset file.",
+        (
+            "Someone edited the offset file, or another program wrote it.",
+            "The session sets the value.",
+        ),
+        action=(
+            "If the newest offset file has the value, write that of the offset file before it (and remove the"
+            " .crc); else correct the session. Then start again."
+        ),
+    ),
+    "NOT_A_NUMBER": ErrorText(
+        "A text that has to be a number is none; the message shows it. In a checkpoint it may be the first"
+        " offset of a rate source (sources/<n>/0), or an offset of another kind of source.",
+        ("Someone edited the file.", "The type of the source was changed."),
+        action="Restore the file from a backup, or put the source back as it was, and restart the query.",
     ),
     "SOURCE_COUNT_DIFFERS": ErrorText(
         "The query has another number of streaming sources than its offset log. Without names Spark knows"

@@ -8,6 +8,9 @@ SENTENCES: dict[str, str] = {
         "No error of Spark, of its streaming connectors or of their storage was recognised in this text."
     ),
     "paste_more": "Paste the whole error with its stack trace, from the first line to the last 'Caused by'.",
+    "paste_cause": (
+        "The text ends before the cause: paste it to the last 'Caused by'. If it was the function: {action}"
+    ),
     "wrapped": "{means}. It was {cause}",
     "cause": "The text names this cause: {message}",
     "deeper_cause": "The innermost cause in the text: {message}",
@@ -159,14 +162,12 @@ SENTENCES: dict[str, str] = {
     ),
     "directory": "{path} (the directory)",
     "no_rewind": (
-        "There is no version that every partition of every store can rebuild, so a rewind is not possible."
-    ),
-    "rewind_without_logs": (
-        "The state could be rewound to batch {batch}, but {missing:listed} {count:one is/are} missing."
+        "There is no batch whose logs are kept and whose state every partition can rebuild, so a rewind is"
+        " not possible."
     ),
     "rewind": (
         "Every partition can rebuild state version {version}, the state after batch {batch}: a rewind to"
-        " batch {batch} is possible."
+        " batch {batch} is possible (python -m core recover with --option rewind --set to_batch={batch})."
     ),
     "operator_metadata_missing": "The metadata of operator {operator} ({path}) is not there.",
     "operators": "The state here belongs to operator {shown:listed 3}.",
@@ -211,14 +212,9 @@ TOPICS: dict[str, str] = {
 
 OPTIONS: dict[str, str] = {
     "none": "Nothing has to be recovered",
-    "restart": "Fix the cause and restart the query",
     "change_query": "Change the query (or its settings) and restart it",
     "repair": "Repair the named files of the checkpoint",
     "restore": "Restore from a backup",
-    "rewind": "Rewind to an earlier batch",
-    "drop_state": "Keep the checkpoint and drop state/",
     "repartition": "Run the repartition of the state again",
-    "reset": "Reset the checkpoint and continue incrementally",
-    "backup_and_backfill": "Full refresh with backup and backfill",
-    "full_refresh": "Full table refresh",
 }
+"""What can be done beside the recovery options, which have their titles in :mod:`core.messages.recovery`."""

@@ -296,6 +296,39 @@ TEXTS: dict[str, ErrorText] = {
         ),
         action=_REWIND,
     ),
+    "STATE_IDS_DO_NOT_FIT": ErrorText(
+        "Spark looked for the ids of more state partitions than the newest commit names (state checkpoint"
+        " format 2). The message alone is common; what the checkpoint shows decides.",
+        ("The number of state partitions recorded in the newest offset file was raised.",),
+        action=(
+            "Write the number of partitions that state/ has into the newest offset file (and remove that"
+            " file's .crc), then start again."
+        ),
+    ),
+    "STATE_FILE_MISSING": ErrorText(
+        "A state file that the next batch needs is not there. This is the bare cause, as the store words it.",
+        (
+            _LOST,
+            "The checkpoint was copied or restored without all of state/.",
+            "On an object store without atomic renames, a task was killed while it wrote the file.",
+        ),
+        action=_REWIND,
+    ),
+    "ROCKSDB_FILES_DIFFER": ErrorText(
+        "The files of a RocksDB snapshot do not belong together: an SST file has another identity or size"
+        " than the one that the snapshot was written with, or is missing.",
+        (
+            "A defect of Spark: a task that was tried again used the SST file of its first try. Several forms"
+            " of it were repaired in later 3.4, 3.5 and 4.x releases.",
+            "Two queries wrote to the checkpoint, or files of state/ were copied or restored one by one.",
+            _CUT,
+        ),
+        action=(
+            "Restart the query once: a wrong local copy on an executor is fetched again. If it comes back,"
+            " restore state/ as a whole from a backup, or rewind to the newest batch whose state is complete."
+        ),
+        unseen="The identity of an SST file is compared by RocksDB alone.",
+    ),
     "STATE_SCHEMA_UNREADABLE": ErrorText(
         "A state schema file (state/<operator>/0/_metadata/schema) is empty or cut. The error has no message,"
         " only the class EOFException.",

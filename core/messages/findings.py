@@ -9,6 +9,10 @@ _NEW_CHECKPOINT = "start the query with a new checkpoint location"
 SENTENCES: dict[str, str] = {
     # The broker decides which repair works.
     "repair_by_broker": _BACKUP + "{repair}",
+    "with_rewind": (
+        "{action} A script for the rollback: python -m core recover with --option rewind --set"
+        " to_batch={batch}."
+    ),
 }
 
 TITLES: dict[str, str] = {
@@ -24,6 +28,9 @@ TITLES: dict[str, str] = {
     "OFFSET_GAP": "the offset file before the newest one is missing",
     "SOURCE_LOG_GAP": "an entry in the middle of a file source log is missing",
     "SOURCE_LOG_END_MISSING": "the newest entry of a file source log is missing",
+    "SOURCE_LOG_UNREADABLE": "a file of a file source log cannot be read",
+    "SOURCE_START_LOST": "the file with the start of a source is missing or cannot be read",
+    "SOURCE_PATH_GONE": "the directory that a file source reads does not exist",
     "SOURCE_OFFSET_BACKWARDS": "the offset of a file source goes backwards",
     "SOURCE_OFFSET_UNREADABLE": "the offset of a source is not valid JSON",
     "FAILED_PLAN_LEFT": "a failed start left an offset file that no start can work with",
@@ -47,6 +54,7 @@ TITLES: dict[str, str] = {
     "STATE_NOT_RESTORABLE": "the state that the next batch needs cannot be rebuilt",
     "STATE_FILE_DAMAGED": "a state file is damaged",
     "STATE_FILE_ALTERED": "a state file was changed after Spark wrote it",
+    "JOIN_STATE_INCONSISTENT": "a store of a join is older than its partner",
     "STATE_CHECKSUM_MISMATCH": "a state file does not match Spark's own checksum",
     "STATE_DEFINITION_UNREADABLE": "operator metadata or a schema with column families cannot be read",
     "STATE_IDS_OF_ANOTHER_VERSION": "the newest commit names state files of another version",
@@ -59,13 +67,15 @@ TITLES: dict[str, str] = {
     "UNFINISHED_REPARTITION": "a repartition of the state was not finished",
     # What Spark accepts and the data suffers from
     "FRESH_START": "the logs are gone and Spark would start from scratch",
-    "INPUT_GONE": "input files of the batch to re-run are gone",
-    "INPUT_CHANGED": "input files of the batch to re-run have changed",
+    "INPUT_GONE": "input files of the batch that runs next are gone",
+    "INPUT_CHANGED": "input files of the batch that runs next have changed",
     "SOURCE_WITHOUT_OFFSET": "a source has no offset in the newest offset file",
     "SOURCE_LOG_AHEAD": "offsets and commits were rolled back, the file source log was not",
     "SET_BACK": "offsets and commits were rolled back",
     "SOURCE_LOG_BEHIND": "a file source log ends before the offset",
+    "SOURCE_LOG_INCOMPLETE": "an entry of a file source log names no input file",
     "KAFKA_START_LOST": "the start position of batch 0 is missing",
+    "KAFKA_TOPIC_READ_AGAIN": "a topic that was read before is read again from its first record",
     "DELTA_ROWS_SKIPPED": "versions of the Delta source are never read",
     "DELTA_INDEX_BEYOND": "the position lies beyond the files of its commit",
     "DELTA_BACK_IN_SNAPSHOT": "the position goes back into the initial snapshot",
@@ -74,19 +84,23 @@ TITLES: dict[str, str] = {
     "SINK_BEHIND": "committed batches are not in the sink",
     "SINK_CHANGED": "rows were removed from the sink after the newest batch",
     "SINK_FORGOT_BATCH": "the pending batch will be written a second time",
+    "SINK_NEW_QUERY_ID": "the query gets a new ID, for which the table skips nothing",
     "SINK_LOG_HOLE": "the file sink log has a gap",
     "SOURCES_CHANGED": "named sources were added or removed",
     "STATE_DROPPED": "the state of a removed operator is left unused",
-    "COMMITS_MISSING": "several batches are not committed",
-    "STALE_SNAPSHOT": "a snapshot left over from before a rollback would be loaded later",
+    "STALE_SNAPSHOT": "a snapshot left over from before a rollback is loaded by a start",
     "SNAPSHOT_DIFFERS": "a snapshot does not match its deltas",
     "ROWS_IN_WRONG_PARTITION": "rows are in a partition that their key does not belong to",
     "WATERMARK_WENT_BACK": "the watermark went backwards",
     "OFFSET_WENT_BACK": "the offset of a source went backwards",
+    "WATERMARK_AHEAD": "the watermark is in the future",
     # What somebody should look at
+    "FILE_NOT_READ": "a file or directory could not be read",
     "SINK_UNKNOWN": "the sink has no batch of this query",
+    "SINK_NO_LOG": "the sink has no log of batches",
     "KAFKA_RECORDS_EXPIRE_SOON": "unread records expire soon",
     "OFFSETS_MISSING": "older offset files are missing",
+    "COMMITS_MISSING": "several batches are not committed",
     "COMMIT_GAP": "older commit files are missing",
     "OLD_LOG_FILE_UNREADABLE": "an older log file cannot be read",
     "OPERATOR_METADATA_MISSING": "operator metadata is missing",
@@ -95,6 +109,17 @@ TITLES: dict[str, str] = {
     "TWO_WRITERS": "two queries may be writing to this checkpoint",
     "EXTRA_PARTITIONS": "there are more state partitions than the query uses",
     "UNKNOWN_FORMAT": "a file in an unknown format",
+    "WATERMARK_STALLED": "the watermark does not move although there is data",
+    "STATE_SKEWED": "one state partition is much larger than the others",
+    "BATCH_PENDING_LONG": "the newest batch has been waiting for its commit for very long",
+    "SINK_OTHER_QUERY": "another query ID wrote batches with the same numbers",
+    "SINK_BATCH_TWICE": "the sink has a batch of this query twice",
+    "SINK_BATCH_GAP": "batch numbers of this query are missing in the sink",
+    "SINK_BATCHES_SKIPPED": "the sink has skipped batches of this checkpoint",
+    "SINK_FILES_GONE": "files that the file sink log names are gone",
+    "BATCHES_SLOWER": "batches become slower and slower",
+    "SOURCE_LAG": "the query does not keep up with a source",
+    "CHECKPOINT_INSIDE_DATA": "the checkpoint is inside the data of its source or sink",
     # Notes
     "BATCH_NOT_COMMITTED": "the newest batch is not committed",
     "STATE_OF_LATER_BATCHES": "there is state of batches after the newest one",
@@ -102,7 +127,9 @@ TITLES: dict[str, str] = {
     "HADOOP_CHECKSUM_MISMATCH": "a file does not match its hidden .crc",
     "STATE_GROWS": "the state grows while the watermark does not move",
     "SHORT_RETENTION": "very few batches are kept",
+    "LONG_RETENTION": "very many batches are kept",
     "LEFTOVERS": "files that are not part of a checkpoint",
+    "SINK_FILES_WITHOUT_ENTRY": "files in the output that no entry of the file sink log names",
     "TEMPORARY_LOCATION": "a temporary location",
 }
 
@@ -154,6 +181,15 @@ ACTIONS: dict[str, str] = {
     "SOURCE_LOG_END_MISSING": (
         _BACKUP + "Write the missing entry from a listing of the input directory (path, modification time"
         " and log ID of its files)."
+    ),
+    "SOURCE_LOG_UNREADABLE": (
+        _BACKUP + "Restore the file from a copy; deleting it does not help. Without a copy, write it again: a"
+        " line v1, then path, modification time and log ID of its input files, as in the files beside it."
+    ),
+    "SOURCE_START_LOST": (_BACKUP + "Restore the file from a copy. Without one " + _NEW_CHECKPOINT + "."),
+    "SOURCE_PATH_GONE": (
+        "Create the directory again, or give the query its new place: a path or glob that also matches the"
+        " old one keeps the checkpoint usable."
     ),
     "SOURCE_OFFSET_BACKWARDS": (
         _BACKUP
@@ -251,6 +287,11 @@ ACTIONS: dict[str, str] = {
         _BACKUP + "Restore the file from a backup. Without a backup, roll offsets and commits back to the"
         " newest batch whose state is intact."
     ),
+    "JOIN_STATE_INCONSISTENT": (
+        _BACKUP
+        + "Restore all state of the operator from one backup, or roll back to a batch before the file was"
+        " replaced."
+    ),
     "STATE_CHECKSUM_MISMATCH": (
         _BACKUP + "Restore the file and its .crc (the one without a leading dot) from the same backup. If"
         " you delete the .crc, Spark reads the file unchecked: do this only if you know that the file is"
@@ -297,8 +338,16 @@ ACTIONS: dict[str, str] = {
         " has already seen, or their rows must be removed first."
     ),
     "SOURCE_LOG_BEHIND": _BACKUP + "Write the missing entry from a listing of the input directory.",
+    "SOURCE_LOG_INCOMPLETE": (
+        _BACKUP + "Restore the file from a copy, or write the missing lines from a listing of the input"
+        " directory, or else rows that were read before are read again."
+    ),
     "KAFKA_START_LOST": (
         "Restore sources/<n>/0, or start the query with startingOffsets set to where batch 0 began."
+    ),
+    "KAFKA_TOPIC_READ_AGAIN": (
+        "Before the start, write the topic's last position into the source's line of the newest offset file"
+        " (and remove that file's .crc); or make sure that the sink can take these records again."
     ),
     "DELTA_ROWS_SKIPPED": (
         "Backfill the rows of these versions with a batch job, if the table still has them."
@@ -326,17 +375,18 @@ ACTIONS: dict[str, str] = {
         "Remove delta.setTransactionRetentionDuration from the table before the start, or delete the rows"
         " of the batch first."
     ),
+    "SINK_NEW_QUERY_ID": (
+        "Restore metadata and the logs from a backup before the start. Without a backup, make sure that the"
+        " table has no rows of this query, or write to a new one."
+    ),
     "SINK_LOG_HOLE": (
         "Restore the missing files of _spark_metadata from a backup, or use a new output directory."
     ),
     "SOURCES_CHANGED": "Check that every source that starts from scratch is meant to.",
     "STATE_DROPPED": "Make sure that the contents of this state are no longer needed.",
-    "COMMITS_MISSING": (
-        "Compare the sink with these batches: Spark re-runs only the newest of them. The rows of the"
-        " others can be reprocessed from a start position."
-    ),
     "STALE_SNAPSHOT": (
-        _BACKUP + "Delete the snapshots whose version is higher than the state of the newest batch."
+        _BACKUP + "Move the snapshots that are named, with their .crc files, out of the checkpoint. Spark"
+        " then starts from the snapshot before them and needs every delta or changelog after that one."
     ),
     "SNAPSHOT_DIFFERS": (
         _BACKUP + "Find out which is right: compare with the sink, and look at the modification times. If"
@@ -354,15 +404,32 @@ ACTIONS: dict[str, str] = {
         "Find out why: either the topic was recreated (records before the new offset were never read), or"
         " two queries share this checkpoint."
     ),
+    "WATERMARK_AHEAD": (
+        "Find the rows whose event time is in the future and filter them before withWatermark. The watermark"
+        " never goes back by itself: roll the checkpoint back to a batch before the jump, or use a new"
+        " checkpoint location; reprocess the rows that were dropped."
+    ),
     # What somebody should look at
+    "FILE_NOT_READ": (
+        "See why it could not be read (permission, network, a link that is not followed, its size) and look"
+        " again. Leave the file as it is: nothing says that it is damaged."
+    ),
     "SINK_UNKNOWN": (
         "Make sure that this is the right table. If it is, and the query writes with foreachBatch, this is"
         " normal."
+    ),
+    "SINK_NO_LOG": (
+        "File sink: keep the old output directory, or start with a new checkpoint for the new one. Delta:"
+        " give the place of the table. Any other sink: compare the rows of the newest batches by hand."
     ),
     "KAFKA_RECORDS_EXPIRE_SOON": (
         "Start the query before that time, or raise retention.ms of the topic until the query has caught up."
     ),
     "OFFSETS_MISSING": ("Nothing for the next start. The checkpoint cannot be rolled back to these batches."),
+    "COMMITS_MISSING": (
+        "Compare the sink with these batches: Spark re-runs only the newest of them. The rows of the"
+        " others can be reprocessed from a start position."
+    ),
     "COMMIT_GAP": "Nothing for the next start: later batches are committed.",
     "OLD_LOG_FILE_UNREADABLE": (
         "Nothing for the next start. The checkpoint cannot be rolled back to this batch."
@@ -389,8 +456,57 @@ ACTIONS: dict[str, str] = {
         "Nothing: the file is shown as it is and not interpreted. If a newer Spark wrote it, use a newer"
         " version of this tool."
     ),
+    "WATERMARK_STALLED": (
+        "Bring the source that has no new data back, or let it send rows with a current event time. If all"
+        " sources have data, look for event times that are null or do not grow."
+    ),
+    "STATE_SKEWED": (
+        "Find the key behind it: mostly null, a default value or one very busy customer. More shuffle"
+        " partitions do not help against a single key; filter it, treat it in a query of its own, or"
+        " aggregate in two steps with a salted key."
+    ),
+    "BATCH_PENDING_LONG": (
+        "Look at the query: if it runs, its progress shows whether the batch is still working; if it has"
+        " stopped, the next start re-runs the batch; if each start fails, the error says where (python -m"
+        " core explain). A row that cannot be processed has to be filtered or handled in the code: a restart"
+        " alone reads it again."
+    ),
+    "SINK_OTHER_QUERY": (
+        "Compare the rows of both ranges of versions. Rows that are there twice can be removed by"
+        " RESTORE to the version before the later query began (and a rollback of the checkpoint), or by a"
+        " DELETE or MERGE on a key."
+    ),
+    "SINK_BATCH_TWICE": "Remove the rows of one of the two versions, by RESTORE or by a DELETE on a key.",
+    "SINK_BATCH_GAP": (
+        "Find out what happened to these batches. Their rows can be reprocessed with a batch job as long"
+        " as the source has them."
+    ),
+    "SINK_BATCHES_SKIPPED": (
+        "Compare the source with the sink for these batches. The rows can be reprocessed with a batch"
+        " job, or with a new checkpoint and a new output directory (Delta: a new query ID)."
+    ),
+    "SINK_FILES_GONE": (
+        "Restore the files from a backup, or reprocess the batches into a new output directory. To read"
+        " what is left, set spark.sql.files.ignoreMissingFiles."
+    ),
+    "BATCHES_SLOWER": (
+        "Compare the progress of an early and a late batch (durationMs, stateOperators): addBatch tells"
+        " of the query and the sink, the commit times of the state tell of the state store. Growing"
+        " state, small files in the sink and a shrinking cluster are the usual reasons."
+    ),
+    "SOURCE_LAG": (
+        "Raise the rate limit (maxOffsetsPerTrigger, maxFilesPerTrigger), give the query more cores or"
+        " the topic more partitions. While an old backlog is read on purpose, this passes."
+    ),
+    "CHECKPOINT_INSIDE_DATA": (
+        "Move the checkpoint while the query is stopped (copy it whole), for example to a directory"
+        " whose name begins with an underscore (_checkpoints), and start the query with the new location."
+    ),
     # Notes
-    "BATCH_NOT_COMMITTED": "Nothing. This is normal while a batch runs and after a stop.",
+    "BATCH_NOT_COMMITTED": (
+        "Wait while the batch runs; after a stop, the next start re-runs it. If it stays uncommitted, find"
+        " the error with which each start fails (python -m core explain)."
+    ),
     "STATE_OF_LATER_BATCHES": (
         "Nothing: Spark overwrites the files. They show that offsets and commits were rolled back."
     ),
@@ -412,7 +528,15 @@ ACTIONS: dict[str, str] = {
         "To be able to roll back further, set spark.sql.streaming.minBatchesToRetain higher; it takes"
         " effect from the next start on."
     ),
+    "LONG_RETENTION": (
+        "Unless you roll back so far, remove spark.sql.streaming.minBatchesToRetain or lower it; Spark"
+        " removes the older files with the next batches."
+    ),
     "LEFTOVERS": "Nothing: Spark ignores them.",
+    "SINK_FILES_WITHOUT_ENTRY": (
+        "Nothing if only Spark reads the output. Other readers need a copy without these files, or the"
+        " files moved away."
+    ),
     "TEMPORARY_LOCATION": (
         "Set checkpointLocation to storage that remains when the cluster is gone: this checkpoint is"
         " deleted with it."

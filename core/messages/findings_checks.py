@@ -4,6 +4,11 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
+    "not_read_one": "{what}. What it holds is not known, and nothing in this answer rests on it.",
+    "not_read": (
+        "{count} files or directories could not be read, first {what}. What they hold is not known, and"
+        " nothing in this answer rests on them."
+    ),
     # The logs as a whole.
     "offsets_missing": (
         "offsets/ has no file for {ids:batches}. The next start does not need them; the checkpoint cannot"
@@ -46,8 +51,8 @@ SENTENCES: dict[str, str] = {
         " {expected}."
     ),
     "way_back": (
-        "Version {version} is the newest that every partition of every store can rebuild: offsets and commits"
-        " can be rolled back to batch {batch_id} by hand. The recovery options do not include that yet."
+        "Version {version} is the newest that every partition of every store can rebuild: the checkpoint"
+        " can be rolled back to batch {batch_id}."
     ),
     "with_way_back": "{sentence} {way_back}",
     "no_way_back": (
@@ -69,6 +74,14 @@ SENTENCES: dict[str, str] = {
     "state_schema_missing": (
         "Operator {operator_id} has no state schema: the next start writes one from the query as it is"
         " then, and compares nothing."
+    ),
+    "join_names_more": (
+        "{counting} names {named:counted row} and {counted} holds {rows}: one of the two is older than the"
+        " other. Spark fails when it looks a missing row up"
+    ),
+    "join_names_fewer": (
+        "{counting} names {named:counted row} and {counted} holds {rows}: one of the two is older than the"
+        " other, and the join does not see the other rows"
     ),
     "extra_partitions": (
         "Operator {operator_id} has state in {extra:counted partition} beyond the {expected} of the newest"
@@ -95,6 +108,7 @@ SENTENCES: dict[str, str] = {
     ),
     "temporary_location": (
         "This checkpoint is in a temporary location; when that is deleted, the query starts from scratch."
+        " If it is a copy for a look at it, that does no harm."
     ),
     # Damaged state files.
     "rows_damaged": (
@@ -164,6 +178,11 @@ SENTENCES: dict[str, str] = {
         " Their codec keeps no checksum and Spark does not verify this one, so the next start may continue"
         " with other values, without an error."
     ),
+    "older_in_its_place": (
+        "{path} holds the same changes as {older}, byte for byte, and was written at another time than its"
+        " neighbours: it may be an older file in the place of the right one, which Spark loads without an"
+        " error."
+    ),
     "unchecked_values": (
         "the values in {files:counted state file} packed with zstd or snappy, which keep no checksum,"
         " without a checksum file beside {files:one it/them}"
@@ -198,6 +217,7 @@ SENTENCES: dict[str, str] = {
     "unchecked_sources": "the sources themselves",
     "unchecked_other_sources": "the other sources",
     "unchecked_sink": "the sink itself",
+    "unchecked_sink_past": "a part of the sink ({why})",
     "unchecked_asked": "{end}: {why}",
     "unchecked_code": "the code of the query",
     "unchecked_hidden": ("the hidden checksums of {files:counted log file} (there was no time left)"),

@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
+    "not_read": (
+        "{names:listed 3} could not be read, so this is what follows if nothing is wrong with what was not"
+        " read."
+    ),
     # The outcome.
     "resume": "Spark will resume with batch {batch_id}, from the end of batch {newest}.",
     "resume_with_data": (
@@ -24,10 +28,7 @@ SENTENCES: dict[str, str] = {
         " receive batch ID {batch_id} a second time."
     ),
     "left_out": "{ids:capital_batches} {count:one is/are} not re-run, although not committed.",
-    "scratch": (
-        "Spark will start from scratch with batch 0: no batch has been planned or committed in this"
-        " checkpoint."
-    ),
+    "scratch": ("Spark will start from scratch with batch 0: this checkpoint has no batch."),
     "scratch_used": (
         "Spark will start from scratch with batch 0, without an error: it reads and delivers again what the"
         " sources still have."
@@ -42,6 +43,9 @@ SENTENCES: dict[str, str] = {
     "no_rows": "The sink gets no rows.",
     "rows_before": (
         "The sink gets the rows of the batch before that; a sink that appends then has them twice."
+    ),
+    "rows_maybe_before": (
+        "The sink gets the rows of the batch before that; a sink that appends may then have them twice."
     ),
     "handed_to_sink": "The batch is handed to the sink before that. {sink}",
     # How much a batch has.
@@ -72,6 +76,10 @@ SENTENCES: dict[str, str] = {
         "The batch after it hands its rows to the sink and fails, because commits/{batch_id} already"
         " exists; the start after that works."
     ),
+    "then_commit_exists_later": (
+        "Batch {batch_id}, when there is data for it, hands its rows to the sink and fails, because"
+        " commits/{batch_id} already exists; the start after that works."
+    ),
     # What is open.
     "open_running": "what does not change: a query is running and has written while its files were read",
     "open_operators": "whether the query still has the same stateful operators",
@@ -80,6 +88,7 @@ SENTENCES: dict[str, str] = {
         " without an error)"
     ),
     "open_sink": "the sink",
+    "open_sink_no_log": "which batches {url} has: it keeps no log of them",
     "open_sink_because": "the sink: {reason}",
     "open_ansi": (
         "whether a cast or an overflow that gave null before now fails (spark.sql.ansi.enabled is on from"
@@ -94,25 +103,24 @@ SENTENCES: dict[str, str] = {
         " topics from there)"
     ),
     "open_inputs": "whether the input files of batch {batch_id} are still there and unchanged",
-    "open_inputs_elsewhere": (
-        "{files:counted input file} of batch {batch_id} that {files:one is/are} not below {place}"
+    "open_inputs_unseen": (
+        "{files:counted input file} of batch {batch_id} ({file}{files:one /, ...}), which {files:one is/are}"
+        " not on this machine or may not be opened here"
     ),
+    "open_start": "what source {key} counts from: it keeps no start below sources/",
+    "open_source_log": "{path} ({why})",
     # Risks that file sources have.
-    "input_gone_one": (
-        "Input file {file} of batch {batch_id} is gone from {place}: the batch runs without an error and"
-        " without its rows."
-    ),
     "input_gone": (
-        "{files:,} input files of batch {batch_id} ({file}, ...) are gone from {place}: the batch runs"
-        " without an error and without their rows."
-    ),
-    "input_changed_one": (
-        "Input file {file} of batch {batch_id} has changed since the batch was planned: Spark reads the new"
-        " content."
+        "{files:counted input file} of batch {batch_id} {files:one is/are} gone ({file}{files:one /, ...}):"
+        " Spark runs the batch without an error and without {files:one its/their} rows."
     ),
     "input_changed": (
-        "{files:,} input files of batch {batch_id} ({file}, ...) have changed since the batch was planned:"
-        " Spark reads the new content."
+        "{files:counted input file} of batch {batch_id} {files:one has/have} changed since the batch was"
+        " planned ({file}{files:one /, ...}): Spark reads the new content."
+    ),
+    "source_log_forgotten": (
+        "{path} names no input file for {count:one entry/entries} {ids:listed}: Spark starts without an"
+        " error, and takes the files that {count:one it/they} named for new ones if they are still there."
     ),
     "log_behind": "{directory} ends at {newest}, while {at} counts entries up to {end} as done",
     "log_empty": "{directory} is empty, while {at} counts entries up to {end} as done",
@@ -141,6 +149,10 @@ SENTENCES: dict[str, str] = {
         "{path} was written by a batch after batch {batch_id}: offsets and commits were rolled back, and"
         " later batches are planned again. A sink that appends gets their rows a second time."
     ),
+    "stale_snapshot": (
+        "{path} is older than the plan of batch {batch_id}, after which it is written: batches that were"
+        " rolled back left it. The next start loads it unchecked, and the results will be wrong."
+    ),
     # Risks of offsets that are not there.
     "no_offset": (
         "{at} has no offset for source {key}, nor has the entry before: this source starts from scratch."
@@ -156,6 +168,28 @@ SENTENCES: dict[str, str] = {
     "no_offset_pending_old": (
         "{at} has no offset for source {key}: batch {batch_id} runs without rows of it, and the next batch"
         " resumes from offsets/{previous}."
+    ),
+    "no_start_offset": (
+        "{at} has no offset for source {key}: batch {batch_id} reads this source from the beginning up to its"
+        " end."
+    ),
+    "open_name": (
+        "whether the query has a source {key}: {at} names it, and neither the entry before nor sources/ does"
+        " (Spark drops a line without a source)"
+    ),
+    "lost_name": (
+        "{at} has no line for {keys:listed}, which {earlier} has: a query that still reads"
+        " {count:one it starts it/them starts them} from scratch."
+    ),
+    "set_back_committed": (
+        "{at} has the same offsets as {previous}, which a query without state never plans: it was rolled back"
+        " by hand. Batch {next} reads again what batch {batch_id} held, and every sink gets these rows a"
+        " second time."
+    ),
+    "set_back_pending": (
+        "{at} has the same offsets as {previous}, which a query without state never plans: it was rolled back"
+        " by hand. Batch {batch_id} runs without rows, and batch {next} reads what batch {batch_id} held:"
+        " rows of it that a sink already has come a second time."
     ),
     "kafka_start_lost": (
         "{path}, where batch 0 begins, is missing: Spark writes a new one from the startingOffsets of the"
@@ -180,6 +214,11 @@ SENTENCES: dict[str, str] = {
     "key_order_may_fail": (
         "dropDuplicates of operator {operator_id} has {columns:counted column}, and Spark {spark} may"
         " order them differently: the first batch then fails because the key does not match the state."
+    ),
+    # What the next start takes over.
+    "watermark_ahead": (
+        "The watermark after batch {batch_id} is {ms:moment}, {ahead_ms:duration} ahead of the clock of that"
+        " batch: rows with earlier event times may be dropped as late, in every batch to come."
     ),
     # Which rules apply.
     "spark_chosen": "chosen",

@@ -41,6 +41,10 @@ SENTENCES: dict[str, str] = {
         " one start with failOnDataLoss=false reads what is left."
     ),
     # what is not there
+    "topic_read_again": (
+        "{at} has a position of topic {topic} ({position:number}), and the newest position of the source does"
+        " not: the topic counts as new and may be read again from its first record."
+    ),
     "topic_absent": ("{count:one topic/topics} {names} {count:one is/are} not on the broker {servers}"),
     "topic_absent_but_similar": (
         "{count:one topic/topics} {names} {count:one is/are} not on the broker {servers} (there is {similar})"
@@ -70,8 +74,9 @@ SENTENCES: dict[str, str] = {
     ),
     "expired_in_plan_left_out": (
         "{name} of {at} begins at {earliest:number} now, and batch {n} reads from {position:number}:"
-        " {lost:counted offset} {lost:one has/have} expired unread; with failOnDataLoss=false they are left"
-        " out without an error."
+        " {lost:counted offset} {lost:one has/have} expired; with failOnDataLoss=false they are left out"
+        " without an error. If the sink has batch {n} already, they are not lost, and a sink that appends has"
+        " the others twice."
     ),
     "expired": (
         "{name} begins at {earliest:number} now, and {at} resumes from {position:number}: {lost:counted"
@@ -112,7 +117,8 @@ SENTENCES: dict[str, str] = {
     ),
     "planned_short_reads_nothing": (
         "{at} reads {name} up to {planned:number}, and it ends at {end:number}: the topic was deleted and"
-        " recreated. With failOnDataLoss=false batch {n} reads nothing of it and is committed."
+        " recreated. With failOnDataLoss=false batch {n} reads nothing of it and is committed: unless the"
+        " sink has the batch already, its records are lost."
     ),
     "planned_short_reads_others": (
         "{at} reads {name} up to {planned:number}, and it ends at {end:number}: the topic was deleted and"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 STEPS: dict[str, str] = {
+    "source_path": "find the directories that the file sources read",
     "metadata": "read metadata",
     "newest_offset": "read offsets/{n}",
     "source_logs": "open the logs of the file sources",
@@ -53,6 +54,20 @@ SENTENCES: dict[str, str] = {
     ),
     "first_start": "no batch yet: Spark starts with batch 0",
     "scratch": "starts from scratch",
+    "fresh_start_empty": (
+        "The directory has no metadata and no logs. If a query has run with this checkpoint before, it was"
+        " emptied: what the sources still have is read and delivered again, and a Kafka source whose"
+        " startingOffsets is latest (the default) skips what came in between."
+    ),
+    "fresh_start_only_metadata": (
+        "Only metadata is left: a query that has started once also has offsets/ and commits/. If batches have"
+        " run, the logs were removed: what the sources still have is read and delivered again, and a Kafka"
+        " source whose startingOffsets is latest (the default) skips what came in between."
+    ),
+    "fresh_start_no_batch": (
+        "offsets/ and commits/ are empty, as before the first batch. If batches have run, their files were"
+        " removed: what the sources still have is then read and delivered again."
+    ),
     "fresh_start_risk": (
         "offsets/ and commits/ have no batch, but {path} shows that this checkpoint has been used: Spark"
         " starts from scratch without an error and delivers again what the sources still have."
@@ -83,6 +98,14 @@ SENTENCES: dict[str, str] = {
     # Sources.
     "no_offsets": "there are no offsets to compare with",
     "no_newest_offsets": "the offsets of the newest batch are not known",
+    "value_refused": "{at} pins {key} = {value}, which Spark cannot set",
+    "commit_3_without_sink": "{path} says version 3, which names the sinks, and it names none",
+    "names_of_another_query": (
+        "{path} has the names {names:listed 3}, while the sources of this checkpoint have numbers: it is the"
+        " entry of another query"
+    ),
+    "source_offset_form": "the offset of source {key} in {at} is not that of a file source",
+    "commit_ids_without_files": "{path} says version 2, while the state files carry no IDs",
     "source_count": "{path} has {count:counted source} and the query has {wanted}",
     "source_count_log": "{path} has {count:counted source} and {other} has {wanted}",
     "sources_assumed": ("{count:counted source} in the log; the query is assumed to have the same number"),
@@ -93,9 +116,21 @@ SENTENCES: dict[str, str] = {
         " later, it starts from scratch."
     ),
     "source_added": "A named source that is new in the query, or renamed, starts from scratch.",
+    "source_path_unread": "whether the directory of source {key} is there ({why})",
+    "source_path_listed": "the directory above lists it, and it could not be opened",
+    "source_path_gone": "the directory that source {key} reads, {location}, does not exist",
     "no_source_logs": "no source keeps a log of files",
     "source_log_gap": "{path} is missing in the middle of the file source log, which ends at {newest}",
     "source_log_end": "{path} is missing, and {at} refers to it",
+    "start_no_offsets": "it holds no offsets",
+    "start_not_a_time": "it holds no time",
+    "start_missing": (
+        "{path} is missing: a rate source then counts from the time of this start, behind its offset {end}"
+    ),
+    "start_too_late": (
+        "the start time in {path} is {seconds:counted second} too late for the offset of {at}: a rate source"
+        " does not run while the clock is behind its offset"
+    ),
     "source_offset_json": "the offset of source {key} in {at} is not valid JSON",
     "source_offset_back": "the offset of source {key} goes back from {start} to {end}",
     "named_sources_4_2": (
@@ -130,11 +165,18 @@ SENTENCES: dict[str, str] = {
         "the state belongs to {recorded:listed}, and the stateful operators of the query are: {wanted:listed}"
     ),
     "operator": "{name} (operator {operator_id})",
+    "operator_elsewhere": "{path} {clause}",
+    "operator_not_of_state": (
+        "the operator metadata of operator {operator_id} names {name}, and its state has the"
+        " columns of {seen}"
+    ),
+    "schema_version": "{path} {clause}",
     "operator_metadata_needed": "{at} is missing, and transformWithState needs it",
     "schema_file_needed": "{path} is missing, and transformWithState needs the schema in it",
     "open_schema_elsewhere": (
         "the state schema at {path}, where the operator metadata points although the checkpoint is here"
     ),
+    "state_folder_renamed": "state/ is missing, and {directory}/ may be what it was",
     "state_dropped": (
         "The query is stateless now: Spark {spark} runs it and silently leaves the old state unused. What"
         " only the state has (open windows, waiting rows, keys that were seen) is lost."
@@ -142,11 +184,23 @@ SENTENCES: dict[str, str] = {
     "operator_replaced": (
         "the state of operator {operator_id} looks like that of {name}, and the query has {now} there"
     ),
+    "open_foreign_state": "whether the query is stateful: state/ has only files that are none of Spark's",
     "open_stateful": "whether the query is stateful: it has a watermark, and there is no state/",
     "state_folder": "state/ is missing or empty",
+    "state_without_files": "state/ holds no file of a state store",
     "state_folder_added": "state/ is missing or empty, because the query was stateless so far",
     "no_earlier_configs": "there is no earlier batch whose SQL configs could differ",
-    "aggregation_format": ("{at} has format {now} for the state of aggregations, and {before} had {was}"),
+    "state_format_differs": "{at} has {key} {now}, and {before} had {was}",
+    "store_differs": (
+        "{at} names the state store {named}, and the files of state version {version} are of the store"
+        " {found}"
+    ),
+    "codec_differs": "{at} names the codec {now} for the state files, and {before} named {was}",
+    "partitions_unread": (
+        "State version {version} of operator {operator_id} has {extra:counted partition} beyond the"
+        " {expected:counted partition} that the query uses, from partition {first} on: their rows belong to"
+        " the state and are not read."
+    ),
     "partitions_differ": (
         "{at} has {now} state partitions and {before} had {was}: state rows will be looked up in the wrong"
         " partition."
@@ -166,10 +220,17 @@ SENTENCES: dict[str, str] = {
     "ids_not_supported": (
         "{path} has version 2 (state files with IDs), which the HDFS-backed store does not support"
     ),
+    "state_damaged": "{path} is damaged: {reason}",
+    "lineage_missing": "{path} is built on {missing}, which is missing",
+    "definition_damaged": "{path} {clause}",
     "open_contents": "the contents of the state files",
     "ids_missing": "the state files of operator {operator_id} carry IDs, and {path} names no state files",
     "ids_missing_no_commit": (
         "the state files of operator {operator_id} carry IDs, and there is no commit that names them"
+    ),
+    "ids_of_fewer": (
+        "{path} names the state files of {count:counted partition} of operator {operator_id}, and the query"
+        " has {expected}"
     ),
     "ids_of_another_version": (
         "batch {batch_id} needs state version {version}, and commits/{commit} names the files of version"
@@ -179,6 +240,7 @@ SENTENCES: dict[str, str] = {
     "place_store": "operator {operator_id}, partition {partition_id}, store {store}",
     "state_missing": "state version {version} of {place} cannot be rebuilt: {path} is missing",
     "state_empty": "state version {version} of {place} cannot be rebuilt: {path} is empty (0 bytes)",
+    "sst_missing": "{path}, which {zip} needs, is missing",
     "snapshot_empty": (
         "{path}, the newest snapshot of {place} up to version {version}, is empty, and Spark {spark} tries"
         " no older one"

@@ -5,7 +5,8 @@ from __future__ import annotations
 SENTENCES: dict[str, str] = {
     "problem": "{evidence} {clause}.",
     # The file as a whole.
-    "unreadable": "cannot be read: {reason}",
+    "unreadable": "could not be read: {reason}",
+    "not_read": "{path} could not be read: {reason}",
     "removed": "was removed while the log was read",
     "too_large": (
         "has {size_bytes:,} bytes, more than the {limit_bytes:,} bytes that are read of such a file, and"

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 TITLES: dict[str, str] = {
+    "restart": "Fix the cause, if any, and restart the query",
+    "rewind": "Rewind to an earlier batch",
+    "repair_files": "Repair single files of the checkpoint",
+    "restore_backup": "Restore a backup of the checkpoint",
+    "backup": "Back up the checkpoint",
+    "drop_state": "Keep the checkpoint and drop state/",
     "full_refresh": "Full table refresh",
     "backup_and_backfill": "Full refresh with backup and backfill",
     "reset": "Reset the checkpoint and continue incrementally",
@@ -76,6 +82,10 @@ AMOUNTS: dict[str, str] = {
 """How much was read, by how sure the number is."""
 
 SENTENCES: dict[str, str] = {
+    "not_read": (
+        "{paths:listed 3} could not be read ({reason}): no recovery is planned on a part of a checkpoint. See"
+        " why it could not be read, and ask again."
+    ),
     # answers
     "answer_not_text": "The answer {key!r} is not text.",
     "answer_without_value": "{pair!r} is not an answer. Write key=value, for example sink=file.",
@@ -87,6 +97,7 @@ SENTENCES: dict[str, str] = {
         "trigger must be available_now: a recovery run ends when all available data is read, so that the"
         " result can be verified."
     ),
+    "answer_batch": "{key} is a batch ID, a whole number; {value!r} is none.",
     "answer_unknown": (
         "There is no answer called {key!r}. Known answers: {known}, source.<key>.path and others."
     ),

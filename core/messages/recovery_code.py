@@ -17,11 +17,24 @@ SENTENCES: dict[str, str] = {
     "deploy_start": "Deploy first: the flow's source with its start position",
     "deploy_backfill": "2. Deploy: the flow that backfills once",
     "with_curl": "The same call with curl",
+    "restart": "No code is needed: start the job again as it is, with the same checkpoint location.",
     # comments of constants
     "old_checkpoint": (
         "The checkpoint this script was made from: it is read, copied and renamed, never changed."
     ),
+    "old_checkpoint_only_read": "The checkpoint this script was made from: it is only read.",
     "new_checkpoint": "The new checkpoint location of the query.",
+    "backup_place": "Where the copy is made.",
+    "file_sources": "File sources by key, with the directory of their log.",
+    "async_progress": "Whether the logs have gaps because progress is tracked asynchronously.",
+    "backup_made": "Where the option backup has put the copy.",
+    "need_backup_made": "where the backup is (answer backup_to)",
+    "new_query_id": (
+        "True only for a Delta table that was restored to the batch of the backup: it knows the old query id."
+    ),
+    "repairs": "The files that the copy has differently; was: SHA-256 of what is there now.",
+    "again_from": "The first batch that comes again although the sink may have rows of it.",
+    "again_is_same": "Whether that batch runs with the end offsets it had.",
     "backup_first": "Where the checkpoint is copied first.",
     "planned": "Planned, not committed.",
     "no_loss": "Set to True only if the script reports what is lost and you accept it.",
@@ -32,6 +45,11 @@ SENTENCES: dict[str, str] = {
     "query_file": "Your query, imported by this script.",
     "batch_result": "Whether a batch query over all input gives the same rows.",
     "sink_path": "Where the query writes.",
+    "partition_by": "Columns of partitionBy; None: as the log of the sink tells.",
+    "sink_is_ours": (
+        "True only when you have made sure that this query wrote SINK_PATH although its log does not show it."
+    ),
+    "plain_table": "True: the new table may lack the properties and the clustering of the old one.",
     "secrets": "Option: name of the environment variable that contains it.",
     "first_batch": "The first batch of the new checkpoint.",
     "keep_pending": "Whether the planned batch keeps its batch ID and its end offsets.",

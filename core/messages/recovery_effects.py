@@ -7,6 +7,13 @@ SENTENCES: dict[str, str] = {
     "not_possible": "Not possible: {why}",
     "nothing": "Nothing.",
     "amount_not_known": "an unknown amount",
+    # a plain restart, as the forecast has it
+    "restart_unknown": "The files cannot tell.",
+    "restart_loses": "As the forecast says: {sentence}",
+    "restart_repeats": "As the forecast says: {sentence}",
+    "restart_repeats_pending": (
+        "The rows of batch {batch} that reached the sink before the stop, if any, are written a second time."
+    ),
     # what repeats
     "new_output": "Nothing: the rows go to a new, empty output.",
     "pending_replaced": (
@@ -26,6 +33,9 @@ SENTENCES: dict[str, str] = {
         " stop are written again, as after a plain restart."
     ),
     "forgotten_keys": "Duplicates that the lost deduplication state would have dropped.",
+    "pipeline_emptied": "Nothing: the table is emptied first.",
+    "pipeline_complete": "Nothing, if the source really has everything; the old rows are not kept anywhere.",
+    "pipeline_backup": "Nothing, if the backup was made before: rows gone at the source come from it.",
     "sequence_guard": (
         "Nothing, with the sequence condition (only newer rows win); without it every key returns to its"
         " old value."

@@ -54,6 +54,28 @@ GENERAL: dict[str, str] = {
 """What is true of an option in general; the facts of the checkpoint stand beside it."""
 
 SENTENCES: dict[str, str] = {
+    # start it again
+    "restart": "The same query, started again with the same checkpoint location.",
+    "restart_fails": "The next start fails: {sentence}",
+    "restart_from_scratch": "The next start would begin from scratch: {sentence}",
+    "restart_not_judged": "What the next start does could not be judged.",
+    "best_restart": "A plain start resumes after the last committed batch and loses nothing.",
+    "best_restart_rerun": (
+        "A plain start re-runs batch {batch} with its planned end offsets and loses nothing; no recovery"
+        " is needed."
+    ),
+    "reads_new": "Reads only what is new.",
+    "all_kept": "Checkpoint, state and output stay as they are.",
+    "sink_does_not_fit": (
+        "The sink does not fit the checkpoint, so continuing would leave it wrong. {trouble} Repair the"
+        " sink first, or write everything to a new output (full refresh)."
+    ),
+    "changed_keyed": (
+        "With a changed aggregate, a sink that overwrites by key would replace only the keys that get new"
+        " rows; the others would keep their old meaning. Use the full refresh, or output_mode=complete."
+    ),
+    "pipeline_emptied": "The pipeline empties the table and fills it again from the source.",
+    "pipeline_cloned": "A full copy of the table is made first and stays until you remove it.",
     # possible or not, and why
     "no_source": "The checkpoint names no source.",
     "no_replay": "{sources:listed}: this kind of source cannot be read again from the beginning.",

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
+    # start it again
+    "restart": "Start the query as it was: the same code, the same options, the same checkpoint location.",
+    "restart_why": "Nothing has to be copied, changed or deleted.",
+    "watch": "Watch the first batch: it is batch {batch}.",
+    "watch_any": "Watch the first batch.",
+    "watch_why": "If it fails, paste the error into the error translator with this checkpoint.",
     # before everything
     "stop": "Stop the query and switch off automatic restarts.",
     "stop_why": (
@@ -37,10 +43,14 @@ SENTENCES: dict[str, str] = {
     "warm_up_all_why": "It builds the state from the old data; nothing is written.",
     "mark_read": "Run batch 0 into the noop sink without a single row.",
     "mark_read_why": "The old data counts as read; the state starts empty.",
+    "closing": "Run batch 1, without data, into the noop sink.",
+    "closing_why": (
+        "It runs with the watermark of batch {batch}: what that batch had closed is closed in the new state"
+        " too and is not emitted again."
+    ),
     "new_directory": "Use a new output directory.",
     "new_directory_why": "Batch IDs start at 0 again, and the old output would skip them silently.",
     "run_real": "Run the query with its real sink until everything is read.",
-    "run_real_why": "Windows that the old query already emitted are dropped.",
     # full refresh
     "compare_source": "Compare what was read with what the source still has.",
     "compare_source_backfill_why": "Rows that are gone at the source come from the backup.",
@@ -62,6 +72,15 @@ SENTENCES: dict[str, str] = {
     "stop_update_why": "While one is active, the call fails.",
     "start_update": "Start an update with reset_checkpoint_selection.",
     "start_update_why": "The flow gets a new checkpoint, and the table keeps its rows.",
+    "clone": "Make a full copy of each table.",
+    "clone_why": "The refresh empties them; rows that the source no longer has are then only in the copy.",
+    "deploy_backfill": "Deploy the backfill flow.",
+    "deploy_backfill_why": "It runs once in the refresh and adds the rows that only the copy has.",
+    "validate": "Check the selection with validate_only.",
+    "validate_why": "A flow that is not known is found before anything is emptied.",
+    "refresh_update": "Start an update with full_refresh_selection.",
+    "refresh_update_why": "It empties the tables and recomputes them from the source.",
+    "wait_refresh_why": "Until then readers see tables that are not complete.",
     "wait": "Wait until the update is completed, and compare the counts.",
     "wait_why": "The start position applies to the new checkpoint only.",
     # at the end

@@ -5,6 +5,14 @@ from __future__ import annotations
 SENTENCES: dict[str, str] = {
     # why there is no position
     "unusable": "{path} cannot be used: {reason}.",
+    # what could not be read
+    "entry_not_read": "{reason}; no start position is given that rests on it.",
+    "sink_not_read": (
+        "Whether the sink already has pending batch {pending} decides the start position, and it could not be"
+        " read ({reason}); without --sink the position after the last committed batch is given."
+    ),
+    "source_not_read": "{reason}; no start position is given that rests on it.",
+    "not_known": "not known",
     "not_there": "Batch {batch} is the last committed one, but offsets/{batch} is not there.",
     "no_offsets": "There is no batch {batch}: the checkpoint has no offset file.",
     "removed": (
@@ -26,6 +34,10 @@ SENTENCES: dict[str, str] = {
     ),
     "not_committed": (
         "Batch {batch} is not committed: if it never finished, its rows are skipped by a start after it."
+    ),
+    "pending_may_repeat": (
+        "Batch {batch} is planned and not committed: it may have written rows already, which are then written"
+        " again."
     ),
     "none_committed": "No batch is committed.",
     "last_committed": "The last committed batch is {batch}.",
@@ -67,8 +79,12 @@ SENTENCES: dict[str, str] = {
         "Where the source began is not in the checkpoint: start with the query's own start option."
     ),
     "repeats_nothing": "nothing",
+    "repeats_batches": "{ids:batches}, committed in this checkpoint",
+    "repeats_batches_amount": "{ids:batches}, committed in this checkpoint ({amount})",
+    "repeats_both": "{one}; besides that: {other}",
     "skips_nothing_with_own_start": "nothing, with the same start option as before",
     # in pasted code
+    "on_purpose": "repeats {repeats}",
     "not_exact": "NOT EXACT: repeats {repeats}; skips {skips}",
     "no_option_needed": "{label}: no start option is needed",
     "no_option": "{label}: no start option; {note}",

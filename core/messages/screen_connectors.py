@@ -122,6 +122,14 @@ SENTENCES: dict[str, str] = {
     "log_not_known": "not known whether its log is there",
     "log_kept": "The table keeps its log for {retention}.",
     # sink
+    "history": "History of the sink",
+    "history_runs": (
+        "{runs:counted run} of batches with ascending IDs. No sign of duplicates or gaps was found in what"
+        " was read."
+    ),
+    "history_runs_odd": "{runs:counted run} of batches with ascending IDs.",
+    "history_empty": "The log has no batch with an ID.",
+    "history_table": "Who wrote which batches to the sink, oldest first",
     "contains_up_to": "Contains this query up to",
     "against_versions": "Batches against versions of the table: {parts:listed}.",
     "against_log": "Batches against the log of the sink: {parts:listed}.",
@@ -152,3 +160,11 @@ PENDING: dict[str, str] = {
     "unknown": "not known whether it will be written",
 }
 """What the sink does with the pending batch."""
+
+WRITERS: dict[str, str] = {
+    "own": "this query",
+    "query": "query {writer_id}",
+    "application": "application {writer_id}",
+    "log": "file sink (its log names no query)",
+}
+"""Who wrote a run of batches."""

@@ -7,6 +7,7 @@ SENTENCES: dict[str, str] = {
     "spark_as_written": "the one that wrote the files",
     "if_so": "With these choices: {sentence}",
     "no_change": "These choices change nothing about the next start.",
+    "size_not_known": "The size of the checkpoint is not known: {reason}",
     "findings": "Findings",
     "cost_quick": "Reads nothing beyond what is open already.",
     "cost_normal": (

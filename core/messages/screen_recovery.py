@@ -19,6 +19,10 @@ SENTENCES: dict[str, str] = {
     "repeats": "Repeats: {repeats}",
     "loses": "Loses: {loses}",
     "mistake": "Common mistake: {trap}",
+    "cost": "Complexity: {complexity} Cost: {cost}",
+    "tab_all": "Compare all {count}",
+    "tab_sinks": "By kind of sink",
+    "tab_steps": "Steps",
     "steps": "What the code does, in order",
     "before_and_after": "Before and after",
     "before_and_after_table": "Each source before and after",
@@ -38,6 +42,7 @@ SENTENCES: dict[str, str] = {
     "from_sink": "{answer} (according to the sink)",
     "from_checkpoint": "{answer} (according to the checkpoint)",
     "output_mode": "as in the query",
+    "newest_possible": "the newest possible",
 }
 
 ROWS: dict[str, str] = {
@@ -60,6 +65,7 @@ FIELDS: dict[str, str] = {
     "sink_topic": "Topic of the sink",
     "sink_path": "Where the query writes",
     "sink_format": "Format of the sink",
+    "to_batch": "Rewind to batch",
     "checkpoint_new": "New checkpoint location",
     "backup_to": "Location of the backup",
     "backfill_keys": "Columns that identify a row",

@@ -92,19 +92,7 @@ SENTENCES: dict[str, str] = {
     "stall_value": "The watermark stayed at {ms:moment}.",
     "stall_no_value": "The watermark had no value yet.",
     "stall_lasts": "It still does.",
-    "why_idle": (
-        "inferred · {sources:listed} had no new data in these batches; with policy min that holds back"
-        " the others."
-    ),
-    "why_input": (
-        "inferred · Every source had data; on one input the newest event time did not grow (the logs do"
-        " not show on which)."
-    ),
-    "why_data": (
-        "inferred · There was data, and its newest event time did not grow: old rows, or constant event"
-        " times."
-    ),
-    "idle_source": "source {key} ({kind})",
+    "why": "{certainty} · {reason}",
     "watermark_table": "The watermark per batch",
 }
 

@@ -20,6 +20,7 @@ SENTENCES: dict[str, str] = {
     "reading": "Reading {n:counted batch/batches} ...",
     "no_source": "The offset log does not name a source yet.",
     "no_source_short": "no source in the offset log yet",
+    "foreign_page": "This server answers its own pages only.",
     "not_open": "No checkpoint is open.",
     "not_open_what": "Choose one in the sidebar or on the page Checkpoints.",
     "choose": "Choose a checkpoint",

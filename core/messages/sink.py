@@ -7,6 +7,22 @@ SENTENCES: dict[str, str] = {
         "{url} keeps no log of batches (neither _delta_log nor _spark_metadata): the files do not show which"
         " batches are in it, and such a sink writes a batch that is re-run once more."
     ),
+    "no_log_yet": "{url} has neither _delta_log nor _spark_metadata: no batch is in it yet.",
+    "no_log_under_old": (
+        "{url} has neither _delta_log nor _spark_metadata, while the checkpoint has committed batches up to"
+        " {committed}. With a file sink this is a new output directory under an old checkpoint: the query"
+        " writes on from batch {next}, and Spark cannot read the output then (_spark_metadata/0 doesn't"
+        " exist). With a Delta table it is another place, or the table is gone. Any other sink keeps no log,"
+        " so the files do not show which batches are in it."
+    ),
+    "query_id_not_read": (
+        "Which batches in the table are those of this query is not known: the query ID stands in metadata"
+        " ({reason})."
+    ),
+    "log_not_read": (
+        "The log of {url} could not be read whole ({paths:listed 3}), so it is not known which batches of"
+        " this query are in the table."
+    ),
     "transactions_not_read": (
         "Not every file with transactions could be read, so a batch of this query may be in the table all"
         " the same."
@@ -87,6 +103,11 @@ SENTENCES: dict[str, str] = {
         " batch {pending} or above (newest: {app_id}, batch {newest}). If the query writes in foreachBatch"
         " with that txnAppId, batches up to {newest} are skipped; if not, pending batch {pending} will be"
         " written."
+    ),
+    "new_query_id": (
+        "The query gets a new ID at this start, because metadata is missing: the table at {url} skips"
+        " nothing. It has batches of {others:counted other query ID} (newest: {app_id}, {batches}): if they"
+        " are of this query, the rows that the sources still have are then there twice."
     ),
     "first_batch_written": ("The table has no batch of this query. The first batch will be written."),
     "no_batch_of_query": (

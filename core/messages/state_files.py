@@ -5,6 +5,7 @@ from __future__ import annotations
 SENTENCES: dict[str, str] = {
     # Unpacking.
     "too_large": "unpacks to more than {mebibytes} MiB",
+    "other_codec_pinned": "is packed with {seen}, and the offset log names {pinned}",
     "other_codec": "packed with {codec}, which is not unpacked here",
     "empty": "it is empty",
     "no_lz4_block": "there is no lz4 block at byte {at}",

@@ -6,6 +6,10 @@ SENTENCES: dict[str, str] = {
     # A location that is none.
     "location_empty": "The location is empty; paste the path of a checkpoint directory.",
     "location_control": "The location has line breaks or control characters in it; paste one path.",
+    "location_password": (
+        "A location must not hold a password: it would stand in links, logs and answers. Configure a root"
+        " with storage_options (docs/settings.md) and open it by its name."
+    ),
     "location_chained": '"{text}" chains two stores with "::"; paste the location of the directory itself.',
     "location_one_slash": '"{text}" has one slash after "{protocol}:"; write {protocol}:/{rest}.',
     "location_host": (
@@ -64,6 +68,13 @@ SENTENCES: dict[str, str] = {
         "This is a symbolic link that leads out of the location; a server that others can reach does not"
         " follow it."
     ),
+    "directory_leads_out": (
+        "{path} is a symbolic link that leads out of the location; a server that others can reach does not"
+        " follow it, so what is below it was not read."
+    ),
+    "listed_and_not_there": "It is in the listing and was not found when it was read, twice.",
+    "came_back_short": "Only {got:,} of its {size_bytes:,} bytes came back, twice.",
+    "listed_by_its_parent": "its parent lists it, and it was not found",
     "checksum_too_large": (
         "It has {size_bytes:,} bytes, more than the {limit_bytes:,} bytes that are read of a checksum file."
     ),

@@ -12,6 +12,19 @@ SENTENCES: dict[str, str] = {
     "moved": "it moved {moves:counted time} in {count:counted batch}",
     "did_not_move": "it did not move in {count:counted batch}",
     "headline": "{parts}.",
+    # What may hold it back.
+    "source": "source {key} ({kind})",
+    "held_back_by_source": (
+        "No new data came from {sources:listed} in these batches; with multipleWatermarkPolicy min that holds"
+        " the watermark back."
+    ),
+    "held_back_by_input": (
+        "Every source had data, so on one of them the newest event time did not grow: event times that are"
+        " null, constant or old (the logs do not show on which)."
+    ),
+    "held_back_by_data": (
+        "The newest event time of the data did not grow: event times that are null, constant or old."
+    ),
     # The rule of the query.
     "rule": (
         "The watermark for batch N + 1 is the newest event time seen up to batch N, minus the delay of"

@@ -11,7 +11,8 @@ from core.recovery.answers import CHOICES, OPTION_IDS, Answers, OptionId
 from core.recovery.code import CodeBlock, generate, why_no_code
 from core.recovery.context import RecoveryContext, read_recovery_context
 from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
-from core.recovery.options import Cell, Option, options
+from core.recovery.model import Cell
+from core.recovery.options import Option, options
 from core.recovery.plan import Plan, plan
 from core.recovery.questions import LABELS, Question, questions
 from core.recovery.resume import ResumeAnswer, SourceResume, as_pyspark, resume_points

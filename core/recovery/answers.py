@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 from core.errors import AnswerError
 from core.messages import say
 
-OptionId = Literal["full_refresh", "backup_and_backfill", "reset"]
-OPTION_IDS: tuple[OptionId, ...] = ("full_refresh", "backup_and_backfill", "reset")
+RepairId = Literal["repair_files", "rewind", "drop_state", "restore_backup", "backup"]
+"""Options that make a repaired copy of the checkpoint; ``core.recovery.repairs`` has one module for each."""
+OptionId = Literal["restart", RepairId, "full_refresh", "backup_and_backfill", "reset"]
+OPTION_IDS: tuple[OptionId, ...] = get_args(OptionId)
 """The recovery options, by their public ids."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -35,8 +37,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "output_mode": ("append", "update", "complete"),
     }
 )
-"""Answers with a fixed list of values. ``what_happened`` is accepted and returned; no option depends on it
-yet."""
+"""Answers with a fixed list of values."""
 
 TEXTS = frozenset(
     {
@@ -52,13 +53,15 @@ TEXTS = frozenset(
         "flows",
         "host_env",
         "token_env",
-        "window_end_column",
         "backfill_keys",
         "backfill_sequence",
-        "to_batch",
+        "partition_by",
     }
 )
 """Answers that are any text."""
+
+NUMBERS = frozenset({"to_batch"})
+"""Answers that are a whole number."""
 
 _SOURCE = re.compile(
     r"source\.(?P<key>.+?)\.(?P<what>path|servers|topics|format|schema|option\.(?P<option>.+))", re.DOTALL
@@ -69,8 +72,7 @@ _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers given so far, by their public ids. An empty value counts as not answered (only
-    ``window_end_column`` may be empty).
+    """The answers given so far, by their public ids. An empty value counts as not answered.
 
     Raises :class:`AnswerError` for an unknown id and for a value that is not one of a fixed list.
     """
@@ -82,7 +84,7 @@ class Answers:
         for key, value in self.values.items():
             if not isinstance(value, str):
                 raise AnswerError(say("recovery.answer_not_text", key=key))
-            if value == "" and key != "window_end_column":
+            if value == "":
                 continue
             _check(key, value)
             kept[key] = value
@@ -128,12 +130,16 @@ def _check(key: str, value: str) -> None:
             choices = ", ".join(CHOICES[key])
             raise AnswerError(say("recovery.answer_not_a_choice", key=key, choices=choices, value=value))
         return
+    if key in NUMBERS:
+        if not (value.isascii() and value.isdigit() and len(value) < 19):
+            raise AnswerError(say("recovery.answer_batch", key=key, value=value))
+        return
     if key in ("host_env", "token_env") and not _ENVIRONMENT_NAME.fullmatch(value):
         raise AnswerError(say("recovery.answer_environment", key=key))
     if key == "trigger" and value != "available_now":
         raise AnswerError(say("recovery.answer_trigger"))
     if key not in TEXTS and not _SOURCE.fullmatch(key) and not _SINK_OPTION.fullmatch(key):
-        known = ", ".join([*CHOICES, *sorted(TEXTS)])
+        known = ", ".join([*CHOICES, *sorted(TEXTS | NUMBERS)])
         raise AnswerError(say("recovery.answer_unknown", key=key, known=known))
     option = _SOURCE.fullmatch(key) or _SINK_OPTION.fullmatch(key)
     name = option.groupdict().get("option") if option else None

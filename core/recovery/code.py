@@ -16,9 +16,11 @@ from core.messages import say, say_of
 from core.recovery.answers import OptionId, is_secret
 from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.lakeflow import lakeflow_blocks
+from core.recovery.model import Constant
 from core.recovery.plan import plan
 from core.recovery.quoting import environment
 from core.recovery.recipe import Recipe, recipe
+from core.recovery.repairs import Repair, repair_of
 from core.recovery.sinks import FOREACH
 
 Platform = Literal["pyspark", "databricks", "lakeflow"]
@@ -50,26 +52,21 @@ class CodeBlock:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """One named value at the top of a script. ``required``: why it must be filled in when it is None."""
-
-    name: str
-    value: object
-    comment: str = ""
-    required: str | None = None
-
-
 def generate(context: RecoveryContext, option_id: OptionId) -> tuple[CodeBlock, ...]:
-    """The code for one option; empty when it cannot be done, :func:`why_no_code` then says why."""
+    """The code for one option; empty when it cannot be done or needs none, :func:`why_no_code` then says
+    why."""
+    if option_id == "restart":
+        return ()
     wanted = context.answers.get("platform")
     blocks: list[CodeBlock] = []
     if wanted != "lakeflow" and context.sink != "lakeflow_table":
         platform: Platform = "databricks" if wanted == "databricks" else "pyspark"
-        made = recipe(context, option_id)
-        if made.possible:
+        made, repair = recipe(context, option_id), repair_of(option_id)
+        if made.possible and repair is not None:
+            blocks.append(_repair_script(context, made, repair, platform))
+        elif made.possible:
             blocks.append(_script(context, made, platform))
-    if wanted in (None, "lakeflow"):
+    if wanted in (None, "lakeflow") and repair_of(option_id) is None:
         found = lakeflow_blocks(context, option_id, TEMPLATES)
         blocks += [
             CodeBlock("lakeflow", language, title, name, text) for language, title, name, text in found
@@ -79,7 +76,10 @@ def generate(context: RecoveryContext, option_id: OptionId) -> tuple[CodeBlock, 
 
 def why_no_code(context: RecoveryContext, option_id: OptionId) -> str:
     """Why there is no code for this option; empty when there is some."""
-    return "" if generate(context, option_id) else recipe(context, option_id).why
+    if generate(context, option_id):
+        return ""
+    made = recipe(context, option_id)
+    return say("recovery_code.restart") if made.possible and option_id == "restart" else made.why
 
 
 def _script(context: RecoveryContext, made: Recipe, platform: Platform) -> CodeBlock:
@@ -111,6 +111,21 @@ def _script(context: RecoveryContext, made: Recipe, platform: Platform) -> CodeB
     return CodeBlock(platform, "python", title, f"recover_{made.option}.py", text)
 
 
+def _repair_script(context: RecoveryContext, made: Recipe, repair: Repair, platform: Platform) -> CodeBlock:
+    constants = [*_repair_places(context, repair, platform), *repair.constants(context)]
+    title = say_of("recovery", "TITLES", repair.id)
+    text = TEMPLATES.get_template(repair.template).render(
+        title=title,
+        constants=constants,
+        required=[(each.name, each.required) for each in constants if each.required is not None],
+        plan=[f"{step.title} {step.why}".strip() for step in plan(context, made).steps],
+        sink=None,  # nothing is written to it, so no connector that only writes is needed
+        packages=PACKAGES["delta"] if context.sink == "delta" and repair.asks_sink else "",
+    )
+    shown = say_of("recovery_code", "TITLES_OF_CODE", platform, option=title)
+    return CodeBlock(platform, "python", shown, f"recover_{repair.id}.py", text)
+
+
 def _title(context: RecoveryContext, made: Recipe) -> str:
     option = say_of("recovery", "TITLES", made.option)
     if context.last_committed is None:
@@ -125,8 +140,36 @@ def _batch(context: RecoveryContext) -> str:
 # ---------------------------------------------------------------- values
 
 
+def _repair_places(context: RecoveryContext, repair: Repair, platform: Platform) -> list[Constant]:
+    place = _place(context, platform)
+    new = context.answers.get(repair.place) or (place and f"{place}.{repair.suffix(context)}")
+    is_backup = repair.place == "backup_to"
+    return [
+        Constant(
+            "OLD_CHECKPOINT",
+            place,
+            say("recovery_code.old_checkpoint_only_read"),
+            say("recovery_code.need_old_checkpoint"),
+        ),
+        Constant(
+            "NEW_CHECKPOINT",
+            new,
+            say("recovery_code.backup_place" if is_backup else "recovery_code.new_checkpoint"),
+            say("recovery_code.need_backup" if is_backup else "recovery_code.need_new_checkpoint"),
+        ),
+        Constant("QUERY_ID", context.query_id),
+        Constant("LAST_COMMITTED_BATCH", context.last_committed),
+        Constant("NEWEST_OFFSET", context.newest_offset),
+        Constant("PENDING_BATCH", context.pending, say("recovery_code.planned")),
+    ]
+
+
+def _place(context: RecoveryContext, platform: Platform) -> str | None:
+    return context.url if platform == "databricks" and context.spark_path is not None else context.spark_path
+
+
 def _constants(context: RecoveryContext, made: Recipe, platform: Platform) -> list[Constant]:
-    place = context.url if platform == "databricks" and context.spark_path is not None else context.spark_path
+    place = _place(context, platform)
     return [
         *_places(context, made, place),
         *_query_values(context, made),
@@ -257,6 +300,10 @@ def _sink_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
             "",
             say("recovery_code.need_sink_format") if context.sink == "file" else None,
         ),
+        Constant(
+            "PARTITION_BY", _columns(context.answers.get("partition_by")), say("recovery_code.partition_by")
+        ),
+        Constant("SINK_IS_OURS", False, say("recovery_code.sink_is_ours")),
         Constant("SINK_OPTIONS", options),
         Constant("SINK_SECRETS", secrets, say("recovery_code.secrets")),
     ]
@@ -278,6 +325,8 @@ def _sink_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
                 else say("recovery_code.need_topic"),
             ),
         ]
+    if made.method == "from_start" and context.sink == "delta":
+        found.append(Constant("ACCEPT_PLAIN_TABLE", False, say("recovery_code.plain_table")))
     if made.method == "from_start" and context.sink in FOREACH and path is None:
         found.append(
             Constant(
@@ -288,6 +337,11 @@ def _sink_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
             )
         )
     return found
+
+
+def _columns(names: str | None) -> list[str] | None:
+    """The column names of a comma-separated answer; None when it was not given."""
+    return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
 
 
 def _method_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
@@ -308,9 +362,6 @@ def _method_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
         found += [
             Constant("WARM_UP", made.method == "warm_up"),
             Constant("WATERMARK_MS", context.watermark_ms, say("recovery_code.watermark")),
-            Constant("WINDOW_END_COLUMN", context.answers.get("window_end_column")),
-            Constant("SHUFFLE_PARTITIONS", context.shuffle_partitions),
-            Constant("STATE_PROVIDER", context.state_provider),
             Constant("APP_ID_CHANGES", False, say("recovery_code.app_id_changes")),
         ]
     return found

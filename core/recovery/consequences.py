@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.messages import say, say_of
-from core.messages.recovery_options import LOST_STATE
-from core.recovery.amounts import amounts
 from core.recovery.answers import OptionId
 from core.recovery.context import RecoveryContext
+from core.recovery.pipeline_amounts import lost_with_state, pending_amount, read_amount
 from core.recovery.recipe import Recipe, recipe
+from core.recovery.repairs import repair_of
+from core.recovery.restart import repeats_and_loses
 from core.recovery.sinks import BEHAVIOUR_IDS, EXAMPLES, Behaviour
 
 
@@ -52,28 +53,6 @@ def consequences(context: RecoveryContext, option: OptionId) -> tuple[Consequenc
     return tuple(found)
 
 
-def lost_with_state(context: RecoveryContext) -> str:
-    """What an empty state means for the operators of this checkpoint."""
-    known = [name for name in context.operators if name is not None and name in LOST_STATE]
-    parts = [say_of("recovery_options", "LOST_STATE", name) for name in known or ["other"]]
-    return "; ".join(dict.fromkeys(parts))
-
-
-def pending_amount(context: RecoveryContext) -> str | None:
-    """How much the batch without a commit was planned to read, in words; None when there is none."""
-    if context.pending is None:
-        return None
-    return amounts(
-        ((source.key, source.pending) for source in context.sources), len(context.sources) > 1
-    ) or say("recovery_effects.amount_not_known")
-
-
-def read_amount(context: RecoveryContext) -> str | None:
-    """How much was read from the first start up to the last commit, in words; None when the files do not
-    tell."""
-    return amounts(((source.key, source.read_so_far) for source in context.sources), len(context.sources) > 1)
-
-
 def summary(found: tuple[Consequence, ...], what: Literal["repeats", "loses"]) -> str:
     """One text over all kinds of sinks: equal statements are said once."""
     groups: dict[str, list[str]] = {}
@@ -89,8 +68,16 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
     if not made.possible:
         impossible = say("recovery_effects.not_possible", why=made.why)
         return impossible, impossible
+    if made.option == "restart":
+        return repeats_and_loses(context, behaviour)
+    repair = repair_of(made.option)
+    if repair is not None:
+        effect = repair.effect(context, behaviour)
+        return effect.repeats, effect.loses
     if made.option == "reset":
         return _reset_repeats(context, made, behaviour), _reset_loses(context, made, behaviour)
+    if context.platform == "lakeflow" and made.method == "from_start":
+        return _pipeline_refresh(context, made)
     if made.option == "full_refresh":
         return say("recovery_effects.new_output"), _refresh_loses(context)
     return _backfill(context, behaviour)
@@ -149,6 +136,19 @@ def _refresh_loses(context: RecoveryContext) -> str:
     return say("recovery_effects.source_incomplete" if incomplete else "recovery_effects.source_not_known")
 
 
+def _pipeline_refresh(context: RecoveryContext, made: Recipe) -> tuple[str, str]:
+    """A full refresh of a pipeline empties the table; only a backup brings back what the source lost."""
+    if made.option == "backup_and_backfill":
+        return say("recovery_effects.unique_key_or_overlap"), say("recovery_effects.pipeline_backup")
+    return say("recovery_effects.pipeline_emptied"), _pipeline_loses(context)
+
+
+def _pipeline_loses(context: RecoveryContext) -> str:
+    if context.source_complete == "yes":
+        return say("recovery_effects.pipeline_complete")
+    return _refresh_loses(context)
+
+
 def _backfill(context: RecoveryContext, behaviour: Behaviour) -> tuple[str, str]:
     if behaviour == "overwrite":
         return say("recovery_effects.sequence_guard"), say("recovery_effects.deleted_keys")
@@ -161,8 +161,11 @@ def _backfill(context: RecoveryContext, behaviour: Behaviour) -> tuple[str, str]
 
 
 def _mistake(context: RecoveryContext, option: OptionId, behaviour: Behaviour) -> str:
+    repair = repair_of(option)
+    if repair is not None:
+        return repair.mistake(context)
     last = context.newest_offset if context.newest_offset is not None else context.last_committed
-    if option == "reset":
+    if option in ("restart", "reset"):
         return _deleted_checkpoint(context, behaviour, last)
     return _kept_rows(context, behaviour, last)
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
+from core.analysis.forecast import Forecast, forecast
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import FileLogEntry, OffsetEntry
 from core.checkpoint.sources.base import Advance, ResumePoint, SourceKind
@@ -19,6 +20,8 @@ from core.checkpoint.state import state_inventory
 from core.connectors import ConnectorAnswers
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
+from core.connectors.model import ConcernKind, SinkState
+from core.connectors.sink import sink_state
 from core.errors import ResumeError, StorageError
 from core.messages import say
 from core.recovery.answers import Answers
@@ -75,6 +78,9 @@ class RecoveryContext:
 
     ``watermark_ms`` is the one in force during the last committed batch. ``unreadable`` is why the position
     is not known, or None. ``seen_sink`` is the kind of sink that was found at the place given for it.
+    ``forecast`` is what a plain restart does, ``sink_trouble`` why the sink no longer fits the checkpoint
+    (empty when it does, or was not asked), ``sink_state`` what its log says. ``ck`` and ``connectors`` are
+    what all of this was read from, for the repairs that need more of it.
     """
 
     name: str
@@ -92,12 +98,15 @@ class RecoveryContext:
     has_state: bool
     operators: tuple[str | None, ...]
     state_bytes: int | None
-    shuffle_partitions: str | None
-    state_provider: str | None
     unreadable: str | None
     answers: Answers
+    ck: Checkpoint = field(repr=False, compare=False)
+    connectors: ConnectorAnswers = field(repr=False, compare=False)
     seen_sink: str | None = None
     seen_sink_why: str = ""
+    forecast: Forecast | None = None
+    sink_trouble: str = ""
+    sink_state: SinkState | None = None
 
     @property
     def sink(self) -> str | None:
@@ -150,15 +159,23 @@ class RecoveryContext:
 
 
 def read_recovery_context(
-    ck: Checkpoint, answers: Answers, connectors: ConnectorAnswers | None = None
+    ck: Checkpoint,
+    answers: Answers,
+    connectors: ConnectorAnswers | None = None,
+    restart: Forecast | None = None,
+    sink: SinkState | None = None,
 ) -> RecoveryContext:
     """Reads what a recovery needs: the newest two log entries, the source logs and, where there is state, its
     listing.
 
     ``connectors`` is what the connectors of the query said: exact positions, what has expired, what kind of
-    sink it is. Raises :class:`StorageError` when the location cannot be read.
+    sink it is. ``restart`` and ``sink`` are the forecast and the sink's state where they were judged already.
+    Raises :class:`StorageError` when the location cannot be read.
     """
     connectors = connectors or ConnectorAnswers()
+    restart = restart or forecast(ck, connectors=connectors)
+    if sink is None and connectors.sink is not None:
+        sink = sink_state(ck, connectors.sink)
     committed, pending = ck.last_committed_batch, ck.uncommitted_batch
     points, trouble = _resume(ck, connectors)
     seen, seen_why, place = _seen_sink(ck, connectors)
@@ -188,15 +205,24 @@ def read_recovery_context(
         has_state=bool(operators),
         operators=tuple(operator.name for operator in operators),
         state_bytes=inventory.size_bytes if operators and inventory is not None else None,
-        shuffle_partitions=known.conf.get("spark.sql.shuffle.partitions") if known is not None else None,
-        state_provider=(
-            known.conf.get("spark.sql.streaming.stateStore.providerClass") if known is not None else None
-        ),
         unreadable=_unreadable(ck, committed, known, trouble),
         answers=answers,
+        ck=ck,
+        connectors=connectors,
         seen_sink=seen,
         seen_sink_why=seen_why,
+        forecast=restart,
+        sink_trouble="" if sink is None else _trouble(sink),
+        sink_state=sink,
     )
+
+
+UNFIT: tuple[ConcernKind, ...] = ("behind", "changed", "ahead", "log_hole", "forgotten")
+"""Concerns about the sink after which no option may continue into it as if nothing had happened."""
+
+
+def _trouble(sink: SinkState) -> str:
+    return next((sentence for kind, sentence in sink.concerns if kind in UNFIT), "")
 
 
 def _seen_sink(ck: Checkpoint, connectors: ConnectorAnswers) -> tuple[str | None, str, str | None]:

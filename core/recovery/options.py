@@ -1,4 +1,4 @@
-"""The three recovery options as data: what each costs on THIS checkpoint, which one is recommended and why,
+"""The recovery options as data: what each costs on THIS checkpoint, which one is recommended and why,
 and why one is not possible.
 
 The general words are those of common advice; where they are wrong for this checkpoint the fact beside them
@@ -8,41 +8,27 @@ reset loses state, a file source has no start option.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
 
 from core.messages import say, say_of
 from core.recovery.answers import OPTION_IDS, OptionId
 from core.recovery.consequences import (
     Consequence,
     consequences,
-    lost_with_state,
-    pending_amount,
-    read_amount,
     summary,
 )
 from core.recovery.context import RecoveryContext
+from core.recovery.model import Cell, Cells, Level, cell
+from core.recovery.pipeline_amounts import lost_with_state, pending_amount, read_amount
 from core.recovery.recipe import Recipe, recipe
+from core.recovery.repairs import REPAIRS, repair_of
+from core.recovery.restart import is_recommended, why_recommended
 
-Level = Literal["low", "medium", "high"]
-LEVELS: Mapping[OptionId, Level] = MappingProxyType({"full_refresh": "low", "backup_and_backfill": "medium"})
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of the table: the general word and this checkpoint's own facts. ``corrected``: the facts
-    contradict the word."""
-
-    general: str
-    facts: str = ""
-    corrected: bool = False
-
-    @property
-    def text(self) -> str:
-        """Both in one line."""
-        return f"{self.general}. {self.facts}" if self.facts else f"{self.general}."
+LEVELS: Mapping[OptionId, Level] = MappingProxyType(
+    {"restart": "low", "full_refresh": "low", "backup_and_backfill": "medium"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +62,7 @@ class Option:
 
 
 def options(context: RecoveryContext) -> tuple[Option, ...]:
-    """The three options for this checkpoint, the recommended one first, impossible ones last."""
+    """The options for this checkpoint, the recommended one first, impossible ones last."""
     recipes = {option: recipe(context, option) for option in OPTION_IDS}
     best, reason = _recommended(context, recipes)
     found = [
@@ -88,6 +74,11 @@ def options(context: RecoveryContext) -> tuple[Option, ...]:
 
 def _recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -> tuple[OptionId | None, str]:
     reset = recipes["reset"]
+    if recipes["restart"].possible and is_recommended(context):
+        return "restart", why_recommended(context)
+    for repair in REPAIRS.values():
+        if recipes[repair.id].possible and (reason := repair.reason(context)):
+            return repair.id, reason
     if context.sources and reset.possible and (not context.needs_state or reset.method == "warm_up"):
         return "reset", _why_reset(reset)
     if recipes["full_refresh"].possible and context.source_complete == "yes":
@@ -112,9 +103,8 @@ def _why_reset(reset: Recipe) -> str:
 def _option(context: RecoveryContext, made: Recipe, recommended: bool, reason: str) -> Option:
     found = consequences(context, made.option)
     yours = next((item for item in found if item.is_yours), None)
-    cells = {"full_refresh": _full_refresh, "backup_and_backfill": _backup_and_backfill, "reset": _reset}[
-        made.option
-    ](context, made)
+    repair = repair_of(made.option)
+    cells = _CELLS[made.option](context, made) if repair is None else repair.cells(context)
     return Option(
         id=made.option,
         title=say_of("recovery", "TITLES", made.option),
@@ -122,7 +112,7 @@ def _option(context: RecoveryContext, made: Recipe, recommended: bool, reason: s
         recommended=recommended,
         why=made.why,
         reason=reason,
-        level=LEVELS.get(made.option) or _reset_level(context),
+        level=repair.level if repair is not None else LEVELS.get(made.option) or _reset_level(context),
         complexity=cells[0],
         cost=cells[1],
         loss=cells[2],
@@ -137,13 +127,24 @@ def _option(context: RecoveryContext, made: Recipe, recommended: bool, reason: s
     )
 
 
-Cells = tuple[Cell, Cell, Cell, Cell, Cell, Cell]
+# ---------------------------------------------------------------- start it again
 
 
-def _cell(general: str, *facts: str, corrected: bool = False) -> Cell:
-    """``general`` is an entry of the table GENERAL, ``facts`` are sentences; empty ones are left out."""
-    return Cell(
-        say_of("recovery_options", "GENERAL", general), " ".join(fact for fact in facts if fact), corrected
+def _restart(context: RecoveryContext, made: Recipe) -> Cells:
+    yours = next((item for item in consequences(context, "restart") if item.is_yours), None)
+    planned = pending_amount(context)
+    again = (
+        say("recovery_options.reads_pending", pending=context.pending, planned=planned)
+        if planned is not None
+        else say("recovery_options.reads_new")
+    )
+    return (
+        cell("low", "" if made.possible else made.why),
+        cell("low", again if made.possible else ""),
+        cell("no", yours.loses if yours is not None and made.possible else ""),
+        cell("idempotent_writers", yours.repeats if yours is not None and made.possible else ""),
+        cell("no"),
+        cell("no", say("recovery_options.all_kept")),
     )
 
 
@@ -151,17 +152,32 @@ def _cell(general: str, *facts: str, corrected: bool = False) -> Cell:
 
 
 def _full_refresh(context: RecoveryContext, made: Recipe) -> Cells:
+    if context.platform == "lakeflow":
+        return _pipeline_refresh(context)
     keyed = context.sink == "foreach_merge"
-    duplicates = _cell("keyed_target" if keyed else "no", say("recovery_options.new_output"))
+    duplicates = cell("keyed_target" if keyed else "no", say("recovery_options.new_output"))
     if context.sink == "delta":
-        duplicates = _cell("keyed_target", say("recovery_options.new_delta_output"), corrected=True)
+        duplicates = cell("keyed_target", say("recovery_options.new_delta_output"), corrected=True)
     return (
-        _cell("low", say("recovery_options.cannot_empty") if _has_unknown_target(context) else ""),
-        _cell("medium", *_reads_everything(context)),
-        _cell("refresh_loss", *_refresh_loss(context)),
+        cell("low", say("recovery_options.cannot_empty") if _has_unknown_target(context) else ""),
+        cell("medium", *_reads_everything(context)),
+        cell("refresh_loss", *_refresh_loss(context)),
         duplicates,
-        _cell("yes", say("recovery_options.needs_everything")),
-        _cell("yes", say("recovery_options.output_rewritten")),
+        cell("yes", say("recovery_options.needs_everything")),
+        cell("yes", say("recovery_options.output_rewritten")),
+    )
+
+
+def _pipeline_refresh(context: RecoveryContext) -> Cells:
+    return (
+        cell("low"),
+        cell("medium", *_reads_everything(context)),
+        cell(
+            "refresh_loss", say("recovery_options.pipeline_emptied"), *_refresh_loss(context), corrected=True
+        ),
+        cell("no"),
+        cell("yes", say("recovery_options.needs_everything")),
+        cell("yes", say("recovery_options.pipeline_emptied")),
     )
 
 
@@ -218,13 +234,15 @@ def _has_unknown_target(context: RecoveryContext) -> bool:
 def _backup_and_backfill(context: RecoveryContext, made: Recipe) -> Cells:
     keys = "" if context.answers.get("backfill_keys") is not None else say("recovery_options.needs_key")
     merge = say("recovery_options.by_merge") if context.sink == "delta" else ""
+    is_pipeline = context.platform == "lakeflow"
+    kept = say("recovery_options.pipeline_cloned" if is_pipeline else "recovery_options.old_output_kept")
     return (
-        _cell("medium", say("recovery_options.three_steps")),
-        _cell("high", *_reads_everything(context), say("recovery_options.old_output_kept")),
-        _cell("no", say("recovery_options.rows_from_backup")),
-        _cell("idempotent_sinks", merge, keys, corrected=context.sink == "delta"),
-        _cell("no"),
-        _cell("no", say("recovery_options.backup_returned")),
+        cell("medium", say("recovery_options.three_steps")),
+        cell("high", *_reads_everything(context), kept),
+        cell("no", say("recovery_options.rows_from_backup")),
+        cell("idempotent_sinks", merge, keys, corrected=context.sink == "delta"),
+        cell("no"),
+        cell("no", say("recovery_options.backup_returned")),
     )
 
 
@@ -237,12 +255,12 @@ def _reset(context: RecoveryContext, made: Recipe) -> Cells:
     effort = (level, _reset_effort(made)) if made.possible else (made.why,)
     kept = say("recovery_options.output_beside" if made.new_output else "recovery_options.table_kept")
     return (
-        _cell("medium_to_high", *effort),
-        _cell("low", *_reset_cost(context, made), corrected=warm),
+        cell("medium_to_high", *effort),
+        cell("low", *_reset_cost(context, made), corrected=warm),
         _reset_loss(context, made),
         _reset_duplicates(context, made),
-        _cell("no", say("recovery_options.old_data_once") if warm else "", corrected=warm),
-        _cell("no", kept),
+        cell("no", say("recovery_options.old_data_once") if warm else "", corrected=warm),
+        cell("no", kept),
     )
 
 
@@ -274,26 +292,34 @@ def _reset_cost(context: RecoveryContext, made: Recipe) -> list[str]:
 
 def _reset_loss(context: RecoveryContext, made: Recipe) -> Cell:
     if not made.possible:
-        return _cell("careful_start", made.why, corrected=True)
+        return cell("careful_start", made.why, corrected=True)
     if context.needs_state and made.method != "warm_up":
         lost = say("recovery_options.loses_state", lost=lost_with_state(context))
         gone = say("recovery_options.also_loses", skips=made.skips) if made.skips else ""
-        return _cell("careful_start", lost, gone, corrected=True)
+        return cell("careful_start", lost, gone, corrected=True)
     if made.skips:
-        return _cell("careful_start", say("recovery_options.loses_gone", skips=made.skips), corrected=True)
+        return cell("careful_start", say("recovery_options.loses_gone", skips=made.skips), corrected=True)
     start = say("recovery_options.starts_after", batch=context.last_committed)
     if any(starting.how == "modified_after" for starting in made.starts):
-        return _cell("careful_start", start, say("recovery_options.late_files"), corrected=True)
-    return _cell("careful_start", start)
+        return cell("careful_start", start, say("recovery_options.late_files"), corrected=True)
+    return cell("careful_start", start)
 
 
 def _reset_duplicates(context: RecoveryContext, made: Recipe) -> Cell:
     general = "idempotent_writers"
     if context.sink == "delta" and not made.keep_pending:
-        return _cell(general, say("recovery_options.delta_repeats"), corrected=True)
+        return cell(general, say("recovery_options.delta_repeats"), corrected=True)
     yours = next((item for item in consequences(context, "reset") if item.is_yours), None)
     if yours is not None:
-        return _cell(general, yours.repeats)
+        return cell(general, yours.repeats)
     if context.pending is None:
-        return _cell(general, say("recovery_options.none_pending"))
-    return _cell(general, say("recovery_options.pending_repeats", pending=context.pending))
+        return cell(general, say("recovery_options.none_pending"))
+    return cell(general, say("recovery_options.pending_repeats", pending=context.pending))
+
+
+_CELLS: Mapping[OptionId, Callable[[RecoveryContext, Recipe], Cells]] = {
+    "restart": _restart,
+    "full_refresh": _full_refresh,
+    "backup_and_backfill": _backup_and_backfill,
+    "reset": _reset,
+}

@@ -3,33 +3,17 @@ begins."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.messages import say
 from core.messages.words import NOT_KNOWN, capital
 from core.recovery.amounts import amount
 from core.recovery.answers import OptionId
-from core.recovery.consequences import read_amount
 from core.recovery.context import RecoveryContext, SourcePosition
+from core.recovery.model import BeforeAfter, PlanStep
+from core.recovery.pipeline_amounts import read_amount
 from core.recovery.recipe import Recipe, SourceStart
-
-
-@dataclass(frozen=True, slots=True)
-class PlanStep:
-    """One thing to do, and why."""
-
-    title: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class BeforeAfter:
-    """One source: its position in the old checkpoint and its start in the new one."""
-
-    source: str
-    before: Mapping[str, object]
-    after: Mapping[str, object]
+from core.recovery.repairs import repair_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +30,14 @@ def plan(context: RecoveryContext, made: Recipe) -> Plan:
     """The plan of one option; without steps when it cannot be done."""
     if not made.possible:
         return Plan(made.option, (), (), ())
+    if made.method == "from_start" and context.platform == "lakeflow":
+        starts = tuple(_before_after(context, made, start) for start in made.starts)
+        return Plan(made.option, _pipeline_refresh(made), starts, made.caution)
+    if made.method == "restart":
+        return Plan(made.option, _restart(context), (), made.caution)
+    repair = repair_of(made.option)
+    if repair is not None:
+        return Plan(made.option, repair.steps(context), repair.before_after(context), made.caution)
     middle = {
         "start_options": _start_options,
         "seeded": _seeded,
@@ -60,6 +52,36 @@ def plan(context: RecoveryContext, made: Recipe) -> Plan:
         steps = (*_before(context), *middle, *_at_the_end(made))
     return Plan(
         made.option, steps, tuple(_before_after(context, made, start) for start in made.starts), made.caution
+    )
+
+
+def _restart(context: RecoveryContext) -> tuple[PlanStep, ...]:
+    forecast = context.forecast
+    first = forecast.batch_id if forecast is not None else None
+    return (
+        PlanStep(say("recovery_plan.restart"), say("recovery_plan.restart_why")),
+        PlanStep(
+            say("recovery_plan.watch_any") if first is None else say("recovery_plan.watch", batch=first),
+            say("recovery_plan.watch_why"),
+        ),
+    )
+
+
+def _pipeline_refresh(made: Recipe) -> tuple[PlanStep, ...]:
+    backup = made.option == "backup_and_backfill"
+    before = [PlanStep(say("recovery_plan.clone"), say("recovery_plan.clone_why"))] if backup else []
+    after = (
+        [PlanStep(say("recovery_plan.deploy_backfill"), say("recovery_plan.deploy_backfill_why"))]
+        if backup
+        else []
+    )
+    return (
+        *before,
+        PlanStep(say("recovery_plan.stop_update"), say("recovery_plan.stop_update_why")),
+        PlanStep(say("recovery_plan.validate"), say("recovery_plan.validate_why")),
+        *after,
+        PlanStep(say("recovery_plan.refresh_update"), say("recovery_plan.refresh_update_why")),
+        PlanStep(say("recovery_plan.wait"), say("recovery_plan.wait_refresh_why")),
     )
 
 
@@ -108,10 +130,12 @@ def _state(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
     else:
         why = say("recovery_plan.warm_up_why", amount=amount_read)
         steps.append(PlanStep(say("recovery_plan.warm_up"), why))
+    if warm and context.watermark_ms:
+        why = say("recovery_plan.closing_why", batch=context.last_committed)
+        steps.append(PlanStep(say("recovery_plan.closing"), why))
     if made.new_output:
         steps.append(PlanStep(say("recovery_plan.new_directory"), say("recovery_plan.new_directory_why")))
-    emitted = say("recovery_plan.run_real_why") if warm and context.watermark_ms else ""
-    return [*steps, PlanStep(say("recovery_plan.run_real"), emitted)]
+    return [*steps, PlanStep(say("recovery_plan.run_real"), "")]
 
 
 def _refresh(context: RecoveryContext, made: Recipe) -> list[PlanStep]:

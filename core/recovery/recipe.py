@@ -25,12 +25,18 @@ from core.messages import say, say_of
 from core.messages.words import listed
 from core.recovery.answers import OptionId
 from core.recovery.context import RecoveryContext, SourcePosition
+from core.recovery.repairs import repair_of
+from core.recovery.restart import why_no_restart
 from core.recovery.sinks import NUMBERED_SINKS
 
-Method = Literal["start_options", "seeded", "warm_up", "empty_state", "from_start", "pipeline"]
+Method = Literal[
+    "restart", "repair", "start_options", "seeded", "warm_up", "empty_state", "from_start", "pipeline"
+]
 How = Literal["options", "file_log", "offset_text", "earliest", "modified_after"]
 
-WARM_OPERATORS = frozenset({"stateStoreSave", "dedupe", "dedupeWithinWatermark"})
+WARM_OPERATORS = frozenset({"stateStoreSave", "dedupe", "symmetricHashJoin"})
+"""Operators whose state is the same when all rows come in one batch. dropDuplicatesWithinWatermark is none of
+them: there a row decides by the batches before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +79,25 @@ class Recipe:
 
 def recipe(context: RecoveryContext, option: OptionId) -> Recipe:
     """The recipe of one option. Pure: everything was read before."""
+    if option == "restart":
+        return _restart(context)
+    repair = repair_of(option)
+    if repair is not None:
+        judged = repair.judge(context)
+        method: Method | None = "repair" if judged.possible else None
+        return Recipe(option, judged.possible, judged.why, method, caution=judged.caution)
     if not context.sources and not context.unreadable:
         return Recipe(option, False, say("recovery_options.no_source"))
     if option == "reset":
         return _reset(context)
     return _refresh(context, option)
+
+
+def _restart(context: RecoveryContext) -> Recipe:
+    refused = why_no_restart(context)
+    if refused is not None:
+        return Recipe("restart", False, refused)
+    return Recipe("restart", True, say("recovery_options.restart"), "restart")
 
 
 # ---------------------------------------------------------------- from the beginning
@@ -130,6 +150,8 @@ def _reset(context: RecoveryContext) -> Recipe:
                 "recovery_options.source_without_offset", n=len(lost), keys=lost, batch=context.last_committed
             )
         )
+    if context.sink_trouble:
+        return _no_reset(say("recovery_options.sink_does_not_fit", trouble=context.sink_trouble))
     if context.platform == "lakeflow":
         return _reset_pipeline(context)
     if _skips(context):
@@ -268,6 +290,12 @@ def _reset_stateless(context: RecoveryContext) -> Recipe:
 
 
 def _reset_stateful(context: RecoveryContext) -> Recipe:
+    if (
+        context.stateful == "changed"
+        and context.behaviour == "overwrite"
+        and context.answers.get("output_mode") != "complete"
+    ):
+        return _no_reset(say("recovery_options.changed_keyed"))
     caution = _repeat_cautions(context)
     if context.stateful == "unchanged" and context.has_state:
         caution.append(say("recovery_options.restart_keeps_state"))
@@ -302,7 +330,7 @@ def _with_state(
         say("recovery_options.warm_up" if warm else "recovery_options.empty_state"),
         method,
         _found(starts),
-        first_batch=0 if method == "start_options" else 1,
+        first_batch=0 if method == "start_options" else 2 if warm and context.watermark_ms else 1,
         new_output=context.sink == "file",
         caution=tuple(caution),
     )

@@ -18,8 +18,9 @@ from core.checkpoint.sources.forms import compact, no_option
 from core.checkpoint.sources.registry import kind_of, parse
 from core.connectors import ConnectorAnswers, SinkState
 from core.connectors.sink import sink_state
-from core.errors import ResumeError
+from core.errors import FileNotRead, ResumeError
 from core.messages import say
+from core.recovery.amounts import amount
 from core.recovery.resume_delta import with_table
 from core.recovery.resume_kafka import with_broker
 from core.sparklogs.evidence import Evidence, Problem
@@ -62,10 +63,13 @@ def resume_points(
 
     With nothing committed the answer is where the query began, as far as that is known. A batch that is not
     committed is allowed; the note says what that means. Raises :class:`ResumeError` when the batch or its
-    offsets are not there or cannot be read.
+    offsets are not there or damaged, :class:`FileNotRead` when the position rests on something that could not
+    be read.
     """
     connectors = connectors or ConnectorAnswers()
     sink = sink_state(ck, connectors.sink) if connectors.sink is not None else None
+    if batch_id is None and ck.pending_batch is not None:
+        _refuse_unread_sink(ck, sink, connectors)
     held = held_by_the_sink(ck, sink) if batch_id is None else None
     chosen = held if held is not None else ck.last_committed_batch if batch_id is None else batch_id
     if chosen is None:
@@ -83,14 +87,49 @@ def resume_points(
             point = _compared(
                 line.key, kind.resume(parse(line.raw), context), parse(line.raw), entry, connectors
             )
+            point = _with_later_batches(ck, line.key, kind, line.raw, chosen, point)
+            point = _known(ck, line.key, point, connectors)
             sources.append(SourceResume(line.key, kind, line.raw, point, line.evidence))
     is_committed = chosen in ck.commit_ids
     notes = [
         *_batch_notes(ck, chosen, is_committed, is_held=held is not None),
+        *_pending_notes(ck, chosen, sink),
         *_query_notes(ck, len(sources)),
         *_sink_notes(sink, chosen),
     ]
     return ResumeAnswer(chosen, is_committed, tuple(sources), " ".join(notes))
+
+
+def _refuse_unread_sink(ck: Checkpoint, sink: SinkState | None, connectors: ConnectorAnswers) -> None:
+    """Whether the pending batch is in the sink decides the position: nobody knows it when the sink was not
+    read."""
+    refused = connectors.refused.get("sink")
+    why = refused.reason if refused is not None else None
+    unread = connectors.sink_not_read or (
+        ck.metadata_problem is not None and ck.metadata_problem.is_read_failure
+    )
+    if sink is not None and sink.knows_queries and sink.certainty == "needs_input" and unread:
+        why = sink.sentence
+    if why is not None:
+        raise FileNotRead(
+            say("resume.sink_not_read", pending=ck.pending_batch, reason=why.rstrip(".")), ck.location.url
+        )
+
+
+def _known(ck: Checkpoint, key: str, point: ResumePoint, connectors: ConnectorAnswers) -> ResumePoint:
+    """The position, or that there is none because its source's own files or its table could not be read."""
+    source = ck.source(key)
+    directory = source.directory if source is not None else None
+    unread = [item for item in ck.not_read if directory and item.path.startswith(f"{directory}/")]
+    unread += connectors.table_not_read(key)
+    if (refused := connectors.refused.get(f"source {key}")) is not None:
+        unread.append(refused)
+    if not unread:
+        return point
+    why = say("resume.source_not_read", reason=unread[0].sentence)
+    return no_option(
+        why, repeats=say("resume.not_known"), skips=say("resume.not_known"), certainty="needs_input"
+    )
 
 
 def held_by_the_sink(ck: Checkpoint, sink: SinkState | None) -> int | None:
@@ -121,6 +160,29 @@ def _compared(
     return with_table(point, offset, table) if table is not None else point
 
 
+def _with_later_batches(
+    ck: Checkpoint, key: str, kind: SourceKind, text: str, chosen: int, point: ResumePoint
+) -> ResumePoint:
+    """What a start after an older batch reads again on purpose: the batches after it that are committed, and
+    how much they held of this source where the offsets tell."""
+    last = ck.last_committed_batch
+    if last is None or last <= chosen:
+        return point
+    held = [i for i in ck.offset_ids if chosen < i <= last]
+    end = ck.source_texts(held[-1], key)[1] if held else None
+    source = ck.source(key)
+    context = source.context if source is not None else SourceContext(key)
+    moved = amount(kind.advance(parse(text), parse(end), context)) if end is not None else None
+    ids = range(chosen + 1, last + 1)
+    again = (
+        say("resume.repeats_batches", ids=ids)
+        if moved is None
+        else say("resume.repeats_batches_amount", ids=ids, amount=moved)
+    )
+    repeats = again if point.exact else say("resume.repeats_both", one=again, other=point.repeats)
+    return replace(point, repeats=repeats, again=again)
+
+
 def as_pyspark(point: ResumePoint, kind: SourceKind) -> str:
     """The position as lines to paste behind ``spark.readStream.format(...)``; a comment where no option can
     express it, or not exactly.
@@ -129,7 +191,9 @@ def as_pyspark(point: ResumePoint, kind: SourceKind) -> str:
     """
     if point.options:
         lines = [f".option({key!a}, {value!a})" for key, value in point.options.items()]
-        warning = "" if point.exact else say("resume.not_exact", repeats=point.repeats, skips=point.skips)
+        warning = say("resume.on_purpose", repeats=point.again) if point.again else ""
+        if not point.exact:
+            warning = say("resume.not_exact", repeats=point.repeats, skips=point.skips)
         return "\n".join([*_comment(warning), *lines])
     if point.options is not None:
         return "\n".join(_comment(say("resume.no_option_needed", label=kind.label)))
@@ -145,6 +209,8 @@ def _entry(ck: Checkpoint, batch_id: int, *, is_default: bool) -> OffsetEntry:
     entry = ck.offset(batch_id) if batch_id in ck.offset_files else None
     if isinstance(entry, OffsetEntry):
         return entry
+    if isinstance(entry, Problem) and entry.is_read_failure:
+        raise FileNotRead(say("resume.entry_not_read", reason=entry.reason.rstrip(".")), ck.location.url)
     if isinstance(entry, Problem):
         unusable = say("resume.unusable", path=entry.evidence.path, reason=entry.reason.rstrip("."))
         raise ResumeError(f"{unusable} {_other_batch(ck, batch_id)}")
@@ -177,6 +243,15 @@ def _batch_notes(ck: Checkpoint, batch_id: int, is_committed: bool, *, is_held: 
     if isinstance(commit := ck.commit(batch_id), Problem):
         return [say("resume.commit_unreadable", path=commit.evidence.path, batch=batch_id)]
     return []
+
+
+def _pending_notes(ck: Checkpoint, chosen: int, sink: SinkState | None) -> list[str]:
+    """A batch that was planned after the position and not committed may have reached the sink before it
+    stopped."""
+    pending = ck.uncommitted_batch
+    if pending is None or pending <= chosen or (sink is not None and sink.has_log):
+        return []
+    return [say("resume.pending_may_repeat", batch=pending)]
 
 
 def _query_notes(ck: Checkpoint, source_count: int) -> list[str]:

@@ -52,7 +52,11 @@ def read_within(door: Door, files: Iterable[FileInfo], limit_bytes: int) -> dict
     that cannot be read is one as well; None for one that was removed since it was listed."""
     wanted = list(files)
     contents = door.read(info for info in wanted if (info.size_bytes or 0) <= limit_bytes)
-    return {info.path: content_within(info.path, info.size_bytes, contents, limit_bytes) for info in wanted}
+    found = {info.path: content_within(info.path, info.size_bytes, contents, limit_bytes) for info in wanted}
+    for path, content in found.items():
+        if isinstance(content, Problem) and path not in contents:
+            door.note_not_read(path, content.clause)
+    return found
 
 
 def content_within(

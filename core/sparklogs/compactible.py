@@ -8,8 +8,8 @@ Each entry is a file with a version line and one JSON object per line. Every ten
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from core.messages import say
@@ -19,6 +19,7 @@ from core.sparklogs.versioned import json_object, versioned
 from core.storage import FileInfo, Listing
 
 NEWEST_VERSION = 1  # Spark 2.1 to 4.3 write v1 only
+DEFAULT_COMPACT_INTERVAL = 10
 MOST_MISSING = 1000  # so many missing ids are named; the first one is what stops Spark
 
 Entry = TypeVar("Entry")
@@ -29,9 +30,10 @@ class CompactibleLog:
     """One compactible log, from its listing. Nothing of it was read.
 
     ``plain`` and ``compact``: the files by id, ascending. ``files``: those that together hold every entry,
-    the newest compact file and the plain ones after it. ``missing``: ids that Spark needs between the newest
-    compact file (or 0) and the newest entry; it does not start with such a gap. ``checksums``: ids with a
-    checksum side file, whether or not the entry is there.
+    the newest compact file and the plain ones after it: Spark reads all of them at a start. ``missing``: ids
+    that Spark needs between that compact file (or 0) and the newest entry; it does not start with such a gap.
+    ``checksums``: ids with a checksum side file, whether or not the entry is there. ``misnamed``: files whose
+    name has leading zeros: Spark counts their id and looks for the name without them.
     """
 
     directory: str
@@ -40,17 +42,18 @@ class CompactibleLog:
     files: Mapping[int, FileInfo]
     missing: tuple[int, ...]
     checksums: frozenset[int]
+    misnamed: Mapping[int, FileInfo] = field(default_factory=dict)
 
     @property
     def newest_id(self) -> int | None:
         """The newest id, None when there is no entry at all."""
-        return max(self.files, default=None)
+        return max([*self.plain, *self.compact, *self.misnamed], default=None)
 
     @property
     def newest_path(self) -> str | None:
         """The file of the newest id."""
         newest = self.newest_id
-        return None if newest is None else self.files[newest].path
+        return None if newest is None else self.path_of(newest)
 
     @property
     def is_empty(self) -> bool:
@@ -59,8 +62,15 @@ class CompactibleLog:
 
     @property
     def interval(self) -> int | None:
-        """The compact interval that the names show, None when there is no compact file."""
-        return min(self.compact) + 1 if self.compact else None
+        """The compact interval that Spark takes from the names, None when there is no compact file."""
+        return _interval(self.compact)
+
+    def path_of(self, log_id: int) -> str:
+        """The name under which Spark looks for an entry, whether or not it is there."""
+        if self.interval is None and (log_id in self.plain or DEFAULT_COMPACT_INTERVAL - 1 in self.plain):
+            return f"{self.directory}/{log_id}"  # a query whose interval is longer than the default
+        is_compact = (log_id + 1) % (self.interval or DEFAULT_COMPACT_INTERVAL) == 0
+        return f"{self.directory}/{log_id}{'.compact' if is_compact else ''}"
 
     @property
     def newest_compact(self) -> int | None:
@@ -70,12 +80,18 @@ class CompactibleLog:
 
 def compactible_log(listing: Listing) -> CompactibleLog:
     """The log in the directory of ``listing`` (one level)."""
-    names = listing.names()
+    names = dict(sorted(listing.names().items(), reverse=True))  # of 7 and 007 the one that Spark opens wins
     compact = {i: info for name, info in names.items() if (i := compact_id_of(name)) is not None}
     plain = {i: info for name, info in names.items() if (i := batch_id_of(name)) is not None}
-    base = max(compact, default=None)
-    later = {i: info for i, info in sorted(plain.items()) if base is None or i > base}
-    files = {**({base: compact[base]} if base is not None else {}), **later}
+    misnamed = {
+        i: info for i, info in (*plain.items(), *compact.items()) if info.name.split(".")[0] != str(i)
+    }
+    plain = {i: info for i, info in plain.items() if i not in misnamed}
+    compact = {i: info for i, info in compact.items() if i not in misnamed}
+    newest, first, interval = max([*compact, *plain, *misnamed], default=-1), 0, _interval(compact)
+    if interval is not None:
+        first = max(0, (newest + 1) // interval * interval - 1)
+    there = _needed(plain, compact, first, interval)
     owners = (
         batch_id_of(checksum_owner(name).removesuffix(".compact"))
         for name in names
@@ -85,10 +101,37 @@ def compactible_log(listing: Listing) -> CompactibleLog:
         directory=listing.prefix,
         plain=dict(sorted(plain.items())),
         compact=dict(sorted(compact.items())),
-        files=files,
-        missing=_absent(0 if base is None else base + 1, sorted(later)),
+        files=dict(sorted(there.items())),
+        missing=(*_absent(first, sorted(there)), *([newest] if newest >= 0 and newest not in there else [])),
         checksums=frozenset(i for i in owners if i is not None),
+        misnamed=misnamed,
     )
+
+
+def _needed(
+    plain: Mapping[int, FileInfo], compact: Mapping[int, FileInfo], first: int, interval: int | None
+) -> dict[int, FileInfo]:
+    """The files from ``first`` on under the names that Spark looks for: ids at the interval are compact
+    files."""
+    if interval is None:
+        return dict(plain)
+    entries = {i: info for i, info in plain.items() if i >= first and (i + 1) % interval}
+    return entries | {i: info for i, info in compact.items() if i >= first and (i + 1) % interval == 0}
+
+
+def _interval(compact: Iterable[int]) -> int | None:
+    """The interval as ``CompactibleFileStreamLog`` derives it: the distance of the two newest compact files;
+    of a single one a divisor of its id plus 1, the first that is not below the default."""
+    ids = sorted(compact)
+    if len(ids) > 1:
+        return ids[-1] - ids[-2]
+    if not ids:
+        return None
+    count = ids[0] + 1
+    if count / 2 <= DEFAULT_COMPACT_INTERVAL:
+        return count
+    tried = range(DEFAULT_COMPACT_INTERVAL, min(count // 2, DEFAULT_COMPACT_INTERVAL + MOST_MISSING) + 1)
+    return next((i for i in tried if count % i == 0), count)
 
 
 def _absent(first: int, present: Sequence[int]) -> tuple[int, ...]:

@@ -64,6 +64,20 @@ class Problem:
         return self.condition == "unreadable"
 
 
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """A file or directory whose content is not known here. ``path`` is below the checkpoint (a directory
+    ends in ``/``), or the whole URL of one beside it; ``reason`` is one sentence."""
+
+    path: str
+    reason: str
+
+    @property
+    def sentence(self) -> Sentence:
+        """Path and reason."""
+        return say("logs.not_read", path=self.path, reason=self.reason.rstrip("."))
+
+
 def problem(
     path: str, condition: Condition, clause: Sentence, data: bytes = b"", line: int | None = None
 ) -> Problem:

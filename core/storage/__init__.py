@@ -2,7 +2,7 @@
 contract."""
 
 from core.storage.door import Door
-from core.storage.listing import Content, FileInfo, Gone, Listing, ReadFailure, Requests
+from core.storage.listing import Content, FileInfo, Gone, Listing, Look, ReadFailure, Requests
 from core.storage.location import Location, parse_location
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Gone",
     "Listing",
     "Location",
+    "Look",
     "ReadFailure",
     "Requests",
     "parse_location",

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from core.errors import NotAllowed, StorageError
 from core.messages import say
 from core.settings import DEFAULTS, Settings
 from core.storage.cache import ContentCache
+from core.storage.changed import ChangedStore, Changes
 from core.storage.filesystems import filesystem
-from core.storage.listing import Content, FileInfo, Listing, Requests
+from core.storage.listing import Content, FileInfo, Gone, Listing, Look, ReadFailure, Requests
 from core.storage.local import LocalStore
 from core.storage.location import Location, parse_location
 from core.storage.remote import RemoteStore
 from core.storage.s3 import S3Store
-from core.storage.store import Folder, Store, Tally, storage_error
+from core.storage.store import Folder, ListingFailed, Store, Tally, failure_reason, storage_error
 
 # A file that was changed this short a time before it was read could change again within the same tick of the
 # store's clock, so that path, size and time would not show it. Contents of such files are not kept, unless
@@ -35,6 +36,7 @@ class Door:
         self._cache = _cache(settings.content_cache_bytes)
         self._identity = (location.protocol, location.path, location.options_token)
         self._tally = Tally()
+        self._not_read: dict[str, str] = {}
 
     @classmethod
     def open(cls, location: Location | str, settings: Settings = DEFAULTS) -> Door:
@@ -53,13 +55,32 @@ class Door:
             )
         return cls(place, store, settings)
 
+    def changed(self, changes: Changes) -> Door:
+        """A door to the same place as it would be after these changes; nothing is written. What was not
+        changed is read as through this door."""
+        return Door(self.location, ChangedStore(self._store, changes), self.settings)
+
     @property
     def requests(self) -> Requests:
         """How many requests this door has sent so far."""
         return self._tally.snapshot()
 
+    @property
+    def not_read(self) -> dict[str, str]:
+        """What could not be read or listed at its last try: path (of a directory with ``/`` at its end) ->
+        the reason."""
+        return dict(self._not_read)
+
+    def note_not_read(self, path: str, reason: str) -> None:
+        """Remembers a file that a caller left out because of its size."""
+        self._not_read[path] = reason
+
     def list(
-        self, prefixes: Iterable[str], recursive: bool = False, first_page: bool = False
+        self,
+        prefixes: Iterable[str],
+        recursive: bool = False,
+        first_page: bool = False,
+        known_there: bool = False,
     ) -> dict[str, Listing]:
         """One listing for each prefix ("" is the root): one level, or with ``recursive`` the whole tree below
         it.
@@ -72,6 +93,9 @@ class Door:
         ``first_page``: enough to see what a directory is; S3 then gives at most 1,000 names of each level and
         the listing says whether that was all. Other stores give everything.
 
+        ``known_there``: another listing shows these directories. What a listing shows and the next one does
+        not find is listed once more; still so is a directory that could not be listed, not an empty one.
+
         Raises :class:`LocationNotFound` or :class:`NotADirectory` when the root itself was asked for and is
         not a directory, :class:`AccessDenied` or another :class:`StorageError` when anything cannot be
         listed.
@@ -81,10 +105,20 @@ class Door:
         read_at_ms = time.time_ns() // 1_000_000
         try:
             folders = self._store.list(wanted, recursive, first_page, self._tally)
+            if any(_lost(folder, prefix, known_there) for prefix, folder in folders.items()):
+                folders = self._store.list(wanted, recursive, first_page, self._tally)
+            for prefix, folder in folders.items():
+                if lost := _lost(folder, prefix, known_there):
+                    raise ListingFailed(min(lost), OSError(say("storage.listed_by_its_parent")))
         except StorageError:
             raise
         except Exception as error:
-            raise storage_error(error, self.location) from error
+            sentence = storage_error(error, self.location)
+            if isinstance(error, ListingFailed):
+                self._not_read[f"{error.prefix}/"] = str(sentence)
+            raise sentence from error
+        for prefix in wanted:
+            self._not_read.pop(f"{prefix}/", None)
         if "" in folders and not folders[""].exists:
             missing: Exception = NotADirectoryError() if folders[""].is_file else FileNotFoundError()
             raise storage_error(missing, self.location)
@@ -96,7 +130,8 @@ class Door:
 
         What was read before is not read again as long as path, size, time and etag of the listing are the
         same. The bytes are what the store gave now; when a running query rewrote the file since it was
-        listed, they differ in length from the listing.
+        listed, they differ in length from the listing. A file that is away or shorter than it was listed is
+        read again, and its directory is listed again: still listed and not there, or not whole, is a failure.
         """
         wanted = {info.path: info for info in files}
         self._check(wanted)
@@ -107,17 +142,66 @@ class Door:
         missing = [path for path in wanted if path not in contents]
         if missing:
             now_ms = time.time_ns() // 1_000_000
-            try:
-                fresh = self._store.read(missing, self._tally)
-            except StorageError:
-                raise
-            except Exception as error:
-                raise storage_error(error, self.location) from error
+            fresh = self._confirmed(wanted, self._fetch(missing))
+            self._remember(fresh)
             for path, content in fresh.items():
                 if isinstance(content, bytes) and _may_keep(wanted[path], content, now_ms):
                     self._cache.put((self._identity, wanted[path]), content)
             contents.update(fresh)
         return {path: contents[path] for path in wanted}
+
+    def look(self, paths: Iterable[str]) -> dict[str, Look]:
+        """Size and time of single files by path, without a listing: one request each. :class:`Gone` when
+        nothing is there, :class:`ReadFailure` when nobody may know. Never raises for a single file."""
+        wanted = list(dict.fromkeys(paths))
+        self._check(wanted)
+        try:
+            found = self._store.look(wanted, self._tally) if wanted else {}
+        except StorageError:
+            raise
+        except Exception as error:
+            raise storage_error(error, self.location) from error
+        for path, seen in found.items():
+            if isinstance(seen, ReadFailure):
+                self._not_read[path] = seen.reason
+            else:
+                self._not_read.pop(path, None)
+        return found
+
+    def _fetch(self, paths: Sequence[str]) -> dict[str, Content]:
+        try:
+            return self._store.read(paths, self._tally)
+        except StorageError as error:
+            self._not_read.update(dict.fromkeys(paths, str(error)))
+            raise
+        except Exception as error:
+            sentence = storage_error(error, self.location)
+            self._not_read.update(dict.fromkeys(paths, str(sentence)))
+            raise sentence from error
+
+    def _confirmed(self, wanted: Mapping[str, FileInfo], fresh: dict[str, Content]) -> dict[str, Content]:
+        """The contents, where those that do not fit the listing were read a second time, and judged by a
+        second listing."""
+        doubted = [path for path, content in fresh.items() if _is_doubtful(wanted[path], content)]
+        if not doubted:
+            return fresh
+        fresh = {**fresh, **self._fetch(doubted)}
+        doubted = [path for path in doubted if _is_doubtful(wanted[path], fresh[path])]
+        folders = sorted({path.rpartition("/")[0] for path in doubted})
+        try:
+            listed = self._store.list(folders, False, False, self._tally) if folders else {}
+        except Exception as error:
+            reason = failure_reason(error.cause if isinstance(error, ListingFailed) else error)
+            return {**fresh, **{path: ReadFailure(reason) for path in doubted}}
+        now = {info.path: info for folder in listed.values() for info in folder.files}
+        return {**fresh, **{path: _judged(fresh[path], now.get(path)) for path in doubted}}
+
+    def _remember(self, contents: Mapping[str, Content]) -> None:
+        for path, content in contents.items():
+            if isinstance(content, ReadFailure):
+                self._not_read[path] = content.reason
+            else:
+                self._not_read.pop(path, None)
 
     def _check(self, paths: Iterable[str]) -> None:
         # Names can come from the text of a hostile checkpoint; they must not lead out of the location.
@@ -126,6 +210,29 @@ class Door:
                 raise NotAllowed(
                     say("storage.path_leads_out", path=path, location=self.location.url), self.location.url
                 )
+
+
+def _lost(folder: Folder, prefix: str, known_there: bool) -> set[str]:
+    if known_there and not folder.exists and not folder.is_file:
+        return {prefix}
+    return folder.lost
+
+
+def _is_doubtful(info: FileInfo, content: Content) -> bool:
+    if isinstance(content, bytes):
+        return info.size_bytes is not None and len(content) < info.size_bytes
+    return isinstance(content, Gone)
+
+
+def _judged(content: Content, now: FileInfo | None) -> Content:
+    """What a content that does not fit its listing means, by the listing of ``now``; None: it is away."""
+    if now is None:
+        return Gone()
+    if isinstance(content, Gone):
+        return ReadFailure(say("storage.listed_and_not_there"))
+    if isinstance(content, bytes) and now.size_bytes is not None and len(content) < now.size_bytes:
+        return ReadFailure(say("storage.came_back_short", got=len(content), size_bytes=now.size_bytes))
+    return content
 
 
 def _may_keep(info: FileInfo, content: bytes, now_ms: int) -> bool:

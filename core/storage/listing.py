@@ -67,6 +67,7 @@ class ReadFailure:
 
 
 Content = bytes | Gone | ReadFailure
+Look = FileInfo | Gone | ReadFailure
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.errors import NotAllowed
 from core.messages import say
-from core.storage.listing import Content, FileInfo, Gone, ReadFailure
+from core.storage.listing import Content, FileInfo, Gone, Look, ReadFailure
 from core.storage.store import Folder, ListingFailed, Tally, failure_reason, join
 
 # Never a write flag. Non-blocking, so that a named pipe in place of a log file does not stop the app.
@@ -20,6 +22,9 @@ READ_FLAGS = (
 
 # Hadoop keeps 4 bytes for 512 of the file beside it, so this is enough for one of 8 GiB.
 MOST_OF_A_CHECKSUM = 64 * 1024 * 1024
+
+# Gone since the scan began, or a link that leads nowhere.
+_AWAY = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 _Subfolders = list[tuple[str, str]]
 
@@ -48,10 +53,10 @@ class LocalStore:
         folder = Folder()
         top = self._place(prefix)
         if self._leads_out(top):
-            return Folder(exists=False, is_file=True)
+            raise _leads_out(prefix)
         try:
             above: tuple[tuple[int, int], ...] = (_identity(top),)
-            subfolders = self._scan(top, prefix, folder, tally)
+            subfolders = self._scan(top, prefix, folder, tally, recursive)
         except FileNotFoundError:
             return Folder(exists=False)
         except NotADirectoryError:
@@ -67,9 +72,10 @@ class LocalStore:
                 identity = _identity(path)
                 if identity in above:
                     continue
-                deeper = self._scan(path, relative, folder, tally)
+                deeper = self._scan(path, relative, folder, tally, recursive)
             except (FileNotFoundError, NotADirectoryError):
-                continue  # removed or replaced since its parent was listed
+                folder.lost.add(relative)  # removed or replaced since its parent was listed
+                continue
             except OSError as error:
                 raise ListingFailed(relative, error) from error
             pending.extend((p, r, (*above, identity)) for p, r in deeper)
@@ -91,7 +97,23 @@ class LocalStore:
         tally.add(get=len(contents), bytes=total)
         return contents
 
-    def _scan(self, path: str, relative: str, folder: Folder, tally: Tally) -> _Subfolders:
+    def look(self, paths: Sequence[str], tally: Tally) -> dict[str, Look]:
+        tally.add(head=len(paths))
+        return {path: self._look_at(path) for path in paths}
+
+    def _look_at(self, path: str) -> Look:
+        full = self._place(path)
+        if self._leads_out(full):
+            return ReadFailure(say("storage.file_leads_out"))
+        try:
+            status = os.stat(full)  # noqa: PTH116  (as the rest of this module: plain calls)
+        except (FileNotFoundError, NotADirectoryError):
+            return Gone()
+        except OSError as error:
+            return ReadFailure(failure_reason(error))
+        return FileInfo(path, status.st_size, status.st_mtime_ns // 1_000_000)
+
+    def _scan(self, path: str, relative: str, folder: Folder, tally: Tally, recursive: bool) -> _Subfolders:
         """Adds the entries of one directory to ``folder``; gives its sub-directories."""
         tally.add(list=1)
         start = relative + "/" if relative else ""
@@ -110,13 +132,17 @@ class LocalStore:
                 try:
                     if self._boundary is not None and entry.is_symlink() and self._leads_out(entry.path):
                         files.append(FileInfo(start + name, None, None))
+                        if recursive and entry.is_dir():
+                            raise _leads_out(start + name)
                         continue
                     if entry.is_dir():
                         subfolders.append((entry.path, start + name))
                         continue
                     status = entry.stat()
-                except OSError:
-                    continue  # gone since the scan began, or a link that leads nowhere
+                except OSError as error:
+                    if error.errno not in _AWAY:  # it is there; reading it says why it cannot be read
+                        files.append(FileInfo(start + name, None, None))
+                    continue
                 if stat.S_ISREG(status.st_mode):
                     files.append(FileInfo(start + name, status.st_size, status.st_mtime_ns // 1_000_000))
         folder.directories.update(relative for _, relative in subfolders)
@@ -136,6 +162,10 @@ class LocalStore:
             return False
         real = os.path.realpath(path)
         return real != self._boundary and not real.startswith(self._boundary.rstrip("/") + "/")
+
+
+def _leads_out(prefix: str) -> ListingFailed:
+    return ListingFailed(prefix, NotAllowed(say("storage.directory_leads_out", path=prefix)))
 
 
 def _is_utf8(name: str) -> bool:

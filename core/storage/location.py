@@ -15,6 +15,7 @@ from fsspec.utils import tokenize
 
 from core.errors import UnsupportedLocation
 from core.messages import say
+from core.settings import has_password
 
 # Names that Spark and Hadoop use for a store that fsspec knows under another name.
 ALIASES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "az": "abfs", "gcs": "gs", "local": "file"}
@@ -96,6 +97,8 @@ def parse_location(
         return _local(_file_path(cleaned, rest), options, name)
     if protocol == "dbfs":
         return _dbfs(cleaned, rest, options, name)
+    if has_password(cleaned):
+        raise UnsupportedLocation(say("storage.location_password"))
     if not rest.startswith("//"):
         sentence = say("storage.location_one_slash", text=cleaned, protocol=match["protocol"], rest=rest)
         raise UnsupportedLocation(sentence, cleaned)

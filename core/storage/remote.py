@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from fsspec.asyn import sync
 
-from core.storage.listing import Content, FileInfo, Gone, ReadFailure
+from core.storage.listing import Content, FileInfo, Gone, Look, ReadFailure
 from core.storage.patience import NoAnswer, awaited_in_time, in_time
 from core.storage.store import Folder, ListingFailed, Tally, failure_reason, join
 
@@ -62,11 +62,13 @@ class RemoteStore:
         while level:
             found = note([path for _, path in level], self._each(fs, [path for _, path in level], self._ls))
             deeper: _Pairs = []
-            for (top, _), (_, folder) in zip(level, found, strict=True):
+            for (top, path), (_, folder) in zip(level, found, strict=True):
+                if not folder.exists and not folder.is_file:
+                    result[top].lost.add(path)
                 result[top].files.extend(folder.files)
                 new = folder.directories - result[top].directories
                 result[top].directories.update(new)
-                deeper.extend((top, path) for path in sorted(new))
+                deeper.extend((top, below) for below in sorted(new))
             level = deeper
         return result
 
@@ -76,6 +78,15 @@ class RemoteStore:
         contents = {path: content_of(answer) for path, answer in zip(paths, answers, strict=True)}
         tally.add(get=len(contents), bytes=sum(len(c) for c in contents.values() if isinstance(c, bytes)))
         return contents
+
+    def look(self, paths: Sequence[str], tally: Tally) -> dict[str, Look]:
+        fs = self._connect()
+        answers = self._each(fs, paths, self._info)
+        tally.add(head=len(paths))
+        return {path: look_of(path, answer) for path, answer in zip(paths, answers, strict=True)}
+
+    def _info(self, fs: Any, path: str) -> Any:
+        return fs._info(join(self._root, path)) if fs.async_impl else fs.info(join(self._root, path))
 
     def _ls(self, fs: Any, prefix: str) -> Any:
         path = join(self._root, prefix)
@@ -181,6 +192,16 @@ def content_of(answer: Any) -> Content:
     if isinstance(answer, Exception):
         return ReadFailure(failure_reason(answer))
     return bytes(answer)
+
+
+def look_of(path: str, answer: Any) -> Look:
+    """What an answer to a question about one file means: its size and time, gone, or a failure with its
+    reason."""
+    if isinstance(answer, FileNotFoundError | NotADirectoryError):
+        return Gone()
+    if isinstance(answer, Exception):
+        return ReadFailure(failure_reason(answer))
+    return FileInfo(path, _size(answer), _modified_ms(answer), _etag(answer))
 
 
 def _size(entry: dict[str, Any]) -> int | None:

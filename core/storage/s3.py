@@ -20,9 +20,9 @@ from xml.etree import ElementTree
 from fsspec.asyn import sync
 
 from core.messages import say
-from core.storage.listing import Content, FileInfo
+from core.storage.listing import Content, FileInfo, Look
 from core.storage.patience import awaited_in_time
-from core.storage.remote import content_of, gather_bounded
+from core.storage.remote import content_of, gather_bounded, look_of
 from core.storage.store import Folder, ListingFailed, Tally, join
 
 # Below this many names (``state/<operator>/<partition>``) a tree is listed flat: one piece of work for each
@@ -70,6 +70,24 @@ class S3Store:
         contents = {path: content_of(answer) for path, answer in zip(paths, answers, strict=True)}
         tally.add(bytes=sum(len(content) for content in contents.values() if isinstance(content, bytes)))
         return contents
+
+    def look(self, paths: Sequence[str], tally: Tally) -> dict[str, Look]:
+        fs = self._connect()
+        answers = sync(fs.loop, _heads, fs, self._root, paths, tally, self._at_once, self._seconds)
+        return {path: look_of(path, answer) for path, answer in zip(paths, answers, strict=True)}
+
+
+async def _heads(
+    fs: Any, root: str, paths: Sequence[str], tally: Tally, at_once: int, seconds: float | None
+) -> Sequence[Any]:
+    await _prepare(fs, root, tally)
+    return await gather_bounded([partial(_head, fs, join(root, path)) for path in paths], at_once, seconds)
+
+
+async def _head(fs: Any, path: str) -> dict[str, Any]:
+    bucket, key, _ = fs.split_path(path)
+    answer = await fs._call_s3("head_object", Bucket=bucket, Key=key)
+    return {"size": answer.get("ContentLength"), "modified": answer.get("LastModified"), **answer}
 
 
 async def _read(

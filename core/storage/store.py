@@ -10,7 +10,7 @@ from typing import Protocol
 
 from core.errors import AccessDenied, LocationNotFound, NotADirectory, StorageError
 from core.messages import say
-from core.storage.listing import Content, FileInfo, Requests
+from core.storage.listing import Content, FileInfo, Look, Requests
 from core.storage.location import Location
 
 # Names of botocore's errors; botocore is not imported here, because a local path needs none of it.
@@ -35,13 +35,14 @@ UNREACHABLE = {
 class Folder:
     """What a store found below one prefix. Paths are relative to the root of the location. ``is_file``: the
     prefix is a file itself. ``is_complete`` is False when there are more names than the one page that was
-    asked for."""
+    asked for. ``lost``: directories that their parent lists and that were not found."""
 
     files: list[FileInfo] = field(default_factory=list)
     directories: set[str] = field(default_factory=set)
     exists: bool = True
     is_file: bool = False
     is_complete: bool = True
+    lost: set[str] = field(default_factory=set)
 
 
 class Tally:
@@ -82,6 +83,8 @@ class Store(Protocol):
 
     def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]: ...
 
+    def look(self, paths: Sequence[str], tally: Tally) -> dict[str, Look]: ...
+
 
 def join(root: str, relative: str) -> str:
     """The store's name of a path below the root."""
@@ -93,6 +96,8 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
     all others."""
     if isinstance(error, ListingFailed):
         return storage_error(error.cause, location, error.prefix)
+    if isinstance(error, StorageError):
+        return error
     where = f"{location.url.rstrip('/')}/{prefix}" if prefix else location.url
     secrets = _texts_in(location.storage_options)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # to list the verbs and their help, nothing of this is needed
     from core.documents.base import Document
     from core.settings import Settings
+    from core.sparklogs.evidence import NotRead
 
 # In the order of the help text. Each names a module in this package.
 MODULES = ("inspect", "resume", "forecast", "check", "state", "recover", "explain")
@@ -19,11 +20,13 @@ MODULES = ("inspect", "resume", "forecast", "check", "state", "recover", "explai
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a verb found: as JSON, for a person, and whether there are problems (exit status 1)."""
+    """What a verb found: as JSON, for a person, whether there are problems (exit status 1), and what could
+    not be read (else exit status 10)."""
 
     document: Document
     text: str
     has_problems: bool = False
+    not_read: tuple[NotRead, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

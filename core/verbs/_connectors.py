@@ -12,7 +12,7 @@ from core.connectors import ConnectorAnswers, ConnectorSettings
 from core.connectors.connect import ask_connectors
 from core.connectors.kafka.properties import read_properties
 from core.connectors.requested import place_refused, sources_with_broker
-from core.errors import UsageError
+from core.errors import FileNotRead, UsageError
 from core.messages import say, words
 from core.recovery import DeletionImpact
 from core.storage import Location, parse_location
@@ -88,9 +88,14 @@ def _places(ck: Checkpoint, given: Sequence[str]) -> dict[str, Location]:
         key, equals, location = text.partition("=")
         refused = place_refused(ck, key) if equals else "unknown_source"
         source = ck.source(key)
-        if refused == "unknown_source" or source is None:
+        if source is None and not ck.sources and ck.not_read:
+            # The sources stand in the offset log: where that was not read, the key may be right.
+            raise FileNotRead(
+                say("cli.sources_not_read", reason=ck.not_read[0].sentence.rstrip(".")), ck.location.url
+            )
+        if refused == "unknown_source":
             raise UsageError(say("cli.source_unknown", known=source_keys(ck)))
-        if refused is not None:
+        if refused is not None and source is not None:
             raise UsageError(say("cli.source_no_place", key=clean(key), kind=source.kind.label))
         places[key] = parse_location(location)
     return places

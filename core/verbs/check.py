@@ -6,11 +6,9 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
-from typing import cast
 
-from core.analysis.findings import LEVELS, Finding, FindingsReport, Level
+from core.analysis.findings import Finding, FindingsReport, Severity
 from core.analysis.findings.liveness import Liveness, second_look
-from core.analysis.forecast import SUPPORTED_SPARK
 from core.checkpoint import Checkpoint
 from core.documents.check import check_document
 from core.errors import UsageError
@@ -21,17 +19,17 @@ from core.settings import Settings
 from core.storage import Requests
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of
+from core.verbs._query import add_query_options, level_of, query_of, require_sources
 from core.verbs._text import clean, listed_files
 
 NEWEST_READ = 20  # of the quick level, which reads no more than opening does
 PROGRESS_EVERY_SECONDS = 2.0
+FAIL_ON: tuple[Severity, ...] = ("attention", "data_risk", "blocks_restart")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``check`` takes beside the location."""
-    parser.add_argument(
-        "--level", default="normal", metavar="LEVEL", help=say("cli.help_level", levels=" or ".join(LEVELS))
-    )
+    add_query_options(parser)
     parser.add_argument(
         "--seconds",
         type=float,
@@ -45,29 +43,45 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=say("cli.help_watch"),
     )
     parser.add_argument(
-        "--spark", metavar="VERSION", help=say("cli.help_spark", versions=", ".join(SUPPORTED_SPARK))
+        "--fail-on",
+        default="data_risk",
+        metavar="SEVERITY",
+        help=say("cli.help_fail_on", severities=" or ".join(FAIL_ON)),
     )
     add_connector_options(parser)
 
 
 def run(args: Namespace, settings: Settings) -> Answer:
-    """Checks; problems are findings that block the restart or risk data."""
-    if args.level not in LEVELS:
-        raise UsageError(say("cli.no_level", level=clean(args.level, 40), levels=", ".join(LEVELS)))
+    """Checks; problems are findings that block the restart or risk data, or what ``--fail-on`` says."""
+    query, level = query_of(args), level_of(args)
+    fail_on = next((severity for severity in FAIL_ON if severity == args.fail_on), None)
+    if fail_on is None:
+        raise UsageError(say("cli.no_severity", asked=clean(args.fail_on, 40), severities=", ".join(FAIL_ON)))
     for name in ("seconds", "watch"):
         number = getattr(args, name)
         if number is not None and not 0 < number <= 86_400:
             raise UsageError(say("cli.seconds_out_of_range", option=name))
-    level = cast(Level, args.level)
     ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
-    connectors = connectors_of(ck, args)
+    require_sources(query, ck)
     judgement = judge(
-        ck, connectors, level=level, spark=args.spark, seconds=args.seconds, progress=_progress()
+        ck,
+        connectors_of(ck, args, query.topics),
+        level=level,
+        spark=args.spark,
+        query=query,
+        seconds=args.seconds,
+        progress=_progress(),
     )
     report = judgement.findings
     liveness = second_look(ck, args.watch) if args.watch is not None else None
-    text = "\n".join(_text(report, liveness, ck.door.requests)) + "\n"
-    return Answer(check_document(judgement, liveness), text, has_problems=report.has_problems)
+    size = f"{judgement.size.sentence} {judgement.size.retention}"
+    text = "\n".join(_text(report, liveness, size, ck.door.requests)) + "\n"
+    return Answer(
+        check_document(judgement, liveness),
+        text,
+        has_problems=report.reaches(fail_on),
+        not_read=judgement.not_read,
+    )
 
 
 def _progress() -> Callable[[int, int], None] | None:
@@ -85,7 +99,7 @@ def _progress() -> Callable[[int, int], None] | None:
     return tell
 
 
-def _text(report: FindingsReport, liveness: Liveness | None, read: Requests) -> list[str]:
+def _text(report: FindingsReport, liveness: Liveness | None, size: str, read: Requests) -> list[str]:
     lines = [clean(report.sentence, 1000)]
     lines += [clean(liveness.sentence, 1000)] if liveness is not None else []
     for finding in report.findings:
@@ -93,6 +107,7 @@ def _text(report: FindingsReport, liveness: Liveness | None, read: Requests) -> 
     return [
         *lines,
         "",
+        clean(size, 600),
         clean(
             say(
                 "cli.read",

@@ -39,7 +39,10 @@ def run(args: Namespace, settings: Settings) -> Answer:
     ck = Checkpoint.open(args.location, settings, newest=NEWEST_READ)
     answer = explain(text, ck)
     return Answer(
-        explain_document(ck, answer), "\n".join(_text(answer)) + "\n", has_problems=answer.name is None
+        explain_document(ck, answer),
+        "\n".join(_text(answer)) + "\n",
+        has_problems=answer.name is None,
+        not_read=ck.not_read,
     )
 
 
@@ -65,11 +68,23 @@ def _ends_of(path: Path) -> bytes:
         return data + file.read()
 
 
+def _here(answer: Explanation) -> list[str]:
+    lines = []
+    for statement in answer.here:
+        files = listed_files(statement.evidence)
+        lines.append(
+            f"  {clean(statement.sentence, 1000)} ({CERTAINTY[statement.certainty]})"
+            + (f" [{files}]" if files else "")
+        )
+    return lines
+
+
 def _text(answer: Explanation) -> list[str]:
     if answer.name is None:
         return [
             clean(answer.sentence, 1000),
-            f"  {say('cli.action', action=clean(answer.action, 600))}",
+            *_here(answer),
+            f"  {say('cli.action', action=clean(answer.action, 1000))}",
             *_others(answer),
         ]
     lines = [
@@ -78,12 +93,7 @@ def _text(answer: Explanation) -> list[str]:
         f"  {say('cli.error_text', text=clean(answer.message, 400))}",
     ]
     lines += ["", say("cli.other_query") if answer.other_checkpoint else say_of("cli", "SHOWN", answer.shown)]
-    for statement in answer.here:
-        files = listed_files(statement.evidence)
-        lines.append(
-            f"  {clean(statement.sentence, 1000)} ({CERTAINTY[statement.certainty]})"
-            + (f" [{files}]" if files else "")
-        )
+    lines += _here(answer)
     if answer.unseen:
         lines.append(f"  {say('cli.not_in_files', why=clean(answer.unseen, 400))}")
     if answer.reasons:

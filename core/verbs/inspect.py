@@ -24,9 +24,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
     """Reads the checkpoint. Problems are files that are there and cannot be understood."""
     ck = Checkpoint.open(args.location, settings)
     document = inspect_document(ck, all_batches=args.all_batches)
-    return Answer(
-        document, "\n".join(_text(ck, args.all_batches)) + "\n", has_problems=bool(document.problems)
-    )
+    text = "\n".join(_text(ck, args.all_batches)) + "\n"
+    is_damaged = any(item.condition != "unreadable" for item in document.problems)
+    return Answer(document, text, is_damaged, ck.not_read)
 
 
 def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
@@ -46,6 +46,7 @@ def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
     )
     lines = [
         f"Checkpoint     {clean(ck.location.url)}",
+        *([f"               {say('checkpoint.bare')}"] if ck.is_bare else []),
         f"Read at        {words.moment(ck.read_at_ms)}",
         f"Query id       {clean(ck.query_id or words.NOT_KNOWN)}",
         f"Written by     {version}",

@@ -52,6 +52,7 @@ def run(args: Namespace, settings: Settings) -> Answer:
     return Answer(
         recover_document(context, args.option, impacts),
         "\n".join(_text(context, args.option, impacts)) + "\n",
+        not_read=judgement.not_read,
     )
 
 

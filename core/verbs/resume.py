@@ -38,14 +38,15 @@ def run(args: Namespace, settings: Settings) -> Answer:
     1)."""
     ck = Checkpoint.open(args.location, settings)
     try:
-        points = judge(ck, connectors_of(ck, args)).resume(args.batch)
+        judgement = judge(ck, connectors_of(ck, args))
+        points = judgement.resume(args.batch)
     except ResumeError as error:
         if args.batch is not None and args.batch not in ck.offset_files:
             raise UsageError(str(error)) from error
         batch = ck.last_committed_batch if args.batch is None else args.batch
         unknown = ResumeAnswer(batch, batch in ck.commit_ids, (), str(error))
         return Answer(resume_document(ck, unknown), clean(error, 1000) + "\n", has_problems=True)
-    return Answer(resume_document(ck, points), "\n".join(_text(points)) + "\n")
+    return Answer(resume_document(ck, points), "\n".join(_text(points)) + "\n", not_read=judgement.not_read)
 
 
 def _text(answer: ResumeAnswer) -> list[str]:

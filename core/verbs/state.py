@@ -55,13 +55,15 @@ def run(args: Namespace, settings: Settings) -> Answer:
     lines: list[str] = []
     for operator, stores in counted:
         for name, partitions in stores.items():
-            lines += ["", *_text(operator, store_part(name, partitions), partitions, args.replay)]
+            lines += ["", *_text(operator, store_part(operator, name, partitions), partitions, args.replay)]
     head = (
         say("cli.state_after", version=version, batch_id=batch_id)
         if operators
         else say("cli.stateless", batch_id=batch_id)
     )
-    return Answer(state_document(ck, batch_id, counted), "\n".join([head, *lines]) + "\n")
+    return Answer(
+        state_document(ck, batch_id, counted), "\n".join([head, *lines]) + "\n", not_read=ck.not_read
+    )
 
 
 def _batch(ck: Checkpoint, asked: int | None) -> int:
@@ -104,6 +106,16 @@ def _text(
     )
     if len(heaviest) > SHOWN:
         lines.append(f"  {say('cli.partitions_left', count=len(heaviest) - SHOWN)}")
+    if store.column_families:
+        names = [clean(family, 60) for family in store.column_families]
+        lines.append(f"  {say('cli.families_together', families=names)}")
+    if store.lists:
+        lists = [clean(name, 60) for name in store.lists]
+        lines.append(
+            "  " + say("cli.families_of_lists", families=lists)
+            if store.elements_total is None
+            else "  " + say("cli.elements_of_lists", families=lists, elements=store.elements_total)
+        )
     return lines
 
 

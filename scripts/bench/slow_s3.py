@@ -31,8 +31,8 @@ from xml.sax.saxutils import escape
 from core.storage import Location, parse_location
 
 PROJECT = Path(__file__).resolve().parents[2]
-STAMP = "2026-11-20T12:00:00.000Z"
-HTTP_STAMP = "Fri, 20 Nov 2026 12:00:00 GMT"
+STAMP = "2026-12-20T12:00:00.000Z"
+HTTP_STAMP = "Sun, 20 Dec 2026 12:00:00 GMT"
 LONGEST_PAGE = 1000
 REASONS = {200: "OK", 206: "Partial Content", 404: "Not Found", 416: "Range Not Satisfiable"}
 

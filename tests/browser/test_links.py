@@ -113,6 +113,7 @@ def test_an_answer_of_the_recovery_chooser_is_in_the_address_and_survives_a_relo
     page.wait_for_url("**option=full_refresh**")
     page.reload()
     one.settle()
+    page.get_by_role("tab", name="By kind of sink").click()
     one.wait_for_text("Full table refresh: what repeats and what is lost")
     assert parameters(page.url) == {"ck": [DIED], "a_sink": ["kafka"], "option": ["full_refresh"]}
 

@@ -334,3 +334,17 @@ def test_a_stateful_query_whose_backup_is_older_than_the_table_fails_after_the_s
     answer = made.script(COUNTS.replace("if result", "if False and result"))
     assert any("CANNOT_LOAD_STATE_STORE" in (cause[1] or "") for cause in answer["causes"]), answer
     assert answer["failed_batch"] == said.sink.skips_up_to + 1  # type: ignore[operator]
+
+
+def test_a_pending_batch_of_a_complete_mode_query_is_skipped(case: Make) -> None:
+    made = case()
+    shutil.rmtree(made.sink)
+    shutil.rmtree(made.checkpoint)
+    made.script(COUNTS)
+    before = held(made.sink)
+    newest = max(int(path.name) for path in (made.checkpoint / "commits").iterdir() if path.name.isdigit())
+    made.forget_commit(newest)
+    said = made.forecast()
+    assert said.sink is not None and (said.batch_id, said.sink.pending) == (newest, "skipped")
+    made.script(COUNTS)
+    assert held(made.sink) == before

@@ -418,3 +418,31 @@ def test_a_position_far_beyond_the_table_stops_it(case: Make) -> None:
     made.offset(4, reservoirVersion=99)
     said, _ = made.prove()
     assert said.reason == "DELTA_TABLE_OLDER"
+
+
+@pytest.mark.parametrize("start", ["latest", 2])
+def test_a_start_version_of_today_moves_no_position(case: Make, start: object) -> None:
+    made = case(startingVersion=start)
+    said, fact = made.prove()
+    assert said.outcome == "resume" and fact.ids == tuple(range(70))
+
+
+def test_fields_that_delta_fills_in_itself_change_nothing(case: Make) -> None:
+    made = case()
+    path = made.checkpoint / "offsets" / "4"
+    line = made.offset_line(4)
+    del line["isStartingVersion"]
+    line["index"] = -100
+    lines = path.read_text(encoding="utf-8").split("\n")
+    path.with_name(".4.crc").unlink(missing_ok=True)
+    path.write_text("\n".join([*lines[:2], json.dumps(line, separators=(",", ":"))]), encoding="utf-8")
+    said, fact = made.prove()
+    assert said.outcome == "resume" and fact.ids == tuple(range(70))
+
+
+def test_a_sources_folder_means_nothing_to_delta(case: Make) -> None:
+    made = case()
+    (made.checkpoint / "sources" / "0").mkdir(parents=True)
+    (made.checkpoint / "sources" / "0" / "0").write_bytes(b"junk")
+    said, fact = made.prove()
+    assert said.outcome == "resume" and fact.ids == tuple(range(70))

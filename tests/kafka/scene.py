@@ -203,21 +203,25 @@ class Scene:
         """Rows of the ledger."""
         return tuple(sorted(record.row for record in self.ledger if keep(record)))
 
-    def effects(self, fact: Fact, positions: Positions) -> tuple[Effects, Rows]:
+    def effects(
+        self, fact: Fact, positions: Positions, planned: Positions | None = None
+    ) -> tuple[Effects, Rows]:
         """What the sinks hold against an undisturbed run, and the rows that are missing in the one that
         appends.
 
-        ``positions``: where the committed batches end. Undisturbed means: every record after them once, and
-        every record of later lives.
+        ``positions``: where the batches end that the sink has; ``planned``: where the last of them begins, when
+        it is pending batch 1. Undisturbed means: every record after them once, and every record of later lives.
         """
-        at = {self.topic(t): ps for t, ps in positions.items()}
 
-        def is_read(record: Record) -> bool:
+        def is_read(record: Record, ends: Positions) -> bool:
+            at = {self.topic(t): ps for t, ps in ends.items()}
             return record.life == 1 and record.offset < at.get(record.topic, {}).get(record.partition, 0)
 
-        committed = self.rows(is_read)
+        committed = self.rows(lambda record: is_read(record, planned or positions))
         before = {0: committed} if committed else {}
-        after = {99: self.rows(lambda record: not is_read(record))}
+        if planned is not None:
+            before[1] = self.rows(lambda record: is_read(record, positions) and not is_read(record, planned))
+        after = {99: self.rows(lambda record: not is_read(record, positions))}
         wanted = {record.row for record in self.ledger}
         got = {batch: tuple(row for row in rows if row in wanted) for batch, rows in fact.delivered.items()}
         assert got == dict(fact.delivered)

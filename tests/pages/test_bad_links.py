@@ -110,3 +110,10 @@ def test_hostile_text_in_a_link_is_only_repeated_as_plain_text(open_page: OpenPa
     at = open_page("recovery", CLEAN, option=text, a_sink=text, source=text)
     assert_no_error(at)
     assert not at.markdown
+
+
+@pytest.mark.parametrize("batch", ["1" + "0" * 400, "1e999", "inf", "nan"])
+def test_a_number_without_end(open_page: OpenPage, batch: str) -> None:
+    at = open_page("timeline", CLEAN, batch=batch)
+    assert_no_error(at)
+    assert "This link asks for batch" in words_of(at)

@@ -29,10 +29,6 @@ def test_nothing_there(open_page: OpenPage, tmp_path: Path) -> None:
     assert str(tmp_path / "gone") in told and "Nothing found" in told
 
 
-def test_an_empty_directory(open_page: OpenPage, tmp_path: Path) -> None:
-    assert "it is empty" in sentence_of(open_page, tmp_path)
-
-
 def test_a_directory_that_is_no_checkpoint(open_page: OpenPage, tmp_path: Path) -> None:
     (tmp_path / "part-0.parquet").write_bytes(b"PAR1")
     told = sentence_of(open_page, tmp_path)

@@ -115,8 +115,9 @@ def test_state_of_a_stateless_query_does_not_apply(open_page: OpenPage) -> None:
 
 def test_watermark_names_the_stall_and_the_idle_source(open_page: OpenPage) -> None:
     shown = words_of(open_page("watermark", "samples/join-watermark-held-back/checkpoint"))
-    assert "Stall of" in shown and "It still does." in shown
-    assert "had no new data in these batches" in shown and "inferred" in shown
+    assert "The watermark has not moved since batch 4" in shown and "WATERMARK_STALLED" in shown
+    assert shown.count("holds the watermark back") == 1
+    assert "No new data came from source 1 (file source) in these batches" in shown and "inferred" in shown
 
 
 def test_watermark_of_a_query_without_one_says_so(open_page: OpenPage) -> None:
@@ -137,7 +138,15 @@ def test_recovery_shows_all_options_with_the_recommended_first_and_its_code(open
         "Reset the checkpoint and continue incrementally",
     ):
         assert title in shown
+    assert "Fix the cause, if any, and restart the query" in shown and "No code is needed" in shown
     assert shown.index("● recommended") < shown.index("○ possible")
+    at = open_page(
+        "recovery",
+        "samples/kafka-pipeline-died-mid-batch/checkpoint",
+        a_sink="foreach_append",
+        a_source_complete="yes",
+        option="reset",
+    )
     scripts = [code.value for code in at.code if "LAST_COMMITTED_BATCH = 7" in code.value]
     assert scripts and "--execute" in scripts[0]
 
@@ -147,8 +156,21 @@ def test_an_answer_in_the_link_rules_options_out(open_page: OpenPage) -> None:
     after = words_of(
         open_page("recovery", "samples/files-stopped-cleanly/checkpoint", a_source_complete="no")
     )
-    assert "▲ not possible" not in before and "▲ not possible" in after
+    assert after.count("▲ not possible") == before.count("▲ not possible") + 1
     assert "Rules out: Full table refresh" in after
+
+
+def test_a_lost_state_file_leads_to_a_rewind_to_the_batch_that_the_finding_names(open_page: OpenPage) -> None:
+    place = "samples/missing-delta-file/checkpoint"
+    assert "to_batch=2" in words_of(open_page("integrity", place))
+    at = open_page("recovery", place, option="rewind", a_to_batch="1", a_sink="foreach_merge")
+    assert "Rewind to an earlier batch: what repeats and what is lost" in words_of(at)
+    assert any("TO_BATCH = 1\n" in code.value for code in at.code)
+    at.number_input(key="a_to_batch").set_value(2).run()
+    assert any("TO_BATCH = 2\n" in code.value for code in at.code)
+    at = open_page("recovery", place, option="rewind", a_to_batch="7", a_sink="foreach_merge")
+    assert "complete only for batches" in words_of(at)
+    assert_no_error(at)
 
 
 def test_choosing_another_option_shows_its_code(open_page: OpenPage) -> None:
@@ -158,7 +180,11 @@ def test_choosing_another_option_shows_its_code(open_page: OpenPage) -> None:
 
 def test_a_text_answer_reaches_the_code_as_a_quoted_value(open_page: OpenPage) -> None:
     at = open_page(
-        "recovery", "samples/files-stopped-cleanly/checkpoint", a_sink="file", a_platform="pyspark"
+        "recovery",
+        "samples/files-stopped-cleanly/checkpoint",
+        a_sink="file",
+        a_platform="pyspark",
+        option="reset",
     )
     at.text_input(key="t_sink_path").set_value('/data/it\'s "here"').run()
     assert_no_error(at)

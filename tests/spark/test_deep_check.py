@@ -191,3 +191,23 @@ def test_another_value_in_a_zstd_file_is_read_by_spark_and_is_a_data_risk(
     else:
         assert "STATE_FILE_ALTERED" not in shown
         assert any("packed with zstd or snappy" in item for item in report.not_checked)
+
+
+@pytest.mark.parametrize(
+    ("what", "fails"), [("damaged", True), ("cut", False), ("whole", False)], ids=["damaged", "cut", "whole"]
+)
+def test_spark_reads_past_the_end_of_an_empty_changelog(oracle: Oracle, what: str, fails: bool) -> None:
+    """The first two bytes of the end mark are a length of 65,535 to the reader that looks for the version: it
+    meets damage behind the last record, but not a file that ends there."""
+    made = oracle.base("windows_changelog")
+    copy = oracle.copy(made)
+    path = without_checksum(newest(copy / "state/0/1", "changelog"))
+    path.write_bytes(pack_lz4(b"\xff\xff\xff\xff"))
+    if what == "damaged":
+        flip(path, 40)
+    if what == "cut":
+        cut(path, -10)
+    report = findings(Checkpoint.open(str(copy)), "deep")
+    fact = oracle.restart(made, copy)
+    said = any(finding.severity == "blocks_restart" for finding in report.findings)
+    assert (said, fact.outcome == "fail") == (fails, fails), (report.sentence, fact.causes)

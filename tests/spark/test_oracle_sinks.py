@@ -14,6 +14,9 @@ import pytest
 from core.analysis.forecast import Query, forecast
 from core.analysis.forecast.versions import NEWEST
 from core.checkpoint import Checkpoint
+from core.connectors import ConnectorAnswers
+from core.connectors.file_sink_log import FileSinkLog
+from core.storage import parse_location
 from tests.support import damage as d
 from tests.support.oracle import ASKED, Base, Oracle, Rows, delivered, ids
 from tests.support.spark import spark_version
@@ -54,6 +57,48 @@ def test_a_real_file_sink_skips_as_the_forecast_says(oracle: Oracle, damage: d.D
     held, expected = rows(delivered(output)), rows({**base.delivered, **base.undisturbed})
     was = "loss" if expected - held else "duplicates" if held - expected else "exact"
     assert (said.data.skip, was) == (effect, effect)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("damage", "of_the_output"),
+    [
+        (d.nothing, d.nothing),
+        (d.everything_gone, d.nothing),
+        (d.nothing, d.everything_gone),
+        (d.nothing, d.without("_spark_metadata/2")),
+    ],
+    ids=["clean", "new_checkpoint_on_the_old_output", "old_checkpoint_on_a_new_output", "entry_missing"],
+)
+def test_what_the_log_of_a_real_file_sink_makes_of_a_restart(
+    oracle: Oracle, damage: d.Damage, of_the_output: d.Damage
+) -> None:
+    base = oracle.base("stateless")
+    copy = oracle.copy(base)
+    output = copy.parent / "out"
+    shutil.copytree(base.root / "out", output)
+    damage(copy)
+    of_the_output(output)
+    seen, planned = ids(output / "_spark_metadata"), ids(copy / "offsets")
+    place = parse_location(str(output))
+    connectors = ConnectorAnswers(sink=FileSinkLog.open(place) if seen else place)
+    said = forecast(Checkpoint.open(str(copy)), spark=ASKED, query=NEW, connectors=connectors)
+    fact = oracle.restart(base, copy, output=output)
+    assert fact.causes == () and said.outcome != "fail"
+    skipped = [number for number in ids(copy / "offsets") if number in seen and number not in planned]
+    told = {risk.id for risk in said.risks}
+    assert ("SINK_AHEAD" in told) == bool(skipped), said.sentence
+    is_foreseen = bool({"SINK_LOG_HOLE", "SINK_NO_LOG"} & told)
+    assert is_foreseen == (not can_be_read(oracle.session, output)), said.sentence
+
+
+def can_be_read(session: SparkSession, output: Path) -> bool:
+    """Whether Spark reads what its file sink has written."""
+    try:
+        session.read.json(str(output)).count()
+    except Exception:
+        return False
+    return True
 
 
 @pytest.mark.spark

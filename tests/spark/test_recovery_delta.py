@@ -3,42 +3,23 @@ counted row by row."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.checkpoint import Checkpoint
-from core.recovery import OptionId
-from tests.support.delta import DeltaEngine
+from core.connectors import ConnectorSettings
+from core.recovery import Answers, OptionId, options, read_recovery_context
+from core.storage import parse_location
+from tests.support import damage
+from tests.support.delta import RUN_SCRIPT, DeltaEngine
 from tests.support.recovery import Outcome, script_for
 
 pytestmark = pytest.mark.delta
 
 COPY = "def transform(df):\n    return df.select('id')\n"
-
-# Runs in the second environment: the text of the generated script on the session that is there.
-RUN = """
-import contextlib, importlib.util, io
-spec = importlib.util.spec_from_file_location("generated_recovery", args["path"])
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-printed = io.StringIO()
-with contextlib.redirect_stdout(printed):
-    missing = module.missing_values()
-    if missing:
-        result = [4, "\\n".join(missing)]
-    else:
-        try:
-            checks = module.recover(spark, module.Files(spark), module.load_query())
-            status = 0 if module.verdict(checks) else 3
-        except module.Refused as reason:
-            module.say(f"Refused: {reason}")
-            status = 4
-        except SystemExit as stop:
-            status = stop.code
-        result = [status, printed.getvalue()]
-"""
 
 # A Delta table of three commits, copied to another one with one file a batch; then more commits wait in the
 # source.
@@ -64,6 +45,12 @@ if args["waiting"]:
     put(30, 40)
 result = sorted(int(name) for name in os.listdir(os.path.join(args["checkpoint"], "offsets")) if name.isdigit())
 """
+RESUME = """
+frame = spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(args["source"]).select("id")
+writer = frame.writeStream.format("delta").option("checkpointLocation", args["checkpoint"]).trigger(availableNow=True)
+writer.start(args["sink"]).awaitTermination()
+result = None
+"""
 IDS = (
     "result = sorted(row[0] for row in spark.read.format('delta').load(args['table']).select('id').collect())"
 )
@@ -78,13 +65,16 @@ class Pipeline:
             place / "checkpoint",
             place / "query.py",
         )
+        place.mkdir(parents=True, exist_ok=True)
         self.query.write_text(COPY, encoding="utf-8")
         engine.run(PIPELINE, **self.places(), forget=forget, waiting=waiting)
 
     def places(self) -> dict[str, str]:
         return {"source": str(self.source), "sink": str(self.sink), "checkpoint": str(self.checkpoint)}
 
-    def recover(self, option: OptionId, **more: str) -> Outcome:
+    def recover(
+        self, option: OptionId, *, execute: bool = True, given: ConnectorSettings | None = None, **more: str
+    ) -> Outcome:
         answers = {
             "sink": "delta",
             "sink_path": str(self.sink),
@@ -92,8 +82,8 @@ class Pipeline:
             "source.0.path": str(self.source),
             **more,
         }
-        script = script_for(self.checkpoint, option, {"source_complete": "yes", **answers}, self.place)
-        status, output = self.engine.run(RUN, path=str(script))
+        script = script_for(self.checkpoint, option, {"source_complete": "yes", **answers}, self.place, given)
+        status, output = self.engine.run(RUN_SCRIPT, path=str(script), execute=execute)
         return Outcome(status, output)
 
     def ids(self, table: Path | str | None = None) -> Any:
@@ -107,7 +97,27 @@ def test_the_planned_batch_that_is_in_the_table_already_is_skipped_and_new_rows_
     ck = Checkpoint.open(str(pipeline.checkpoint))
     assert ck.pending_batch is not None and ck.sources[0].kind.name == "delta"
     done = pipeline.recover("reset")
+    assert done.status == 5, done.output  # rows of a Delta source are not counted by the script
+    assert pipeline.ids() == list(range(40))
+
+
+def test_a_lost_query_id_is_found_in_the_table_so_that_the_planned_batch_is_skipped(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(delta, tmp_path, forget=True)
+    metadata = pipeline.checkpoint / "metadata"
+    before = metadata.read_text(encoding="utf-8")
+    damage.remove(metadata)
+    blind = read_recovery_context(Checkpoint.open(str(pipeline.checkpoint)), Answers({"sink": "delta"}))
+    option = next(each for each in options(blind) if each.id == "repair_files")
+    assert not option.possible and "--sink" in option.why
+
+    given = ConnectorSettings(sink=parse_location(str(pipeline.sink)))
+    done = pipeline.recover("repair_files", given=given)
     assert done.status == 0, done.output
+    new = next(tmp_path.glob("checkpoint.repaired-after-batch-*[0-9]"))
+    assert json.loads((new / "metadata").read_text(encoding="utf-8")) == json.loads(before)
+    delta.run(RESUME, **{**pipeline.places(), "checkpoint": str(new)})
     assert pipeline.ids() == list(range(40))
 
 
@@ -117,7 +127,7 @@ def test_a_query_that_had_read_everything_goes_on_with_the_next_commit(
     """No start option can say that: startingVersion would be a version that does not exist yet."""
     pipeline = Pipeline(delta, tmp_path, forget=False, waiting=False)
     first = pipeline.recover("reset")
-    assert first.status == 0, first.output
+    assert first.status == 0, first.output  # nothing was new, so no batch ran
     assert pipeline.ids() == list(range(30))
     delta.run(
         "spark.range(30, 40).selectExpr('id', 'id as"
@@ -125,7 +135,7 @@ def test_a_query_that_had_read_everything_goes_on_with_the_next_commit(
         **pipeline.places(),
     )
     again = pipeline.recover("reset")
-    assert again.status == 0, again.output
+    assert again.status == 5, again.output
     assert pipeline.ids() == list(range(40))
 
 
@@ -144,10 +154,55 @@ def test_a_table_that_is_ahead_of_the_checkpoint_is_refused(delta: DeltaEngine, 
     )
 
 
+def assert_refused(pipeline: Pipeline, words: str, **more: str) -> None:
+    """Dry run and execution of reset and full refresh change nothing."""
+    version = "result = spark.sql(f'DESCRIBE HISTORY delta.`{args[\"table\"]}` LIMIT 1').first()['version']"
+    table = more.get("sink_path", str(pipeline.sink))
+    is_table = Path(table).exists()
+    before = pipeline.engine.run(version, table=table) if is_table else None
+    options: tuple[OptionId, ...] = ("reset", "full_refresh")
+    for option in options:
+        for execute in (False, True):
+            done = pipeline.recover(option, execute=execute, **more)
+            assert (done.status, words in done.output) == (4, True), done.output
+    assert Path(table).exists() == is_table
+    assert before == (pipeline.engine.run(version, table=table) if is_table else None)
+
+
+def test_a_mistyped_table_is_refused_and_not_made(delta: DeltaEngine, tmp_path: Path) -> None:
+    pipeline = Pipeline(delta, tmp_path, forget=False)
+    assert_refused(pipeline, "is not a Delta table", sink_path=str(tmp_path / "snik"))
+
+
+def test_another_querys_table_is_refused(delta: DeltaEngine, tmp_path: Path) -> None:
+    pipeline = Pipeline(delta, tmp_path / "mine", forget=False)
+    other = Pipeline(delta, tmp_path / "other", forget=False)
+    assert_refused(pipeline, "has no batch of this query", sink_path=str(other.sink))
+    assert other.ids() == list(range(30))
+
+
+def test_a_restored_table_is_refused(delta: DeltaEngine, tmp_path: Path) -> None:
+    pipeline = Pipeline(delta, tmp_path, forget=False)
+    restore = "spark.sql(f'RESTORE TABLE delta.`{args[\"table\"]}` TO VERSION AS OF 1')\nresult = 0"
+    delta.run(restore, table=str(pipeline.sink))
+    assert_refused(pipeline, "RESTORE in version")
+
+
+def test_full_refresh_refuses_a_table_whose_properties_the_new_one_would_not_have(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(delta, tmp_path, forget=False)
+    alter = "ALTER TABLE delta.`{args['table']}` SET TBLPROPERTIES ('delta.appendOnly' = 'true')"
+    delta.run(f'spark.sql(f"{alter}")\nresult = 0', table=str(pipeline.sink))
+    done = pipeline.recover("full_refresh")
+    assert done.status == 4 and "delta.appendOnly = true" in done.output, done.output
+    assert pipeline.ids() == list(range(30))
+
+
 def test_full_refresh_writes_the_table_anew_and_keeps_the_old_one(delta: DeltaEngine, tmp_path: Path) -> None:
     pipeline = Pipeline(delta, tmp_path, forget=True)
     done = pipeline.recover("full_refresh")
-    assert done.status == 0, done.output
+    assert done.status == 5, done.output  # rows of a Delta source are not counted by the script
     assert pipeline.ids() == list(range(40))
     assert pipeline.ids(next(tmp_path.glob("sink.before-refresh-batch-*"))) == list(range(30))
 
@@ -176,7 +231,7 @@ def test_backfill_merges_only_keys_that_are_missing_or_newer(delta: DeltaEngine,
         "backfill_sequence": "seq",
     }
     done = pipeline.recover("backup_and_backfill", output_mode="append", **more)
-    assert done.status == 0, done.output
+    assert done.status == 5, done.output  # rows of a Delta source are not counted by the script
     found = delta.run(
         "result = {r['id']: r['seq'] for r in spark.read.format('delta').load(args['t']).collect()}",
         t=str(target),

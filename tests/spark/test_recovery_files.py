@@ -38,8 +38,8 @@ class Pipeline:
     """A file source and a file sink below one directory, driven by the shared session until the checkpoint
     has its story."""
 
-    def __init__(self, spark: SparkSession, place: Path, query: str) -> None:
-        self.spark, self.place = spark, place
+    def __init__(self, spark: SparkSession, place: Path, query: str, partition_by: str | None = None) -> None:
+        self.spark, self.place, self.partition_by = spark, place, partition_by
         place.mkdir(parents=True)
         self.source, self.output, self.checkpoint = place / "in put", place / "output", place / "checkpoint"
         self.query = place / "query.py"
@@ -57,6 +57,8 @@ class Pipeline:
         writer = writer.option("checkpointLocation", str(checkpoint or self.checkpoint)).trigger(
             availableNow=True
         )
+        if self.partition_by is not None:
+            writer = writer.partitionBy(self.partition_by)
         writer.start(str(output or self.output)).awaitTermination()
 
     def forget_last_commit(self) -> None:
@@ -85,7 +87,7 @@ class Pipeline:
         found = []
         for output in outputs or (self.output,):
             found += [tuple(row) for row in self.spark.read.parquet(str(output)).collect()]
-        return sorted(found)
+        return sorted(found, key=str) if any(None in row for row in found) else sorted(found)
 
     def ids(self, *outputs: Path) -> list[object]:
         return [row[0] for row in self.rows(*outputs)]
@@ -119,7 +121,7 @@ def test_reset_of_a_stateless_file_pipeline_writes_every_row_once_and_can_be_run
         path: value for path, value in fingerprint(plain.place).items() if not path.startswith(mine)
     } == before, "the dry run wrote"
 
-    done = run_script(script, "--execute")
+    done = run_script(script, "--execute", "--query-is-stopped")
     assert done.status == 0, done.output
     assert plain.ids() == list(range(60))
     assert "none of the 3 old ones again" in done.output
@@ -136,7 +138,7 @@ def test_full_refresh_of_a_stateless_file_pipeline_writes_every_row_once_and_kee
     plain: Pipeline,
 ) -> None:
     old = plain.ids()
-    done = run_script(plain.script("full_refresh"), "--execute")
+    done = run_script(plain.script("full_refresh"), "--execute", "--query-is-stopped")
     assert done.status == 0, done.output
     assert plain.ids() == list(range(60))
     aside = Path(f"{plain.output}.before-refresh-batch-2")
@@ -164,7 +166,7 @@ def test_reset_of_a_stateful_file_pipeline_builds_the_state_again_and_repeats_no
 ) -> None:
     before = distinct.rows()
     assert sorted(row[1] for row in before) == list(range(15))
-    done = run_script(distinct.script("reset"), "--execute")
+    done = run_script(distinct.script("reset"), "--execute", "--query-is-stopped")
     assert done.status == 0, done.output
     new = Path(f"{distinct.output}.after-batch-1")
     assert distinct.rows() == before
@@ -173,7 +175,7 @@ def test_reset_of_a_stateful_file_pipeline_builds_the_state_again_and_repeats_no
 
 
 def test_full_refresh_of_a_stateful_file_pipeline_writes_each_key_once(distinct: Pipeline) -> None:
-    done = run_script(distinct.script("full_refresh"), "--execute")
+    done = run_script(distinct.script("full_refresh"), "--execute", "--query-is-stopped")
     assert done.status == 0, done.output
     assert sorted(row[1] for row in distinct.rows()) == [*range(15), *range(900, 905)]
 
@@ -183,7 +185,7 @@ def test_full_refresh_of_a_stateful_file_pipeline_writes_each_key_once(distinct:
 
 def test_a_script_without_the_needed_values_refuses_and_starts_nothing(plain: Pipeline) -> None:
     script = script_for(plain.checkpoint, "reset", {"sink": "file"}, plain.place)
-    done = run_script(script, "--execute")
+    done = run_script(script, "--execute", "--query-is-stopped")
     assert done.status == 4
     assert {line.split(":")[0].strip() for line in done.output.split("Refused")[1].splitlines()[1:]} == {
         "QUERY_FILE",
@@ -243,6 +245,106 @@ def test_a_cut_source_log_is_refused_rather_than_guessed(plain: Pipeline) -> Non
     assert done.status == 4
     assert "lacks the entries [1]" in done.output
     assert not Path(f"{plain.checkpoint}.reset-after-batch-2").exists()
+
+
+# ---------------------------------------------------------------- a sink that is not this query's, or no
+# longer fits: exit status 4, nothing changed
+
+
+def assert_untouched(pipeline: Pipeline, script: Path, words: str) -> None:
+    before = fingerprint(pipeline.place)
+    for execute in (False, True):
+        done = run_in_session(script, pipeline.spark, execute=execute)
+        assert (done.status, words in done.output) == (4, True), done.output
+    assert fingerprint(pipeline.place) == before
+
+
+def test_another_querys_output_is_refused_though_its_log_ends_at_the_same_batch(plain: Pipeline) -> None:
+    other = plain.place / "foreign"
+    for number in (4, 5):
+        (plain.source / f"part {number:03d}.json").unlink()
+    plain.run(checkpoint=plain.place / "its checkpoint", output=other)
+    put_files(plain.source, range(4, 6))
+    for option in ("reset", "full_refresh"):
+        script = plain.script(option, sink_path=str(other))
+        assert_untouched(plain, script, "it is another query's output")
+
+
+def test_an_output_that_was_restored_from_a_backup_is_refused(plain: Pipeline) -> None:
+    for name in ("2", "3"):
+        for path in plain.output.glob(f"_spark_metadata/*{name}*"):
+            path.unlink()
+    for option in ("reset", "full_refresh"):
+        assert_untouched(plain, plain.script(option), "ends at batch 1, the checkpoint at 3")
+
+
+def test_a_mistyped_output_is_refused(plain: Pipeline) -> None:
+    for option in ("reset", "full_refresh"):
+        script = plain.script(option, sink_path=str(plain.place / "outputt"))
+        assert_untouched(plain, script, "has no _spark_metadata")
+
+
+def test_a_checkpoint_inside_the_output_is_not_renamed_with_it(plain: Pipeline) -> None:
+    inside = plain.output / "_checkpoint"
+    shutil.copytree(plain.checkpoint, inside)
+    script = script_for(inside, "full_refresh", plain.answers(), plain.place)
+    assert_untouched(plain, script, "lies inside the output")
+
+
+def test_a_transform_that_does_not_fit_the_source_is_found_before_anything_is_changed(
+    plain: Pipeline,
+) -> None:
+    plain.query.write_text("def transform(df):\n    return df.select('nothing')\n", encoding="utf-8")
+    assert_untouched(plain, plain.script("reset"), "transform in")
+
+
+def test_a_query_that_may_still_run_is_refused(plain: Pipeline) -> None:
+    script = plain.script("reset")
+    before = fingerprint(plain.place)
+    done = run_in_session(script, plain.spark, is_stopped=False)
+    assert done.status == 4 and "add --query-is-stopped" in done.output, done.output
+    assert fingerprint(plain.place) == before
+
+
+def test_a_place_that_cannot_be_written_gives_one_sentence_and_what_was_changed(plain: Pipeline) -> None:
+    taken = plain.place / "a file"
+    taken.write_text("x", encoding="utf-8")
+    done = run_in_session(plain.script("reset", checkpoint_new=str(taken / "ck")), plain.spark)
+    assert done.status == 1, done.output
+    assert "Stopped: " in done.output and "is a new copy of the checkpoint; undo: remove it" in done.output
+    assert "Traceback" not in done.output
+
+
+def test_the_dry_run_counts_the_rows_that_it_expects(plain: Pipeline) -> None:
+    script = plain.script("reset")
+    before = fingerprint(plain.place)
+    done = run_in_session(script, plain.spark, execute=False)
+    assert done.status == 0, done.output
+    assert "Source 0: 2 files are new to the sink" in done.output
+    assert "Rows expected from them: 20" in done.output
+    assert fingerprint(plain.place) == before
+
+
+def test_a_partitioned_output_stays_partitioned(spark: SparkSession, tmp_path: Path) -> None:
+    pipeline = Pipeline(spark, tmp_path / "partitioned", PLAIN, partition_by="key")
+    put_files(pipeline.source, range(3))
+    pipeline.run()
+    put_files(pipeline.source, [3])
+    done = run_in_session(pipeline.script("reset"), spark)
+    assert done.status == 0, done.output
+    assert pipeline.ids() == list(range(40))
+    refreshed = Pipeline(spark, tmp_path / "refreshed", PLAIN, partition_by="key")
+    put_files(refreshed.source, range(3))
+    refreshed.run()
+    done = run_in_session(refreshed.script("full_refresh"), spark)
+    assert done.status == 0, done.output
+    put_files(refreshed.source, [3])
+    refreshed.run(checkpoint=Path(f"{refreshed.checkpoint}.refresh-after-batch-2"))
+    assert refreshed.ids() == list(range(40))
+    assert {path.name.partition("=")[0] for path in refreshed.output.iterdir() if path.is_dir()} == {
+        "key",
+        "_spark_metadata",
+    }
 
 
 # ---------------------------------------------------------------- what the tool says about each kind of sink,
@@ -319,7 +421,7 @@ def test_sink_that_overwrites_by_batch_id_keeps_its_old_batches_because_the_numb
 ) -> None:
     answers = foreach(plain, BY_BATCH, "foreach_merge", reaches_sink=True)
     done = run_in_session(plain.script("reset", **answers), plain.spark)
-    assert done.status == 0, done.output
+    assert done.status == 5, done.output
     assert plain.ids(plain.place / "target") == list(range(60))
 
 
@@ -364,14 +466,9 @@ def test_windows_that_were_emitted_do_not_come_again_and_open_ones_are_complete(
     put_files(undisturbed.source, range(6))
     undisturbed.run()
 
-    script = pipeline.script("reset", output_mode="append")
-    asked = run_in_session(script, spark)
-    assert asked.status == 4
-    assert "WINDOW_END_COLUMN" in asked.output
-
     put_files(pipeline.source, range(6, 12))
-    done = run_in_session(pipeline.script("reset", output_mode="append", window_end_column="end"), spark)
-    assert done.status == 0, done.output
+    done = run_in_session(pipeline.script("reset", output_mode="append"), spark)
+    assert done.status == 5, done.output
     put_files(undisturbed.source, range(6, 12))
     undisturbed.run()
     assert pipeline.rows(pipeline.output, Path(f"{pipeline.output}.after-batch-6")) == undisturbed.rows()
@@ -381,7 +478,7 @@ def test_windows_that_were_emitted_do_not_come_again_and_open_ones_are_complete(
 def test_without_the_old_data_the_state_starts_empty_and_known_keys_come_again(distinct: Pipeline) -> None:
     before = distinct.rows()
     done = run_in_session(distinct.script("reset", source_complete="no"), distinct.spark)
-    assert done.status == 0, done.output
+    assert done.status == 5, done.output
     new = distinct.rows(Path(f"{distinct.output}.after-batch-1"))
     assert sorted(row[1] for row in new) == [
         *range(5, 15),
@@ -398,6 +495,54 @@ def test_when_the_deduplication_was_removed_the_position_goes_on_without_the_sta
     assert done.status == 0, done.output
     assert len(distinct.rows()) == 15 + 10 + 5
     assert not (Path(f"{distinct.checkpoint}.reset-after-batch-1") / "state").exists()
+
+
+JOIN = """
+from pyspark.sql import functions as F
+
+def transform(sources):
+    left = sources["0"].withWatermark("at", "1 minute").alias("l")
+    right = sources["1"].withWatermark("at", "1 minute").alias("r")
+    near = F.expr("l.key = r.key and r.at between l.at - interval 90 seconds and l.at + interval 90 seconds")
+    return left.join(right, near, "leftOuter").select("l.id", F.col("r.id").alias("other"))
+"""
+
+
+def test_a_reset_of_a_join_builds_its_state_again_and_emits_what_the_old_query_would_have(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def joined(name: str) -> tuple[Pipeline, tuple[Path, Path], Callable[[], None]]:
+        pipeline = Pipeline(spark, tmp_path / name, JOIN)
+        places = (tmp_path / name / "left", tmp_path / name / "right")
+
+        def run() -> None:
+            reader = spark.readStream.format("json").schema(SCHEMA).option("maxFilesPerTrigger", 1)
+            frames = {str(number): reader.load(str(place)) for number, place in enumerate(places)}
+            names: dict[str, Callable[[dict[str, DataFrame]], DataFrame]] = {}
+            exec(pipeline.query.read_text(encoding="utf-8"), names)
+            writer = names["transform"](frames).writeStream.format("parquet")
+            writer = writer.option("checkpointLocation", str(pipeline.checkpoint)).trigger(availableNow=True)
+            writer.start(str(pipeline.output)).awaitTermination()
+
+        put_files(places[0], range(4))
+        put_files(places[1], range(1, 5))
+        run()
+        return pipeline, places, run
+
+    pipeline, places, _ = joined("join")
+    undisturbed, others, resume = joined("truth")
+    for left, right in (places, others):
+        put_files(left, range(4, 7))
+        put_files(right, range(5, 8))
+    resume()
+    script = pipeline.script(
+        "reset", **{"source.1.schema": SCHEMA, "source.1.option.maxFilesPerTrigger": "1"}
+    )
+    done = run_in_session(script, spark)
+    assert done.status == 5, done.output
+    last = max(int(path.name) for path in (pipeline.checkpoint / "commits").iterdir() if path.name.isdigit())
+    new = Path(f"{pipeline.output}.after-batch-{last}")
+    assert pipeline.rows(pipeline.output, new) == undisturbed.rows()
 
 
 # ---------------------------------------------------------------- several sources, old rows that only the

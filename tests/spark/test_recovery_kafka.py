@@ -144,7 +144,7 @@ def test_reset_of_a_kafka_pipeline_goes_on_after_the_last_committed_batch_with_a
     assert json.loads(ck.source_texts(1, "0")[1] or "") == {orders.topic: {"0": 8, "1": 3}}
     assert '"1":3' in text and '"1":10' not in text, "the planned batch must not become the start"
 
-    done = run_script(script, "--execute")
+    done = run_script(script, "--execute", "--query-is-stopped")
     assert done.status == 0, done.output
     assert orders.values() == expected(p0=9, p1=10, p2=6)
     assert f"{orders.topic}-2 is new since batch 1" in done.output
@@ -158,7 +158,7 @@ def test_reset_of_a_kafka_pipeline_goes_on_after_the_last_committed_batch_with_a
 
 
 def test_full_refresh_of_a_kafka_pipeline_reads_everything_once_into_a_new_output(orders: Pipeline) -> None:
-    done = run_script(orders.script("full_refresh"), "--execute")
+    done = run_script(orders.script("full_refresh"), "--execute", "--query-is-stopped")
     assert done.status == 0, done.output
     assert orders.values() == expected(p0=9, p1=10, p2=6)
     old = orders.spark.read.parquet(f"{orders.target}.before-refresh-batch-1")
@@ -206,7 +206,7 @@ def test_records_deleted_beyond_the_position_are_foretold_and_the_offered_code_s
     assert price.loses_rows == 3
 
     script = orders.script("reset", orders.given)
-    done = run_script(script, "--execute")
+    done = run_script(script, "--execute", "--query-is-stopped")
     assert done.status == 0, done.output
     assert orders.values() == [
         value for value in expected(p0=9, p1=10, p2=6) if value not in {"1-3", "1-4", "1-5"}
@@ -322,3 +322,16 @@ def test_into_a_kafka_topic_the_rows_of_the_planned_batch_come_again_and_no_othe
     ]
     assert sorted(set(values)) == expected(p0=8, p1=3)
     assert repeated(values) == dict.fromkeys([f"0-{i}" for i in range(4, 8)], 2)
+
+
+def test_a_rewind_repeats_exactly_the_records_of_the_later_committed_batch(orders: Pipeline) -> None:
+    old = orders.checkpoint
+    script = orders.script("rewind", to_batch="0")
+    done = run_in_session(script, orders.spark)
+    assert done.status == 0, done.output
+    orders.checkpoint = Path(f"{old}.rewound-to-batch-0")
+    orders.run()
+    found = orders.values()
+    assert repeated(found) == dict.fromkeys(("0-5", "0-6", "0-7"), 2)
+    assert sorted(set(found)) == expected(p0=9, p1=10, p2=6)
+    assert Checkpoint.open(str(old)).last_committed_batch == 1

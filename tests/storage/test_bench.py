@@ -39,7 +39,8 @@ def test_a_generated_checkpoint_is_read_without_a_problem_and_can_be_resumed(
     assert (ck.offset_ids[0], ck.last_committed_batch, ck.pending_batch, len(ck.sources)) == (5, 16, None, 2)
     (operator,) = state_inventory(ck).operators
     assert (len(operator.partitions), operator.restorable.newest_common_version) == (3 * 4, 17)
-    assert (list(ck.problems), forecast(ck).outcome) == ([], "resume")
+    # its zips name SST files that are not made, so the state is left alone
+    assert (list(ck.problems), forecast(ck, level="quick").outcome) == ([], "resume")
 
 
 def test_a_pending_batch_has_no_commit_and_a_shape_is_always_the_same() -> None:

@@ -14,11 +14,14 @@ from fsspec.asyn import AsyncFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.registry import _registry
 
+from core.analysis.forecast import forecast
+from core.checkpoint import Checkpoint
 from core.errors import AccessDenied, NotADirectory, StorageError
 from core.settings import Settings
 from core.storage import Door, Gone, Location, ReadFailure, parse_location
 from core.storage import filesystems as filesystems_module
 from core.storage import remote as remote_module
+from tests.support.build import commit_text, offset_text
 
 
 class FaultyFileSystem(MemoryFileSystem):
@@ -150,8 +153,66 @@ def test_a_file_that_is_denied_leaves_the_others_readable(location: Location) ->
 def test_a_file_that_vanishes_between_listing_and_reading_is_gone(location: Location) -> None:
     door = Door.open(location)
     files = door.list(["offsets"])["offsets"].files
-    FaultyFileSystem.faults["/ck/offsets/0"] = [FileNotFoundError("/ck/offsets/0")]
+    FaultyFileSystem(skip_instance_cache=True).rm("/ck/offsets/0")
     assert door.read(files.values())["offsets/0"] == Gone()
+    assert door.not_read == {}
+
+
+def test_a_file_that_is_not_found_once_is_read_again(location: Location) -> None:
+    door = Door.open(location)
+    files = door.list(["offsets"])["offsets"].files
+    FaultyFileSystem.faults["/ck/offsets/0"] = [FileNotFoundError("/ck/offsets/0")]
+    assert door.read(files.values())["offsets/0"] == b"v1"
+
+
+def test_a_file_that_is_listed_and_never_found_could_not_be_read(location: Location) -> None:
+    door = Door.open(location)
+    files = door.list(["offsets"])["offsets"].files
+    FaultyFileSystem.always["/ck/offsets/0"] = FileNotFoundError("/ck/offsets/0")
+    failure = ReadFailure("It is in the listing and was not found when it was read, twice.")
+    assert door.read(files.values())["offsets/0"] == failure
+    assert door.not_read == {"offsets/0": failure.reason}
+
+
+def test_a_file_that_comes_back_shorter_than_it_was_listed_is_read_again(
+    location: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, short = FaultyFileSystem.cat_file, ["/ck/offsets/0"]
+
+    def cat_file(self: FaultyFileSystem, path: str, *arguments: Any, **options: Any) -> bytes:
+        data = real(self, path, *arguments, **options)
+        if path in short:
+            short.remove(path)
+            return data[:1]
+        return data
+
+    monkeypatch.setattr(FaultyFileSystem, "cat_file", cat_file)
+    door = Door.open(location)
+    files = door.list(["offsets"])["offsets"].files
+    assert door.read(files.values())["offsets/0"] == b"v1"
+    short += ["/ck/offsets/1"] * 2
+    assert door.read(files.values())["offsets/1"] == ReadFailure("Only 1 of its 2 bytes came back, twice.")
+    assert door.read(files.values())["offsets/1"] == b"v1"
+    assert door.not_read == {}
+
+
+def test_a_file_that_was_rewritten_and_is_shorter_now_is_what_it_is_now(location: Location) -> None:
+    door = Door.open(location)
+    files = door.list(["offsets"])["offsets"].files
+    FaultyFileSystem(skip_instance_cache=True).pipe("/ck/offsets/0", b"v")
+    assert door.read(files.values())["offsets/0"] == b"v"
+
+
+def test_a_directory_that_another_listing_shows_and_that_is_not_found_could_not_be_listed(
+    location: Location,
+) -> None:
+    door = Door.open(location)
+    FaultyFileSystem.faults["/ck/offsets"] = [FileNotFoundError("/ck/offsets")]
+    assert set(door.list(["offsets"], known_there=True)["offsets"].names()) == {"0", "1"}
+    FaultyFileSystem.always["/ck/offsets"] = FileNotFoundError("/ck/offsets")
+    with pytest.raises(StorageError, match="its parent lists it, and it was not found"):
+        door.list(["offsets"], known_there=True)
+    assert set(door.not_read) == {"offsets/"}
 
 
 def test_a_listing_that_fails_says_which_directory_and_why(location: Location) -> None:
@@ -175,10 +236,13 @@ def test_a_listing_that_fails_once_works_the_next_time(location: Location) -> No
     assert set(door.list(["offsets"])["offsets"].names()) == {"0", "1"}
 
 
-def test_a_directory_that_vanishes_during_a_recursive_listing_is_empty(location: Location) -> None:
+def test_a_directory_that_vanishes_during_a_recursive_listing_is_listed_again(location: Location) -> None:
     FaultyFileSystem.faults["/ck/commits"] = [FileNotFoundError("/ck/commits")]
     tree = Door.open(location).list([""], recursive=True)[""]
-    assert set(tree.files) == {"metadata", "offsets/0", "offsets/1"}
+    assert set(tree.files) == {"metadata", "offsets/0", "offsets/1", "commits/0"}
+    FaultyFileSystem.always["/ck/commits"] = FileNotFoundError("/ck/commits")
+    with pytest.raises(StorageError, match="faulty://ck/commits cannot be listed"):
+        Door.open(location).list([""], recursive=True)
 
 
 def test_a_file_system_that_cannot_be_made_is_one_clear_sentence(location: Location) -> None:
@@ -249,3 +313,31 @@ def test_only_so_many_file_systems_are_kept(location: Location, monkeypatch: pyt
         filesystems_module.filesystem(place, 4)
     assert filesystems_module.filesystem(places[0], 4) is first
     assert len(filesystems_module._open) == 3
+
+
+def test_a_batch_that_is_planned_and_committed_between_two_listings_is_no_damage(
+    location: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A listing of offsets/ from before the batch, one of commits/ from after it."""
+    fs = FaultyFileSystem(skip_instance_cache=True)
+    fs.pipe(
+        {
+            "/ck/metadata": b'{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f"}',
+            **{f"/ck/offsets/{i}": offset_text(["{}"]).encode() for i in (0, 1)},
+            **{f"/ck/commits/{i}": commit_text().encode() for i in (0, 1)},
+        }
+    )
+    real, late = FaultyFileSystem.ls, ["/ck/offsets"]
+
+    def ls(self: FaultyFileSystem, path: str, detail: bool = True, **options: Any) -> Any:
+        found = real(self, path, detail, **options)
+        if path in late:
+            late.remove(path)
+            return [entry for entry in found if not entry["name"].endswith("/1")]
+        return found
+
+    monkeypatch.setattr(FaultyFileSystem, "ls", ls)
+    ck = Checkpoint.open(location)
+    assert not late
+    assert ck.offset_ids == ck.commit_ids == (0, 1)
+    assert forecast(ck).outcome == "resume"

@@ -52,9 +52,9 @@ def test_a_forecast_costs_a_few_listings_and_at_most_four_reads_for_each_source(
     state_lists = 2 + PARTITIONS  # state/, state/0, one for each partition
     sources = 2
     assert seen["list"] <= OPENING_LISTS + sources + state_lists
-    assert (
-        seen["get"] <= 1 + 4 * sources
-    )  # metadata, the newest two of each log, the log entry of the pending batch
+    # metadata, the newest two of each log, and what a start of Spark reads: every entry of the file source log
+    # since its last compact file, which are nine here
+    assert seen["get"] <= 1 + 4 * sources + 9
     assert seen["head"] == 0
 
 
@@ -63,7 +63,7 @@ def test_a_forecast_costs_the_same_however_many_batches_are_kept(s3_server: S3Se
     for batches in (9, 99):
         place = s3_server.location(checkpoint(s3_server, f"forecast-{batches}", batches))
         s3_server.stats()
-        forecast(Checkpoint.open(place, newest=2), with_state=False)
+        forecast(Checkpoint.open(place, newest=2), level="quick")
         seen = s3_server.stats()
         costs.append((seen["list"], seen["get"]))
     assert costs[0] == costs[1]
@@ -75,7 +75,8 @@ def test_a_clean_check_reads_each_log_file_once(s3_server: S3Server) -> None:
     report = findings(Checkpoint.open(place, newest=20))
     seen = s3_server.stats()
     assert [item.id for item in report.findings if item.severity in ("blocks_restart", "data_risk")] == []
-    assert seen["get"] <= 1 + 2 * 50 + 4
+    # this source log has no compact file, so a start of Spark reads all of its entries
+    assert seen["get"] <= 1 + 2 * 50 + 4 + 50
     quick = findings(Checkpoint.open(place, newest=20), "quick")
     assert not quick.has_problems
     assert s3_server.stats()["get"] == 0  # all of it was read before

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import StorageError, UnsupportedLocation
+from core.settings import has_password
 from core.storage import Location, parse_location
 from core.storage import location as location_module
 
@@ -144,3 +145,17 @@ def test_a_location_cannot_be_changed() -> None:
     location: Location = parse_location("/data/ck")
     with pytest.raises(AttributeError):
         location.url = "/other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "text", ["ftp://user:secret@host/ck", "http://u:secret@127.0.0.1:1/x", "S3://key:secret@bucket/ck"]
+)
+def test_a_password_in_a_location_is_refused_and_not_repeated(text: str) -> None:
+    with pytest.raises(UnsupportedLocation) as caught:
+        parse_location(text)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["abfss://box@account.dfs.core.windows.net/ck", "hdfs://host:8020/a@b"])
+def test_what_only_looks_like_a_password_is_none(text: str) -> None:
+    assert not has_password(text)

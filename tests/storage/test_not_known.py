@@ -80,7 +80,8 @@ def test_sizes_of_the_state_are_not_known_and_never_0(name: str) -> None:
 def test_no_finding_takes_an_unknown_size_for_an_empty_file(name: str, level: str) -> None:
     def ids() -> list[tuple[str, str]]:
         report = findings(Checkpoint.open(spy.url(place(name))), level=level)  # type: ignore[arg-type]
-        return sorted((item.id, item.severity) for item in report.findings if item.id != "STATE_GROWS")
+        by_size = ("STATE_GROWS", "STATE_SKEWED")  # what is about sizes says nothing without them
+        return sorted((item.id, item.severity) for item in report.findings if item.id not in by_size)
 
     with spy_file_system(gives_sizes=True) as spy:
         expected = ids()
@@ -100,7 +101,7 @@ def test_a_log_file_that_is_denied_is_a_read_failure_and_the_others_are_read() -
         for path, problem in failures.items():
             assert problem.is_read_failure and problem.raw == b""
             assert problem.reason == (
-                f"{path} cannot be read: No permission to read this file (Permission denied)."
+                f"{path} could not be read: No permission to read this file (Permission denied)."
             )
         assert ck.query_id is None and isinstance(ck.offset(4), Problem) and isinstance(ck.commit(3), Problem)
         assert not isinstance(ck.offset(3), Problem)

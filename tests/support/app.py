@@ -57,7 +57,7 @@ def running_app(
         "-m",
         "streamlit",
         "run",
-        "app.py",
+        "server.py",
         "--server.headless",
         "true",
         "--server.port",

@@ -3,6 +3,8 @@ file goes with it."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -161,6 +163,21 @@ def rewound(batches: int, *, sources: bool = False) -> Damage:
     return apply
 
 
+def rewound_below_a_snapshot(kind: str) -> Damage:
+    """Offsets and commits go back so far that the next batch leads to the version of a snapshot that stays.
+    All of it was an hour ago."""
+
+    def apply(ck: Path) -> None:
+        last = newest(ck)
+        versions = [int(p.stem) for p in (ck / "state" / "0" / "0").glob(f"*.{kind}") if p.stem.isdecimal()]
+        rewound(last - max(v for v in versions if v <= last) + 2)(ck)
+        for path in (path for path in ck.rglob("*") if path.is_file()):
+            moment = path.stat().st_mtime - 3_600
+            os.utime(path, (moment, moment))
+
+    return apply
+
+
 def state_file(version: str, kind: str, *, partition: int = 1, store: str = "") -> Callable[[Path], Path]:
     """The path of a state file by version (``{n}`` as above, a number otherwise) and kind, with or without an
     id in its name."""
@@ -244,6 +261,187 @@ def all_of(pattern: str) -> Damage:
             remove(path)
 
     return apply
+
+
+def everything_gone(ck: Path) -> None:
+    """The directory is there and holds nothing."""
+    shutil.rmtree(ck)
+    ck.mkdir()
+
+
+def only(*names: str) -> Damage:
+    """Everything else is gone."""
+
+    def apply(ck: Path) -> None:
+        for path in list(ck.iterdir()):
+            if path.name not in names and path.exists():
+                remove(path)
+
+    return apply
+
+
+def back_to(ck: Path, batch_id: int) -> None:
+    """Offsets and commits after a batch are gone."""
+    for log in ("offsets", "commits"):
+        for number in ids(ck / log):
+            if number > batch_id:
+                remove(ck / log / str(number))
+
+
+def rewound_to_the_oldest(ck: Path) -> None:
+    """Only the oldest retained batch is left in both logs."""
+    back_to(ck, ids(ck / "offsets")[0])
+
+
+def back_to_batch_0(ck: Path) -> None:
+    """Killed in the very first batch: offsets/0 and the first source log entry, nothing else."""
+    back_to(ck, 0)
+    remove(ck / "commits/0")
+    for directory in (ck / "sources").iterdir():
+        for number in ids(directory):
+            if number > 0:
+                remove(directory / str(number))
+
+
+def hidden_checksums(content: bytes | None) -> Damage:
+    """Every hidden checksum file is gone, or holds something else."""
+
+    def apply(ck: Path) -> None:
+        for path in list(ck.rglob(".*.crc")):
+            if content is None:
+                path.unlink()
+            else:
+                path.write_bytes(content)
+
+    return apply
+
+
+def with_last_line_again(content: str) -> str:
+    """An edit: the last line stands twice."""
+    return content + "\n" + content.split("\n")[-1]
+
+
+def swapped(first: str, second: str) -> Damage:
+    """Two files or folders change places."""
+
+    def apply(ck: Path) -> None:
+        aside = ck.parent / "aside"
+        (ck / first).rename(aside)
+        (ck / second).rename(ck / first)
+        aside.rename(ck / second)
+
+    return apply
+
+
+def flipped(find: Callable[[Path], Path], place: float = 0.5, *, with_checksum: bool = False) -> Damage:
+    """One bit of a file differs; the hidden checksum file stays when it is to tell."""
+
+    def apply(ck: Path) -> None:
+        path = find(ck)
+        data = bytearray(path.read_bytes())
+        data[int(len(data) * place)] ^= 1
+        if not with_checksum:
+            path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+        path.write_bytes(bytes(data))
+
+    return apply
+
+
+def pinned(key: str, value: str | None, name: str = "offsets/{n}") -> Damage:
+    """A setting recorded in an offset entry, by default in the newest, has another value, or none."""
+
+    def change(text: str) -> str:
+        lines = text.split("\n")
+        header = json.loads(lines[1])
+        if value is None:
+            header["conf"].pop(key, None)
+        else:
+            header["conf"][key] = value
+        lines[1] = json.dumps(header, separators=(",", ":"))
+        return "\n".join(lines)
+
+    return changed(name, change)
+
+
+def pinned_everywhere(key: str, value: str) -> Damage:
+    """The same in every offset entry."""
+
+    def apply(ck: Path) -> None:
+        for batch_id in ids(ck / "offsets"):
+            pinned(key, value, f"offsets/{batch_id}")(ck)
+
+    return apply
+
+
+def field(name: str, value: object, log: str = "offsets/{n}") -> Damage:
+    """A field of a log entry's metadata has another value."""
+
+    def change(text: str) -> str:
+        lines = text.split("\n")
+        header = json.loads(lines[1])
+        header[name] = value
+        lines[1] = json.dumps(header, separators=(",", ":"))
+        return "\n".join(lines)
+
+    return changed(log, change)
+
+
+def state_rewound(batches: int) -> Damage:
+    """Offsets, commits and state of the newest batches are gone; the source logs stay."""
+
+    def apply(ck: Path) -> None:
+        last = newest(ck) - batches
+        back_to(ck, last)
+        for path in [
+            p
+            for p in ck.glob("state/*/**/*")
+            if p.is_file() and p.name.split(".")[0].split("_")[0].isdecimal()
+        ]:
+            if "_metadata" not in path.parts and int(path.name.split(".")[0].split("_")[0]) > last + 1:
+                remove(path)
+
+    return apply
+
+
+def first_source_gone(ck: Path) -> None:
+    """The log of one of several sources is gone."""
+    remove(sorted((ck / "sources").iterdir())[0])
+
+
+def newest_sst(change: Callable[[Path], None]) -> Damage:
+    """Something happens to one SST file of partition 1."""
+
+    def apply(ck: Path) -> None:
+        found = sorted(ck.glob("state/0/1/SSTs/*.sst"), key=lambda path: path.stat().st_mtime)
+        assert found, ck
+        change(found[-1])
+
+    return apply
+
+
+def older_state_file(version: str, origin: str, *, partition: int = 1, store: str = "") -> Damage:
+    """The content of an older delta or changelog in the place of a newer one."""
+
+    def apply(ck: Path) -> None:
+        directory = ck / "state/0" / str(partition) / store
+        kind = "delta" if any(directory.glob("*.delta")) else "changelog"
+        target = state_file(version, kind, partition=partition, store=store)(ck)
+        rewrite(target, state_file(origin, kind, partition=partition, store=store)(ck).read_bytes())
+
+    return apply
+
+
+def wrong_checksum_file(ck: Path) -> None:
+    """A visible checksum file (state format 2) tells another checksum."""
+    path = sorted(ck.glob("state/0/1/2_*.changelog.crc"))[0]
+    rewrite(
+        path,
+        re.sub(
+            r'"value":"(.)',
+            lambda m: '"value":"' + ("A" if m.group(1) != "A" else "B"),
+            path.read_text(encoding="utf-8"),
+        ),
+    )
 
 
 def _fill(ck: Path, name: str) -> str:

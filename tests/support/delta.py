@@ -19,6 +19,25 @@ from tests.support.spark import PARTS, PROJECT
 PYTHON = PROJECT / ".venv-delta" / "bin" / "python"
 WORKER = Path(__file__).with_name("delta_worker.py")
 
+# Runs in the second environment: the text of the generated script on the session that is there.
+RUN_SCRIPT = """
+import contextlib, importlib.util, io, sys
+sys.dont_write_bytecode = True  # a script that is started leaves no __pycache__ either
+spec = importlib.util.spec_from_file_location("generated_recovery", args["path"])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+printed = io.StringIO()
+with contextlib.redirect_stdout(printed):
+    missing = module.missing_values()
+    if missing:
+        result = [4, "\\n".join(missing)]
+    else:
+        module.LOOK_AGAIN_SECONDS = 0.1
+        query = [module.load_query()] if hasattr(module, "load_query") else []  # a repair does not run the query
+        status = module.carry_out(spark, *query, args["execute"], True)
+        result = [status, printed.getvalue()]
+"""
+
 
 class DeltaError(Exception):
     """The script failed; the text is what it said."""

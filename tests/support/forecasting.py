@@ -37,13 +37,17 @@ def files_entry(log_id: int) -> str:
 
 
 def files_checkpoint(
-    root: Path, batches: int = 5, commits: Sequence[int] | None = None, conf: dict[str, str] | None = None
+    root: Path,
+    batches: int = 5,
+    commits: Sequence[int] | None = None,
+    conf: dict[str, str] | None = None,
+    started_ms: int = 1_795_176_000_000,
 ) -> Path:
-    """A stateless query over one file source: batch N reads entry N of the source's log. ``commits`` default
-    to all batches."""
+    """A stateless query over one file source: batch N reads entry N of the source's log, ten seconds after
+    the one before. ``commits`` default to all batches."""
     tree: dict[str, str | bytes] = {"metadata": METADATA}
     for batch in range(batches):
-        time_ms = 1_795_176_000_000 + batch * 10_000
+        time_ms = started_ms + batch * 10_000
         tree[f"offsets/{batch}"] = offset_text([f'{{"logOffset":{batch}}}'], conf=conf, timestamp_ms=time_ms)
         tree[f"sources/0/{batch}"] = files_entry(batch)
     for batch in range(batches) if commits is None else commits:
@@ -68,8 +72,13 @@ def with_state(
     store = {"storeName": "default", "numColsPrefixKey": 0, "numPartitions": partitions}
     info = {"operatorInfo": {"operatorId": 0, "operatorName": operator}, "stateStoreInfo": [store]}
     tree["state/0/_metadata/metadata"] = "v1\n" + json.dumps(info, separators=(",", ":"))
-    tree["state/0/0/_metadata/schema"] = schema()
+    tree["state/0/0/_metadata/schema"] = keys_only() if operator == "dedupe" else schema()
     return write(root, tree)
+
+
+def keys_only() -> bytes:
+    """The state schema of a deduplication by ``k``."""
+    return struct_schema([("k", "string", True)], [("__dummy__", "void", True)])
 
 
 def schema() -> bytes:

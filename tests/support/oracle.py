@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlparse
 
-from core.analysis.forecast.versions import NEWEST, OLDEST, V35, V40, V41, V43, Version
+from core.analysis.forecast.versions import NEWEST, OLDEST, V35, V40, V41, V42, V43, Version
 from tests.support.spark import spark_version
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ ROCKSDB = {
 CHANGELOG = {**ROCKSDB, "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
 FORMAT_2 = {**CHANGELOG, "spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
 NAMED = {"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}
+ROW_CHECKSUM = {"spark.sql.streaming.stateStore.rowChecksum.enabled": "true"}
 NO_EMPTY_BATCHES = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
 
 # What runs while a batch is planned or run; up to 3.5 the two steps are called from the outermost loop.
@@ -46,6 +48,8 @@ JOB_FAILED = ("Job aborted", "Writing job aborted", "Task failed while writing r
 # The newest Spark is what a forecast comes to by itself; of the older ones some look alike (3.3 and 3.4, 4.0
 # and 4.1).
 ASKED = None if spark_version() == NEWEST else str(spark_version())
+
+STARTED_SECONDS_AGO = 30  # of the rate source
 
 Rows = tuple[str, ...]
 Build = Callable[["SparkSession", Path], "DataFrame"]
@@ -70,6 +74,13 @@ def write_file(directory: Path, number: int) -> Path:
     moment = 1_767_225_600 + number * 60
     os.utime(path, (moment, moment))
     return path
+
+
+def write_files(root: Path, numbers: range) -> None:
+    """Input files for both sources."""
+    for number in numbers:
+        for directory in ("in", "in2"):
+            write_file(root / directory, number)
 
 
 def source(spark: SparkSession, directory: Path, name: str | None = None) -> DataFrame:
@@ -107,6 +118,37 @@ def dedup(spark: SparkSession, root: Path) -> DataFrame:
     return source(spark, root / "in").dropDuplicates(["id"])
 
 
+def dedup_many(spark: SparkSession, root: Path) -> DataFrame:
+    """The first row of each of six columns; one of three rows comes again in every file."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    columns = ["user", "page", "device", "country", "browser", "os"]
+    frame = source(spark, root / "in").withColumn("n", F.col("id") % 5)
+    for number, column in enumerate(columns):
+        frame = frame.withColumn(column, F.concat(F.lit(f"{column}-"), F.col("n") + number))
+    return frame.dropDuplicates(columns).select("n", *columns)
+
+
+def dedup_mixed(spark: SparkSession, root: Path) -> DataFrame:
+    """The same with columns of several types."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    n = F.col("id") % 5
+    frame = source(spark, root / "in").select(
+        n.alias("a"),
+        n.cast("string").alias("b"),
+        n.cast("double").alias("c"),
+        (n > 2).alias("d"),
+        n.cast("int").alias("e"),
+    )
+    return frame.dropDuplicates(["a", "b", "c", "d", "e"])
+
+
+def limited(spark: SparkSession, root: Path) -> DataFrame:
+    """The first five rows."""
+    return source(spark, root / "in").limit(5)
+
+
 def join(spark: SparkSession, root: Path) -> DataFrame:
     """An inner join of two streams within twenty minutes."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -127,6 +169,16 @@ def transform(spark: SparkSession, root: Path) -> DataFrame:
     )
 
 
+def rate(spark: SparkSession, root: Path) -> DataFrame:
+    """Rows by the clock, of a query that has started some time ago: no two runs hand out the same."""
+    start = root / "ck" / "sources" / "0" / "0"
+    if not (root / "ck").exists():
+        start.parent.mkdir(parents=True)
+        started_ms = int((time.time() - STARTED_SECONDS_AGO) * 1000)
+        start.write_text(f"v1\n{started_ms}", encoding="utf-8")
+    return spark.readStream.format("rate").option("rowsPerSecond", 20).load()
+
+
 def union(spark: SparkSession, root: Path) -> DataFrame:
     """Two sources, one after the other in the plan."""
     return source(spark, root / "in").union(source(spark, root / "in2"))
@@ -135,6 +187,11 @@ def union(spark: SparkSession, root: Path) -> DataFrame:
 def named(spark: SparkSession, root: Path) -> DataFrame:
     """Two sources with names (offset log version 2)."""
     return source(spark, root / "in", "orders").union(source(spark, root / "in2", "refunds"))
+
+
+def named_swapped(spark: SparkSession, root: Path) -> DataFrame:
+    """The same two sources in the other order."""
+    return source(spark, root / "in2", "refunds").union(source(spark, root / "in", "orders"))
 
 
 class Feature(NamedTuple):
@@ -158,8 +215,12 @@ EVERYWHERE = Feature("Structured Streaming", OLDEST)
 CHANGELOGS = Feature("changelog checkpointing", V35)
 OPERATOR_METADATA = Feature("operator metadata in the checkpoint", V40)
 STATE_FORMAT_2 = Feature("state checkpoint format 2", V40)
+VISIBLE_CHECKSUMS = Feature("checksum files of Spark's own", V41)
 TRANSFORM = Feature("transformWithState on rows", V41)
 NAMED_SOURCES = Feature("named sources in the offset log", V43)
+OFFSET_LOG_2 = Feature("offset log version 2", V42)
+FORMAT_OF_THE_LOG = Feature("the rule that the commit log decides the state format", V43)
+ROW_CHECKSUMS = Feature("row checksums", V42)
 
 
 @dataclass(frozen=True)
@@ -168,7 +229,8 @@ class Recipe:
     one.
 
     ``with_maintenance``: the state stores write snapshots while the base is made, every few versions.
-    ``needs``: a feature that not every Spark has.
+    ``needs``: a feature that not every Spark has. ``backup_after``: the query stops after so many files, a
+    backup of the checkpoint is made, and the query goes on.
     """
 
     name: str
@@ -177,6 +239,7 @@ class Recipe:
     files: int = FIRST_RUN
     with_maintenance: bool = False
     needs: Feature = EVERYWHERE
+    backup_after: int | None = None
 
     @property
     def restart_conf(self) -> dict[str, str]:
@@ -202,6 +265,7 @@ RECIPES: dict[str, Recipe] = {
         Recipe("windows", windows),
         Recipe("windows_zstd", windows, ZSTD),
         Recipe("windows_with_data", windows, NO_EMPTY_BATCHES),
+        Recipe("one_batch", windows, NO_EMPTY_BATCHES, files=1),
         Recipe("windows_rocksdb", windows, ROCKSDB),
         Recipe("windows_changelog", windows, CHANGELOG, needs=CHANGELOGS),
         Recipe("windows_format_2", windows, FORMAT_2, needs=STATE_FORMAT_2),
@@ -219,6 +283,26 @@ RECIPES: dict[str, Recipe] = {
             files=8,
             with_maintenance=True,
             needs=CHANGELOGS,
+        ),
+        Recipe(
+            "snapshots_format_2",
+            windows,
+            {**FORMAT_2, **SNAPSHOTS},
+            files=8,
+            with_maintenance=True,
+            needs=STATE_FORMAT_2,
+        ),
+        Recipe("limited", limited, CHANGELOG, needs=CHANGELOGS),
+        Recipe("rate", rate),
+        Recipe("dedup_many", dedup_many),
+        Recipe("dedup_mixed", dedup_mixed),
+        Recipe("row_checksum", windows, ROW_CHECKSUM, needs=ROW_CHECKSUMS),
+        Recipe("row_checksum_rocksdb", windows, {**ROCKSDB, **ROW_CHECKSUM}, needs=ROW_CHECKSUMS),
+        Recipe(
+            "offset_log_2",
+            stateless,
+            {"spark.sql.streaming.offsetLog.formatVersion": "2"},
+            needs=OFFSET_LOG_2,
         ),
         Recipe("transform", transform, ROCKSDB, needs=TRANSFORM),
         Recipe("compacted", stateless, {"spark.sql.streaming.fileSource.log.compactInterval": "3"}, files=8),
@@ -269,40 +353,58 @@ class Base:
         """The checkpoint directory; never change it, copy it."""
         return self.root / "ck"
 
+    @property
+    def backup(self) -> Path:
+        """An older state of the checkpoint, where the recipe asks for one."""
+        return self.root / "backup"
+
 
 class Oracle:
     """Makes bases on first use and restarts damaged copies of them, all in one session."""
 
     def __init__(self, session: SparkSession, scratch: Path) -> None:
         self.session = session
-        self.scratch = scratch
+        self.scratch = scratch  # bases that an earlier session has made here are used again
         self._bases: dict[str, Base] = {}
         self._copies = 0
 
     def base(self, name: str) -> Base:
         """The base with this name, made on first use."""
-        if name not in self._bases:
-            self._bases[name] = self._make(RECIPES[name])
-        return self._bases[name]
+        return self.base_of(RECIPES[name])
+
+    def base_of(self, recipe: Recipe) -> Base:
+        """The base of this recipe, made on first use."""
+        if recipe.name not in self._bases:
+            self._bases[recipe.name] = self._make(recipe)
+        return self._bases[recipe.name]
 
     def _make(self, recipe: Recipe) -> Base:
         root = self.scratch / recipe.name
-        for number in range(recipe.files):
-            for directory in ("in", "in2"):
-                write_file(root / directory, number)
+        made = root / "made.json"
+        if made.exists():
+            return _made(recipe, root, made)
         if recipe.with_maintenance:
             self._stop_maintenance()
-        first = self._run(recipe.build, root, root / "ck", root / "out", recipe.conf)
+        first: dict[int, Rows] = {}
+        if recipe.backup_after is not None:
+            first = self._first_run(recipe, root, range(recipe.backup_after))
+            shutil.copytree(root / "ck", root / "backup")
+        first |= self._first_run(recipe, root, range(recipe.backup_after or 0, recipe.files))
         if recipe.with_maintenance:
             self._stop_maintenance()
-        assert not first.causes, first
-        for number in range(recipe.files, recipe.files + WAITING):
-            for directory in ("in", "in2"):
-                write_file(root / directory, number)
-        base = Base(recipe, root, first.delivered, {})
+        write_files(root, range(recipe.files, recipe.files + WAITING))
+        base = Base(recipe, root, first, {})
         clean = self.restart(base, self.copy(base))
         assert not clean.causes, clean
-        return Base(recipe, root, first.delivered, clean.delivered)
+        made.write_text(json.dumps({"delivered": first, "undisturbed": clean.delivered}), encoding="utf-8")
+        return _made(recipe, root, made)
+
+    def _first_run(self, recipe: Recipe, root: Path, numbers: range) -> dict[int, Rows]:
+        write_files(root, numbers)
+        # The output goes on where a start before this one has stopped.
+        fact = self._run(recipe.build, root, root / "ck", root / "out", recipe.conf)
+        assert not fact.causes, fact
+        return dict(fact.delivered)
 
     def _stop_maintenance(self) -> None:
         """Ends the maintenance thread of the state stores: its interval is that of the first stateful query
@@ -362,20 +464,21 @@ class Oracle:
         for key, value in conf.items():
             session.conf.set(key, value)
         offsets = ids(checkpoint / "offsets")
-        writer = (
-            build(session, root)
-            .writeStream.format("json")
-            .option("path", str(output))
-            .option("checkpointLocation", str(checkpoint))
-        )
         try:
+            # A reader without its path fails before there is a query: to a user that is a start that fails.
+            writer = (
+                build(session, root)
+                .writeStream.format("json")
+                .option("path", str(output))
+                .option("checkpointLocation", str(checkpoint))
+            )
             query = writer.trigger(availableNow=True).start()
         except Exception as error:
             return Fact("fail", None, "start", _causes(_java_error(error)), {}, None)
         try:
             query.awaitTermination()
         except Exception as error:
-            assert query._jsq.exception().isDefined(), error  # type: ignore[attr-defined]
+            assert query._jsq.exception().isDefined(), error
         return _fact(query, output, offsets)
 
     def waiting(self, base: Base) -> tuple[str, ...]:
@@ -396,6 +499,16 @@ class Oracle:
                 other.rename(path)
 
 
+def _made(recipe: Recipe, root: Path, made: Path) -> Base:
+    """A base as it stands on disk, with what was noted when it was made."""
+    noted = json.loads(made.read_text(encoding="utf-8"))
+    delivered, undisturbed = (
+        {int(batch_id): tuple(rows) for batch_id, rows in noted[name].items()}
+        for name in ("delivered", "undisturbed")
+    )
+    return Base(recipe, root, delivered, undisturbed)
+
+
 def _pool(jvm: Any) -> list[Any]:
     """The threads that look after the state stores."""
     return [
@@ -407,7 +520,7 @@ def _pool(jvm: Any) -> list[Any]:
 
 def _java_error(error: Exception) -> Any:
     """The Java exception behind what ``start()`` raised."""
-    from py4j.protocol import Py4JJavaError
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
     if isinstance(error, Py4JJavaError):
         return error.java_exception
@@ -417,7 +530,7 @@ def _java_error(error: Exception) -> Any:
 
 
 def _causes(error: Any) -> tuple[Cause, ...]:
-    found = []
+    found: list[Cause] = []
     while error is not None and len(found) < 8:
         name = error.getClass().getName().rsplit(".", 1)[-1]
         condition = _call(error, "getCondition") or _call(error, "getErrorClass")  # the name up to 3.5

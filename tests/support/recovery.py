@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,6 +95,7 @@ def run_script(script: Path, *arguments: str) -> Outcome:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
     }
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # no user has set it
     done = subprocess.run(
         [sys.executable, str(script), *arguments],
         capture_output=True,
@@ -106,33 +107,56 @@ def run_script(script: Path, *arguments: str) -> Outcome:
     return Outcome(done.returncode, done.stdout + done.stderr)
 
 
-def run_in_session(script: Path, spark: SparkSession, **constants: object) -> Outcome:
+def run_in_session(
+    script: Path, spark: SparkSession, *, execute: bool = True, is_stopped: bool = True, **constants: object
+) -> Outcome:
     """The same text, executed in this process on the session that is there: no second JVM. Only starting and
-    stopping Spark is left out.
+    stopping Spark is left out, and the second look at a running query comes sooner.
 
     ``constants`` are values that a user fills in at the top of the script.
     """
     spec = importlib.util.spec_from_file_location("generated_recovery", script)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with bytecode(is_written=False):  # a script that is started leaves none either
+        spec.loader.exec_module(module)
     for name, value in constants.items():
         assert hasattr(module, name), f"the script has no constant {name}"
         setattr(module, name, value)
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    with contextlib.redirect_stdout(printed), bytecode(is_written=True):
         missing = module.missing_values()
         if missing:
             return Outcome(4, "\n".join(missing))
+        module.LOOK_AGAIN_SECONDS = 0.1
+        if not hasattr(module, "load_query"):  # a repair does not run the query
+            return Outcome(module.carry_out(spark, execute, is_stopped), printed.getvalue())
         try:
-            checks = module.recover(spark, module.Files(spark), module.load_query())
-            status = 0 if module.verdict(checks) else 3
+            query = module.load_query()
         except module.Refused as reason:
-            module.say(f"Refused: {reason}")
-            status = 4
-        except SystemExit as stop:
-            status = int(str(stop.code))
+            return Outcome(4, f"Refused: {reason}")
+        status = module.carry_out(spark, query, execute, is_stopped)
     return Outcome(status, printed.getvalue())
+
+
+def killed_at(script: Path, step: str) -> Path:
+    """The same script, which is killed (-9) in place of the one line that is this step."""
+    lines = script.read_text(encoding="utf-8").splitlines(keepends=True)
+    (at,) = [number for number, line in enumerate(lines) if line.strip() == step]
+    lines[at] = lines[at].replace(step, "os.kill(os.getpid(), 9)")
+    dying = script.with_name(f"dying_{script.name}")
+    dying.write_text("".join(lines), encoding="utf-8")
+    return dying
+
+
+@contextlib.contextmanager
+def bytecode(*, is_written: bool) -> Iterator[None]:
+    """Whether what is imported leaves a ``__pycache__``, whatever PYTHONDONTWRITEBYTECODE says."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, not is_written
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def put_files(directory: Path, numbers: Iterable[int], rows: int = 10) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).resolve().parents[2]
 PARTS = PROJECT / ".parts"
+CRASH_REPORT = "hs_err_pid*.log"  # what a JVM leaves that dies in native code; beside the scratch directory
 OLDER_SPARK = "3.5.9"  # the older Spark of the default run, as in scripts/setup-lib.sh
 
 
@@ -71,7 +72,11 @@ def start_session(
         "spark.sql.warehouse.dir": str(place / "warehouse"),
         "spark.local.dir": str(place / "local"),
         # RocksDB's native parts and Derby look at these, not at spark.local.dir.
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={place} -Dderby.system.home={place}",
+        # The compiler for long runs and a parallel collector cost more than they give in minutes of small jobs.
+        "spark.driver.extraJavaOptions": (
+            f"-Djava.io.tmpdir={place} -Dderby.system.home={place} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+            f" -XX:ErrorFile={place.parent / CRASH_REPORT.replace('*', '%p')}"
+        ),
         "spark.sql.streaming.stopTimeout": "60s",
         **(extra or {}),
     }

@@ -20,6 +20,7 @@ from core.checkpoint.model import OffsetEntry, SourceOffset
 from core.checkpoint.restore_chain import expected_partition_ids
 from core.checkpoint.state import read_schemas, state_inventory
 from core.checkpoint.state_content.rocksdb_zip import tail_trouble
+from core.cli import main
 from core.connectors.delta.log import DeltaLog
 from core.connectors.delta.log_names import log_names
 from core.connectors.file_sink_log import FileSinkLog
@@ -257,3 +258,12 @@ def test_a_zip_of_a_version_that_is_not_known(tmp_path: Path) -> None:
     at = data.index(b"PK\x01\x02")
     data[at + 6] = 128
     assert "zip file version" in (tail_trouble(bytes(data)) or "")
+
+
+@pytest.mark.parametrize("number", [-(2**63), 2**63, 10**30, 2**63 - 1])
+def test_a_time_that_no_clock_shows(number: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ck = copy_sample(KAFKA, tmp_path)
+    changed(ck, r'("batch(?:Timestamp|Watermark)Ms":)-?\d+', rf"\g<1>{number}")
+    for verb in ("check", "forecast", "inspect"):
+        assert main([verb, str(ck), "--json"]) in (0, 1)
+        assert "unexpected" not in capsys.readouterr().err

@@ -151,8 +151,9 @@ def test_a_foreign_directory_says_what_was_found(tmp_path: Path) -> None:
     assert error.suggestion is None
 
 
-def test_an_empty_directory_is_called_empty(tmp_path: Path) -> None:
-    assert "it is empty" in str(refused(tmp_path))
+def test_an_empty_directory_may_be_an_emptied_checkpoint(tmp_path: Path) -> None:
+    ck = Checkpoint.open(str(tmp_path))
+    assert (ck.is_bare, ck.offset_ids, ck.sources, ck.query_id) == (True, (), (), None)
 
 
 def test_a_delta_table_is_recognised(tmp_path: Path) -> None:
@@ -603,10 +604,12 @@ def test_a_state_directory_that_cannot_be_listed_takes_nothing_from_the_rest(
 
     listed = ck.door.list
 
-    def refuse(prefixes: Iterable[str], recursive: bool = False) -> dict[str, Listing]:
+    def refuse(
+        prefixes: Iterable[str], recursive: bool = False, *, known_there: bool = False
+    ) -> dict[str, Listing]:
         if "state" in prefixes:
             raise AccessDenied("The store refused to list state.")
-        return listed(prefixes, recursive)
+        return listed(prefixes, recursive, known_there=known_there)
 
     monkeypatch.setattr(ck.door, "list", refuse)
     answer = to_json(inspect_document(ck))

@@ -525,6 +525,70 @@ def test_the_directories_of_the_files_that_were_read_are_told(tmp_path: Path) ->
     )
 
 
+# A text that says less than the checkpoint
+
+
+def cut_before_the_cause(ck: Path | None = None) -> str:
+    """A trace of foreachBatch that ends before its cause."""
+    text = text_of("foreach_batch_state.python", ck)
+    return text[: text.index("CANNOT_LOAD_STATE_STORE") - 30]
+
+
+@pytest.mark.parametrize("length", [1_500, None])
+def test_a_cut_trace_gets_what_fails_at_the_next_start(tmp_path: Path, length: int | None) -> None:
+    ck = copy_sample("missing-delta-file", tmp_path)
+    (ck / "state/0/2/4.delta").write_bytes(b"")
+    answer = explained(ck, cut_before_the_cause(ck)[:length])
+    assert answer.finding == "STATE_NOT_RESTORABLE"
+    assert action_of("STATE_NOT_RESTORABLE") in answer.action
+    assert "Correct the function" not in answer.action
+    assert statement(answer, "The next start fails: ").shows_fault
+    assert any(item.path == "state/0/2/4.delta" for item in answer.evidence)
+
+
+def test_a_function_that_failed_is_not_excused_by_what_else_is_damaged(tmp_path: Path) -> None:
+    ck = copy_sample("missing-delta-file", tmp_path)
+    answer = explained(ck, text_of("foreach_batch_user", ck))
+    assert answer.name == "FOREACH_BATCH_USER_FUNCTION_ERROR"
+    assert answer.action.startswith("Correct the function")
+    assert "From the files that are there, the next start fails with another error: " in told(answer)
+
+
+def test_a_cut_trace_without_a_checkpoint_asks_for_the_rest_first() -> None:
+    text = cut_before_the_cause()
+    assert explain(text).action.startswith("The text ends before the cause")
+    assert explain(text_of("foreach_batch_user")).action.startswith("Correct the function")
+
+
+def test_a_cut_trace_of_a_healthy_checkpoint_says_nothing_of_it(tmp_path: Path) -> None:
+    answer = explained(copy_sample("files-stopped-cleanly", tmp_path), "the query is slow today")
+    assert (answer.name, answer.here, answer.finding) == (None, (), None)
+
+
+def test_the_command_line_tells_it_too(tmp_path: Path, capsys: Capture) -> None:
+    ck = copy_sample("missing-delta-file", tmp_path)
+    error = tmp_path / "error.txt"
+    error.write_text(cut_before_the_cause(ck)[:1_500])
+    status, out, _ = run(capsys, str(ck), "--error", str(error))
+    assert status == 1
+    assert "state/0/2/4.delta" in out
+    assert action_of("STATE_NOT_RESTORABLE") in out
+
+
+def test_a_bare_missing_state_file_is_looked_up(tmp_path: Path) -> None:
+    ck = copy_sample("missing-delta-file", tmp_path)
+    text = f"java.io.FileNotFoundException: No such file or directory: {ck}/state/0/2/4.delta"
+    answer = explained(ck, text)
+    assert (answer.name, answer.shown) == ("STATE_FILE_MISSING", "yes")
+    assert "state/0/2/4.delta is not there." in told(answer)
+
+
+def test_another_query_on_the_checkpoint_is_a_cause_of_a_wrong_base_path() -> None:
+    answer = explain("Wrong basePath file:/inB for the root path: file:/inA/f2.json")
+    assert answer.reasons[1].startswith("Another query")
+    assert answer.action.startswith("Make sure that it is this query's checkpoint")
+
+
 # Robustness
 
 
@@ -533,10 +597,10 @@ def test_a_listing_that_fails_is_told_and_not_the_end(
 ) -> None:
     listed = Door.list
 
-    def refuse(self: Door, prefixes: Iterable[str], recursive: bool = False) -> dict[str, Listing]:
+    def refuse(self: Door, prefixes: Iterable[str], *given: Any, **options: Any) -> dict[str, Listing]:
         if "state" in prefixes:
             raise StorageError("state/ cannot be listed: permission denied.")
-        return listed(self, prefixes, recursive)
+        return listed(self, prefixes, *given, **options)
 
     ck = copy_sample("missing-delta-file", tmp_path)
     monkeypatch.setattr(Door, "list", refuse)

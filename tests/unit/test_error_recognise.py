@@ -188,6 +188,14 @@ partition orders-0
 """
 
 
+PLACES = (
+    "/ck/state/0/1/3.delta",
+    "/ck/offsets/8",
+    "/table/_delta_log/00000000000000000001.json",
+    "spark.sql.shuffle.partitions",
+)
+
+
 def text_of(name: str) -> str:
     return (TEXTS / f"{name}.txt").read_text(encoding="utf-8")
 
@@ -219,8 +227,12 @@ def test_every_text_of_the_table_is_found_in_a_log_line(known: object) -> None:
     for words in known.texts:  # type: ignore[attr-defined]
         line = f"26/11/21 ERROR MicroBatchExecution: java.lang.Exception: {words} StateStore StreamMetadata"
         filled = line
+        about = known.about  # type: ignore[attr-defined]
+        place = next((path for path in PLACES if about is not None and about.search(path)), "7")
         for hole in parse_template(words).holes:
-            filled = filled.replace(f"<{hole}>", "7", 1)
+            filled = filled.replace(f"<{hole}>", place if hole in ("path", "file", "key") else "7", 1)
+        if about is not None:
+            filled += f" {place}"
         assert known.name in {item.name for item in found(filled)}, words  # type: ignore[attr-defined]
 
 

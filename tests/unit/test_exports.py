@@ -55,7 +55,8 @@ TREES = {
     for folder in ("core", "ui", "pages", "scripts", "tests")
     for path in sorted((PROJECT / folder).rglob("*.py"))
 }
-TREES[PROJECT / "app.py"] = ast.parse((PROJECT / "app.py").read_text(encoding="utf-8"))
+for top in ("app.py", "server.py"):
+    TREES[PROJECT / top] = ast.parse((PROJECT / top).read_text(encoding="utf-8"))
 
 
 def listed(package: str) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import time
 from pathlib import Path
 
 import pytest
 
 from core.analysis.findings import Finding, FindingsReport, Level, findings
+from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.settings import Settings
 from tests.support.build import (
@@ -26,20 +29,20 @@ from tests.support.forecasting import files_checkpoint, stateful_conf, with_stat
 CLEAN = (
     "delta-stopped-in-first-snapshot",
     "files-stopped-cleanly",
-    "join-watermark-held-back",
     "kafka-topic-gained-partitions",
     "named-sources",
     "purged-to-newest-10",
     "state-format-2",
     "transform-with-state-timers",
     "union-of-two-sources",
-    "windowed-aggregation-hot-partition",
 )
 DAMAGED = {
-    "files-died-mid-batch": {"BATCH_NOT_COMMITTED": "note"},
-    "kafka-pipeline-died-mid-batch": {"BATCH_NOT_COMMITTED": "note"},
-    "delta-batch-already-in-table": {"BATCH_NOT_COMMITTED": "note"},
-    "dropduplicates-removed": {"BATCH_NOT_COMMITTED": "note"},
+    "files-died-mid-batch": {"BATCH_PENDING_LONG": "attention"},
+    "kafka-pipeline-died-mid-batch": {"BATCH_PENDING_LONG": "attention"},
+    "delta-batch-already-in-table": {"BATCH_PENDING_LONG": "attention"},
+    "dropduplicates-removed": {"BATCH_PENDING_LONG": "attention"},
+    "join-watermark-held-back": {"WATERMARK_STALLED": "attention"},
+    "windowed-aggregation-hot-partition": {"STATE_SKEWED": "attention"},
     "missing-delta-file": {"STATE_NOT_RESTORABLE": "blocks_restart"},
     "hand-made-rewind": {
         "SOURCE_LOG_AHEAD": "data_risk",
@@ -50,6 +53,7 @@ DAMAGED = {
 
 LEVELS: tuple[Level, ...] = ("quick", "normal", "deep")
 IN_STATE = (
+    "STATE_SKEWED",
     "STATE_NOT_RESTORABLE",
     "STALE_SNAPSHOT",
     "STATE_OF_LATER_BATCHES",
@@ -119,7 +123,7 @@ def test_a_missing_metadata_file_weighs_less_before_4_2(tmp_path: Path) -> None:
 def test_worst_comes_first(tmp_path: Path) -> None:
     write(files_checkpoint(tmp_path, commits=range(4)), {"offsets/1": ""})
     remove(tmp_path, "metadata")
-    assert [f.severity for f in check(tmp_path).findings] == ["blocks_restart", "attention", "note"]
+    assert [f.severity for f in check(tmp_path).findings] == ["blocks_restart", "attention", "attention"]
 
 
 def test_the_quick_level_does_not_look_into_state(tmp_path: Path) -> None:
@@ -134,13 +138,14 @@ def test_the_quick_level_does_not_look_into_state(tmp_path: Path) -> None:
 
 
 def test_one_missing_last_commit_is_normal(tmp_path: Path) -> None:
-    report = check(files_checkpoint(tmp_path, commits=range(4)))
+    started_ms = time.time_ns() // 1_000_000 - 60_000
+    report = check(files_checkpoint(tmp_path, commits=range(4), started_ms=started_ms))
     assert [(f.id, f.severity, f.batch_id) for f in report.findings] == [("BATCH_NOT_COMMITTED", "note", 4)]
 
 
-def test_several_missing_commits_risk_data(tmp_path: Path) -> None:
+def test_several_missing_commits_are_something_to_look_at(tmp_path: Path) -> None:
     finding = found(files_checkpoint(tmp_path, commits=[0, 1]))["COMMITS_MISSING"]
-    assert (finding.severity, finding.certainty) == ("data_risk", "needs_input")
+    assert (finding.severity, finding.certainty) == ("attention", "needs_input")
     assert finding.sentence.startswith(
         "Batches 2 and 3 are planned and not committed, and the next start re-runs only batch 4."
     )
@@ -182,17 +187,47 @@ def test_an_older_log_file_of_an_unknown_version_is_reported_and_not_guessed(tmp
     assert found(tmp_path)["UNKNOWN_FORMAT"].severity == "attention"
 
 
-def test_a_watermark_that_goes_back_risks_data(tmp_path: Path) -> None:
+def test_a_watermark_that_went_back_in_an_older_batch_is_something_to_look_at(tmp_path: Path) -> None:
     files_checkpoint(tmp_path)
     marks = [0, 1_000, 2_000, 500, 3_000]
     for batch, mark in enumerate(marks):
         write(tmp_path, {f"offsets/{batch}": offset_text([f'{{"logOffset":{batch}}}'], watermark_ms=mark)})
     finding = found(tmp_path)["WATERMARK_WENT_BACK"]
-    assert (finding.severity, finding.batch_id) == ("data_risk", 3)
+    assert (finding.severity, finding.batch_id) == ("attention", 3)
     assert [str(item) for item in finding.evidence] == ["offsets/3:2", "offsets/2"]
+    assert not forecast(Checkpoint.open(str(tmp_path))).risks
 
 
-def test_a_kafka_position_that_goes_back_in_a_committed_batch_risks_data(tmp_path: Path) -> None:
+def test_a_watermark_that_goes_back_in_the_newest_batch_risks_the_data_of_a_stateful_query(
+    tmp_path: Path,
+) -> None:
+    target = copy_sample("windowed-aggregation-hot-partition", tmp_path)
+    ck = Checkpoint.open(str(target))
+    newest = ck.offset_ids[-1]
+    path = target / "offsets" / str(newest)
+    text = re.sub(r'"batchWatermarkMs":\d+', '"batchWatermarkMs":1', path.read_text())
+    write(target, {f"offsets/{newest}": text})
+    finding = found(target)["WATERMARK_WENT_BACK"]
+    assert (finding.severity, str(finding.evidence[0])) == ("data_risk", f"offsets/{newest}:2")
+    said = forecast(Checkpoint.open(str(target)))
+    assert [risk.id for risk in said.risks] == ["WATERMARK_WENT_BACK"]
+    assert (said.data.append, said.data.is_sure("append")) == ("duplicates", False)
+
+
+def test_a_kafka_position_that_goes_back_in_the_newest_batch_risks_data(tmp_path: Path) -> None:
+    write(tmp_path, {"metadata": '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f"}'})
+    for batch, position in enumerate((10, 20, 5)):
+        write(
+            tmp_path,
+            {f"offsets/{batch}": offset_text([kafka_offset(position, 1)]), f"commits/{batch}": commit_text()},
+        )
+    assert found(tmp_path)["OFFSET_WENT_BACK"].severity == "data_risk"
+    said = forecast(Checkpoint.open(str(tmp_path)))
+    assert [risk.id for risk in said.risks] == ["OFFSET_WENT_BACK"]
+    assert (said.data.skip, said.data.is_sure("skip")) == ("duplicates", False)
+
+
+def test_a_kafka_position_that_went_back_in_an_older_batch_is_something_to_look_at(tmp_path: Path) -> None:
     write(tmp_path, {"metadata": '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f"}'})
     for batch, position in enumerate((10, 20, 5, 8)):
         write(
@@ -200,6 +235,7 @@ def test_a_kafka_position_that_goes_back_in_a_committed_batch_risks_data(tmp_pat
             {f"offsets/{batch}": offset_text([kafka_offset(position, 1)]), f"commits/{batch}": commit_text()},
         )
     finding = found(tmp_path)["OFFSET_WENT_BACK"]
+    assert finding.severity == "attention"
     assert finding.batch_id == 2 and "orders-0 from 20 to 5" in finding.sentence
 
 
@@ -239,8 +275,8 @@ def test_what_cannot_be_rebuilt_says_which_batch_to_go_back_to(tmp_path: Path) -
     files_checkpoint(tmp_path, conf=stateful_conf())
     remove(with_state(tmp_path, range(1, 6)), "state/0/1/4.delta")
     assert (
-        "Version 3 is the newest that every partition of every store can rebuild: offsets and commits can be"
-        " rolled back to batch 2 by hand." in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
+        "Version 3 is the newest that every partition of every store can rebuild: the checkpoint can be"
+        " rolled back to batch 2." in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
     )
     remove(tmp_path, "state/0/0")
     assert "so the checkpoint cannot be rolled back" in found(tmp_path)["STATE_NOT_RESTORABLE"].sentence
@@ -306,7 +342,8 @@ def test_a_missing_state_schema_needs_attention(tmp_path: Path) -> None:
 
 def test_partitions_beyond_the_pinned_number_need_attention(tmp_path: Path) -> None:
     files_checkpoint(tmp_path, conf=stateful_conf())
-    with_state(tmp_path, range(1, 6), partitions=3)
+    with_state(tmp_path, range(1, 6))
+    write(tmp_path, {"state/0/2/3.delta": b"x" * 64})
     finding = found(tmp_path)["EXTRA_PARTITIONS"]
     assert (finding.severity, finding.place) == ("attention", "0/2")
 

@@ -17,7 +17,7 @@ NEXT_START: dict[str, tuple[str, int, str | None, tuple[str, ...]]] = {
     "dropduplicates-removed": ("rerun", 12, None, ()),  # as long as the query has it
     "files-died-mid-batch": ("rerun", 7, None, ()),
     "files-stopped-cleanly": ("resume", 14, None, ()),
-    "hand-made-rewind": ("resume", 6, None, ("SOURCE_LOG_AHEAD",)),
+    "hand-made-rewind": ("resume", 6, None, ("SOURCE_LOG_AHEAD", "STALE_SNAPSHOT")),
     "join-watermark-held-back": ("resume", 10, None, ()),
     "kafka-pipeline-died-mid-batch": ("rerun", 8, None, ()),
     "kafka-topic-gained-partitions": ("resume", 18, None, ()),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.support.build import commit_text, offset_text, remove, write
+from core.analysis.forecast import Query, forecast
+from core.checkpoint import Checkpoint
+from tests.support.build import commit_text, copy_sample, offset_text, remove, write
 from tests.support.forecasting import CONF_3_5, files_checkpoint, said, stateful_conf, with_state
 
 ROCKSDB = {
@@ -149,10 +152,8 @@ def test_a_missing_state_folder_is_noticed_by_4_2_and_newer_and_fails_at_the_fil
     tmp_path: Path,
 ) -> None:
     hdfs(tmp_path)
-    write(
-        tmp_path,
-        {"offsets/5": offset_text(['{"logOffset":4}'], conf=stateful_conf()), "commits/5": commit_text()},
-    )
+    moved = offset_text(['{"logOffset":4}'], conf=stateful_conf(), watermark_ms=1_000)
+    write(tmp_path, {"offsets/5": moved, "commits/5": commit_text()})
     remove(tmp_path, "state")
     answer = said(tmp_path)  # the batch without data shows that the query had state
     assert (
@@ -266,6 +267,16 @@ def test_format_2_with_another_id_in_the_commit_fails(tmp_path: Path) -> None:
     assert "3_33333333-3333-4333-8333-333333333333.changelog" in str(answer.evidence[0])
 
 
+def test_format_2_whose_commit_names_fewer_partitions_fails(tmp_path: Path) -> None:
+    format_2(tmp_path)
+    more = stateful_conf(partitions=4, **ROCKSDB)
+    write(tmp_path, {"offsets/2": offset_text(['{"logOffset":2}'], conf=more)})
+    answer = said(tmp_path)
+    assert answer.reason == "SETTINGS_CHANGED" and answer.error is not None
+    assert answer.error.error_class == "ArrayIndexOutOfBoundsException"
+    assert answer.error.message == "out of bounds for length 2"
+
+
 def test_format_2_with_commits_missing_in_between_fails(tmp_path: Path) -> None:
     answer = said(format_2(tmp_path, commits=range(1)))
     assert (answer.outcome, answer.fails_at, answer.batch_id) == ("fail", "batch", 2)
@@ -310,3 +321,32 @@ def test_state_of_an_older_spark_without_metadata_is_followed_too(tmp_path: Path
     answer = said(tmp_path)
     assert (answer.spark, answer.outcome) == ("3.5", "fail")
     assert answer.error is not None and answer.error.condition is None
+
+
+def test_without_operator_metadata_a_query_that_lost_its_state_runs_and_leaves_it_unused(
+    tmp_path: Path,
+) -> None:
+    root = copy_sample("dropduplicates-removed", tmp_path)
+    shutil.rmtree(root / "state" / "0" / "_metadata")
+    answer = forecast(Checkpoint.open(str(root)), "4.3", Query(operators=(), new_data="yes"))
+    assert answer.outcome in ("resume", "rerun")
+    assert "STATE_DROPPED" in [risk.id for risk in answer.risks]
+    assert "SET_BACK" not in [risk.id for risk in answer.risks]
+
+
+@pytest.mark.parametrize("name", ["state_old", "state.bak", "old-state", "State"])
+def test_a_state_directory_that_was_renamed_is_missed(tmp_path: Path, name: str) -> None:
+    root = files_checkpoint(tmp_path)
+    (root / name / "0" / "0").mkdir(parents=True)
+    (root / name / "0" / "0" / "1.delta").write_bytes(b"x")
+    answer = forecast(Checkpoint.open(str(root)), "4.3", Query(new_data="yes"))
+    assert (answer.outcome, answer.reason, answer.certainty) == ("fail", "STATE_FOLDER_MISSING", "inferred")
+    assert name in answer.sentence
+
+
+@pytest.mark.parametrize("name", ["statements", "estate", "backup"])
+def test_another_directory_is_no_state(tmp_path: Path, name: str) -> None:
+    root = files_checkpoint(tmp_path)
+    (root / name).mkdir()
+    (root / name / "a").write_bytes(b"x")
+    assert forecast(Checkpoint.open(str(root)), "4.3", Query(new_data="yes")).outcome == "resume"

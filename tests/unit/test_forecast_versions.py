@@ -3,7 +3,7 @@ and 4.3)."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,6 @@ from tests.support.forecasting import (
     CONF_3_5,
     files_checkpoint,
     said,
-    schema,
     stateful_conf,
     struct_schema,
     with_state,
@@ -86,21 +85,23 @@ def test_the_steps_are_the_same_in_all_versions_and_only_their_order_differs() -
 # Traps
 
 
-def dedup_schema(types: list[str]) -> bytes:
-    """A state schema of a dropDuplicates over as many columns."""
-    fields = [
-        {"name": f"c{i}", "type": kind, "nullable": True, "metadata": {}} for i, kind in enumerate(types)
-    ]
-    key = json.dumps({"type": "struct", "fields": fields}).encode()
-    plain = schema()
-    value = plain[plain.index(b'{"type": "struct", "fields": [{"name": "count"') - 6 :]
-    return plain[:4] + (1).to_bytes(4, "big") + len(key).to_bytes(2, "big") + key + value
+# As a query gives them, and as Spark 3.5 and 4.0 order them.
+GIVEN = ("k3", "price", "country", "session", "f")
+IN_3_5, IN_4_0 = ("f", "price", "country", "session", "k3"), ("country", "session", "k3", "f", "price")
 
 
-def dedup(root: Path, types: list[str], conf: dict[str, str] | None = None) -> Path:
+def dedup_schema(types: list[str], names: Sequence[str]) -> bytes:
+    """A state schema of a dropDuplicates over these columns."""
+    columns = [(name, kind, True) for name, kind in zip(names, types, strict=False)]
+    return struct_schema(columns, [("__dummy__", "void", True)])
+
+
+def dedup(
+    root: Path, types: list[str], conf: dict[str, str] | None = None, names: Sequence[str] = GIVEN
+) -> Path:
     files_checkpoint(root, conf=conf or stateful_conf())
     with_state(root, range(1, 6), operator="dedupe")
-    return write(root, {"state/0/0/_metadata/schema": dedup_schema(types)})
+    return write(root, {"state/0/0/_metadata/schema": dedup_schema(types, names)})
 
 
 def test_going_back_from_4_3_reorders_a_dedup_key_of_five_columns(tmp_path: Path) -> None:
@@ -108,7 +109,11 @@ def test_going_back_from_4_3_reorders_a_dedup_key_of_five_columns(tmp_path: Path
     assert said(tmp_path).risks == ()
     answer = said(tmp_path, "4.2")
     assert [(risk.id, risk.certainty) for risk in answer.risks] == [("VERSION_TRAP", "certain")]
-    assert answer.data.append == "duplicates"
+    assert (answer.data.append, answer.data.is_sure("append")) == ("duplicates", False)
+
+
+def test_a_dedup_key_that_the_older_spark_orders_the_same_is_safe(tmp_path: Path) -> None:
+    assert said(dedup(tmp_path, ["string"] * 5, names=IN_4_0), "4.2").risks == ()
 
 
 def test_going_back_from_4_3_with_columns_of_several_types_fails(tmp_path: Path) -> None:
@@ -117,11 +122,29 @@ def test_going_back_from_4_3_with_columns_of_several_types_fails(tmp_path: Path)
     assert answer.then is not None and "offsets/5 with the SQL configs of Spark 4.0" in answer.then
 
 
-def test_an_upgrade_to_4_reorders_about_half_of_the_dedup_keys(tmp_path: Path) -> None:
-    dedup(tmp_path, ["string"] * 6, {**CONF_3_5, "spark.sql.shuffle.partitions": "2"})
-    assert [(risk.id, risk.certainty) for risk in said(tmp_path, "4.3").risks] == [
-        ("VERSION_TRAP", "needs_input")
-    ]
+IN_3_5_CONF = {**CONF_3_5, "spark.sql.shuffle.partitions": "2"}
+
+
+def test_an_upgrade_to_4_reorders_a_dedup_key(tmp_path: Path) -> None:
+    dedup(tmp_path, ["string"] * 5, IN_3_5_CONF, IN_3_5)
+    (risk,) = said(tmp_path, "4.3").risks
+    assert (risk.id, risk.certainty, risk.data.is_sure("append")) == ("VERSION_TRAP", "certain", False)
+
+
+def test_an_upgrade_to_4_fails_when_the_types_of_the_key_change_places(tmp_path: Path) -> None:
+    dedup(tmp_path, ["string", "long", "string", "string", "string"], IN_3_5_CONF, IN_3_5)
+    answer = said(tmp_path, "4.3")
+    assert (answer.outcome, answer.reason, answer.certainty) == ("fail", "VERSION_TRAP", "certain")
+
+
+def test_an_upgrade_to_4_that_keeps_the_order_is_safe(tmp_path: Path) -> None:
+    names = ("e", "a", "b", "c", "d")  # both orders are this one
+    assert said(dedup(tmp_path, ["string"] * 5, IN_3_5_CONF, names), "4.3").risks == ()
+
+
+def test_columns_that_the_query_spells_otherwise_may_be_reordered(tmp_path: Path) -> None:
+    (risk,) = said(dedup(tmp_path, ["string"] * 5, IN_3_5_CONF, GIVEN), "4.3").risks
+    assert (risk.id, risk.certainty) == ("VERSION_TRAP", "needs_input")
 
 
 def test_a_dedup_key_of_four_columns_is_safe(tmp_path: Path) -> None:

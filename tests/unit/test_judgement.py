@@ -7,6 +7,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -87,9 +88,9 @@ def test_readers_that_ask_at_the_same_time_get_one_answer(
 
     def counting(*args: object, **options: object) -> object:
         made.append(1)
-        return object()
+        return SimpleNamespace(forecast=object())
 
-    monkeypatch.setattr(core.judgement, "forecast", counting)
+    monkeypatch.setattr(core.judgement, "read_forecast", counting)
     judgement = judge(ck)
 
     def ask(_: int) -> object:

@@ -216,3 +216,32 @@ def test_older_versions_have_no_condition(tmp_path: Path, spark: str) -> None:
     answer = said(root, connectors_of(two(at(0, 4, 10))), spark=spark)
     assert answer.error is not None
     assert (answer.error.condition, answer.error.error_class) == (None, "IllegalStateException")
+
+
+def test_a_topic_that_an_earlier_batch_read_is_read_again_when_it_is_added_back(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, {"orders": {0: 4, 1: 4}, "refunds": {0: 3}}, AT_10[1])
+    answer = said(root, None, topics={"0": ("orders", "refunds")})
+    assert [risk.id for risk in answer.risks] == ["KAFKA_TOPIC_READ_AGAIN"]
+    assert answer.risks[0].evidence[0].path == "offsets/0"
+    assert [answer.data.at(kind) for kind in ("append", "overwrite", "skip")] == ["duplicates"] * 3
+    assert not any(answer.data.is_sure(kind) for kind in ("append", "overwrite", "skip"))
+
+
+def test_a_topic_that_no_batch_has_read_is_only_new(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, *AT_10)
+    answer = said(root, None, topics={"0": ("orders", "refunds")})
+    assert answer.risks == () and answer.data.append == "exact"
+
+
+def test_two_sources_that_changed_places_read_both_topics_again(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, *AT_10)
+    for batch in (0, 1):
+        path = root / "offsets" / str(batch)
+        path.write_bytes(path.read_bytes().rstrip(b"\n") + b'\n{"refunds":{"0":%d}}' % (3 + batch))
+    answer = said(
+        root, None, sources=2, topics={"0": ("refunds",), "1": ("orders",)}, fail_on_data_loss=False
+    )
+    assert [risk.id for risk in answer.risks] == ["KAFKA_TOPIC_READ_AGAIN"] * 2
+    assert answer.data.append == "duplicates"
+    stopped = said(root, None, sources=2, topics={"0": ("refunds",), "1": ("orders",)})
+    assert stopped.reason == "KAFKA_TOPIC_REMOVED"

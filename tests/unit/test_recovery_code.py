@@ -21,9 +21,10 @@ from jinja2 import DictLoader, StrictUndefined, UndefinedError
 
 from core.checkpoint import Checkpoint
 from core.errors import QuotingError
-from core.recovery import OPTION_IDS, Answers, CodeBlock, generate, read_recovery_context
+from core.recovery import OPTION_IDS, Answers, CodeBlock, generate, read_recovery_context, why_no_code
 from core.recovery.code import TEMPLATES
 from core.recovery.quoting import environment, python_literal
+from core.recovery.repairs import repair_of
 from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint, make
 
 HOSTILE = [
@@ -54,7 +55,7 @@ def answers_of(text: str, **more: str) -> Answers:
         "pipeline_id",
         "flows",
     ]
-    keys += ["window_end_column", "backfill_keys", "backfill_sequence"]
+    keys += ["partition_by", "backfill_keys", "backfill_sequence"]
     keys += [
         f"source.0.{what}" for what in ("path", "servers", "topics", "format", "schema", f"option.{text}")
     ]
@@ -189,7 +190,9 @@ def test_the_script_holds_the_committed_position_and_never_the_planned_one(tmp_p
     assert '"0":50' not in text
 
 
-@pytest.mark.parametrize("option", OPTION_IDS)
+@pytest.mark.parametrize(
+    "option", [each for each in OPTION_IDS if each != "restart" and repair_of(each) is None]
+)
 def test_a_script_names_what_is_missing_and_refuses_without_starting_spark(
     option: str, tmp_path: Path
 ) -> None:
@@ -210,16 +213,21 @@ def test_a_script_names_what_is_missing_and_refuses_without_starting_spark(
         assert done.stderr == ""
 
 
-def test_a_filled_script_prints_its_plan_and_says_that_nothing_was_changed(tmp_path: Path) -> None:
+def test_a_plain_restart_needs_no_code_and_says_so(tmp_path: Path) -> None:
+    context = read_recovery_context(kafka_checkpoint(tmp_path), Answers({"sink": "foreach_append"}))
+    assert generate(context, "restart") == ()
+    assert "start the job again" in why_no_code(context, "restart")
+
+
+def test_a_script_prints_its_plan_before_it_refuses_a_query_file_that_is_not_there(tmp_path: Path) -> None:
     answers = {"sink": "foreach_append", "query_file": "q.py", "source.0.servers": "b:9092"}
     blocks = generate(read_recovery_context(kafka_checkpoint(tmp_path), Answers(answers)), "reset")
     script = tmp_path / "script.py"
     script.write_text(blocks[0].text, encoding="utf-8")
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (
-        done.stdout.splitlines()[0].startswith("1. Stop the query") and "Nothing was changed" in done.stdout
-    )
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert done.stdout.splitlines()[0].startswith("1. Stop the query")
+    assert "Refused: QUERY_FILE" in done.stdout
 
 
 def test_without_the_sink_the_script_shows_the_position_but_refuses_to_run(tmp_path: Path) -> None:

@@ -160,11 +160,27 @@ def test_a_socket_source_answers_for_itself_that_it_cannot_be_read_again(tmp_pat
 # ---------------------------------------------------------------- options and numbers
 
 
-def test_the_table_has_three_options_with_the_recommended_one_first(tmp_path: Path) -> None:
+def test_the_table_has_every_option_with_the_recommended_one_first(tmp_path: Path) -> None:
     found = options(context_of(file_checkpoint(tmp_path), {"sink": "file"}))
     assert {o.id for o in found} == set(OPTION_IDS)
-    assert [o.recommended for o in found] == [True, False, False]
-    assert found[0].id == "reset" and found[0].reason
+    assert [o.recommended for o in found] == [True] + [False] * (len(OPTION_IDS) - 1)
+    assert found[0].id == "restart" and found[0].reason
+
+
+def test_a_plain_restart_is_recommended_while_the_forecast_says_that_it_works(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path)
+    again = one(ck, "restart", sink="foreach_append")
+    assert again.possible and again.recommended
+    for answers in ({"what_happened": "reprocess"}, {"stateful": "changed"}):
+        assert not one(ck, "restart", sink="foreach_append", **answers).recommended
+
+
+def test_a_restart_that_fails_is_not_possible_and_says_why(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path)
+    (tmp_path / "ck" / "metadata").write_text("hello", encoding="utf-8")
+    option = one(Checkpoint.open(ck.location.url), "restart")
+    assert not option.possible and "metadata" in option.why
+    assert one(Checkpoint.open(ck.location.url), "repair_files", sink="foreach_append").recommended
 
 
 def test_cells_carry_this_checkpoints_numbers(tmp_path: Path) -> None:
@@ -197,7 +213,15 @@ def test_a_reset_of_a_stateful_query_is_said_to_lose_the_state_unless_the_old_da
     assert lossy.loss.corrected and "deduplication forgets its keys" in lossy.loss.facts
     assert not lossy.recommended
     warm = one(ck, "reset", sink="foreach_append", source_complete="yes")
-    assert warm.recipe.method == "warm_up" and warm.recommended and not warm.loss.corrected
+    assert warm.recipe.method == "warm_up" and not warm.loss.corrected
+
+
+def test_a_changed_aggregate_with_a_keyed_sink_is_no_reset(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path, "stateStoreSave")
+    changed = {"sink": "foreach_merge", "stateful": "changed", "source_complete": "yes"}
+    assert not one(ck, "reset", **changed).possible
+    assert one(ck, "full_refresh", **changed).recommended
+    assert one(ck, "reset", **changed, output_mode="complete").possible
 
 
 def test_a_reset_needs_a_committed_batch_and_its_offset(tmp_path: Path) -> None:

@@ -335,3 +335,34 @@ def test_real_checkpoints_are_answered(
     for source in answer["sources"]:
         assert source["note"]
         assert source["exact"] is (source["options"] is not None)
+
+
+# An older batch
+
+
+def test_an_older_batch_names_what_is_read_again(samples: Path) -> None:
+    ck = Checkpoint.open(str(samples / "kafka-pipeline-died-mid-batch/checkpoint"))
+    answer = resume_points(ck, 3)
+    point = answer.sources[0].point
+    again = "batches 4 to 7, committed in this checkpoint (at most 352 offsets)"
+    assert (point.exact, point.repeats, point.again, point.skips) == (True, again, again, "nothing")
+    assert as_pyspark(point, answer.sources[0].kind).splitlines()[0] == f"# repeats {again}"
+    assert to_json(resume_document(ck, answer))["sources"][0]["repeats"] == again
+
+
+def test_the_last_committed_batch_repeats_nothing_but_the_pending_one_perhaps(samples: Path) -> None:
+    ck = Checkpoint.open(str(samples / "kafka-pipeline-died-mid-batch/checkpoint"))
+    answer = resume_points(ck)
+    assert (answer.batch, answer.sources[0].point.repeats, answer.sources[0].point.again) == (
+        7,
+        "nothing",
+        "",
+    )
+    assert "Batch 8 is planned and not committed: it may have written rows already" in answer.note
+
+
+def test_an_older_batch_of_a_source_without_a_start_option(samples: Path) -> None:
+    ck = Checkpoint.open(str(samples / "files-died-mid-batch/checkpoint"))
+    point = resume_points(ck, 1).sources[0].point
+    assert point.repeats.startswith("batches 2 to 6, committed in this checkpoint (5 files); besides that: ")
+    assert not point.exact

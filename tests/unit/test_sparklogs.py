@@ -130,7 +130,9 @@ def test_read_absent_and_unreadable_are_three_values() -> None:
     assert readable(Gone(), PATH) is None
     failed = readable(ReadFailure("No permission to read this file (Permission denied)."), PATH)
     assert isinstance(failed, Problem) and failed.is_read_failure and failed.raw == b""
-    assert failed.reason == (f"{PATH} cannot be read: No permission to read this file (Permission denied).")
+    assert failed.reason == (
+        f"{PATH} could not be read: No permission to read this file (Permission denied)."
+    )
 
 
 def test_what_was_not_read_for_its_size_is_a_read_failure_as_well() -> None:

@@ -334,7 +334,6 @@ def test_a_zip_without_metadata_or_with_an_unknown_packing_is_broken() -> None:
     "metadata",
     [
         b"",
-        b"v2\n{}",
         b"v1\n{",
         b"v1\n[]",
         b'v1\n{"sstFiles":3}',
@@ -344,6 +343,13 @@ def test_a_zip_without_metadata_or_with_an_unknown_packing_is_broken() -> None:
 )
 def test_metadata_of_a_zip_that_is_not_what_it_should_be_is_broken(metadata: bytes) -> None:
     assert isinstance(parse_zip_metadata(metadata), BrokenZip)
+
+
+def test_metadata_of_a_newer_version_is_not_known_and_no_damage() -> None:
+    of_spark_4_0 = parse_zip_metadata(b'v2\n{"sstFiles":[],"numKeys":3}')
+    assert isinstance(of_spark_4_0, ZipContent) and of_spark_4_0.num_keys == 3
+    found = parse_zip_metadata(b"v3\n{}")
+    assert isinstance(found, BrokenZip) and found.is_unknown
 
 
 def test_a_name_in_a_zip_cannot_lead_out_of_the_store() -> None:

@@ -30,6 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("ui",),
     ("pages",),
     ("app.py",),
+    ("server.py",),
 )
 SCREEN_LIBRARIES = ("streamlit", "plotly")
 MAY_IMPORT_FSSPEC = "core/storage/"
@@ -39,6 +40,7 @@ def modules() -> list[Path]:
     """Every module of the product."""
     return [
         PROJECT / "app.py",
+        PROJECT / "server.py",
         *(path for room in ("core", "ui", "pages") for path in sorted((PROJECT / room).rglob("*.py"))),
     ]
 
@@ -180,7 +182,7 @@ def test_the_tree_of_the_architecture_page_is_the_tree_of_the_folders() -> None:
     files = {
         f"core/{path.name}" for path in (PROJECT / "core").glob("*.py") if not path.name.startswith("__")
     }
-    wanted = top | rooms | files | {"app.py"}
+    wanted = top | rooms | files | {"app.py", "server.py"}
     assert wanted - drawn() == set(), "not drawn"
     assert {name for name in drawn() if name.startswith("core/")} - wanted == {"core/"} - wanted, (
         "drawn and not there"

@@ -82,10 +82,13 @@ class Condition:
 
     @cached_property
     def beginning(self) -> str:
-        """The first words of its own message, as many as mean something by themselves; the whole message when
-        that is short."""
+        """The first words of its own message, as many as mean something by themselves, at most one sentence;
+        the whole message when that is short."""
         template, text, letters = self.own_template, "", 0
         for i, literal in enumerate(template.literals):
+            sentence = literal.split(". ")[0]
+            if letters + len(sentence.strip()) >= FEWEST_LETTERS:
+                return f"{text}{sentence}".strip()
             text += literal
             letters += len(literal.strip())
             if letters >= FEWEST_LETTERS or i == len(template.holes):

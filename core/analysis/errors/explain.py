@@ -38,16 +38,15 @@ def explain(text: str, ck: Checkpoint | None = None) -> Explanation:
     ``state/`` and of each named directory, the logs of file sources. Never raises for any text; what cannot
     be listed in the checkpoint is named in ``not_checked``.
     """
-    pasted = read_pasted(text)
-    found = recognise(pasted)
+    pasted, found = _read(text)
     cause = unknown_cause(pasted, found)
     if not found:
-        return _not_recognised(pasted, cause)
+        return _not_recognised(pasted, cause, ck)
     main, others = found[0], found[1:]
     if main.weight <= WRAPPER and cause is not None:
         others = (cause, *others)
     meaning = meaning_of(main.name)
-    place, here, look = _in_checkpoint(ck, pasted, main, meaning)
+    place, here, look = _in_checkpoint(ck, pasted, main, meaning, cause is not None)
     if look is not None:
         meaning = _made_precise(meaning, look)
     return Explanation(
@@ -61,7 +60,7 @@ def explain(text: str, ck: Checkpoint | None = None) -> Explanation:
         sentence=_sentence(main, meaning, here, cause),
         means=meaning.means,
         reasons=_reasons(main, meaning, others, cause),
-        action=action_of(meaning),
+        action=_action(main, meaning, cause, look),
         options=meaning.options,
         finding=meaning.finding,
         here=here,
@@ -76,13 +75,27 @@ def explain(text: str, ck: Checkpoint | None = None) -> Explanation:
     )
 
 
+def _read(text: str) -> tuple[Pasted, tuple[Recognised, ...]]:
+    """The text and the errors in it. When nothing telling is recognised, the text may be one that a terminal
+    cut once or twice: it is read again with the longest lines joined to the next."""
+    pasted = read_pasted(text)
+    found = recognise(pasted)
+    weight = found[0].weight if found else OUTERMOST - 1
+    if weight < EXACT:
+        joined = read_pasted(text, fewest_wrapped=1)
+        again = recognise(joined) if joined.flat != pasted.flat else ()
+        if again and again[0].weight > weight:
+            return joined, again
+    return pasted, found
+
+
 def _in_checkpoint(
-    ck: Checkpoint | None, text: Pasted, main: Recognised, meaning: Meaning
+    ck: Checkpoint | None, text: Pasted, main: Recognised, meaning: Meaning, has_cause: bool
 ) -> tuple[Place | None, tuple[Statement, ...], Looking | None]:
     if ck is None:
         return None, (), None
     place = find_place(ck, text, main)
-    look = Looking(ck, text, main, meaning, place.paths)
+    look = Looking(ck, text, main, meaning, place.paths, has_cause)
     statements = look_up(look)
     if place.other_query is not None:  # what is so here says nothing about an error of another query
         statements = [replace(s, shows_fault=None) for s in statements]
@@ -101,7 +114,23 @@ def _made_precise(meaning: Meaning, look: Looking) -> Meaning:
     return replace(meaning, finding=look.finding, action=action_of_finding(look.finding), options=options)
 
 
-def _not_recognised(text: Pasted, cause: Recognised | None) -> Explanation:
+def _action(main: Recognised, meaning: Meaning, cause: Recognised | None, look: Looking | None) -> str:
+    """What to do. Of a wrapper whose cause is not in the text and not in the files: first paste the rest."""
+    if main.weight == WRAPPER and cause is None and (look is None or look.finding is None):
+        return say("errors_lookup.paste_cause", action=action_of(meaning))
+    return action_of(meaning)
+
+
+_NOTHING = Meaning("", (), weight=OUTERMOST)
+
+
+def _not_recognised(text: Pasted, cause: Recognised | None, ck: Checkpoint | None) -> Explanation:
+    """No error is known in the text; with a checkpoint, what fails at its next start."""
+    nothing = Recognised("", None, None, None, NO_PARAMETERS, "", 1, OUTERMOST)
+    place, here, look = _in_checkpoint(ck, text, nothing, _NOTHING, cause is not None)
+    action: str = say("errors_lookup.paste_more")
+    if look is not None and look.finding is not None and look.finding in FINDINGS:
+        action = f"{action} {action_of_finding(look.finding)}"
     return Explanation(
         name=None,
         condition=None,
@@ -112,10 +141,15 @@ def _not_recognised(text: Pasted, cause: Recognised | None) -> Explanation:
         line=cause.line if cause is not None else None,
         sentence=say("errors_lookup.nothing"),
         means=say("errors_lookup.nothing"),
-        action=say("errors_lookup.paste_more"),
+        action=action,
+        finding=look.finding if look is not None else None,
+        here=here,
+        evidence=_evidence(here),
         certainty="needs_input",
         others=(cause,) if cause is not None else (),
+        not_checked=tuple(dict.fromkeys(look.not_checked)) if look is not None else (),
         is_cut=text.is_cut,
+        other_checkpoint=place is not None and place.other_query is not None,
     )
 
 

@@ -21,8 +21,8 @@ class Known:
     """An error by its words (``texts``) or by its class (``classes``), and how telling it is.
 
     ``needs``: one of these must be somewhere in the pasted text (a frame of the stack, a path), because the
-    words alone are common. ``name`` may be a condition of Spark's catalogue: then the texts are how older
-    versions worded it.
+    words alone are common. ``about``: the message must name such a file. ``name`` may be a condition of
+    Spark's catalogue: then the texts are how older versions worded it.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Known:
     classes: tuple[str, ...] = ()
     weight: int = EXACT
     needs: tuple[str, ...] = ()
+    about: re.Pattern[str] | None = None
 
 
 def said(key: str, form: int = -1, **renamed: str) -> str:
@@ -41,14 +42,45 @@ def said(key: str, form: int = -1, **renamed: str) -> str:
 JSON_CLASSES = ("JsonEOFException", "JsonParseException", "MismatchedInputException", "MappingException")
 _STATE_FRAMES = ("streaming.state.", "StateStore", "/state/", "rocksdb", "RocksDB")
 
+# Which file a message is about. The names are those that Spark and Delta write.
+_STATE_FILE = re.compile(
+    r"/state/\d{1,9}/\d{1,9}/(?:[\w-]{1,80}/)?[\w.-]{1,120}\.(?:delta|snapshot|changelog|zip|sst|log)(?![\w.])"
+)
+_LOG_FILE = re.compile(
+    r"/(?:offsets|commits)/\d{1,19}(?![\w/])|/sources/[\w-]{1,80}/\d{1,19}(?:\.compact)?(?![\w/])"
+)
+_DELTA_LOG_FILE = re.compile(r"/_delta_log/[\w.-]{1,120}")
+_NOT_THERE = (
+    "No such file or directory: <path>",
+    "No such file or directory '<path>'",
+    "<path>: No such file or directory",
+    "File does not exist: <path>",
+    "File <path> does not exist",
+    "Item not found: '<path>'",
+)
+
 # Of two that overlap in the text the first of this table counts.
 PLAIN: tuple[Known, ...] = (
     # The logs of the checkpoint
     Known(
+        "SOURCE_LOG_ENTRY_MISSING",
+        ("/sources/<path> doesn't exist when compacting batch <batchId>", "/sources/<path> doesn't exist"),
+    ),
+    Known(
         "SINK_LOG_ENTRY_MISSING",
-        ("_spark_metadata/<batch> doesn't exist (latestId: <latest>, compactInterval: <interval>)",),
+        (
+            "_spark_metadata/<batch> doesn't exist (latestId: <latest>, compactInterval: <interval>)",
+            "<file> doesn't exist when compacting batch <batchId>",
+            "doesn't exist when compacting batch",
+            "doesn't exist while compacting batch",
+        ),
     ),
     Known("SOURCE_LOG_ENTRY_MISSING", (said("source_log_gap"),)),
+    Known(
+        "KINESIS_SHARD_LOG_MISSING",
+        ("shard-commit/<batch> does not exist", "retries while fetching MetaData, last exception"),
+        needs=("shard-commit", "kinesis"),
+    ),
     Known("PREVIOUS_BATCH_NOT_FOUND", (said("previous_missing_pending"),)),
     Known("BATCH_DOES_NOT_EXIST", (said("source_log_end_missing", id="batch"),)),
     Known("BATCHES_DO_NOT_EXIST", (said("source_log_ends_missing", ids="batches"),)),
@@ -68,15 +100,34 @@ PLAIN: tuple[Known, ...] = (
     Known("METADATA_BAD_ID", (said("metadata_bad_id"),)),
     Known("METADATA_WITHOUT_ID", (said("metadata_without_id"),)),
     Known("METADATA_NOT_JSON", (), JSON_CLASSES, needs=("StreamMetadata",)),
+    Known("SOURCE_OF_ANOTHER_KIND", ("No usable value for logOffset",)),
     Known(
         "LOG_FILE_NOT_JSON",
-        ("Unexpected end-of-input", "Unrecognized token '<token>'", said("metadata_empty")),
+        (
+            "Unexpected end-of-input",
+            "Unrecognized token '<token>'",
+            said("metadata_empty"),
+            "No usable value for <path>",
+        ),
         JSON_CLASSES,
         weight=GENERAL,
     ),
-    Known("SOURCE_COUNT_DIFFERS", (said("source_count", 0),)),
+    Known(
+        "SOURCE_COUNT_DIFFERS",
+        (said("source_count", 0), "sources in the checkpoint offsets and now there are"),
+    ),
     Known("INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", (said("offset_version", 0),)),
-    Known("MALFORMED_LOG_FILE", (said("log_no_version", 0),)),
+    Known("MALFORMED_LOG_FILE", (said("log_no_version", 0), "Log file was malformed: failed to")),
+    Known("SOURCES_NOT_NAMED", (said("sources_not_named", 0),)),
+    Known(
+        "PINNED_SETTING_REFUSED",
+        (
+            "<key> should be boolean, but was <path>",
+            "<key> should be int, but was <path>",
+            "' in spark.sql.<path> is invalid.",
+        ),
+        about=re.compile(r"spark\.sql\."),
+    ),
     Known(
         "CONCURRENT_STREAM_LOG_UPDATE",
         (
@@ -84,19 +135,49 @@ PLAIN: tuple[Known, ...] = (
             "Concurrent update to the log. Multiple streaming jobs detected for <batch>",
         ),
     ),
-    Known("MULTIPLE_QUERIES_USE_CHECKPOINT", (said("stale_crc"),)),
+    Known("LOG_FILE_CHECKSUM", ("Checksum error: <file> at",), ("ChecksumException",), about=_LOG_FILE),
+    Known("MULTIPLE_QUERIES_USE_CHECKPOINT", (said("stale_crc"), "Rename destination <file> already exists")),
+    Known("HDFS_LEASE_LOST", ("No lease on <path>",), ("LeaseExpiredException",)),
     Known(
         "QUERY_ALREADY_ACTIVE",
         ("Cannot start query with id <id> as another query with same id is already active",),
     ),
-    Known("ASSERTION_FAILED", ("assertion failed",), weight=VAGUE),
+    Known("ASSERTION_FAILED", ("assertion failed", "requirement failed"), weight=VAGUE),
     # State
+    Known(
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
+        ("Error reading delta file <sentence>does not exist",),
+    ),
+    Known(
+        "ROCKSDB_FILES_DIFFER",
+        (
+            "Mismatch in unique ID on table file",
+            "Sst file size mismatch: <file>",
+            "No SST files found",
+            "Error while creating rocksDb instance",
+        ),
+    ),
+    Known("CANNOT_WRITE_STATE_STORE", ("Failed to rename <path> to <file>",), about=_STATE_FILE),
+    Known(
+        "STATE_FILE_MISSING",
+        (*_NOT_THERE, "The specified path does not exist"),
+        ("FileNotFoundException", "NoSuchFileException"),
+        weight=GENERAL,
+        about=_STATE_FILE,
+    ),
     Known(
         "STATE_SCHEMA_NOT_COMPATIBLE",
         ("Provided schema doesn't match to the schema for existing state!",),
         ("StateSchemaNotCompatible",),
     ),
     Known("STATE_ROW_FORMAT_INVALID", (said("row_checksum_unknown", 0),), ("InvalidUnsafeRowException",)),
+    Known(
+        "STREAM_STREAM_JOIN_INCONSISTENT_STATE",
+        (),
+        ("NullPointerException",),
+        needs=("SymmetricHashJoinStateManager",),
+    ),
+    Known("STATE_IDS_DO_NOT_FIT", ("out of bounds for length <count>",), weight=VAGUE),
     Known("TRANSFORM_WITH_STATE_UNKNOWN", (said("no_transform"),)),
     Known("ROCKSDB_FILE_TOO_NEW", ("unknown checksum type <version> from footer of <file>",)),
     Known(
@@ -112,16 +193,28 @@ PLAIN: tuple[Known, ...] = (
             "Unexpected end of ZLIB input stream",
             "Stream is corrupted",
             "Checksum error: <file> at",
+            "Unknown frame descriptor",
         ),
-        ("EOFException", "ZipException", "ChecksumException", "NoSuchFileException"),
+        ("ZstdIOException", "EOFException", "ZipException", "ChecksumException", "NoSuchFileException"),
         weight=VAGUE,
         needs=_STATE_FRAMES,
     ),
     # Sources and sinks
+    Known(
+        "DELTA_LOG_FILE_NOT_FOUND",
+        _NOT_THERE,
+        ("FileNotFoundException", "NoSuchFileException"),
+        about=_DELTA_LOG_FILE,
+    ),
+    Known(
+        "FAILED_READ_FILE.FILE_NOT_EXIST",
+        ("It is possible the underlying files have been updated",),
+    ),
     Known("INPUT_PATH_MOVED", ("Wrong basePath <base> for the root path: <path>",)),
     Known("PATH_NOT_FOUND", ("Path does not exist: <path>",)),
     Known("SOURCE_OF_ANOTHER_KIND", ('For input string: "{"path":', 'For input string: "{"logOffset":')),
-    Known("FILE_DOES_NOT_EXIST", ("File <path> does not exist",), weight=GENERAL),
+    Known("NOT_A_NUMBER", ('For input string: "<text>"',), ("NumberFormatException",), weight=VAGUE),
+    Known("FILE_DOES_NOT_EXIST", _NOT_THERE, ("FileNotFoundException",), weight=VAGUE),
     Known("KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED", (said("kafka_offset_changed", 0),)),
     Known("KAFKA_DATA_LOSS.PARTITIONS_DELETED", ("are gone. Some data may have been missed",)),
     Known(
@@ -133,11 +226,24 @@ PLAIN: tuple[Known, ...] = (
         "KAFKA_POSITION_TIMEOUT",
         ("expired before the position for partition <topicPartition> could be determined",),
     ),
+    Known("KAFKA_POLL_TIMEOUT", ("Cannot fetch record for offset <offset> in <timeout> milliseconds",)),
+    Known(
+        "EVENT_HUBS_POSITION",
+        (
+            "request seqNo <startOffset> is less than the received seqNo <received>",
+            "Request seqNo <startOffset> is less than the received seqNo <received>",
+            "requestSeqNo <startOffset> does not match the received seqNo",
+            "does not match the received seqNo",
+            "The supplied sequence number '<startOffset>' is invalid. The last sequence number in the system"
+            " is '<latest>'",
+        ),
+    ),
     Known(
         "KAFKA_UNREACHABLE",
         (
             "Timed out waiting for a node assignment",
             "No resolvable bootstrap urls given in bootstrap.servers",
+            "Timeout expired while fetching topic metadata",
         ),
     ),
     Known(
@@ -182,6 +288,14 @@ PLAIN: tuple[Known, ...] = (
             "ClusterAuthorizationException",
         ),
     ),
+    Known(
+        "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+        (
+            "The stream from your Delta table was expecting process data from version <startVersion>, but the"
+            " earliest available version in the _delta_log directory is <earliestVersion>",
+        ),
+    ),
+    Known("DELTA_METADATA_MISMATCH", ("A schema mismatch detected when writing to the Delta table",)),
     Known("DELTA_METADATA_PATH_MOVED", ("The Delta source metadata path used for execution",)),
     Known(
         "ICEBERG_SNAPSHOT_EXPIRED",
@@ -192,6 +306,18 @@ PLAIN: tuple[Known, ...] = (
         "ASYNC_PROGRESS_NOT_SUPPORTED",
         ("does not support async progress tracking", "Async progress tracking cannot be used with"),
     ),
+    # Databricks
+    Known(
+        "AUTO_LOADER_NEW_FIELDS",
+        ("Encountered unknown fields during parsing", "Encountered unknown field(s) during parsing"),
+        ("UnknownFieldException",),
+    ),
+    Known(
+        "AUTO_LOADER_OPTION",
+        ("Could not find required option: <option>",),
+        needs=("cloudFiles",),
+    ),
+    Known("AUTO_LOADER", ("com.databricks.sql.cloudfiles.errors.<path>",), weight=GENERAL),
     Known("LAKEFLOW_UNKNOWN_FLOW", ("Reset checkpoint selection should not contain flow",)),
     # Storage
     Known(
@@ -202,6 +328,7 @@ PLAIN: tuple[Known, ...] = (
             "status code: 403",
             "AccessDenied:",
             "Permission denied: user=",
+            "(Permission denied)",
         ),
         ("AccessDeniedException", "AccessControlException"),
     ),
@@ -229,12 +356,23 @@ PLAIN: tuple[Known, ...] = (
     Known(
         "STORAGE_UNREACHABLE",
         ("UnknownHostException:", "Connect timed out", "Unable to execute HTTP request"),
-        ("UnknownHostException",),
+        ("UnknownHostException", "ConnectException"),
     ),
     Known(
         "STORAGE_FULL",
         ("No space left on device", "The DiskSpace quota of"),
         ("DSQuotaExceededException", "NSQuotaExceededException"),
+    ),
+    Known(
+        "HADOOP_ON_WINDOWS",
+        (
+            "NativeIO$Windows.<path>",
+            "HADOOP_HOME and hadoop.home.dir are unset",
+            "Could not locate Hadoop executable",
+        ),
+    ),
+    Known(
+        "STORAGE_WRONG_FS", ("Wrong FS: <path>, expected: <expected>", "IllegalArgumentException: Wrong FS: ")
     ),
     Known("STORAGE_UNKNOWN_SCHEME", ("No FileSystem for scheme", "S3AFileSystem not found")),
     # The machine that runs the query
@@ -251,9 +389,10 @@ PLAIN: tuple[Known, ...] = (
             "SparkContext has been shutdown",
         ),
     ),
+    Known("DATA_SOURCE_MISSING", ("Failed to find data source: <source>",)),
     Known(
         "CLASS_MISSING",
-        (),
+        ("terminated with exception: org/apache/spark/",),
         (
             "NoSuchMethodError",
             "NoClassDefFoundError",
@@ -261,11 +400,19 @@ PLAIN: tuple[Known, ...] = (
             "IncompatibleClassChangeError",
             "AbstractMethodError",
         ),
+        weight=GENERAL,
+    ),
+    Known("PYTHON_EXCEPTION", (), ("PythonException",), weight=GENERAL),
+    Known(
+        "NOT_A_STREAMING_WRITE", ("Queries with streaming sources must be executed with writeStream.start()",)
     ),
     # Words that only say that something failed
     Known(
         "FOREACH_BATCH_USER_FUNCTION_ERROR",
-        ("An exception was raised by the Python Proxy. Return Message:",),
+        (
+            "An exception was raised by the Python Proxy. Return Message:",
+            "Found error inside foreachBatch Python process",
+        ),
         weight=WRAPPER,
     ),
     Known("STREAM_FAILED", ("terminated with error",), ("StreamingQueryException",), weight=OUTERMOST),
@@ -363,6 +510,16 @@ KAFKA: Mapping[str, Foreign] = {
         " topic <topic>",
     ),
 }
+
+# Conditions of Databricks' runtimes that Spark's catalogue does not have.
+DATABRICKS: Mapping[str, Foreign] = {
+    "UNKNOWN_FIELD_EXCEPTION": Foreign("KD003"),
+    "UNKNOWN_FIELD_EXCEPTION.NEW_FIELDS_IN_FILE": Foreign("KD003"),
+    "UNKNOWN_FIELD_EXCEPTION.NEW_FIELDS_IN_RECORD_WITH_FILE_PATH": Foreign("KD003"),
+    "FAILED_READ_FILE.DBR_FILE_NOT_EXIST": Foreign("KD001"),
+    "CF_METADATA_FILE_CONCURRENTLY_USED": Foreign("22000"),
+}
+AUTO_LOADER_PREFIX = "CF_"  # the conditions of Auto Loader (cloudFiles)
 
 # Conditions of Delta that end a streaming query. Delta writes the name in brackets, so the text is only
 # needed for its holes.

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from core.analysis.errors import lookup_logs, lookup_sources, lookup_state
 from core.analysis.errors.lookup_context import CONTENTS, Looking
-from core.analysis.errors.model import VAGUE, Statement
+from core.analysis.errors.model import Statement
 from core.analysis.errors.pasted_text import read_pasted
 from core.analysis.errors.recognise import recognise
 from core.analysis.forecast import Forecast, forecast
@@ -26,7 +26,7 @@ def look_forecast(look: Looking) -> Iterator[Statement]:
         return  # the forecast is for a start with asynchronous progress tracking, which does not fail on gaps
     answer = forecast(look.ck)
     sentence, evidence = answer.sentence, answer.evidence
-    is_vague = look.main.weight <= VAGUE
+    is_vague = look.is_vague
     if answer.outcome == "fail" and (is_vague or is_same(look, answer)):
         look.finding = answer.reason
         said = say("errors_lookup.fails" if is_vague else "errors_lookup.fails_so", sentence=sentence)
@@ -81,10 +81,10 @@ LOOKS: Mapping[str, Callable[[Looking], Iterator[Statement]]] = MappingProxyType
 
 
 def look_up(look: Looking) -> list[Statement]:
-    """The statements of every look-up that the meaning asks for; first the files that the text names. Adds to
-    ``look.not_checked``."""
+    """The statements of every look-up that the meaning asks for; first the files that the text names, and
+    always the next start: a text may be cut before what matters. Adds to ``look.not_checked``."""
     found: list[Statement] = []
-    for name in ("files", *look.meaning.look):
+    for name in dict.fromkeys(("files", *look.meaning.look, "forecast")):
         try:
             for statement in LOOKS[name](look):
                 found.append(statement)

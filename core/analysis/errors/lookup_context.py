@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.analysis.errors.model import Meaning, Recognised
+from core.analysis.errors.model import VAGUE, WRAPPER, Meaning, Recognised
 from core.analysis.errors.pasted_text import Pasted
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry
@@ -17,6 +17,7 @@ MISSING = frozenset(
     [
         "SOURCE_LOG_ENTRY_MISSING",
         "FILE_DOES_NOT_EXIST",
+        "STATE_FILE_MISSING",
         "STDS_FAILED_TO_READ_OPERATOR_METADATA",
         "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
         "BATCH_DOES_NOT_EXIST",
@@ -34,8 +35,9 @@ CONTENTS = say_of("errors_lookup", "TOPICS", "contents")
 class Looking:
     """One look at one checkpoint for one error.
 
-    ``paths``: files of the checkpoint that the text names, relative to its root. ``is_confirmed``: something
-    has shown the fault already. ``finding``: the finding behind the failure that the forecast expects, when
+    ``paths``: files of the checkpoint that the text names, relative to its root. ``has_cause``: the text
+    names an exception that wrappers wrap and that is not known. ``is_confirmed``: something has shown the
+    fault already. ``finding``: the finding behind the failure that the forecast expects, when
     that is the one that was pasted (or the pasted one is too vague to tell).
     """
 
@@ -44,9 +46,17 @@ class Looking:
     main: Recognised
     meaning: Meaning
     paths: tuple[str, ...] = ()
+    has_cause: bool = False
     not_checked: list[str] = field(default_factory=list)
     is_confirmed: bool = False
     finding: str | None = None
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether the text does not tell which fault it is: then what the checkpoint shows counts more. A
+        wrapper whose cause is named is not vague: the query's own function failed."""
+        weight = self.main.weight
+        return weight <= VAGUE and not (weight == WRAPPER and self.has_cause)
 
     @property
     def says_missing(self) -> bool:

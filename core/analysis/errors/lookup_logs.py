@@ -61,8 +61,10 @@ def look_logs(look: Looking) -> Iterator[Statement]:
         return
     faults = list(_unreadable(look, newest))
     yield from faults
+    unread = {item.path for item in ck.not_read}
     if (
         not faults
+        and not unread & {f"offsets/{newest}", f"offsets/{newest - 1}", f"commits/{ck.last_committed_batch}"}
         and look.main.name.startswith(("LOG_FILE", "MALFORMED", "INVALID_LOG"))
         and look.main.name != "LOG_FILE_NO_METADATA"
     ):
@@ -131,10 +133,15 @@ def _unreadable(look: Looking, newest: int) -> Iterator[Statement]:
     entries += [ck.commit(commit)] if commit is not None else []
     problems = [entry for entry in entries if isinstance(entry, Problem)]
     problems += [p for p in ck.problems if p not in problems and p.evidence.path in read_at_start]
-    for problem in problems:
+    look.not_checked += [problem.reason for problem in problems if problem.is_read_failure]
+    for problem in (problem for problem in problems if not problem.is_read_failure):
         yield Statement(full_stop(problem.reason), (problem.evidence,), shows_fault=True)
     others = [
-        p for p in ck.problems if p not in problems and p.evidence.path.startswith(("offsets/", "commits/"))
+        p
+        for p in ck.problems
+        if p not in problems
+        and not p.is_read_failure
+        and p.evidence.path.startswith(("offsets/", "commits/"))
     ]
     if others:
         names = ", ".join(p.evidence.path for p in others[:_SHOWN])
@@ -238,6 +245,8 @@ def _named_file(look: Looking, path: str) -> Iterator[Statement]:
         entry = (ck.offset(batch) if parent == "offsets" else ck.commit(batch)) if batch in files else None
         if batch not in files:
             yield _not_there(path, missing)
+        elif isinstance(entry, Problem) and entry.is_read_failure:
+            look.not_checked.append(entry.reason)
         elif isinstance(entry, Problem):
             yield Statement(full_stop(entry.reason), (entry.evidence,), shows_fault=True)
         else:
@@ -250,6 +259,8 @@ def _named_file(look: Looking, path: str) -> Iterator[Statement]:
     if not name or parent == "" or (parent.startswith("state") and plain_number(name) is not None):
         return  # a directory: the look-ups of state and sources say more
     listing = ck.door.list([parent])[parent]
+    if not listing.exists and parent in ck.door.list([above := parent.rpartition("/")[0]])[above].directories:
+        listing = ck.door.list([parent], known_there=True)[parent]
     info = listing.names().get(name)
     if info is None and path in listing.directories:
         return

@@ -51,7 +51,7 @@ def look_source_logs(look: Looking) -> Iterator[Statement]:
     for source in ck.sources:
         if not source.kind.has_own_log or source.directory is None:
             continue
-        chain = compactible_log(ck.door.list([source.directory])[source.directory])
+        chain = compactible_log(ck.door.list([source.directory], known_there=True)[source.directory])
         if chain.missing:
             yield Statement(
                 say(

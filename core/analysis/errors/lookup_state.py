@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from core.analysis.errors.lookup_context import CONTENTS, Looking
 from core.analysis.errors.model import Statement
 from core.checkpoint.model import OperatorState
+from core.checkpoint.rewind import rewind
 from core.checkpoint.state import state_inventory
 from core.messages import say
 from core.sparklogs.evidence import Evidence
@@ -38,7 +39,7 @@ def look_state(look: Looking) -> Iterator[Statement]:
     needed = {operator.restorable.needed_version for operator in inventory.operators} - {None}
     if look.meaning.finding == "STATE_NOT_RESTORABLE":
         if broken:
-            yield from _way_back(look, inventory.operators)
+            yield from _way_back(look)
         elif needed:
             version = max(v for v in needed if v is not None)
             yield Statement(
@@ -77,30 +78,19 @@ def _gap(operator: OperatorState, gaps: tuple[tuple[str, str], ...]) -> Statemen
     )
 
 
-def _way_back(look: Looking, operators: tuple[OperatorState, ...]) -> Iterator[Statement]:
-    """The batch that a rewind could go back to: the state of all operators, its offset file and the one
-    before it must be there."""
+def _way_back(look: Looking) -> Iterator[Statement]:
+    """The newest batch that a rewind could go back to."""
     ck = look.ck
-    versions = [operator.restorable.newest_common_version for operator in operators]
-    if any(version is None for version in versions):
-        yield Statement(
-            say("errors_lookup.no_rewind"),
-            (Evidence("state"),),
-        )
+    batch = rewind(ck).newest
+    if batch is None:
+        yield Statement(say("errors_lookup.no_rewind"), (Evidence("state"),))
         return
-    batch = min(version for version in versions if version is not None) - 1
     logs = [i for i in (batch, batch - 1) if i >= 0]
-    absent = [f"offsets/{i}" for i in logs if i not in ck.offset_files]
-    if absent:
-        yield Statement(
-            say("errors_lookup.rewind_without_logs", batch=batch, missing=absent, count=len(absent)),
-            (Evidence("state"), *(Evidence(path) for path in absent)),
-        )
-        return
     yield Statement(
         say("errors_lookup.rewind", version=batch + 1, batch=batch),
         (Evidence("state"), *(Evidence(ck.offset_files[i].path) for i in logs)),
         "inferred",
+        rewind_to=batch,
     )
 
 

@@ -47,6 +47,8 @@ CODE: Mapping[str, Meaning] = meanings(
             ),
         ),
         "SPARK_STOPPED": Kind(options=("restart",), look=("pending",)),
+        "DATA_SOURCE_MISSING": Kind(options=("restart",)),
+        "NOT_A_STREAMING_WRITE": Kind(options=("change_query",)),
         "CLASS_MISSING": Kind(options=("restart",), weight=GENERAL, look=("pending",)),
     },
 )

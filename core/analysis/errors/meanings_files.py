@@ -99,6 +99,9 @@ FILES: Mapping[str, Meaning] = meanings(
                 "size",
             ),
         ),
+        "STORAGE_WRONG_FS": Kind(options=_RESTART),
+        "HADOOP_ON_WINDOWS": Kind(options=_RESTART),
+        "HDFS_LEASE_LOST": Kind(options=_RESTART, look=("logs", "pending")),
         "STORAGE_UNKNOWN_SCHEME": Kind(options=_RESTART),
     },
 )

@@ -118,6 +118,7 @@ KAFKA_ERRORS: Mapping[str, Meaning] = meanings(
                 "pending",
             ),
         ),
+        "KAFKA_POLL_TIMEOUT": Kind(options=_RESTART, look=("kafka", "pending")),
         "KAFKA_UNREACHABLE": Kind(options=_RESTART, look=("kafka",)),
         "KAFKA_CLIENT_SETUP": Kind(options=_RESTART, weight=GENERAL, look=("kafka",)),
         "KAFKA_NOT_ALLOWED": Kind(options=_RESTART, look=("kafka",)),

@@ -168,6 +168,12 @@ LOGS: Mapping[str, Meaning] = meanings(
                 "forecast",
             ),
         ),
+        "LOG_FILE_CHECKSUM": Kind(
+            options=("repair", "restore"),
+            finding="HADOOP_CHECKSUM_MISMATCH",
+            in_files=True,
+            look=("logs", "forecast"),
+        ),
         "CONCURRENT_STREAM_LOG_UPDATE": Kind(
             options=(
                 "repair",
@@ -234,6 +240,18 @@ LOGS: Mapping[str, Meaning] = meanings(
             weight=GENERAL,
             in_files=True,
             look=("forecast",),
+        ),
+        "SOURCES_NOT_NAMED": Kind(
+            options=("repair", "change_query"), finding="SOURCE_COUNT", look=("logs", "sources", "forecast")
+        ),
+        "PINNED_SETTING_REFUSED": Kind(
+            options=("repair", "restore"),
+            finding="SETTINGS_CHANGED",
+            in_files=True,
+            look=("logs", "forecast"),
+        ),
+        "NOT_A_NUMBER": Kind(
+            options=("restore", "change_query"), weight=VAGUE, in_files=True, look=("sources", "forecast")
         ),
         "SOURCE_COUNT_DIFFERS": Kind(
             options=(

@@ -112,6 +112,19 @@ STATE: Mapping[str, Meaning] = meanings(
                 "forecast",
             ),
         ),
+        "STATE_IDS_DO_NOT_FIT": Kind(
+            options=("repair", "restore"), weight=VAGUE, in_files=True, look=("state", "forecast")
+        ),
+        "STATE_FILE_MISSING": Kind(
+            options=_BACK,
+            finding="STATE_NOT_RESTORABLE",
+            weight=GENERAL,
+            in_files=True,
+            look=("state", "forecast"),
+        ),
+        "ROCKSDB_FILES_DIFFER": Kind(
+            options=("restart", *_BACK), finding="STATE_NOT_RESTORABLE", look=("state", "forecast")
+        ),
         "STATE_SCHEMA_UNREADABLE": Kind(
             options=(
                 "repair",

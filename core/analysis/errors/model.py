@@ -62,12 +62,14 @@ class Recognised:
 @dataclass(frozen=True, slots=True)
 class Statement:
     """One thing that this checkpoint says about the error. ``shows_fault``: it confirms the fault,
-    contradicts it, or is only a fact (None)."""
+    contradicts it, or is only a fact (None). ``rewind_to``: a batch that the recovery option rewind
+    can go back to."""
 
     sentence: str
     evidence: tuple[Evidence, ...] = ()
     certainty: Certainty = "certain"
     shows_fault: bool | None = None
+    rewind_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
+from core.analysis.errors.pasted_lines import FEWEST_WRAPPED, printed_lines, printed_text
 from core.analysis.errors.template import LONGEST_MESSAGE
 
 # A stack trace has some 20 kB, a log with several of them some 200 kB. Of a longer text the first and the
@@ -36,7 +37,7 @@ _CLASS_ENDS = (
         "Mismatch",
         "NotEmpty",
     ),
-    *("NotFound", "NotSupported", "Unavailable", "Exceeded", "Metadata"),
+    *("NotFound", "NotSupported", "Unavailable", "Exceeded", "Metadata", "NullValue", "OutOfRange"),
 )
 _CAUSED = re.compile(r"Caused by: ")
 _BETWEEN = re.compile(
@@ -139,21 +140,17 @@ class Pasted:
                 yield from _objects(self.flat, match.end())
 
 
-def read_pasted(text: str) -> Pasted:
-    """Makes a pasted text ready. Escape sequences of terminals go; the line breaks of a JSON log line are
-    made real ones."""
+def read_pasted(text: str, fewest_wrapped: int = FEWEST_WRAPPED) -> Pasted:
+    """Makes a pasted text ready. Escape sequences of terminals and prefixes of logs and mails go; the line
+    breaks of a JSON log line are made real ones; lines that a terminal cut are joined (``fewest_wrapped``: of
+    :func:`printed_lines`)."""
     is_cut = len(text) > LONGEST_TEXT
     first_lines = left_out = 0
     if is_cut:
         half = LONGEST_TEXT // 2
         first_lines, left_out = text.count("\n", 0, half) + 1, text.count("\n", half, len(text) - half)
         text = text[:half] + "\n" + text[-half:]
-    text = _TERMINAL.sub("", text)
-    if text.count("\\n") > 3 * (
-        text.count("\n") + 1
-    ):  # copied out of a JSON log: one line with escaped breaks
-        text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
-    lines = text.split("\n")
+    lines = printed_lines(printed_text(_TERMINAL.sub("", text)), fewest_wrapped)
     pieces, starts, numbers, at = [], [], [], 0
     for number, line in enumerate(lines, 1):
         words = " ".join("".join(char if char.isprintable() else " " for char in line).split())

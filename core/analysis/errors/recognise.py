@@ -12,8 +12,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from core.analysis.errors.catalogue import Catalogue, spark_catalogue
-from core.analysis.errors.known_texts import DELTA, KAFKA, PLAIN, Foreign, Known
-from core.analysis.errors.meanings import LEGACY_NAMES, weight_of
+from core.analysis.errors.known_texts import (
+    AUTO_LOADER_PREFIX,
+    DATABRICKS,
+    DELTA,
+    KAFKA,
+    PLAIN,
+    Foreign,
+    Known,
+)
+from core.analysis.errors.meanings import LEGACY_NAMES, is_known, weight_of
 from core.analysis.errors.model import NO_PARAMETERS, OUTERMOST, WRAPPER, Recognised
 from core.analysis.errors.pasted_text import Pasted
 from core.analysis.errors.template import LONGEST_MESSAGE, Template, message_end, parse_template
@@ -24,6 +32,9 @@ MOST_TAGS = 200  # names in brackets that are looked at; a stack trace has under
 LONGEST_SHOWN = 1_000  # characters of a message
 
 _TAG = re.compile(r"\[([A-Z][A-Z0-9_]{3,120}(?:\.[A-Z][A-Z0-9_]{1,120})?)\] ?")
+_NAME = re.compile(
+    r"(?<![\w.\[$])([A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30}){1,15}(?:\.[A-Z][A-Z0-9_]{1,120})?)(?![\w(=])"
+)
 _SQLSTATE = re.compile(r" ?SQLSTATE: ([0-9A-Z]{5})\b")
 
 # Classes that wrap the cause, and those so broad that their name says nothing.
@@ -91,6 +102,7 @@ def recognise(text: Pasted, catalogue: Catalogue | None = None) -> tuple[Recogni
     known = catalogue if catalogue is not None else spark_catalogue()
     found = _Found(text)
     _tagged(found, known)
+    _named(found, known)
     _by_words(found, known)
     _without_condition(found, known)
     best: dict[str, Recognised] = {}
@@ -140,14 +152,15 @@ def _tagged(found: _Found, catalogue: Catalogue) -> None:
     looked_at = 0
     for match in _TAG.finditer(flat):
         name, at = match[1], match.end()
-        condition, foreign = catalogue.get(name), KAFKA.get(name) or DELTA.get(name)
+        condition, foreign = catalogue.get(name), _foreign(name)
         if condition is None and foreign is None and "_" not in name:
             continue  # [INFO] and the like
         looked_at += 1
         if looked_at > MOST_TAGS:
             return
         state = _SQLSTATE.match(flat, message_end(flat, at))
-        if condition is None and foreign is None and state is None and match.start() not in behind_class:
+        is_other = condition is None and foreign is None and not name.startswith(AUTO_LOADER_PREFIX)
+        if is_other and state is None and match.start() not in behind_class:
             # words joined by "_" right behind a class are a condition of a newer Spark, of a vendor or of a
             # connector
             continue
@@ -170,6 +183,26 @@ def _tagged(found: _Found, catalogue: Catalogue) -> None:
             is_condition=True,
             tagged=True,
         )
+
+
+def _foreign(name: str) -> Foreign | None:
+    return KAFKA.get(name) or DELTA.get(name) or DATABRICKS.get(name)
+
+
+def _named(found: _Found, catalogue: Catalogue) -> None:
+    """Conditions that are named without brackets, as people write about an error; only those that this tool
+    knows."""
+    names = {item.name for item in found.all}
+    for match in islice(_NAME.finditer(found.text.flat), MOST_TAGS):
+        name = match[1]
+        condition, foreign = catalogue.get(name), _foreign(name)
+        if name in names or not is_known(name) or (condition is None and foreign is None):
+            continue
+        names.add(name)
+        sqlstate = (
+            condition.sqlstate if condition is not None else foreign.sqlstate if foreign is not None else None
+        )
+        found.add(name, match.start(), match.end(), NO_PARAMETERS, sqlstate, is_condition=True)
 
 
 def _template(foreign: Foreign | None) -> Template | None:
@@ -245,9 +278,17 @@ def _without_condition(found: _Found, catalogue: Catalogue) -> None:
 def _places(text: Pasted, known: Known) -> Iterator[tuple[int, int, Mapping[str, str], str | None]]:
     for words in known.texts:
         for match in parse_template(words).find_all(text.flat):
-            yield match.start, match.end, match.values, None
+            if _is_about(text, known, match.start, match.end):
+                yield match.start, match.end, match.values, None
     if known.needs and not any(word in text.flat for word in known.needs):
         return
     for head in text.heads:
-        if head.name in known.classes:
+        if head.name in known.classes and _is_about(text, known, head.start, head.message_start):
             yield head.start, head.message_start, NO_PARAMETERS, head.name
+
+
+def _is_about(text: Pasted, known: Known, start: int, end: int) -> bool:
+    """Whether the message that begins there names a file of the kind that the error is about."""
+    if known.about is None:
+        return True
+    return known.about.search(text.flat, start, message_end(text.flat, end)) is not None

@@ -17,6 +17,7 @@ from functools import lru_cache
 LONGEST_HOLE = 20_000  # characters; a state schema as JSON has a few thousand
 LONGEST_NUMBER = 40
 LONGEST_TOKEN = 1_000  # a hole at the beginning of a template is one word: a path, a number
+LONGEST_SENTENCE = 300  # a hole for what stands within one sentence
 LONGEST_MESSAGE = 4_000  # a hole at the end of a template takes the rest of the message, up to this
 TRIES = 20  # so many places of the longest literal are tried
 SHORTEST_ANCHOR = 12  # a template whose longest literal is shorter would be found everywhere,
@@ -174,6 +175,8 @@ def message_end(text: str, start: int, last: int | None = None) -> int:
 def _longest(name: str) -> int:
     if name in _NUMBERS:
         return LONGEST_NUMBER
+    if name == "sentence":
+        return LONGEST_SENTENCE
     return LONGEST_TOKEN if name in _WORDS else LONGEST_HOLE
 
 

@@ -3,18 +3,30 @@ at."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
-from core.analysis.findings import deep_checks, log_checks, practice_checks, state_checks
+from core.analysis.findings import (
+    log_checks,
+    practice_checks,
+    progress_health,
+    sink_checks,
+    state_checks,
+    state_health,
+    watermark_health,
+)
 from core.analysis.findings.catalogue import CATALOGUE, finding
 from core.analysis.findings.model import LEVELS, SEVERITIES, Finding, FindingsReport, Level, Severity
-from core.analysis.forecast import Forecast, forecast
-from core.analysis.forecast.versions import OLDEST, choose_spark, parse_version
+from core.analysis.forecast import Forecast, Query, Reading, read_forecast
+from core.analysis.forecast.contents import ContentReport, judge_contents
+from core.analysis.forecast.versions import OLDEST, parse_version
 from core.checkpoint import Checkpoint
+from core.checkpoint.rewind import rewind
+from core.checkpoint.state_content.inspection import Progress
 from core.connectors import ConnectorAnswers
 from core.messages import Sentence, say
+from core.sparklogs.evidence import Evidence
+from core.storage import Location
 
 
 def findings(
@@ -23,9 +35,11 @@ def findings(
     spark: str | None = None,
     newest: int | None = None,
     *,
+    query: Query | None = None,
     connectors: ConnectorAnswers | None = None,
     seconds: float | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
+    reading: Reading | None = None,
 ) -> FindingsReport:
     """What is wrong, worst first.
 
@@ -35,58 +49,62 @@ def findings(
     follows every chain of state files; ``deep`` also decodes every state file that the retained versions need
     and verifies both kinds of checksum. ``seconds`` is the time that deep may take for all (what was not
     reached is named), ``progress`` gets the state files done and all of them. ``spark`` chooses the version
-    whose rules apply, ``connectors`` is what source and sink answered, both as for the forecast.
+    whose rules apply, ``query`` describes the query that will be started, ``connectors`` is what source and
+    sink answered, all as for the forecast. ``reading`` is a forecast of the same question that was made
+    already (:func:`core.analysis.forecast.read_forecast`).
 
-    A query that runs while it is looked at changes the files: what would block the restart or risk data is
+    Findings and forecast are one judgement: what blocks the restart or risks data is what the forecast says
+    at this level. A query that runs while it is looked at changes the files: what somebody should look at is
     looked at a second time, and only what is still so is reported. Raises ValueError for an unknown level,
     UnsupportedSparkError for an unknown version, StorageError when a listing fails.
     """
-    if level not in LEVELS:
-        raise ValueError(say("findings_checks.unknown_level", level=level, levels=LEVELS))
-    started = time.monotonic()
     newest = checkpoint.settings.checked_batches if newest is None else newest
-    found = _look(checkpoint, level, spark, newest, connectors)
+    if reading is None:
+        reading = read_forecast(
+            checkpoint, spark, next_batch_of(query), level, connectors, seconds=seconds, progress=progress
+        )
+    ck = reading.checkpoint
+    foreseen = list(_of_forecast(reading))
+    found = _once([*foreseen, *_look(ck, level, newest, reading.forecast, connectors)])
     if any(item.severity != "note" for item in found):
-        # Writers and retention change the directory between two listings; what is damaged stays so.
-        fresh = checkpoint.refresh()
-        again = {(item.id, item.evidence) for item in _look(fresh, level, spark, newest, connectors)}
-        # A broker that was asked before this second look is not doubted for it while no batch was planned in
-        # between.
-        stands = fresh.offset_ids == checkpoint.offset_ids
-        found = [
-            item
-            for item in found
-            if item.severity == "note"
-            or (item.id, item.evidence) in again
-            or (stands and item.id.startswith("KAFKA_"))
-        ]
-    checked, not_checked = _scope(checkpoint, level, newest, connectors or ConnectorAnswers())
-    if level == "deep":
-        left = None if seconds is None else max(0.0, seconds - (time.monotonic() - started))
+        # Writers and retention change the directory between two listings; what is damaged stays so. What the
+        # forecast says was looked at twice.
+        again = {
+            (item.id, item.evidence)
+            for item in _look(ck.refresh(), level, newest, reading.forecast, connectors)
+        }
+        again |= {(item.id, item.evidence) for item in foreseen}
+        found = [item for item in found if item.severity == "note" or (item.id, item.evidence) in again]
+    checked, not_checked = _scope(ck, level, newest, connectors or ConnectorAnswers())
+    if reading.contents is not None:
+        version = parse_version(reading.forecast.spark) or OLDEST
         reported = frozenset(
             str(item.path) for known in found if known.id.startswith("STATE") for item in known.evidence
         )
-        deep = deep_checks.deep_checks(
-            checkpoint,
-            choose_spark(checkpoint, spark).version,
-            reported=reported,
-            seconds=left,
-            progress=progress,
-        )
-        found += deep.findings
-        checked, not_checked = (*checked, *deep.checked), (*deep.not_checked, *not_checked)
+        contents = judge_contents(ck, reading.contents, version, reported=reported)
+        found += _of_contents(ck, contents, reading.forecast)
+        checked, not_checked = (*checked, *contents.checked), (*contents.not_checked, *not_checked)
+    # Whatever was tried so far, the second look included.
+    not_read = (*checkpoint.not_read, *(connectors.not_read if connectors is not None else ()))
+    found += log_checks.not_read(not_read)
     found.sort(key=lambda item: SEVERITIES.index(item.severity))
     return FindingsReport(level, tuple(found), checked, not_checked)
 
 
+def next_batch_of(query: Query | None) -> Query:
+    """The query as the findings ask about it: they speak of the next batch, whenever there is data for it."""
+    asked = query or Query()
+    return replace(asked, new_data="unknown") if asked.new_data == "no" else asked
+
+
 def _look(
-    ck: Checkpoint, level: Level, spark: str | None, newest: int, connectors: ConnectorAnswers | None
+    ck: Checkpoint, level: Level, newest: int, answer: Forecast, connectors: ConnectorAnswers | None
 ) -> list[Finding]:
+    """What somebody should look at, beside what the next start meets."""
     with_state = level != "quick"
     if with_state:
         ck.load(ck.offset_ids[-newest:])
-    answer = forecast(ck, spark=spark, with_state=with_state, connectors=connectors)
-    found = [*_of_forecast(ck, answer), *log_checks.missing_files(ck), *log_checks.without_commit(ck)]
+    found = [*log_checks.missing_files(ck), *log_checks.without_commit(ck)]
     entries = ck.loaded_offsets()
     needed = frozenset(item.path for item in answer.evidence)
     found += log_checks.unreadable_files(ck, needed)
@@ -99,20 +117,62 @@ def _look(
         found += state_checks.metadata_and_schemas(ck, version)
         found += state_checks.extra_partitions(ck)
         found += state_checks.growth(ck, entries)
+        found += state_health.rocksdb_growth(ck, entries)
+        found += state_health.skewed(ck)
+    found += watermark_health.stalled(ck)
+    found += progress_health.pending(ck, with_state)
+    found += sink_checks.sink_past(ck, connectors)
     found += practice_checks.leftovers(ck, with_state)
     found += practice_checks.temporary_location(ck)
     found += practice_checks.short_retention(ck)
-    return _once(found)
+    found += practice_checks.long_retention(ck)
+    found += practice_checks.inside_data(ck, connectors)
+    found += progress_health.slowing(ck)
+    found += progress_health.behind(ck, connectors)
+    return found
 
 
-def _of_forecast(ck: Checkpoint, answer: Forecast) -> Iterator[Finding]:
-    """What stops the next start, and what it silently does to the data."""
-    if answer.outcome == "fail" and answer.reason is not None:
-        sentence = answer.sentence
+def _of_contents(ck: Checkpoint, contents: ContentReport, answer: Forecast) -> Iterator[Finding]:
+    """What the contents of the state files show. Where no batch loads them they stop nothing."""
+    loads = any(step.id == "state_files" and step.status != "does_not_apply" for step in answer.steps)
+    for damage in contents.damage:
+        severity = damage.severity
+        if not loads and severity in ("blocks_restart", "data_risk"):
+            severity = "attention"
+        damaged = finding(
+            damage.id,
+            damage.sentence,
+            *damage.evidence,
+            certainty=damage.certainty,
+            severity=severity,
+            place=damage.place,
+        )
+        yield _with_rewind(ck, damaged, damage.intact_batch if loads else None)
+
+
+def _of_the_contents(reading: Reading) -> frozenset[tuple[str, tuple[Evidence, ...]]]:
+    """IDs and evidence of what the forecast says because of what is in the state files: these are findings of
+    their own."""
+    if reading.contents is None:
+        return frozenset()
+    version = parse_version(reading.forecast.spark) or OLDEST
+    known = judge_contents(reading.checkpoint, reading.contents, version).damage
+    return frozenset((damage.id, damage.evidence) for damage in known)
+
+
+def _of_forecast(reading: Reading) -> Iterator[Finding]:
+    """What stops the next start, and what it silently does to the data. Nothing while a running query changes
+    the files between every two looks."""
+    ck, answer = reading.checkpoint, reading.forecast
+    if not reading.is_settled:
+        return
+    of_contents = _of_the_contents(reading)
+    is_known = (answer.reason, answer.evidence) in of_contents
+    if answer.outcome == "fail" and answer.reason is not None and not is_known:
+        sentence, back = answer.sentence, None
         if answer.reason == "STATE_NOT_RESTORABLE":
-            sentence = say(
-                "findings_checks.with_way_back", sentence=sentence, way_back=state_checks.way_back(ck)
-            )
+            way_back, back = state_checks.way_back(ck)
+            sentence = say("findings_checks.with_way_back", sentence=sentence, way_back=way_back)
         stops = finding(
             answer.reason,
             sentence,
@@ -125,9 +185,11 @@ def _of_forecast(ck: Checkpoint, answer: Forecast) -> Iterator[Finding]:
             answer.reason == "FAILED_PLAN_LEFT" and answer.then is not None
         ):  # the broker decides which repair works
             stops = replace(stops, action=say("findings.repair_by_broker", repair=answer.then))
-        yield stops
+        yield _with_rewind(ck, stops, back)
     for risk in answer.risks:
-        yield finding(
+        if (risk.id, risk.evidence) in of_contents:
+            continue
+        risks = finding(
             risk.id,
             risk.sentence,
             *risk.evidence,
@@ -135,6 +197,17 @@ def _of_forecast(ck: Checkpoint, answer: Forecast) -> Iterator[Finding]:
             severity=risk.weight,
             batch_id=answer.batch_id,
         )
+        is_behind = risk.id == "SINK_BEHIND" and answer.sink is not None
+        held = answer.sink.holds_up_to_batch if is_behind and answer.sink is not None else None
+        yield _with_rewind(ck, risks, held)
+
+
+def _with_rewind(ck: Checkpoint, found: Finding, batch: int | None) -> Finding:
+    """The finding with the recovery option that goes back to a batch, where everything for it is there."""
+    if batch is None or rewind(ck).why_not(batch) is not None:
+        return found
+    action = say("findings.with_rewind", action=found.action, batch=batch)
+    return replace(found, action=action, rewind_to=batch)
 
 
 def _once(found: list[Finding]) -> list[Finding]:
@@ -173,14 +246,15 @@ def _scope(
         and not (key in connectors.brokers and "kafka" in connectors.troubles)
     ]
     checked += [say("findings_checks.checked_source", key=key) for key in asked]
-    if connectors.sink is not None:
+    if connectors.sink is not None and not isinstance(connectors.sink, Location):
         checked.append(say("findings_checks.checked_sink_log"))
     if len(asked) < len(ck.sources) or not ck.sources:
         not_checked.append(
             say("findings_checks.unchecked_other_sources" if asked else "findings_checks.unchecked_sources")
         )
-    if connectors.sink is None:
+    if connectors.sink is None or isinstance(connectors.sink, Location):
         not_checked.append(say("findings_checks.unchecked_sink"))
+    not_checked += sink_checks.not_looked_at(ck, connectors)
     not_checked += [
         say("findings_checks.unchecked_asked", end=end, why=why) for end, why in connectors.troubles.items()
     ]
@@ -208,4 +282,5 @@ __all__ = [
     "Level",
     "Severity",
     "findings",
+    "next_batch_of",
 ]

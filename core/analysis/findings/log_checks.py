@@ -11,7 +11,10 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.sources.forms import parse
 from core.messages import say
-from core.sparklogs.evidence import Evidence
+from core.sparklogs.evidence import Evidence, NotRead
+
+MOST_NAMED = 20
+"""So many files that could not be read are named by one finding; a store that refuses all would name all."""
 
 
 def missing_files(ck: Checkpoint) -> Iterator[Finding]:
@@ -29,7 +32,7 @@ def missing_files(ck: Checkpoint) -> Iterator[Finding]:
 
 
 def without_commit(ck: Checkpoint) -> Iterator[Finding]:
-    """Batches after the newest commit: the newest one is normal, any before it are never re-run."""
+    """Batches between the newest commit and the newest offset file: they are never re-run."""
     newest, committed = ck.uncommitted_batch, ck.last_committed_batch
     if newest is None or (committed is not None and committed > newest):
         return
@@ -48,22 +51,35 @@ def without_commit(ck: Checkpoint) -> Iterator[Finding]:
             certainty="needs_input",
             batch_id=left_out[0],
         )
-    sentence = say("findings_checks.batch_not_committed", batch_id=newest)
-    yield finding("BATCH_NOT_COMMITTED", sentence, Evidence(f"offsets/{newest}"), batch_id=newest)
 
 
 def unreadable_files(ck: Checkpoint, needed: frozenset[str]) -> Iterator[Finding]:
     """Log files that cannot be read and that the next start does not look at. ``needed``: paths that it does
     look at."""
     for problem in ck.problems:
-        if problem.evidence.path in needed or problem.evidence.path == "metadata":
+        if problem.evidence.path in needed or problem.evidence.path == "metadata" or problem.is_read_failure:
             continue
         finding_id = "UNKNOWN_FORMAT" if problem.condition == "unknown_version" else "OLD_LOG_FILE_UNREADABLE"
         yield finding(finding_id, problem.reason, problem.evidence)
 
 
+def not_read(items: Sequence[NotRead]) -> Iterator[Finding]:
+    """What could not be read: one finding, however many files it is."""
+    if not items:
+        return
+    what = items[0].sentence
+    sentence = (
+        say("findings_checks.not_read_one", what=what)
+        if len(items) == 1
+        else say("findings_checks.not_read", count=len(items), what=what)
+    )
+    evidence = (Evidence(item.path) for item in items[:MOST_NAMED])
+    yield finding("FILE_NOT_READ", sentence, *evidence, certainty="needs_input")
+
+
 def watermark_back(entries: Sequence[OffsetEntry], ck: Checkpoint) -> Iterator[Finding]:
-    """The watermark of a query never goes back; a file that says so was written by hand."""
+    """The watermark of a query never goes back; a file that says so was written by hand. In the newest batch
+    the forecast says what follows; before it, it is history."""
     reached, where = 0, None
     for entry in entries:
         if entry.watermark_ms is not None and entry.watermark_ms < reached and where is not None:
@@ -80,6 +96,7 @@ def watermark_back(entries: Sequence[OffsetEntry], ck: Checkpoint) -> Iterator[F
                 Evidence(entry.evidence.path, 2),
                 where,
                 batch_id=entry.batch_id,
+                severity="attention",
             )
             return
         if entry.watermark_ms is not None and entry.watermark_ms > reached:
@@ -94,7 +111,8 @@ def watermark_back(entries: Sequence[OffsetEntry], ck: Checkpoint) -> Iterator[F
 
 
 def positions_back(entries: Sequence[OffsetEntry], ck: Checkpoint) -> Iterator[Finding]:
-    """A Kafka position that goes down, or a partition that disappears, between two committed batches."""
+    """A position that only grows goes down between two committed batches. In the newest one the forecast says
+    what follows; before it, it is history."""
     growing = {source.key: source for source in ck.sources if source.kind.positions_only_grow}
     for key, source in growing.items():
         before: dict[str, int] = {}
@@ -112,7 +130,13 @@ def positions_back(entries: Sequence[OffsetEntry], ck: Checkpoint) -> Iterator[F
                 sentence = say(
                     "findings_checks.position_back", batch_id=entry.batch_id, key=key, partitions=lower
                 )
-                yield finding("OFFSET_WENT_BACK", sentence, line.evidence, batch_id=entry.batch_id)
+                yield finding(
+                    "OFFSET_WENT_BACK",
+                    sentence,
+                    line.evidence,
+                    severity="attention",
+                    batch_id=entry.batch_id,
+                )
                 break
             before = now
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
+from core.analysis.forecast.model import LEVELS, Level, Severity
 from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Certainty, Evidence
 
-Severity = Literal["blocks_restart", "data_risk", "attention", "note"]
-Level = Literal["quick", "normal", "deep"]
-
 SEVERITIES: tuple[Severity, ...] = ("blocks_restart", "data_risk", "attention", "note")
-LEVELS: tuple[Level, ...] = ("quick", "normal", "deep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +17,9 @@ class Finding:
 
     ``id`` is stable and has a section of its own in ``docs/findings.md``. ``sentence`` says what is so and
     why it matters, ``action`` what to do. ``batch_id`` and ``place`` ("operator/partition/store") are what it
-    speaks about, None when it is about no single one.
+    speaks about, None when it is about no single one. ``rewind_to``: the batch that the recovery option
+    rewind can go back to because of it, None where that is no answer. ``option``: the recovery option that
+    repairs exactly this, None when no option does.
     """
 
     id: str
@@ -32,6 +30,8 @@ class Finding:
     action: str
     batch_id: int | None = None
     place: str | None = None
+    rewind_to: int | None = None
+    option: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,12 @@ class FindingsReport:
     @property
     def has_problems(self) -> bool:
         """Whether something blocks the restart or risks data."""
-        return any(finding.severity in ("blocks_restart", "data_risk") for finding in self.findings)
+        return self.reaches("data_risk")
+
+    def reaches(self, severity: Severity) -> bool:
+        """Whether there is a finding of this severity or a worse one."""
+        worse = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return any(finding.severity in worse for finding in self.findings)
 
     def count(self, severity: Severity) -> int:
         """How many findings have this severity."""
@@ -59,3 +64,13 @@ class FindingsReport:
             return say("findings_checks.none_found", checked=self.checked, not_checked=self.not_checked)
         counts = [say_of("findings_checks", "COUNTS", s, n=n) for s in SEVERITIES if (n := self.count(s))]
         return say("findings_checks.some_found", counts=counts, not_checked=self.not_checked)
+
+
+__all__ = [
+    "LEVELS",
+    "SEVERITIES",
+    "Finding",
+    "FindingsReport",
+    "Level",
+    "Severity",
+]

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from core.analysis.findings.catalogue import finding
 from core.analysis.findings.model import Finding
+from core.analysis.findings.state_health import growth_severity
+from core.analysis.forecast.stale_snapshots import MOST_NAMED, snapshots_of_later_batches
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry, OperatorState, StateFile
-from core.checkpoint.restore_chain import restorable_versions
-from core.checkpoint.state import committed_ids, state_inventory
+from core.checkpoint.rewind import rewind
+from core.checkpoint.state import state_inventory
 from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
 
@@ -29,11 +31,9 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
         ]
         if not later:
             continue
-        snapshots = [
-            f for f in later if op.format_version == 1 and f.kind in ("snapshot", "zip") and _is_trap(op, f)
-        ]
+        snapshots = snapshots_of_later_batches(ck, op)
         if snapshots:
-            first = min(snapshots, key=lambda f: (f.version or 0, f.path))
+            first = snapshots[0]
             sentence = say(
                 "findings_checks.stale_snapshot",
                 path=first.path,
@@ -43,7 +43,8 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
             yield finding(
                 "STALE_SNAPSHOT",
                 sentence,
-                *(Evidence(f.path) for f in snapshots[:5]),
+                *(Evidence(f.path) for f in snapshots[:MOST_NAMED]),
+                severity="attention",  # where the forecast does not name it, the next start loads no state
                 place=str(op.operator_id),
             )
         highest = max(f.version or 0 for f in later)
@@ -57,26 +58,13 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
         yield finding("STATE_OF_LATER_BATCHES", sentence, Evidence(later[-1].path), place=str(op.operator_id))
 
 
-def way_back(ck: Checkpoint) -> Sentence:
-    """The batch that the state allows to roll back to, in one sentence: the number that matters for a repair.
-
-    Rolling the checkpoint back to batch B needs state version B + 1 in every partition of every store,
-    offsets/B, offsets/B-1, commits/B.
-    """
-    ids = committed_ids(ck)
-    versions: set[int] | None = None
-    for op in state_inventory(ck).operators:
-        own = set(restorable_versions(op, ids))
-        versions = own if versions is None else versions & own
-    batches = [
-        v - 1
-        for v in versions or ()
-        if v - 1 in ck.offset_files and v - 1 in ck.commit_files and (v == 1 or v - 2 in ck.offset_files)
-    ]
-    if batches:
-        best = max(batches)
-        return say("findings_checks.way_back", version=best + 1, batch_id=best)
-    return say("findings_checks.no_way_back")
+def way_back(ck: Checkpoint) -> tuple[Sentence, int | None]:
+    """The batch that the checkpoint can be rolled back to, in one sentence and as a number (None: there is
+    none)."""
+    best = rewind(ck).newest
+    if best is None:
+        return say("findings_checks.no_way_back"), None
+    return say("findings_checks.way_back", version=best + 1, batch_id=best), best
 
 
 def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
@@ -109,13 +97,13 @@ def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
             (f for f in all_files(op) if f.kind == "snapshot"), key=lambda f: (f.version or 0, f.path)
         )
         yield finding(
-            "STATE_GROWS", sentence, Evidence(newest.path), certainty="inferred", place=str(op.operator_id)
+            "STATE_GROWS",
+            sentence,
+            Evidence(newest.path),
+            certainty="inferred",
+            severity=growth_severity(ck, op),
+            place=str(op.operator_id),
         )
-
-
-def _is_trap(op: OperatorState, file: StateFile) -> bool:
-    """A zip is written again for every version unless changelogs are in use; a snapshot is not."""
-    return file.kind == "snapshot" or any(other.kind == "changelog" for other in all_files(op))
 
 
 def _is_newer(ck: Checkpoint, file: StateFile) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from core.analysis.forecast.contents import CONTENTS, ContentFacts, judge_contents, read_contents
 from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.model import (
+    LEVELS,
     DataEffect,
     Forecast,
+    Level,
     Outcome,
     Query,
     SparkError,
@@ -16,6 +19,7 @@ from core.analysis.forecast.model import (
     StepStatus,
     least_sure,
 )
+from core.analysis.forecast.not_read import without_the_unread
 from core.analysis.forecast.sentence import (
     because,
     fail_sentences,
@@ -28,70 +32,133 @@ from core.analysis.forecast.sentence import (
 )
 from core.analysis.forecast.start import take_steps
 from core.analysis.forecast.versions import SUPPORTED, choose_spark
-from core.checkpoint.log_directory import read_log_directory
+from core.checkpoint.state_content.inspection import Progress
 from core.connectors.model import ConnectorAnswers
 from core.messages import Sentence, say
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
 
-LOOKS = 2  # how often a checkpoint that changes while it is read is read again
+LOOKS = 4  # how often a checkpoint that changes while it is read is read at most
 SUPPORTED_SPARK: tuple[str, ...] = tuple(str(version) for version in SUPPORTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A forecast, and the reading of the checkpoint that it is about: the one that was given, or a later one.
+
+    ``contents``: what is in the state files, at the level deep. ``is_settled`` is False when a running query
+    changed the files between every two looks, so that what looks wrong may only be what was listed later.
+    """
+
+    checkpoint: Checkpoint
+    forecast: Forecast
+    contents: ContentFacts | None = None
+    is_settled: bool = True
 
 
 def forecast(
     checkpoint: Checkpoint,
     spark: str | None = None,
     query: Query | None = None,
-    with_state: bool = True,
+    level: Level = "normal",
     connectors: ConnectorAnswers | None = None,
 ) -> Forecast:
     """What the next start of the query does, under the rules of one Spark version.
 
     ``spark`` ("3.5"): default is the version that wrote the newest files as far as they tell, else the newest
     supported. ``query`` describes the query that will be started where it differs from the one that wrote the
-    checkpoint. ``connectors`` is what Kafka, the Delta log, the sink and the directories of file sources
-    answered (:func:`core.connectors.connect.ask_connectors`). The answer is about the first batch; what is
-    known to stop a later one is in ``then``. Reads the newest two offset entries, the newest commit, the
-    names of the source logs and, unless ``with_state`` is False, of the state files; no JVM. Raises
-    UnsupportedSparkError for a version whose restarts were not observed.
+    checkpoint. ``level``: ``quick`` lists no state file, ``deep`` decodes those that a start loads.
+    ``connectors`` is what Kafka, the Delta log, the sink and the directories of file sources answered
+    (:func:`core.connectors.connect.ask_connectors`). The answer is about the first batch; what is known to
+    stop a later one is in ``then``. Reads the newest two offset entries, the newest commit, the names of the
+    source logs and of the state files; no JVM. Raises UnsupportedSparkError for a version whose restarts were
+    not observed, ValueError for an unknown level.
     """
-    answer = _forecast(checkpoint, spark, query, with_state, connectors)
-    for _ in range(LOOKS):
-        if (answer.outcome != "fail" and not answer.risks) or not _has_moved_on(checkpoint):
-            return answer
-        # A running query has written on between two listings: what looks wrong may only be what was listed
-        # later.
-        checkpoint = checkpoint.refresh()
-        answer = _forecast(checkpoint, spark, query, with_state, connectors)
-    if answer.outcome != "fail" and not answer.risks:
-        return answer
-    return replace(
-        answer, certainty="needs_input", not_checked=(say("forecast.open_running"), *answer.not_checked)
-    )
+    return read_forecast(checkpoint, spark, query, level, connectors).forecast
 
 
-def _has_moved_on(checkpoint: Checkpoint) -> bool:
-    """Whether a newer batch has been planned since the checkpoint was listed: one more listing."""
-    now = read_log_directory(checkpoint.door.list(["offsets"])["offsets"]).ids
-    return max(now, default=-1) > max(checkpoint.offset_ids, default=-1)
+def read_forecast(
+    checkpoint: Checkpoint,
+    spark: str | None = None,
+    query: Query | None = None,
+    level: Level = "normal",
+    connectors: ConnectorAnswers | None = None,
+    *,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> Reading:
+    """The forecast with the reading of the checkpoint that it is about.
+
+    Writers and retention change the directory between two listings; what is damaged stays so. Something wrong
+    is said only when two looks, one after the other, say the same. ``seconds`` is the time that the level
+    deep may take, ``progress`` gets the state files done and all of them.
+    """
+    if level not in LEVELS:
+        raise ValueError(say("findings_checks.unknown_level", level=level, levels=LEVELS))
+
+    def look(ck: Checkpoint) -> Reading:
+        contents = (
+            ck.kept(CONTENTS, lambda: read_contents(ck, seconds=seconds, progress=progress))
+            if level == "deep"
+            else None
+        )
+        return Reading(ck, _forecast(ck, spark, query, level, connectors, contents), contents)
+
+    reading = look(checkpoint)
+    for _ in range(LOOKS - 1):
+        if not _is_doubtful(reading.forecast):
+            return reading
+        fresh = _looked_at_again(reading)
+        before, reading = reading, look(fresh)
+        if _says_the_same(before.forecast, reading.forecast):
+            return reading
+    if not _is_doubtful(reading.forecast):
+        return reading
+    open_ends = (say("forecast.open_running"), *reading.forecast.not_checked)
+    unsure = replace(reading.forecast, certainty="needs_input", not_checked=open_ends)
+    return replace(reading, forecast=unsure, is_settled=False)
+
+
+def _looked_at_again(reading: Reading) -> Checkpoint:
+    """The checkpoint listed again. The state files are not decoded again while no batch was planned."""
+    before, contents = reading.checkpoint, reading.contents
+    fresh = before.refresh()
+    if contents is not None and fresh.next_batch == before.next_batch:
+        fresh.kept(CONTENTS, lambda: contents)
+    return fresh
+
+
+def _is_doubtful(answer: Forecast) -> bool:
+    return answer.outcome == "fail" or bool(answer.risks)
+
+
+def _says_the_same(one: Forecast, other: Forecast) -> bool:
+    def verdict(answer: Forecast) -> object:
+        failure = answer.evidence if answer.outcome == "fail" else ()
+        risks = {(risk.id, risk.evidence) for risk in answer.risks}
+        return answer.outcome, answer.batch_id, answer.reason, failure, risks
+
+    return verdict(one) == verdict(other)
 
 
 def _forecast(
     checkpoint: Checkpoint,
     spark: str | None,
     query: Query | None,
-    with_state: bool,
+    level: Level,
     connectors: ConnectorAnswers | None,
+    contents: ContentFacts | None,
 ) -> Forecast:
     chosen = choose_spark(checkpoint, spark)
     s = RestartContext(
         checkpoint,
         chosen.version,
         query or Query(),
-        with_state,
+        level,
         connectors or ConnectorAnswers(),
         chosen.is_writer,
+        contents=None if contents is None else judge_contents(checkpoint, contents, chosen.version),
     )
     result = take_steps(s)
     outcome: Outcome
@@ -115,7 +182,12 @@ def _forecast(
     for risk in result.risks:
         if result.failure is None and risk.id != "METADATA_MISSING" and risk.sentence not in parts:
             parts.append(risk.sentence)  # a risk of the sink has the words of the sink
-    return Forecast(
+    then = what_then(s, result)
+    if then is None and s.nothing_runs and s.query.new_data == "no":  # said before somebody relies on it
+        asked = replace(s.query, new_data="unknown")
+        later = _forecast(checkpoint, spark, asked, level, connectors, contents)
+        then = later.sentence if later.outcome == "fail" or later.is_data_risk else None
+    answer = Forecast(
         spark=str(chosen.version),
         spark_why=chosen.why,
         outcome=outcome,
@@ -128,21 +200,25 @@ def _forecast(
         steps=tuple(result.steps),
         sentence=" ".join(parts),
         because=proof,
-        then=what_then(s, result),
+        then=then,
         not_checked=not_checked(s, result),
         risks=tuple(result.risks),
         reason=result.failure.reason if result.failure is not None else None,
         sink=s.sink,
     )
+    return without_the_unread(s, answer)
 
 
 __all__ = [
     "SUPPORTED_SPARK",
     "DataEffect",
     "Forecast",
+    "Level",
     "Query",
+    "Reading",
     "SparkError",
     "Step",
     "StepStatus",
     "forecast",
+    "read_forecast",
 ]

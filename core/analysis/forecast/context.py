@@ -12,13 +12,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from core.analysis.forecast.contents import ContentReport
 from core.analysis.forecast.errors import spark_error
 from core.analysis.forecast.model import (
     EXACT,
     DataEffect,
+    Effect,
     FailsAt,
+    Level,
     Query,
     Risk,
+    SinkKind,
     SparkError,
     StepStatus,
     ok_of,
@@ -26,6 +30,7 @@ from core.analysis.forecast.model import (
 from core.analysis.forecast.versions import Version
 from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
 from core.checkpoint.next_batch import NextBatch
+from core.checkpoint.source_log import FileLog, read_file_log
 from core.checkpoint.sources.base import SourceKind
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
@@ -40,6 +45,9 @@ from core.sparklogs.evidence import Certainty, Evidence, Problem
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
 
+_STATE_PUT_AWAY = re.compile(r"(?i)(.*[^a-z])?state([^a-z].*)?")
+OLDER_READ = 8  # offset entries that tell a batch without data from a newest offset that was set back by hand
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -48,6 +56,7 @@ class Verdict:
     With the status "fails": ``error`` is Spark's, ``reason`` the finding id, ``why`` one clause for the
     sentence ("offsets/4 is missing"). ``delivered`` is what the sink has already got when the step fails;
     ``data`` what a step that passes means for the rows, when that is no risk of its own.
+    ``instead_of_exact``: what "exact" becomes when all is known, because something was not looked at.
     ``starts_from_scratch`` ends the log steps: batch 0 follows.
     """
 
@@ -61,6 +70,7 @@ class Verdict:
     fails_at: FailsAt | None = None
     delivered: DataEffect = EXACT
     data: DataEffect = EXACT
+    instead_of_exact: DataEffect = EXACT
     risks: tuple[Risk, ...] = ()
     not_checked: tuple[str, ...] = ()
     then: str | None = None
@@ -114,15 +124,22 @@ class StartStep:
 
 @dataclass
 class RestartContext:
-    """One look at one checkpoint under one version's rules."""
+    """One look at one checkpoint under one version's rules. ``contents``: what is in the state files, at the
+    level deep."""
 
     checkpoint: Checkpoint
     version: Version
     query: Query
-    with_state: bool = True
+    level: Level = "normal"
     connectors: ConnectorAnswers = field(default_factory=ConnectorAnswers)
     is_writer: bool = True
     from_scratch: bool = field(default=False)
+    contents: ContentReport | None = None
+
+    @property
+    def with_state(self) -> bool:
+        """Whether the state files are listed."""
+        return self.level != "quick"
 
     @cached_property
     def sink(self) -> SinkState | None:
@@ -171,7 +188,35 @@ class RestartContext:
         checkpoint."""
         if self.query.operators is not None:
             return bool(self.query.operators)
-        return self.checkpoint.has_state or self.was_stateful
+        return self.was_written_stateful
+
+    @property
+    def was_written_stateful(self) -> bool:
+        """Whether the query that wrote the checkpoint had stateful operators, by what is in it."""
+        has_state = self.checkpoint.has_state and not self.has_only_foreign_state
+        return has_state or self.was_stateful or self.renamed_state is not None
+
+    @property
+    def renamed_state(self) -> str | None:
+        """A directory beside ``offsets/`` that has the name of ``state/`` in its own, while that is gone:
+        people put it away like this (``state_old``, ``state.bak``)."""
+        if self.checkpoint.has_state:
+            return None
+        names = (item.path for item in self.checkpoint.leftovers if item.kind == "foreign")
+        return next((name for name in names if "/" not in name and _STATE_PUT_AWAY.fullmatch(name)), None)
+
+    def handed_out_again(self, *kinds: SinkKind) -> DataEffect:
+        """Rows of a committed batch that the sink gets a second time, at these kinds of sink.
+
+        A stateless batch hands out what it reads. What a stateful one hands out depends on its output mode,
+        its watermark and its state, so that it may have been nothing; neither does a batch without data.
+        """
+        again: dict[SinkKind, Effect] = dict.fromkeys(kinds, "duplicates")
+        effect = DataEffect(
+            again.get("append", "exact"), again.get("overwrite", "exact"), again.get("skip", "exact")
+        )
+        has_rows = not self.is_stateful and self.n is not None and not self.checkpoint.is_no_data(self.n)
+        return effect if has_rows else effect.may()
 
     @cached_property
     def was_stateful(self) -> bool:
@@ -180,45 +225,74 @@ class RestartContext:
 
         A watermark is no such mark: it moves in a stateless query with ``withWatermark`` too (seen with 4.3).
         Neither does a query leave one that never ran a batch without data. Real-time mode (commits of version
-        2) and continuous mode log batches without data for stateless queries too.
+        2) and continuous mode log batches without data for stateless queries too. So does a hand: a newest
+        offset that was set back to the one before counts only with a watermark that rose for it and a source
+        log that is not ahead of it.
         """
-        newest = self.commit(self.c)
-        if isinstance(newest, CommitEntry) and newest.state_unique_ids:
-            return True
-        if self.checkpoint.is_continuous or (isinstance(newest, CommitEntry) and newest.format_version > 1):
+        newest = self.commit_entry(self.c)
+        if newest is not None and (newest.state_unique_ids or newest.format_version > 1):
+            return bool(newest.state_unique_ids)
+        if self.checkpoint.is_continuous or self.n is None:
             return False
-        read = set(self.checkpoint.loaded_ids)  # an entry before these is not worth a request
-        ids = [
-            i for i in read if self.checkpoint.previous_offset_id(i) in read and not self._may_be_repaired(i)
-        ]
-        return any(self.checkpoint.is_no_data(i) for i in ids)
+        quiet = self._batches_without_data()
+        if quiet == [self.n]:  # by hand, or the first batch without data that was read
+            self.checkpoint.load(self.checkpoint.offset_ids[-OLDER_READ:])
+            quiet = self._batches_without_data()
+        earlier = [batch_id for batch_id in quiet if batch_id != self.n]
+        if len(earlier) > 1 or any(self._moved_watermark(batch_id) for batch_id in earlier):
+            return True
+        is_planned = bool(self.file_logs) and not self.has_unplanned_files
+        return self.n in quiet and self._moved_watermark(self.n) and is_planned
 
-    def _may_be_repaired(self, batch_id: int) -> bool:
-        """Whether equal offsets may be the repair of a Delta source whose log was cleaned, and no batch
-        without data of a stateful query."""
-        entry = self.newest
+    def _batches_without_data(self) -> list[int]:
+        read = set(self.checkpoint.loaded_ids)  # an entry before these is not worth a request
+        known = [i for i in read if self.checkpoint.previous_offset_id(i) in read]
+        return sorted(i for i in known if self.checkpoint.is_no_data(i))
+
+    def _moved_watermark(self, batch_id: int) -> bool:
+        """Whether the watermark of a batch is higher than that of the one before, which is why a stateful
+        query plans a batch without data."""
+        entry = self.offset_entry(batch_id)
+        before = self.offset_entry(self.checkpoint.previous_offset_id(batch_id))
         return (
-            batch_id == self.n
-            and any(kind.asks == "table" for kind in self.kinds.values())
-            and entry is not None
-            and not entry.watermark_ms
+            entry is not None
+            and before is not None
+            and (entry.watermark_ms or 0) > (before.watermark_ms or 0)
         )
 
     @property
     def ids_are_missing(self) -> bool:
         """State checkpoint format 2 (the files carry ids) without a commit that names them."""
-        newest = self.commit(self.c)
-        return not (isinstance(newest, CommitEntry) and newest.state_unique_ids)
+        newest = self.commit_entry(self.c)
+        return newest is None or not newest.state_unique_ids
 
     @property
     def nothing_runs(self) -> bool:
-        """There is nothing to do until data arrives, and the caller says that there is none.
+        """There is nothing to do until data arrives, and the caller says that there is none; or what arrives
+        first counts as done.
 
         Files that are in a source's log and in no batch yet count as new data, and so does a broker that has
         something else than was read.
         """
-        is_new = self.has_unplanned_files or self.has_other_offsets
-        return self.query.new_data == "no" and not self.runs_again and not self.from_scratch and not is_new
+        is_new = self.has_unplanned_files or self.has_other_offsets or self.has_lost_offsets
+        is_idle = (self.query.new_data == "no" and not is_new) or self.counts_new_files_as_done
+        return is_idle and not self.runs_again and not self.from_scratch
+
+    @cached_property
+    def counts_new_files_as_done(self) -> bool:
+        """Whether the log of every source lacks just its last entry: the next files that are listed get the
+        log ID that the offsets count as done, and no batch runs for them."""
+        lines = self.newest.sources if self.newest is not None else ()
+        ends = {line.key: FILES.value(parse(line.raw)) for line in lines if line.raw is not None}
+        return bool(ends) and all(
+            end is not None and self.kind(key).has_own_log and self.newest_log_id(key) == end - 1
+            for key, end in ends.items()
+        )
+
+    def newest_log_id(self, key: str) -> int:
+        """The newest id in the log of a file source; -1 when there is none."""
+        log = self.file_logs.get(key)
+        return log.newest_id if log is not None and log.newest_id is not None else -1
 
     @cached_property
     def has_other_offsets(self) -> bool:
@@ -243,12 +317,21 @@ class RestartContext:
         return False
 
     @cached_property
+    def has_lost_offsets(self) -> bool:
+        """Whether a source has ``-`` in committed offsets/N: what it read before is new data then."""
+        newest = self.newest
+        return newest is not None and any(line.raw is None for line in newest.sources)
+
+    @cached_property
     def has_unplanned_files(self) -> bool:
-        """Whether the log of a file source goes on after the newest offset."""
-        for key, log in self.file_logs.items():
-            line = self.newest.source(key) if self.newest is not None else None
-            end = FILES.value(parse(line.raw)) if line is not None and line.raw is not None else None
-            if end is not None and log.newest_id is not None and log.newest_id > end:
+        """Whether the log of a file source goes on after the newest offset, or lacks more than the last entry
+        before it: the files of lost entries are new to Spark."""
+        for line in self.newest.sources if self.newest is not None else ():
+            end = FILES.value(parse(line.raw)) if line.raw is not None else None
+            if end is None or not self.kind(line.key).has_own_log:
+                continue
+            newest = self.newest_log_id(line.key)
+            if newest > end or newest < end - 1:
                 return True
         return False
 
@@ -272,6 +355,11 @@ class RestartContext:
         """The offset entry of a batch when it is there and readable."""
         entry = self.offset(batch_id)
         return entry if isinstance(entry, OffsetEntry) else None
+
+    def commit_entry(self, batch_id: int | None) -> CommitEntry | None:
+        """The commit entry of a batch when it is there and readable."""
+        entry = self.commit(batch_id)
+        return entry if isinstance(entry, CommitEntry) else None
 
     @cached_property
     def newest(self) -> OffsetEntry | None:
@@ -316,9 +404,26 @@ class RestartContext:
         return tuple(Evidence(path) for path in sorted(f.path for f in files if f.version == self.n + 2)[:1])
 
     @cached_property
+    def state_holds_anything(self) -> bool:
+        """Whether there is anything below ``state/``, also what is none of Spark's files; Hadoop's local file
+        system shows no hidden checksum files."""
+        listing = self.checkpoint.door.list(["state"])["state"]
+        names = [name for name in listing.names() if not (name.startswith(".") and name.endswith(".crc"))]
+        return bool(listing.directories or (names if self.is_local else listing.files))
+
+    @cached_property
+    def has_only_foreign_state(self) -> bool:
+        """Whether ``state/`` has files and none of Spark's: they make no query stateful."""
+        if not self.checkpoint.has_state or not self.with_state:
+            return False
+        inventory = state_inventory(self.checkpoint)
+        return not inventory.file_count and bool(inventory.leftovers)
+
+    @cached_property
     def state_is_empty(self) -> bool:
-        """There is no file below ``state/`` that Spark would see."""
-        return state_inventory(self.checkpoint).file_count == 0
+        """There is nothing below ``state/`` that Spark would see: no file, and no directory (a file system
+        keeps empty ones, an object store does not)."""
+        return not state_inventory(self.checkpoint).file_count and not self.state_holds_anything
 
     @cached_property
     def source_directories(self) -> tuple[str, ...]:
@@ -344,9 +449,19 @@ class RestartContext:
             not self.checkpoint.sources
         ):  # without an offset nothing tells the kinds; only file sources write more than an entry 0
             directories = {path.removeprefix("sources/"): path for path in self.source_directories}
-        listings = self.checkpoint.door.list(directories.values()) if directories else {}
+        listings = self.checkpoint.door.list(directories.values(), known_there=True) if directories else {}
         logs = {key: compactible_log(listings[directory]) for key, directory in directories.items()}
         return logs if self.checkpoint.sources else {key: log for key, log in logs.items() if log.newest_id}
+
+    def file_log(self, key: str) -> FileLog:
+        """What the log of a file source says, of the files that a start of Spark reads; read on first use and
+        kept as long as the checkpoint. Empty for a source without such a log, and where only names are looked
+        at."""
+        log = self.file_logs.get(key)
+        if log is None or not self.with_state:
+            return FileLog()
+        ck = self.checkpoint
+        return ck.kept(f"file log {key}", lambda: read_file_log(ck.door, log, ck.settings))
 
 
 def failed(
@@ -373,6 +488,16 @@ def failed(
         fails_at=fails_at,
         delivered=delivered,
         then=then,
+    )
+
+
+def unread(problem: Problem) -> Verdict:
+    """A step whose file could not be read: what it holds is not known, and that is no damage."""
+    return Verdict(
+        "cannot_be_judged",
+        evidence=(problem.evidence,),
+        note=problem.reason,
+        certainty="needs_input",
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict
 from core.analysis.forecast.delta_errors import delta_error
-from core.analysis.forecast.model import DataEffect, FailsAt, Risk, SparkError
+from core.analysis.forecast.model import DUPLICATES, LOSS, FailsAt, Risk, SparkError
 from core.checkpoint.sources.delta import DELTA, TablePosition
 from core.checkpoint.sources.forms import as_int, as_object, parse
 from core.connectors.delta.actions import CommitFile
@@ -30,8 +30,6 @@ from core.messages import say
 from core.messages.words import spanned
 from core.sparklogs.evidence import Certainty, Evidence
 
-LOST = DataEffect("loss", "loss", "loss")
-AGAIN = DataEffect("duplicates", "duplicates", "duplicates")
 LARGEST_SOURCE_VERSION = 3  # 1 in every offset, 3 while a tracked schema changes
 SCHEMA_CHANGES = ("RENAME COLUMN", "DROP COLUMNS")
 PASSED_VERSIONS = 20  # so many versions before the position are looked at for what the query lets pass
@@ -120,7 +118,7 @@ def _back_in_snapshot(part: Range, start: TablePosition | None, end: TablePositi
     ):
         return Verdict()
     sentence = say("forecast_delta.back_in_snapshot", key=part.key, at=_at(part)[0], version=end.version)
-    return Verdict(risks=(Risk("DELTA_BACK_IN_SNAPSHOT", sentence, _at(part), AGAIN),))
+    return Verdict(risks=(Risk("DELTA_BACK_IN_SNAPSHOT", sentence, _at(part), DUPLICATES),))
 
 
 def _not_contiguous(log: DeltaLog, part: Range) -> Verdict:
@@ -208,7 +206,7 @@ def _range(
         key=part.key,
         n=s.n,
     )
-    return Verdict(risks=(Risk("DELTA_ROWS_SKIPPED", sentence, _at(part), LOST),))
+    return Verdict(risks=(Risk("DELTA_ROWS_SKIPPED", sentence, _at(part), LOSS),))
 
 
 def _start_option_not_known(s: RestartContext, part: Range, log: DeltaLog) -> tuple[str, ...]:
@@ -339,7 +337,7 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
             first=log.newest + 1,
             last=end.version - 1,
         )
-        risks.append(Risk("DELTA_TABLE_OLDER", sentence, _at(part), LOST))
+        risks.append(Risk("DELTA_TABLE_OLDER", sentence, _at(part), LOSS))
     if judged.hole is not None and judged.hole.next_one is not None:
         lost_from, next_one = judged.hole.first, judged.hole.next_one
         if s.query.fail_on_data_loss:
@@ -359,7 +357,7 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
             key=part.key,
             next_one=next_one,
         )
-        risks.append(Risk("DELTA_ROWS_SKIPPED", sentence, _at(part), LOST))
+        risks.append(Risk("DELTA_ROWS_SKIPPED", sentence, _at(part), LOSS))
     risks += _index_beyond(log, part, end)
     risks += _refilled(s, log, part, end)
     waiting = _waiting(s, part, log, end, first)
@@ -380,7 +378,7 @@ def _index_beyond(log: DeltaLog, part: Range, end: TablePosition) -> list[Risk]:
         version=end.version,
         files=_file_count(commit),
     )
-    return [Risk("DELTA_INDEX_BEYOND", sentence, _at(part), LOST)]
+    return [Risk("DELTA_INDEX_BEYOND", sentence, _at(part), LOSS)]
 
 
 def _file_count(commit: CommitFile) -> int:
@@ -409,7 +407,7 @@ def _refilled(s: RestartContext, log: DeltaLog, part: Range, end: TablePosition)
             "DELTA_TABLE_REFILLED",
             sentence,
             (Evidence(s.checkpoint.offset_files[s.n].path),),
-            LOST,
+            LOSS,
             "inferred",
         )
     ]

@@ -8,7 +8,7 @@ is a plain Java error: the user sees STREAM_FAILED with that text. ``{name}`` ma
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.analysis.forecast.model import SparkError
 from core.analysis.forecast.versions import V33, V34, V35, V40, V41, V42, V43, Version
@@ -30,9 +30,18 @@ _LOADING = "An error occurred during loading state. "
 _MAX_VERSION = (
     "UnsupportedLogVersion. The maximum supported log version is v{highest}, but encountered v{version}."
 )
+_VERSION_TOO_HIGH = ErrorForm(
+    V40,
+    "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
+    "SparkIllegalStateException",
+    _MAX_VERSION,
+    "KD002",
+)
 _OLD_MAX_VERSION = (
     "UnsupportedLogVersion: maximum supported log version is v{highest}, but encountered v{version}."
 )
+_NO_VERSION = "Log file was malformed: failed to read correct log version from {text}."
+_CONF_VALUE = "The value '{value}' in the config \"{key}\" is invalid."
 _NO_STATE_DIR = (
     "Cannot restart streaming query with stateful operators because the state directory is empty or missing."
 )
@@ -110,16 +119,7 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(V33, None, "NullPointerException", _NO_TRACKER.format(package="")),
         ErrorForm(V41, None, "NullPointerException", _NO_TRACKER.format(package="runtime.")),
     ),
-    "offset_version": (
-        ErrorForm(V33, None, "IllegalStateException", _OLD_MAX_VERSION),
-        ErrorForm(
-            V40,
-            "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
-            "SparkIllegalStateException",
-            _MAX_VERSION,
-            "KD002",
-        ),
-    ),
+    "offset_version": (ErrorForm(V33, None, "IllegalStateException", _OLD_MAX_VERSION), _VERSION_TOO_HIGH),
     "commit_version": (
         ErrorForm(V33, None, "IllegalStateException", _OLD_MAX_VERSION),
         ErrorForm(
@@ -130,28 +130,26 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             " v{version}.",
             "KD002",
         ),
-        ErrorForm(
-            V42,
-            "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
-            "SparkIllegalStateException",
-            _MAX_VERSION,
-            "KD002",
-        ),
+        replace(_VERSION_TOO_HIGH, since=V42),
     ),
     "log_no_version": (
         ErrorForm(
             V33,
             None,
             "IllegalStateException",
-            "Log file was malformed: failed to read correct log version from {text}.",
+            _NO_VERSION,
         ),
         ErrorForm(
             V40,
             "MALFORMED_LOG_FILE",
             "SparkIllegalStateException",
-            "Log file was malformed: failed to read correct log version from {text}.",
+            _NO_VERSION,
             "KD002",
         ),
+    ),
+    "source_log_gap_somewhere": (
+        ErrorForm(V33, None, "IllegalStateException", "doesn't exist (latestId: {latest}"),
+        ErrorForm(V42, None, "FileNotFoundException", "doesn't exist (latestId: {latest}"),
     ),
     "source_log_gap": (
         ErrorForm(
@@ -167,6 +165,33 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "{file} doesn't exist (latestId: {latest}, compactInterval: {interval})",
         ),
     ),
+    "source_log_empty": (
+        ErrorForm(V33, None, "IllegalStateException", "Failed to read log file {file}. Incomplete log file"),
+    ),
+    "source_log_version": (
+        ErrorForm(V33, None, "IllegalStateException", "Failed to read log file {file}. " + _OLD_MAX_VERSION),
+        _VERSION_TOO_HIGH,
+    ),
+    "source_log_no_version": (
+        ErrorForm(V33, None, "IllegalStateException", "Failed to read log file {file}. " + _NO_VERSION),
+        ErrorForm(V40, "MALFORMED_LOG_FILE", "SparkIllegalStateException", _NO_VERSION, "KD002"),
+    ),
+    "rate_no_version": (
+        ErrorForm(
+            V33,
+            None,
+            "IllegalStateException",
+            "Failed to read log file {file}. Log file was malformed: failed to detect the log file version"
+            " line.",
+        ),
+    ),
+    "kafka_start_empty": (ErrorForm(V33, None, "IllegalArgumentException", "requirement failed"),),
+    "rate_not_a_number": (ErrorForm(V33, None, "NumberFormatException", 'For input string: "{text}"'),),
+    "rate_clock": (
+        ErrorForm(V33, "INTERNAL_ERROR", "SparkException", "", "XX000"),
+        ErrorForm(V40, None, "AssertionError", "assertion failed: startSeconds({start}) > endSeconds("),
+    ),
+    "source_log_entry": (ErrorForm(V33, None, "MappingException", "No usable value for {field}"),),
     "source_log_end_missing": (ErrorForm(V33, None, "IllegalStateException", "batch {id} doesn't exist"),),
     "source_log_ends_missing": (ErrorForm(V33, None, "IllegalStateException", _BATCHES_GONE),),
     "source_offset_backwards": (
@@ -179,6 +204,52 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             None,
             "IllegalArgumentException",
             'Expected e.g. {{"topicA":{{"0":23,"1":-1}},"topicB":{{"0":-2}}}}, got {text}',
+        ),
+    ),
+    "conf_number": (
+        ErrorForm(V33, None, "IllegalArgumentException", "{key} should be int, but was {value}"),
+        ErrorForm(
+            V41,
+            "INVALID_CONF_VALUE.TYPE_MISMATCH",
+            "SparkIllegalArgumentException",
+            _CONF_VALUE + " It should be a/an 'int' value.",
+            "22022",
+        ),
+    ),
+    "conf_boolean": (
+        ErrorForm(V33, None, "IllegalArgumentException", "{key} should be boolean, but was {value}"),
+        ErrorForm(
+            V41,
+            "INVALID_CONF_VALUE.TYPE_MISMATCH",
+            "SparkIllegalArgumentException",
+            _CONF_VALUE + " It should be a/an 'boolean' value.",
+            "22022",
+        ),
+    ),
+    "conf_not_positive": (
+        ErrorForm(V33, None, "IllegalArgumentException", "'{value}' in {key} is invalid."),
+        ErrorForm(
+            V41, "INVALID_CONF_VALUE.REQUIREMENT", "SparkIllegalArgumentException", _CONF_VALUE, "22022"
+        ),
+    ),
+    "conf_policy": (
+        ErrorForm(V33, None, "IllegalArgumentException", "'{value}' in {key} is invalid."),
+        ErrorForm(
+            V41, "INVALID_CONF_VALUE.REQUIREMENT", "SparkIllegalArgumentException", _CONF_VALUE, "22022"
+        ),
+    ),
+    "commit_without_sink": (ErrorForm(V33, None, "MappingException", "No usable value for json"),),
+    "source_offset_form": (ErrorForm(V33, None, "MappingException", "No usable value for logOffset"),),
+    "sources_not_named": (
+        ErrorForm(V33, None, "AssertionError", "All sources should be named at this point"),
+    ),
+    "commit_ids_without_files": (
+        ErrorForm(
+            V40,
+            "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT",
+            "SparkException",
+            "Error writing state store files for provider",
+            "58030",
         ),
     ),
     "source_count": (
@@ -236,17 +307,7 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "42K03",
         ),
     ),
-    # Before 4.2 nobody looks for the folder, so the first file is what is missed; which one that is the files
-    # can no longer tell.
     "state_folder_missing": (
-        ErrorForm(V33, None, "IllegalStateException", "Error reading delta file {location}/state/"),
-        ErrorForm(
-            V40,
-            f"{_STATE}.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
-            "SparkException",
-            _LOADING + "Error reading delta file {location}/state/",
-            "58030",
-        ),
         ErrorForm(
             V42,
             "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
@@ -255,7 +316,19 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "42K03",
         ),
     ),
-    "state_folder_missing_rocksdb": (
+    # Before 4.2 nobody looks for the folder, so the first file is what is missed; which one that is the files
+    # can no longer tell.
+    "state_files_missing": (
+        ErrorForm(V33, None, "IllegalStateException", "Error reading delta file {location}/state/"),
+        ErrorForm(
+            V40,
+            f"{_STATE}.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
+            "SparkException",
+            _LOADING + "Error reading delta file {location}/state/",
+            "58030",
+        ),
+    ),
+    "state_files_missing_rocksdb": (
         ErrorForm(V33, None, "FileNotFoundException", "File {location}/state/"),
         ErrorForm(
             V35, None, "IllegalStateException", "Error reading streaming state file of {location}/state/"
@@ -266,13 +339,6 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "SparkException",
             _LOADING + "Error reading streaming state file of {location}/state/",
             "58030",
-        ),
-        ErrorForm(
-            V42,
-            "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
-            "SparkRuntimeException",
-            _NO_STATE_DIR,
-            "42K03",
         ),
     ),
     "operator_metadata_missing": (
@@ -286,6 +352,13 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ),
     ),
     "schema_cut": (ErrorForm(V33, None, "EOFException", ""),),
+    "schema_version": (ErrorForm(V33, None, "IllegalStateException", _OLD_MAX_VERSION), _VERSION_TOO_HIGH),
+    "path_not_found": (
+        ErrorForm(V33, None, "AnalysisException", "Path does not exist: {path}"),
+        ErrorForm(V34, "PATH_NOT_FOUND", "AnalysisException", "Path does not exist: {path}"),
+        ErrorForm(V35, "PATH_NOT_FOUND", "AnalysisException", "Path does not exist: {path}", "42K03"),
+    ),
+    "class_not_found": (ErrorForm(V33, None, "ClassNotFoundException", "{name}"),),
     "delta_missing": (
         ErrorForm(
             V33, None, "IllegalStateException", "Error reading delta file {file} of HDFSStateStoreProvider"
@@ -318,12 +391,38 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(V33, None, "EOFException", ""),  # of an empty file
         ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
     ),
+    # Files of one codec, unpacked with another: what the other one says first.
+    "state_not_zstd": (
+        ErrorForm(V33, None, "ZstdIOException", "Unknown frame descriptor"),
+        ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
+    ),
+    "state_not_lz4": (
+        ErrorForm(V33, None, "IOException", "Stream is corrupted"),
+        ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
+    ),
+    "state_not_of_codec": (
+        ErrorForm(V33, None, None, ""),
+        ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
+    ),
     "state_zip_damaged": (
         ErrorForm(
             V33, None, "NoSuchFileException", ""
         ),  # of an empty zip: the file "metadata" that should have come out of it
         ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
     ),
+    "sst_missing": (
+        ErrorForm(V33, None, "FileNotFoundException", "File {file} does not exist"),
+        ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
+    ),
+    "state_content_damaged": (  # to 3.5 the bare exception of whatever met the damage
+        ErrorForm(V33, None, None, ""),
+        ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
+    ),
+    "sst_size": (
+        ErrorForm(V33, None, "IllegalStateException", "Copied"),
+        ErrorForm(V40, f"{_STATE}.UNEXPECTED_FILE_SIZE", "SparkException", _LOADING, "58030"),
+    ),
+    "schema_damaged": (ErrorForm(V33, None, None, ""),),
     "base_snapshot_missing": (
         ErrorForm(
             V40,
@@ -342,6 +441,19 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             _LOADING + "Error reading streaming state file of {file} does not exist. " + _NEW_OPERATION,
             "58030",
         ),
+    ),
+    "join_inconsistent": (
+        ErrorForm(V33, None, "NullPointerException", ""),
+        ErrorForm(
+            V42,
+            "STREAM_STREAM_JOIN_INCONSISTENT_STATE.NULL_VALUE",
+            "StreamStreamJoinInconsistentStateNullValue",
+            "Detected inconsistency in stream-stream join state.",
+            "XXKST",
+        ),
+    ),
+    "ids_of_fewer": (
+        ErrorForm(V40, None, "ArrayIndexOutOfBoundsException", "out of bounds for length {count}"),
     ),
     "checkpoint_ids_not_supported": (
         ErrorForm(

@@ -1,121 +1,98 @@
-"""The input files of the batch that runs again: which they are, and whether they are still where the source
+"""The input files of the batch that runs next: which they are, and whether they are still where the source
 reads them.
 
 A batch that runs again uses the offsets in the log but today's files: one that is gone gives an empty batch
-without an error, one that was changed gives its new content (observed, Spark 3.3 to 4.3).
+without an error, one that was changed gives its new content (observed, Spark 3.3 to 4.3). So does the batch
+that takes the files which a source log is ahead of the offsets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from urllib.parse import unquote, urlsplit
-
 from core.analysis.forecast.context import Range, RestartContext, Verdict
-from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
+from core.analysis.forecast.model import EXACT, LOSS, UNKNOWN, DataEffect, Risk
+from core.analysis.forecast.ranges import log_id, ranges, start_id
 from core.checkpoint.model import FileLogEntry
-from core.checkpoint.source_log import parse_file_log
+from core.connectors.input_files import InputLook, look_for_inputs
 from core.messages import say
-from core.settings import Settings
-from core.sparklogs.budget import read_within, within
-from core.sparklogs.evidence import Evidence
-from core.storage import Door, FileInfo, Location
+from core.sparklogs.evidence import Certainty, Evidence
 
-# log files of one source that are read to name the inputs of a batch; a batch has one of its own, or lies in
-# a compact file
-MOST_READ = 4
-LOST = DataEffect("loss", "loss", "loss")
+# One that overwrites gets the batch again without these rows; the others may hold them from a first attempt.
+LOST = LOSS.may(("append", "skip"))
+# The batch hands out other rows beside these: an appending sink that holds it gets those twice, one that does
+# not misses these. No single word says both.
+LOST_OR_TWICE = DataEffect("unknown", "loss", "loss").may(("skip",))
+UNSEEN = DataEffect("exact", "unknown", "unknown")
 
 
 def planned_files(s: RestartContext, part: Range, start: int, end: int) -> tuple[FileLogEntry, ...] | None:
     """The files that batch N reads of a file source (log ids after ``start`` up to ``end``); None when the
     log does not tell."""
+    log, read = s.file_logs.get(part.key), s.file_log(part.key)
+    if log is None or log.newest_id is None or log.newest_id < end or log.missing or read.damaged:
+        return None
+    unread = {item.evidence.path for item in read.not_read}
+    holding = [info.path for i, info in log.files.items() if start < i and (i <= end or i in log.compact)]
+    return None if unread.intersection(holding) else read.between(start, end)
+
+
+def check_inputs(s: RestartContext, part: Range) -> Verdict:
+    """Looks for the input files of the batch that runs next, as far as a source log names them: of batch N
+    when it runs again, else of the batch that takes what the log is ahead."""
+    end = log_id(part.end_text)
     log = s.file_logs.get(part.key)
-    if log is None or log.newest_id is None or log.newest_id < end or log.missing:
-        return None
-    base = log.newest_compact
-    wanted = {log.files[i].path: log.files[i] for i in within(log.files, start + 1, end)}
-    if base is not None and start < base:
-        wanted[log.files[base].path] = log.files[base]
-    if len(wanted) > MOST_READ:
-        return None
-    found: dict[str, FileLogEntry] = {}
-    door = s.checkpoint.door
-    for path, content in read_within(door, wanted.values(), door.settings.source_log_bytes).items():
-        if not isinstance(content, bytes):
-            return None
-        entries, problems = parse_file_log(content, end, path)
-        if problems:
-            return None
-        found.update({entry.path: entry for entry in entries if start < entry.log_id <= end})
-    return tuple(found.values())
+    if end is None or log is None or log.newest_id is None:
+        return Verdict()
+    first, last = (start_id(part), end) if s.runs_again else (end, log.newest_id)
+    if first >= last or s.checkpoint.is_async:
+        return Verdict()
+    batch_id = s.first_batch
+    files = planned_files(s, part, first, last)
+    if files is None:
+        return Verdict(
+            not_checked=(say("forecast.open_inputs", batch_id=batch_id),), data=_unseen(s, last - first)
+        )
+    slot = f"inputs/{part.key}/{first}/{last}/{s.connectors.places.get(part.key)}"
+    look = s.checkpoint.kept(slot, lambda: _look(s, part, files))
+    return _judged(s, part, look, batch_id, _unseen(s, last - first), _is_all(s, part, look, files))
 
 
-def check_inputs(s: RestartContext, part: Range, start: int, end: int) -> Verdict:
-    """Looks for the input files of batch N at the place that was given for this source."""
-    files = planned_files(s, part, start, end)
+def _is_all(s: RestartContext, part: Range, look: InputLook, files: tuple[FileLogEntry, ...]) -> bool:
+    """Whether nothing is left that the batch could hand out."""
+    others = (other for other in ranges(s) if other.key != part.key)
+    return len(look.gone) == len(files) and not s.is_stateful and not any(other.differs for other in others)
+
+
+def _unseen(s: RestartContext, entries: int) -> DataEffect:
+    """What input files that were not looked at mean. A log that is several entries ahead has its own say."""
+    return UNSEEN if s.runs_again or entries == 1 else EXACT
+
+
+def _look(s: RestartContext, part: Range, files: tuple[FileLogEntry, ...]) -> InputLook:
     place = s.connectors.places.get(part.key)
-    if place is None or files is None:
-        return Verdict(not_checked=(say("forecast.open_inputs", batch_id=s.n),))
-    gone, changed, elsewhere = _look(files, place, s.checkpoint.settings)
+    ck = s.checkpoint
+    return look_for_inputs(files, s.file_log(part.key).entries, ck.location, ck.settings, place)
+
+
+def _judged(
+    s: RestartContext, part: Range, look: InputLook, batch_id: int, unseen_effect: DataEffect, is_all: bool
+) -> Verdict:
     at = part.end.evidence if part.end is not None else Evidence(f"offsets/{s.n}")
+    certainty: Certainty = "certain" if look.is_same_place else "needs_input"
     risks = []
-    if gone:
-        sentence = (
-            say("forecast.input_gone_one", file=gone[0], batch_id=s.n, place=place.url)
-            if len(gone) == 1
-            else say("forecast.input_gone", files=len(gone), file=gone[0], batch_id=s.n, place=place.url)
+    if look.gone:
+        is_sure = look.is_same_place and not look.may_be_renamed and not s.is_stateful
+        lost = LOST if is_all else LOST_OR_TWICE
+        effect = LOSS.may() if not s.runs_again else lost if is_sure else lost.may()
+        sentence = say("forecast.input_gone", files=len(look.gone), file=look.gone[0], batch_id=batch_id)
+        risks.append(Risk("INPUT_GONE", sentence, (at,), effect, certainty))
+    if look.changed:
+        sentence = say(
+            "forecast.input_changed", files=len(look.changed), file=look.changed[0], batch_id=batch_id
         )
-        risks.append(Risk("INPUT_GONE", sentence, (at,), LOST))
-    if changed:
-        sentence = (
-            say("forecast.input_changed_one", file=changed[0], batch_id=s.n)
-            if len(changed) == 1
-            else say("forecast.input_changed", files=len(changed), file=changed[0], batch_id=s.n)
-        )
-        risks.append(Risk("INPUT_CHANGED", sentence, (at,), UNKNOWN))
-    open_ends = (
-        (say("forecast.open_inputs_elsewhere", files=len(elsewhere), batch_id=s.n, place=place.url),)
-        if elsewhere
-        else ()
+        risks.append(Risk("INPUT_CHANGED", sentence, (at,), UNKNOWN, certainty))
+    if not look.unseen:
+        return Verdict(risks=tuple(risks))
+    unseen = say(
+        "forecast.open_inputs_unseen", files=len(look.unseen), file=look.unseen[0], batch_id=batch_id
     )
-    return Verdict(risks=tuple(risks), not_checked=open_ends)
-
-
-def _look(
-    files: Sequence[FileLogEntry], place: Location, settings: Settings
-) -> tuple[list[str], list[str], list[str]]:
-    """Names of files that are gone, changed, or not below the place."""
-    below: dict[str, FileLogEntry] = {}
-    elsewhere = []
-    for entry in files:
-        relative = _relative(entry.path, place)
-        if relative is None:
-            elsewhere.append(entry.path)
-        else:
-            below[relative] = entry
-    folders = sorted({path.rpartition("/")[0] for path in below})
-    listings = Door.open(place, settings).list(folders) if folders else {}
-    present: dict[str, FileInfo] = {
-        path: info for listing in listings.values() for path, info in listing.files.items()
-    }
-    gone = [path for path in below if path not in present]
-    changed = [
-        path
-        for path, entry in below.items()
-        if (info := present.get(path)) is not None and _is_newer(info, entry)
-    ]
-    return gone, changed, elsewhere
-
-
-def _relative(path: str, place: Location) -> str | None:
-    """A path of the source log below the place, None when it lies elsewhere. Both may be ``file:/x``,
-    ``file:///x`` or ``s3a://b/x``."""
-    split = urlsplit(path)
-    full = unquote(split.path) if split.scheme in ("", "file") else f"{split.netloc}{unquote(split.path)}"
-    root = place.path.rstrip("/") + "/"
-    return full[len(root) :] if full.startswith(root) else None
-
-
-def _is_newer(info: FileInfo, entry: FileLogEntry) -> bool:
-    # S3 keeps whole seconds.
-    return info.modified_ms is not None and info.modified_ms // 1000 > entry.timestamp_ms // 1000
+    return Verdict(risks=tuple(risks), not_checked=(unseen,), instead_of_exact=unseen_effect)

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
-from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
+from core.analysis.forecast.model import DUPLICATES, EXACT, LOSS, UNKNOWN, DataEffect, Risk
+from core.checkpoint.model import OffsetEntry
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
 from core.connectors.answers import BrokerAnswer
@@ -28,7 +29,10 @@ from core.messages import say
 from core.messages.words import listed, near_moment
 from core.sparklogs.evidence import Evidence
 
-LOST = DataEffect("loss", "loss", "loss")
+PART_OF_PLAN = DataEffect("unknown", "loss", "loss").may(("skip",))
+"""A planned batch runs with a part of its records (failOnDataLoss=false). Whether it has reached the sink
+before is not known: if so, a sink that appends has the rest twice and lacks nothing, one that skips keeps the
+whole; one that overwrites is left with the rest in either case."""
 _SHOWN = 3  # names in a sentence; how many more there are is said
 
 
@@ -139,6 +143,10 @@ def check_next(
             return verdict
         risks += verdict.risks
     risks += _younger(s, answer, known, at, skip=short_topics)
+    still_there = {
+        each.topic for each in new if each.bounds is not None and (each.earliest or 0) < (each.latest or 0)
+    }
+    risks += read_again(s, part, [topic for topic in topics if topic not in known and topic in still_there])
     risks += _soon(s, part.key, answer, at)
     unasked = [topic for topic in topics if topic not in answer.topics]
     begins = (
@@ -147,6 +155,35 @@ def check_next(
         else ()
     )
     return Verdict(risks=tuple(risks), not_checked=(*begins, *_not_told([*judged, *new])), evidence=(at,))
+
+
+def read_again(s: RestartContext, part: Range, added: Iterable[str]) -> list[Risk]:
+    """Topics that the query subscribes to and that the newest position of this source lacks, although a batch
+    of this checkpoint has read them: a topic that was left out for a while, or one that another source read
+    (two sources that changed places). Spark reads them from offset 0 again, without an error."""
+    risks = []
+    for topic in added:
+        before = _read_before(s, topic)
+        if before is not None:
+            at, position = before
+            sentence = say("forecast_kafka.topic_read_again", topic=topic, at=str(at), position=position)
+            evidence = (at, *([part.end.evidence] if part.end is not None else []))
+            risks.append(Risk("KAFKA_TOPIC_READ_AGAIN", sentence, evidence, DUPLICATES, "inferred"))
+    return risks
+
+
+def _read_before(s: RestartContext, topic: str) -> tuple[Evidence, int] | None:
+    """The newest offset file that has a position of the topic, and the highest one in it."""
+    ck = s.checkpoint
+    ids = {*ck.loaded_ids, *ck.offset_ids[:1], *ck.offset_ids[-1:]}
+    ck.load(ids)
+    for batch_id in sorted(ids, reverse=True):
+        entry = ck.offset(batch_id)
+        for source in entry.sources if isinstance(entry, OffsetEntry) else ():
+            at = max(_positions(source.raw).get(topic, {}).values(), default=0)
+            if at > 0:
+                return source.evidence, at
+    return None
 
 
 def repair_of_plan(s: RestartContext, part: Range, answer: BrokerAnswer) -> str:
@@ -225,7 +262,7 @@ def _planned_short(s: RestartContext, judged: JudgedPartition, at: Evidence) -> 
             if last <= start
             else say("forecast_kafka.planned_short_reads_others", n=s.n, first=start, last=last - 1, **values)
         )
-        return Verdict(risks=(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), LOST),))
+        return Verdict(risks=(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), PART_OF_PLAN),))
     why = (
         say("forecast_kafka.planned_short", **values)
         if last < start
@@ -249,7 +286,7 @@ def _expired_in_plan(s: RestartContext, judged: JudgedPartition, at: Evidence) -
     }
     if not s.query.fail_on_data_loss:
         sentence = say("forecast_kafka.expired_in_plan_left_out", **values)
-        return Verdict(risks=(Risk("KAFKA_RECORDS_EXPIRED", sentence, (at,), LOST),))
+        return Verdict(risks=(Risk("KAFKA_RECORDS_EXPIRED", sentence, (at,), PART_OF_PLAN),))
     why = say("forecast_kafka.expired_in_plan", **values)
     details = {"partition": judged.name, "start": judged.position, "end": judged.planned}
     return failed(
@@ -270,7 +307,7 @@ def _expired_behind(
     }
     if not s.query.fail_on_data_loss:
         sentence = say("forecast_kafka.expired_left_out", **values)
-        return Verdict(risks=(Risk("KAFKA_RECORDS_EXPIRED", sentence, (at,), LOST),))
+        return Verdict(risks=(Risk("KAFKA_RECORDS_EXPIRED", sentence, (at,), LOSS),))
     why = (
         say("forecast_kafka.expired_with_others", others=_names(others), **values)
         if others
@@ -285,7 +322,7 @@ def _added_late(s: RestartContext, late: list[JudgedPartition], at: Evidence) ->
     first = late[0]
     if not s.query.fail_on_data_loss:
         sentence = say("forecast_kafka.added_late_left_out", name=first.name, earliest=first.earliest)
-        return Verdict(risks=(Risk("KAFKA_NEW_PARTITION_LATE", sentence, (at,), LOST),))
+        return Verdict(risks=(Risk("KAFKA_NEW_PARTITION_LATE", sentence, (at,), LOSS),))
     why = say("forecast_kafka.added_late", name=first.name, earliest=first.earliest)
     details = {"partition": first.name, "start": first.earliest}
     return failed(
@@ -326,7 +363,7 @@ def _offset_changed(s: RestartContext, replaced: list[JudgedPartition], at: Evid
     if not s.query.fail_on_data_loss:
         never_read = sum(each.retained or 0 for each in replaced)
         sentence = say("forecast_kafka.offset_changed_left_out", never_read=never_read, **values)
-        effect = LOST if never_read else EXACT
+        effect = LOSS if never_read else EXACT
         return Verdict(risks=(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), effect),))
     why = say("forecast_kafka.offset_changed", **values)
     details = {"partition": first.name, "before": first.position, "after": first.latest}
@@ -355,7 +392,7 @@ def _younger(
             proof=recreated_sentence(proof, answer),
             never_read=never_read,
         )
-        risks.append(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), LOST, proof.certainty))
+        risks.append(Risk("KAFKA_TOPIC_RECREATED", sentence, (at,), LOSS, proof.certainty))
     return risks
 
 

@@ -3,8 +3,19 @@ before any batch is picked up."""
 
 from __future__ import annotations
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed, first_line, version_number
+from collections.abc import Sequence
+
+from core.analysis.forecast.context import (
+    RestartContext,
+    Verdict,
+    failed,
+    first_line,
+    unread,
+    version_number,
+)
+from core.analysis.forecast.fresh_start import FROM_SCRATCH, from_scratch
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
+from core.analysis.forecast.pinned_values import PARTITIONS, check_pinned_values
 from core.analysis.forecast.upgrade import check_named_sources
 from core.analysis.forecast.versions import V40, V41, V42, V43, Version
 from core.checkpoint.model import CommitEntry, OffsetEntry
@@ -13,7 +24,6 @@ from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence, Problem
 from core.sparklogs.json_text import parse_object
 
-FROM_SCRATCH = DataEffect(append="duplicates", overwrite="unknown", skip="unknown")
 FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
 
@@ -31,6 +41,8 @@ def highest_commit_version(version: Version) -> int:
 def check_metadata(s: RestartContext) -> Verdict:
     """``metadata``: read inside ``start()``, before any log file."""
     problem = s.checkpoint.metadata_problem
+    if problem is not None and problem.is_read_failure:
+        return unread(problem)
     if problem is not None:
         why = say("forecast_steps.metadata_unreadable", clause=problem.clause)
         details = {"id": s.checkpoint.query_id or first_line(problem)}
@@ -47,7 +59,7 @@ def check_metadata(s: RestartContext) -> Verdict:
         return failed(s, "metadata_missing", "METADATA_MISSING", why, gone)
     sentence = say("forecast_steps.metadata_missing_risk", spark=s.version)
     risk = Risk(
-        "METADATA_MISSING", sentence, (gone,), DataEffect(skip="duplicates") if s.runs_again else EXACT
+        "METADATA_MISSING", sentence, (gone,), DataEffect(skip="duplicates").may() if s.runs_again else EXACT
     )
     note = say("forecast_steps.metadata_replaced", spark=s.version)
     return Verdict(evidence=(gone,), note=note, risks=(risk,))
@@ -93,13 +105,32 @@ def _readable_offset(s: RestartContext, entry: OffsetEntry) -> Verdict:
     if not entry.raw.split("\n")[1].strip() and not s.checkpoint.is_continuous:
         why = say("forecast_steps.empty_metadata_line", path=path)
         return failed(s, "offset_no_metadata", "LOG_FILE_UNREADABLE", why, Evidence(path, 2))
-    if s.runs_again and s.version >= V42 and s.n is not None and s.checkpoint.is_repartition(s.n):
+    refused = check_pinned_values(s, entry)
+    if refused is not None:
+        return refused
+    if _is_after_the_newest_commit(s) and s.version >= V42 and _changes_partitions(s, entry):
         why = say("forecast_steps.repartition", path=path)
         last = {"batch": s.n, "committed": s.c}
         return failed(
             s, "unfinished_repartition", "UNFINISHED_REPARTITION", why, Evidence(path, 2), details=last
         )
     return Verdict(evidence=(Evidence(path, 1),))
+
+
+def _is_after_the_newest_commit(s: RestartContext) -> bool:
+    """Whether Spark 4.2 and newer compare offsets/N with offsets/N-1 for a repartition, before anything else
+    asks for offsets/N-1: with a commit, and a batch N after it (seen with 4.3)."""
+    return s.n is not None and s.c is not None and s.c < s.n
+
+
+def _changes_partitions(s: RestartContext, entry: OffsetEntry) -> bool:
+    """Whether offsets/N pins another number of state partitions than the entry before: all that Spark looks
+    at when it calls a pending batch a repartition (seen with 4.3)."""
+    before = s.offset_entry(s.previous)
+    if before is None:
+        return False
+    was, now = before.conf.get(PARTITIONS), entry.conf.get(PARTITIONS)
+    return was is not None and now is not None and was != now
 
 
 def _no_offsets(s: RestartContext) -> Verdict:
@@ -112,16 +143,7 @@ def _no_offsets(s: RestartContext) -> Verdict:
         return failed(
             s, "location_not_empty", "OLD_FILES_BEFORE_BATCH_0", why, Evidence(blocker), details=details
         )
-    used = tuple(Evidence(path) for path in _signs_of_life(s))
-    if not used:
-        # Whether the sink holds rows of an earlier life cannot be seen: a directory that only has an id has
-        # no past of its own.
-        data = EXACT if s.checkpoint.query_id is None else UNKNOWN
-        return Verdict(note=say("forecast_steps.first_start"), starts_from_scratch=True, data=data)
-    sentence = say("forecast_steps.fresh_start_risk", path=str(used[0]))
-    risk = Risk("FRESH_START", sentence, used, FROM_SCRATCH)
-    logs = (Evidence("offsets"), Evidence("commits"))
-    return Verdict(evidence=logs, note=say("forecast_steps.scratch"), risks=(risk,), starts_from_scratch=True)
+    return from_scratch(s)
 
 
 def _only_commits(s: RestartContext, newest: int) -> Verdict:
@@ -133,6 +155,8 @@ def _only_commits(s: RestartContext, newest: int) -> Verdict:
         return failed(s, "no_offsets_but_commits", "OFFSETS_LOST", why, *evidence, details=details)
     if 0 in s.checkpoint.commit_files:
         delivered = DataEffect("duplicates", "unknown", "exact")
+        if s.is_stateful:  # its first batch may hand out nothing
+            delivered = delivered.may()
         verdict = failed(
             s, "no_offsets_but_commits", "OFFSETS_LOST", why, *evidence, fails_at="batch", delivered=delivered
         )
@@ -157,13 +181,9 @@ def _what_blocks_batch_zero(s: RestartContext) -> str | None:
     )
     if foreign is not None:
         return foreign.split("/", 1)[0]
-    if s.is_stateful and s.checkpoint.has_state and s.with_state and not s.state_is_empty:
-        return "state"
+    if s.checkpoint.has_state and s.with_state and not s.state_is_empty:
+        return "state"  # for a stateless query too (seen with 4.3)
     return None
-
-
-def _signs_of_life(s: RestartContext) -> list[str]:
-    return [*s.source_directories, *(["state"] if s.checkpoint.has_state else [])]
 
 
 def check_newest_commit(s: RestartContext) -> Verdict:
@@ -180,6 +200,9 @@ def check_newest_commit(s: RestartContext) -> Verdict:
 
 def _readable_commit(s: RestartContext, entry: CommitEntry) -> Verdict:
     highest, at = highest_commit_version(s.version), Evidence(entry.evidence.path, 1)
+    if entry.format_version == 3 <= highest and not entry.sink_metadata:
+        why = say("forecast_steps.commit_3_without_sink", path=entry.evidence.path)
+        return failed(s, "commit_without_sink", "LOG_FILE_UNREADABLE", why, Evidence(entry.evidence.path, 2))
     if V40 <= s.version < V42 and entry.format_version <= 2:
         return _exact_commit(s, entry, at)
     if entry.format_version <= highest:
@@ -237,32 +260,69 @@ def check_source_count(s: RestartContext) -> Verdict:
     if not entries:
         return Verdict("cannot_be_judged", note=say("forecast_steps.no_offsets"))
     newest = entries[0]
+    unnamed = _names_of_another_query(s, newest)
+    if unnamed is not None:
+        return unnamed
     if any(entry.format_version >= 2 for entry in entries):
         return _named_sources(s, newest)
     asked = s.query.sources
-    wanted = asked if asked is not None else (len(newest.sources) or len(entries[-1].sources))
+    wanted, proof = (asked, None) if asked is not None else _assumed_count(s, entries)
     for entry in entries:
         if len(entry.sources) != wanted:
-            other = entries[-1] if entry is newest else newest
             path, count = entry.evidence.path, len(entry.sources)
             why = (
                 say("forecast_steps.source_count", path=path, count=count, wanted=wanted)
-                if asked is not None
+                if proof is None
                 else say(
-                    "forecast_steps.source_count_log",
-                    path=path,
-                    count=count,
-                    other=other.evidence.path,
-                    wanted=wanted,
+                    "forecast_steps.source_count_log", path=path, count=count, other=proof, wanted=wanted
                 )
             )
-            details = {"in_log": len(entry.sources), "in_query": wanted}
+            details = {"in_log": count, "in_query": wanted}
             certainty: Certainty = "certain" if asked is not None else "inferred"
             return failed(
                 s, "source_count", "SOURCE_COUNT", why, entry.evidence, details=details, certainty=certainty
             )
     note = "" if asked is not None else say("forecast_steps.sources_assumed", count=wanted)
     return Verdict(evidence=(newest.evidence,), note=note)
+
+
+def _assumed_count(s: RestartContext, entries: Sequence[OffsetEntry]) -> tuple[int, str | None]:
+    """How many sources the query has, and the file that says so when not every entry agrees.
+
+    Spark never writes an entry with another number: it stops first. So an entry that differs was edited, and
+    the one before the two that Spark compares decides; directories below ``sources/`` only raise the doubt.
+    """
+    counts = [len(entry.sources) for entry in entries]
+    logs = sum(kind.has_own_log for kind in s.kinds.values())
+    if not any(counts):
+        # Commit files in the place of offset files have a metadata line and no source line.
+        return max(1, len(s.source_directories)), "sources/"
+    doubtful = len(set(counts)) > 1 or (logs == counts[0] and len(s.source_directories) != logs)
+    if not doubtful:
+        return counts[0] or counts[-1], None
+    oldest = entries[-1].batch_id
+    earlier = s.offset_entry(s.checkpoint.previous_offset_id(oldest))
+    if earlier is not None and earlier.format_version == 1 and earlier.sources:
+        return len(earlier.sources), earlier.evidence.path
+    newest, other = entries[0], entries[-1]
+    judge = newest if len(newest.sources) == len(s.source_directories) else other
+    return len(judge.sources), judge.evidence.path
+
+
+def _names_of_another_query(s: RestartContext, newest: OffsetEntry) -> Verdict | None:
+    """Names in offsets/N although the logs of the file sources have numbers: a query whose sources have no
+    names does not start with it (seen with 4.3)."""
+    names = {line.key for line in newest.sources}
+    directories = {path.removeprefix("sources/") for path in s.source_directories}
+    if newest.format_version < 2 or not directories or any(key.isdecimal() for key in names):
+        return None
+    kinds = [s.kind(key) for key in names]
+    if not names or not all(key.isdecimal() for key in directories) or not all(k.has_own_log for k in kinds):
+        return None
+    at = newest.evidence
+    why = say("forecast_steps.names_of_another_query", path=at.path, names=sorted(names))
+    found = (at, Evidence(s.source_directories[0]))
+    return failed(s, "sources_not_named", "SOURCE_COUNT", why, *found, certainty="inferred")
 
 
 def _named_sources(s: RestartContext, newest: OffsetEntry) -> Verdict:
@@ -287,7 +347,8 @@ def check_previous_offset(s: RestartContext) -> Verdict:
     previous = s.previous
     if previous is None or previous not in s.checkpoint.offset_files:
         missing = s.n - 1 if previous is None else previous
-        error = "previous_missing_pending" if s.runs_again else "previous_missing_committed"
+        is_compared = _is_after_the_newest_commit(s)
+        error = "previous_missing_pending" if is_compared else "previous_missing_committed"
         why = say(
             "forecast_steps.previous_missing"
             if s.runs_again
@@ -310,7 +371,7 @@ def check_previous_offset(s: RestartContext) -> Verdict:
         open_end = say("forecast_steps.open_async")
         again = DataEffect(
             "duplicates", "unknown", "unknown"
-        )  # batches that ran and were not logged are planned again, cut differently
+        ).may()  # batches that ran and were not logged are planned again, cut differently
         return Verdict(
             evidence=(entry.evidence,), note=note, certainty="inferred", not_checked=(open_end,), data=again
         )
@@ -318,7 +379,9 @@ def check_previous_offset(s: RestartContext) -> Verdict:
 
 
 def _unreadable(s: RestartContext, problem: Problem, log: str) -> Verdict:
-    """A log file that cannot be read, in this version's words."""
+    """A log file that is damaged, in this version's words; one that could not be read is not."""
+    if problem.is_read_failure:
+        return unread(problem)
     path, condition = problem.evidence.path, problem.condition
     why = say("forecast_steps.log_unreadable", path=path, clause=problem.clause)
     highest = highest_offset_version(s.version) if log == "offset" else highest_commit_version(s.version)

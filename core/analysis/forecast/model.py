@@ -8,20 +8,29 @@ a file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from core.connectors.model import SinkState
-from core.sparklogs.evidence import Certainty, Evidence
+from core.messages import Sentence
+from core.sparklogs.evidence import Certainty, Evidence, NotRead
 
 Outcome = Literal["resume", "rerun", "fail", "fresh_start"]
 FailsAt = Literal["start", "batch"]
 Effect = Literal["exact", "duplicates", "loss", "unknown"]
+SinkKind = Literal["append", "overwrite", "skip"]
 NewData = Literal["yes", "no", "unknown"]
+Level = Literal["quick", "normal", "deep"]
+"""How much is looked at: names and the newest log files; with the names of the state files; with what is in
+them."""
+Severity = Literal["blocks_restart", "data_risk", "attention", "note"]
 StepStatus = Literal["passes", "fails", "does_not_apply", "cannot_be_judged", "not_checked", "not_reached"]
 """What becomes of a step. ``cannot_be_judged``: the files do not tell; ``not_checked``: nobody looked;
 ``not_reached``: Spark does not get so far."""
+
+LEVELS: tuple[Level, ...] = ("quick", "normal", "deep")
+SINK_KINDS: tuple[SinkKind, ...] = ("append", "overwrite", "skip")
 
 _WORST_FIRST: tuple[Effect, ...] = ("loss", "duplicates", "unknown", "exact")
 _LEAST_SURE_FIRST: tuple[Certainty, ...] = ("needs_input", "inferred", "certain")
@@ -79,22 +88,45 @@ class DataEffect:
     """What happens to the rows, compared with an undisturbed run, at three kinds of sink.
 
     ``append`` keeps all it gets, ``overwrite`` replaces a batch id it has seen, ``skip`` ignores a batch id
-    it has seen (Spark's file sink, Delta). "duplicates" at the append sink of a batch that is run again
-    means: as many as the first attempt had already written. A start that fails before the sink gets rows
-    neither repeats nor loses any: "exact".
+    it has seen (Spark's file sink, Delta). A start that fails before the sink gets rows neither repeats nor
+    loses any: "exact".
+
+    ``possible``: the kinds of sink where "duplicates" or "loss" CAN come, because the files cannot tell; at
+    the others it WILL come. "exact" is always sure: it is said only when nothing that was read could make it
+    wrong. "unknown" never is.
     """
 
     append: Effect = "exact"
     overwrite: Effect = "exact"
     skip: Effect = "exact"
+    possible: frozenset[SinkKind] = frozenset()
+
+    def __post_init__(self) -> None:
+        open_kinds = frozenset(kind for kind in self.possible if self.at(kind) in ("duplicates", "loss"))
+        object.__setattr__(self, "possible", open_kinds)
+
+    def at(self, kind: SinkKind) -> Effect:
+        """The effect at one kind of sink."""
+        effect: Effect = getattr(self, kind)
+        return effect
+
+    def is_sure(self, kind: SinkKind) -> bool:
+        """Whether the effect WILL come at this kind of sink; False where it can come, or is unknown."""
+        return self.at(kind) != "unknown" and kind not in self.possible
+
+    def may(self, kinds: Iterable[SinkKind] = SINK_KINDS) -> DataEffect:
+        """The same as something that CAN come, at these kinds of sink."""
+        return replace(self, possible=self.possible | frozenset(kinds))
 
     def plus(self, other: DataEffect) -> DataEffect:
-        """Both effects together, the worst per kind of sink."""
-        return DataEffect(
-            worst(self.append, other.append),
-            worst(self.overwrite, other.overwrite),
-            worst(self.skip, other.skip),
-        )
+        """Both effects together, per kind of sink (see :func:`_together`)."""
+        both = {kind: _together(self._said(kind), other._said(kind)) for kind in SINK_KINDS}
+        effects: dict[SinkKind, Effect] = {kind: effect for kind, (effect, _) in both.items()}
+        possible = frozenset(kind for kind, (_, is_sure) in both.items() if not is_sure)
+        return DataEffect(effects["append"], effects["overwrite"], effects["skip"], possible)
+
+    def _said(self, kind: SinkKind) -> _Said:
+        return self.at(kind), self.is_sure(kind)
 
     @property
     def is_exact(self) -> bool:
@@ -102,9 +134,27 @@ class DataEffect:
         return self == DataEffect()
 
 
+_Said = tuple[Effect, bool]
+
+
+def _together(one: _Said, other: _Said) -> _Said:
+    """The worst of two effects; of equal ones it is sure when one of them is. Beside something unknown only a
+    sure loss can be named."""
+    both = (one, other)
+    if ("loss", True) in both:
+        return "loss", True
+    if "unknown" in (one[0], other[0]):
+        return "unknown", False
+    effect = worst(one[0], other[0])
+    return effect, (effect, True) in both
+
+
 EXACT = DataEffect()
-RUN_AGAIN = DataEffect(append="duplicates")
+RUN_AGAIN = DataEffect(append="duplicates").may()
+"""A batch that is planned and not committed: what it wrote in its first attempt the files do not tell."""
 UNKNOWN = DataEffect("unknown", "unknown", "unknown")
+LOSS = DataEffect("loss", "loss", "loss")
+DUPLICATES = DataEffect("duplicates", "duplicates", "duplicates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +177,7 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Risk:
     """Something that Spark accepts without an error. ``id`` is a finding of ``docs/findings.md``, ``weight``
-    its severity there."""
+    its severity there. What is not certain has an effect that can come, not one that will."""
 
     id: str
     sentence: str
@@ -135,6 +185,34 @@ class Risk:
     data: DataEffect
     certainty: Certainty = "certain"
     weight: Literal["data_risk", "attention", "note"] = "data_risk"
+
+    def __post_init__(self) -> None:
+        if self.certainty != "certain":
+            object.__setattr__(self, "data", self.data.may())
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Files whose content is not what was written, as the level deep finds them: one finding.
+
+    ``severity`` "blocks_restart": the next start fails with ``error``, a key of
+    :data:`~core.analysis.forecast.errors.ERRORS`, whose message ``details`` fill; "data_risk": it goes on,
+    with the effect ``data``. ``because`` is one clause for the sentence of a failure; ``place`` is
+    "operator/partition/store", ``intact_batch`` the newest batch whose state is intact, where it was looked
+    for.
+    """
+
+    id: str
+    severity: Severity
+    sentence: Sentence
+    evidence: tuple[Evidence, ...]
+    certainty: Certainty = "certain"
+    place: str | None = None
+    data: DataEffect = EXACT
+    error: str = ""
+    details: Mapping[str, object] = field(default_factory=dict)
+    because: str = ""
+    intact_batch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +242,7 @@ class Forecast:
     risks: tuple[Risk, ...] = ()
     reason: str | None = None
     sink: SinkState | None = None
+    not_read: tuple[NotRead, ...] = ()
 
     @property
     def is_data_risk(self) -> bool:

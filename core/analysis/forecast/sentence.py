@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.input_files import planned_files
 from core.analysis.forecast.model import DataEffect, FailsAt, SparkError
-from core.analysis.forecast.sources import log_id, ranges, start_id
+from core.analysis.forecast.ranges import log_id, ranges, start_id
 from core.analysis.forecast.start import StepResults
 from core.checkpoint.sources.base import Advance, SourceKind
 from core.messages import Sentence, say, words
@@ -41,7 +41,8 @@ def rerun_sentences(s: RestartContext) -> tuple[Sentence, ...]:
 
 def scratch_sentence(results: StepResults) -> Sentence:
     """Batch 0, from scratch."""
-    return say("forecast.scratch_used" if results.risks else "forecast.scratch")
+    is_used = any(risk.certainty == "certain" for risk in results.risks)
+    return say("forecast.scratch_used" if is_used else "forecast.scratch")
 
 
 def fail_sentences(s: RestartContext, results: StepResults) -> tuple[Sentence, ...]:
@@ -71,7 +72,7 @@ def _delivered(s: RestartContext, effect: DataEffect) -> Sentence:
         return say("forecast.no_rows")
     if s.sink is not None and s.sink.has_log:  # what this sink does with the batch, instead of any
         return say("forecast.handed_to_sink", sink=s.sink.sentence)
-    return say("forecast.rows_before")
+    return say("forecast.rows_before" if effect.is_sure("append") else "forecast.rows_maybe_before")
 
 
 def because(s: RestartContext, results: StepResults) -> tuple[str, tuple[Evidence, ...]]:
@@ -157,7 +158,9 @@ def not_checked(s: RestartContext, results: StepResults) -> tuple[str, ...]:
     if s.query.operators is None and s.is_stateful:
         open_ends.append(say("forecast.open_operators"))
     open_ends.append(say("forecast.open_code"))
-    if s.sink is None or not s.sink.has_log:
+    if s.sink is not None and not s.sink.has_log:
+        open_ends.append(say("forecast.open_sink_no_log", url=s.sink.url))
+    elif s.sink is None:
         trouble = s.connectors.troubles.get("sink")
         open_ends.append(
             say("forecast.open_sink_because", reason=trouble) if trouble else say("forecast.open_sink")

@@ -9,14 +9,16 @@ from core.connectors.model import ConcernKind, SinkState
 from core.sparklogs.evidence import Certainty, Evidence
 
 _RISKS: Mapping[ConcernKind, tuple[str, DataEffect, Certainty]] = {
-    "ahead": ("SINK_AHEAD", DataEffect(skip="unknown"), "certain"),
+    "ahead": ("SINK_AHEAD", DataEffect(skip="loss").may(), "certain"),
     "behind": ("SINK_BEHIND", DataEffect(skip="loss"), "certain"),
     "changed": ("SINK_CHANGED", DataEffect(skip="loss"), "inferred"),
     "forgotten": ("SINK_FORGOT_BATCH", DataEffect(skip="duplicates"), "certain"),
+    "new_id": ("SINK_NEW_QUERY_ID", DataEffect(skip="duplicates"), "inferred"),
     "unknown": ("SINK_UNKNOWN", DataEffect(skip="unknown"), "needs_input"),
+    "no_log": ("SINK_NO_LOG", DataEffect(), "needs_input"),
     "log_hole": ("SINK_LOG_HOLE", DataEffect(), "certain"),
 }
-_ATTENTION = ("SINK_UNKNOWN",)
+_ATTENTION = ("SINK_UNKNOWN", "SINK_NO_LOG")
 
 
 def sink_risks(end: SinkState | None) -> tuple[Risk, ...]:

@@ -1,83 +1,49 @@
-"""The source steps: logs of file sources, the range of batch N asked again, the plan of the next batch, the
-commit at its end."""
+"""The source steps: the range of batch N asked again, the plan of the next batch, the commit at its end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
 from core.analysis.forecast.delta_source import check_delta_plan, check_delta_range
+from core.analysis.forecast.initial_offsets import check_start_time
 from core.analysis.forecast.input_files import check_inputs
 from core.analysis.forecast.kafka_source import (
     broker_of,
     check_next,
     check_planned,
+    read_again,
     repair_of_plan,
     why_not_asked,
 )
-from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Effect, FailsAt, Risk
+from core.analysis.forecast.model import (
+    EXACT,
+    RUN_AGAIN,
+    UNKNOWN,
+    DataEffect,
+    FailsAt,
+    Risk,
+)
+from core.analysis.forecast.offset_lines import (
+    is_foreign_name,
+    lost_name,
+    no_offset,
+    set_back,
+    start_without_offset,
+    without_one_ahead,
+)
+from core.analysis.forecast.ranges import log_id, ranges
 from core.analysis.forecast.sink import sink_risks
-from core.analysis.forecast.versions import V40
-from core.checkpoint.model import OffsetEntry
+from core.analysis.forecast.source_logs import check_file_plan, check_file_range, lost_entry, rolled_back
 from core.checkpoint.sources.base import Asks
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
 from core.messages import say
-from core.sparklogs.budget import ids_written
-from core.sparklogs.compactible import CompactibleLog
 from core.sparklogs.evidence import Evidence
 from core.sparklogs.json_text import is_broken, json_trouble
-
-LAST_BATCH_TWICE = DataEffect("duplicates", "duplicates", "duplicates")
-DEFAULT_COMPACT_INTERVAL = 10
-
-
-def ranges(s: RestartContext) -> Iterator[Range]:
-    """The range of batch N per source that either of the two entries knows."""
-    newest, before = s.newest, s.offset_entry(s.previous)
-    if newest is None:
-        return
-    for key in dict.fromkeys([o.key for e in (newest, before) if e is not None for o in e.sources]):
-        yield Range(key, before.source(key) if before is not None else None, newest.source(key))
-
-
-def log_id(text: str | None) -> int | None:
-    """The log id in a file source's offset text; None for another kind of source, or without an offset."""
-    return None if text is None else FILES.value(parse(text))
-
-
-def start_id(part: Range) -> int:
-    """The log id after which the batch reads; -1 for the beginning."""
-    start = log_id(part.start_text)
-    return -1 if start is None else start
-
-
-def check_source_logs(s: RestartContext) -> Verdict:
-    """A gap between the last compact file and the newest entry of a file source's log stops the query, also
-    with no offset at all."""
-    for log in s.file_logs.values():
-        if log.missing:
-            return _gap(s, log)
-    if not s.file_logs:
-        return Verdict("does_not_apply", note=say("forecast_steps.no_source_logs"))
-    return Verdict(
-        evidence=tuple(
-            Evidence(log.newest_path) for log in s.file_logs.values() if log.newest_path is not None
-        )
-    )
-
-
-def _gap(s: RestartContext, log: CompactibleLog) -> Verdict:
-    interval = log.interval or DEFAULT_COMPACT_INTERVAL
-    # Ids that a lost compact file held are all "missing"; Spark looks for the newest compact file first.
-    compacts = [i for i in log.missing if (i + 1) % interval == 0]
-    path = f"{log.directory}/{compacts[-1]}.compact" if compacts else f"{log.directory}/{log.missing[0]}"
-    why = say("forecast_steps.source_log_gap", path=path, newest=log.newest_id)
-    details = {"file": f"{s.location}/{path}", "latest": log.newest_id, "interval": interval}
-    return failed(s, "source_log_gap", "SOURCE_LOG_GAP", why, Evidence(path), details=details)
 
 
 def check_ranges(s: RestartContext) -> Verdict:
@@ -94,11 +60,17 @@ def check_ranges(s: RestartContext) -> Verdict:
         if verdict is not None:
             return verdict
         if part.end_text is None:
-            risks.append(_no_offset(s, part, newest))
+            risks.append(no_offset(s, part, newest))
             continue
-        failure = _file_range(s, part, phase)
-        if failure is not None:
-            return failure
+        if is_foreign_name(s, part):
+            not_checked.append(say("forecast.open_name", key=part.key, at=str(newest.evidence)))
+            continue
+        risks += [risk] if (risk := start_without_offset(s, part)) is not None else []
+        if s.kind(part.key).has_own_log:
+            failure = check_file_range(s, part, phase)
+            if failure is not None:
+                return failure
+            risks += lost_entry(s, part)
         if s.kind(part.key).asks == "table":
             verdict = check_delta_range(s, part, phase)
             if verdict.ok is False:
@@ -108,6 +80,8 @@ def check_ranges(s: RestartContext) -> Verdict:
             if part.differs and part.key not in s.connectors.tables:
                 first = s.previous if s.previous is not None else s.n
                 not_checked.append(say("forecast.open_delta_log", key=part.key, batch_id=first))
+    lost = lost_name(s)
+    risks += [lost] if lost is not None else []
     return Verdict(evidence=(newest.evidence,), risks=tuple(risks), not_checked=tuple(not_checked))
 
 
@@ -121,7 +95,7 @@ def _broken_line(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | No
     used = (part.end,) if is_late and not s.runs_again else (part.end, part.start)
     broken = next((o for o in used if o is not None and o.raw is not None and is_broken(o.raw)), None)
     if broken is None:
-        return None
+        return _other_form(s, part, phase)
     why = say("forecast_steps.source_offset_json", key=part.key, at=str(broken.evidence))
     condition, _ = json_trouble(broken.raw or "")
     error = "kafka_line_bad" if is_late else "json_cut" if condition == "truncated" else "json_bad"
@@ -132,65 +106,18 @@ def _broken_line(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | No
     )
 
 
-def _file_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | None:
-    end, log = log_id(part.end_text), s.file_logs.get(part.key)
-    start = log_id(part.start_text) if part.start_text is not None else -1
-    if (
-        end is None
-        or start is None
-        or part.end is None
-        or not s.kind(part.key).has_own_log
-        or not part.differs
-    ):
+def _other_form(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | None:
+    """JSON without a whole number ``logOffset`` where a file source's offset stands; met when the range is
+    asked for."""
+    if s.kind(part.key).name != FILES.name or not (part.differs or s.runs_again):
         return None
-    if end < start:
-        why = say("forecast_steps.source_offset_back", key=part.key, start=start, end=end)
-        return failed(
-            s, "source_offset_backwards", "SOURCE_OFFSET_BACKWARDS", why, part.end.evidence, fails_at=phase
-        )
-    if _newest_id(log) >= end:
-        return None
-    first = start + 1  # Spark names the whole range, also the entries that are there
-    path = f"{_directory(log, part)}/{end}"
-    error = "source_log_end_missing" if first == end else "source_log_ends_missing"
-    details = {"id": first, "ids": ids_written(first, end), "start": first, "end": end}
-    why = say("forecast_steps.source_log_end", path=path, at=str(part.end.evidence))
-    return failed(
-        s,
-        error,
-        "SOURCE_LOG_END_MISSING",
-        why,
-        Evidence(path),
-        part.end.evidence,
-        details=details,
-        fails_at=phase,
-    )
-
-
-def _no_offset(s: RestartContext, part: Range, newest: OffsetEntry) -> Risk:
-    """``-``, or no line for a source that the entry before knows."""
-    at = part.end.evidence if part.end is not None else newest.evidence
-    scratch = _scratch(s, part)
-    text, key = str(at), part.key
-    if not s.runs_again and part.start_text is None:
-        sentence, effect = say("forecast.no_offset", at=text, key=key), scratch
-    elif not s.runs_again:
-        sentence = say("forecast.no_offset_committed", at=text, key=key, previous=s.previous, batch_id=s.n)
-        effect = LAST_BATCH_TWICE
-    elif s.version < V40:
-        sentence = say("forecast.no_offset_pending_old", at=text, key=key, batch_id=s.n, previous=s.previous)
-        effect = DataEffect("duplicates", "exact", "duplicates")
-    else:
-        sentence, effect = say("forecast.no_offset_pending", at=text, key=key, batch_id=s.n), scratch
-    return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), effect)
-
-
-def _scratch(s: RestartContext, part: Range) -> DataEffect:
-    """A source that has never had an offset repeats nothing by starting from scratch."""
-    log = s.file_logs.get(part.key)
-    if part.start_text is None and (log is None or log.newest_id is None):
-        return EXACT
-    return LAST_BATCH_TWICE
+    for line in (part.end, part.start):
+        if line is not None and line.raw is not None and log_id(line.raw) is None:
+            why = say("forecast_steps.source_offset_form", key=part.key, at=str(line.evidence))
+            return failed(
+                s, "source_offset_form", "SOURCE_OFFSET_UNREADABLE", why, line.evidence, fails_at=phase
+            )
+    return None
 
 
 def check_plan(s: RestartContext) -> Verdict:
@@ -200,96 +127,37 @@ def check_plan(s: RestartContext) -> Verdict:
     not_checked: list[str] = []
     notes: list[str] = []
     then: str | None = None
-    for part in ranges(s):
+    weaker = EXACT
+    parts = tuple(ranges(s))
+    for part in parts:
         kind = s.kind(part.key)
-        if kind.asks is None:
+        if kind.asks is None and not kind.may_count_from_a_start:
             continue
-        verdict = _PLANS[kind.asks](s, part)
+        verdict = check_start_time(s, part) if kind.asks is None else _PLANS[kind.asks](s, part)
         if verdict.ok is False:
             return verdict
-        if s.runs_again and kind.has_own_log and part.differs:
-            inputs = check_inputs(s, part, start_id(part), log_id(part.end_text) or 0)
+        if kind.has_own_log:
+            inputs = check_inputs(s, part)
             risks += inputs.risks
             not_checked += inputs.not_checked
+            weaker = weaker.plus(inputs.instead_of_exact)
+        weaker = weaker.plus(verdict.instead_of_exact)
         risks += verdict.risks
         not_checked += verdict.not_checked
         notes += [verdict.note] if verdict.note else []
         then = then or verdict.then
-    if s.later_state and not any(risk.id == "SOURCE_LOG_AHEAD" for risk in risks):
-        risks.append(_set_back(s))
+    by_hand = set_back(s, parts)
+    if by_hand is not None:
+        risks = [*without_one_ahead(risks), by_hand]
+    elif s.later_state and s.newest is not None and not any(risk.id == "SOURCE_LOG_AHEAD" for risk in risks):
+        risks.append(rolled_back(s))
     return _stale_checksum(s, "offsets") or Verdict(
-        note="; ".join(notes), risks=tuple(risks), not_checked=tuple(dict.fromkeys(not_checked)), then=then
+        note="; ".join(notes),
+        risks=tuple(risks),
+        not_checked=tuple(dict.fromkeys(not_checked)),
+        then=then,
+        instead_of_exact=weaker,
     )
-
-
-def _file_plan(s: RestartContext, part: Range) -> Verdict:
-    log, end = s.file_logs.get(part.key), log_id(part.end_text)
-    if end is None or part.end is None:
-        return Verdict()
-    newest_id, directory = _newest_id(log), _directory(log, part)
-    if newest_id < end and not part.differs:
-        return _log_behind(s, directory, newest_id, end, part.end.evidence)
-    if newest_id > end and not s.checkpoint.is_async:
-        return _log_ahead(s, directory, newest_id, end, part.end.evidence)
-    return Verdict()
-
-
-def _log_behind(s: RestartContext, directory: str, newest_id: int, end: int, at: Evidence) -> Verdict:
-    where = (
-        say("forecast.log_behind", directory=directory, newest=newest_id, at=str(at), end=end)
-        if newest_id >= 0
-        else say("forecast.log_empty", directory=directory, at=str(at), end=end)
-    )
-    if newest_id < end - 1:
-        why = say("forecast.log_behind_fails", where=where)
-        return failed(s, "source_offset_backwards", "SOURCE_LOG_BEHIND", why, Evidence(directory), at)
-    sentence = say("forecast.log_behind_risk", where=where, end=end)
-    return Verdict(
-        evidence=(at,),
-        risks=(Risk("SOURCE_LOG_BEHIND", sentence, (Evidence(directory), at), UNKNOWN, "needs_input"),),
-    )
-
-
-def _log_ahead(s: RestartContext, directory: str, newest_id: int, end: int, at: Evidence) -> Verdict:
-    ahead, newest = newest_id - end, Evidence(f"{directory}/{newest_id}")
-    proof = rewind_marks(s)
-    if ahead == 1 and not proof:
-        # A crash between the two writes leaves exactly this; so does going back by one batch by hand. The
-        # files cannot tell.
-        note = say("forecast.log_one_ahead", entry=str(newest))
-        sentence = say("forecast.log_one_ahead_risk", entry=str(newest))
-        effect = DataEffect("unknown", "exact", "unknown")
-        return Verdict(
-            note=note,
-            evidence=(newest,),
-            risks=(Risk("SOURCE_LOG_ONE_AHEAD", sentence, (newest, at), effect, "needs_input", "note"),),
-        )
-    sentence = (
-        say("forecast.log_ahead_after", directory=directory, ahead=ahead, at=str(at))
-        if s.runs_again
-        else say("forecast.log_ahead", directory=directory, ahead=ahead, at=str(at), batch_id=s.first_batch)
-    )
-    skip: Effect = "exact" if s.query.new_data == "no" else "loss"
-    # An overwriting sink keeps what the later old batches wrote; a skipping one ignores the merged batch with
-    # its new rows.
-    effect = DataEffect("duplicates", "duplicates" if ahead > 1 else "exact", skip)
-    return Verdict(evidence=(at,), risks=(Risk("SOURCE_LOG_AHEAD", sentence, (newest, at, *proof), effect),))
-
-
-def rewind_marks(s: RestartContext) -> tuple[Evidence, ...]:
-    """Files that only a batch after N can have left: checksum files of removed log entries, state of later
-    versions."""
-    if s.n is None:
-        return ()
-    stale = [("offsets", s.offset_checksums), ("commits", s.commit_checksums)]
-    marks = [Evidence(f"{log}/.{i}.crc") for log, ids in stale for i in sorted(ids) if i > s.n]
-    return tuple(marks[:1]) + s.later_state
-
-
-def _set_back(s: RestartContext) -> Risk:
-    """Sources without a log of their own cut the same batches again; only a sink that appends notices."""
-    sentence = say("forecast.set_back", path=str(s.later_state[0]), batch_id=s.n)
-    return Risk("SET_BACK", sentence, s.later_state, DataEffect(append="duplicates"))
 
 
 def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
@@ -346,7 +214,7 @@ def _removed_topics(
         (say("forecast.open_new_topics", topics=added, key=part.key, count=len(added)),) if added else ()
     )
     if not removed or not s.query.fail_on_data_loss:
-        return Verdict(not_checked=not_checked)
+        return Verdict(not_checked=not_checked, risks=tuple(read_again(s, part, added)))
     why = say("forecast_steps.topics_removed", at=str(part.end.evidence), partitions=removed)
     details = {"partitions": ", ".join(removed)}
     failure = failed(
@@ -423,7 +291,7 @@ def _check_commit(s: RestartContext) -> Verdict:
         evidence = (Evidence(commits[batch].path), Evidence("offsets"))
         skipped = s.sink is not None and s.sink.pending == "skipped"
         again = say("forecast.then_each_start_skipped") if skipped else say("forecast.then_each_start")
-        twice = DataEffect(append="duplicates")
+        twice = s.handed_out_again("append")
         return failed(
             s,
             "commit_exists",
@@ -437,12 +305,25 @@ def _check_commit(s: RestartContext) -> Verdict:
     stale = _stale_checksum(s, "commits")
     if stale is not None:
         return stale
-    if s.c is not None and s.n is not None and s.c > s.n and batch + 1 in commits:
-        then = say("forecast.then_commit_exists", batch_id=batch + 1)
-        sentence = say("forecast.commit_ahead", commit=s.c, offset=s.n, then=then)
-        risk = Risk("COMMIT_AHEAD", sentence, (Evidence(commits[s.c].path),), EXACT)
-        return Verdict(evidence=risk.evidence, then=then, risks=(risk,))
+    if s.c is not None and s.n is not None and s.c > s.n:
+        return _commits_ahead(s, s.c, s.n, next(i for i in sorted(commits) if i > batch))
     return Verdict()
+
+
+def _commits_ahead(s: RestartContext, newest: int, offset: int, first: int) -> Verdict:
+    """Commits after batch N, of which ``first`` is the next one that a batch meets: that batch is handed to
+    the sink and fails. The start after that takes it as done."""
+    then = (
+        say("forecast.then_commit_exists", batch_id=first)
+        if first == offset + 1
+        else say("forecast.then_commit_exists_later", batch_id=first)
+    )
+    sentence = say("forecast.commit_ahead", commit=newest, offset=offset, then=then)
+    # Lost offsets or foreign commits: only the first delivers rows again and lets a sink skip new ones.
+    effect = DataEffect("duplicates", "exact", "loss").may()
+    risk = Risk("COMMIT_AHEAD", sentence, (Evidence(s.checkpoint.commit_files[newest].path),), effect)
+    is_far = s.query.new_data == "no" and first > s.first_batch + 2  # what is logged already makes one batch
+    return Verdict(evidence=risk.evidence, then=None if is_far else then, risks=(risk,))
 
 
 def _stale_checksum(s: RestartContext, log: Literal["offsets", "commits"]) -> Verdict | None:
@@ -455,7 +336,7 @@ def _stale_checksum(s: RestartContext, log: Literal["offsets", "commits"]) -> Ve
         return None
     path = f"{log}/.{batch}.crc"
     why = say("forecast_steps.stale_checksum", path=path, log=log, batch_id=batch)
-    delivered = DataEffect(append="duplicates") if s.runs_again else EXACT
+    delivered = RUN_AGAIN if s.runs_again else EXACT
     return failed(
         s,
         "stale_crc",
@@ -467,16 +348,8 @@ def _stale_checksum(s: RestartContext, log: Literal["offsets", "commits"]) -> Ve
     )
 
 
-def _newest_id(log: CompactibleLog | None) -> int:
-    return log.newest_id if log is not None and log.newest_id is not None else -1
-
-
-def _directory(log: CompactibleLog | None, part: Range) -> str:
-    return log.directory if log is not None else f"sources/{part.key}"
-
-
 _PLANS: Mapping[Asks, Callable[[RestartContext, Range], Verdict]] = {
-    "directory": _file_plan,
+    "directory": check_file_plan,
     "broker": _kafka_plan,
     "table": check_delta_plan,
 }

@@ -5,16 +5,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.analysis.forecast import logs, sources, state, upgrade
+from core.analysis.forecast import logs, source_logs, source_path, sources, state, state_settings, upgrade
+from core.analysis.forecast.beside import BESIDE
 from core.analysis.forecast.context import RestartContext, StartStep, Verdict
-from core.analysis.forecast.model import EXACT, RUN_AGAIN, DataEffect, FailsAt, Risk, Step, StepStatus
+from core.analysis.forecast.model import (
+    EXACT,
+    RUN_AGAIN,
+    SINK_KINDS,
+    DataEffect,
+    FailsAt,
+    Risk,
+    Step,
+    StepStatus,
+)
 from core.analysis.forecast.versions import V41, Version
 from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Certainty
 
+SOURCE_PATH = StartStep("source_path", "start", source_path.check_source_path)
 METADATA = StartStep("metadata", "start", logs.check_metadata)
 NEWEST_OFFSET = StartStep("newest_offset", "start", logs.check_newest_offset)
-SOURCE_LOGS = StartStep("source_logs", "start", sources.check_source_logs)
+SOURCE_LOGS = StartStep("source_logs", "start", source_logs.check_source_logs)
 NEWEST_COMMIT = StartStep("newest_commit", "start", logs.check_newest_commit)
 SOURCE_COUNT = StartStep("source_count", "start", logs.check_source_count)
 PREVIOUS_OFFSET = StartStep("previous_offset", "start", logs.check_previous_offset)
@@ -22,7 +33,7 @@ SOURCE_RANGES = StartStep("source_ranges", "start", sources.check_ranges)
 PLAN = StartStep("plan", "batch", sources.check_plan)
 OPERATORS = StartStep("operators", "batch", state.check_operators)
 STATE_FOLDER = StartStep("state_folder", "batch", state.check_folder)
-SETTINGS = StartStep("settings", "batch", state.check_settings)
+SETTINGS = StartStep("settings", "batch", state_settings.check_settings)
 UPGRADE = StartStep("upgrade", "batch", upgrade.check_upgrade)
 STATE_SCHEMA = StartStep("state_schema", "batch", state.check_schema)
 STATE_FILES = StartStep("state_files", "batch", state.check_files)
@@ -30,6 +41,7 @@ COMMIT = StartStep("commit", "batch", sources.check_commit)
 
 _BATCH = (PLAN, OPERATORS, STATE_FOLDER, SETTINGS, UPGRADE, STATE_SCHEMA, STATE_FILES, COMMIT)
 _FROM_41 = (
+    SOURCE_PATH,
     METADATA,
     NEWEST_OFFSET,
     SOURCE_LOGS,
@@ -40,6 +52,7 @@ _FROM_41 = (
     *_BATCH,
 )
 _TO_40 = (
+    SOURCE_PATH,
     METADATA,
     NEWEST_OFFSET,
     SOURCE_LOGS,
@@ -82,12 +95,15 @@ class StepResults:
     then: list[str] = field(default_factory=list)
     certainties: list[Certainty] = field(default_factory=list)
     data: DataEffect = EXACT
+    instead_of_exact: DataEffect = EXACT
 
 
 def take_steps(s: RestartContext) -> StepResults:
     """Takes the steps in order until one fails; the later ones are listed as not reached."""
     result = StepResults()
     for step in steps_of(s.version):
+        if step is SOURCE_PATH and not s.connectors.places:
+            continue  # the directory stands in the query: nobody has named it
         what = _what(s, step.id)
         skip = _not_taken(s, step, result)
         if skip is not None:
@@ -111,11 +127,16 @@ def take_steps(s: RestartContext) -> StepResults:
         result.certainties.append(verdict.certainty)
         if verdict.ok is not False:
             result.data = result.data.plus(verdict.data)
+            result.instead_of_exact = result.instead_of_exact.plus(verdict.instead_of_exact)
         if verdict.then:
             result.then.append(verdict.then)
         if verdict.ok is False:
             result.failure = verdict
             result.fails_at = verdict.fails_at or step.phase
+    if not s.from_scratch and not s.nothing_runs:
+        known = {risk.id for risk in result.risks}
+        found = [risk for rule in BESIDE for risk in rule(s)]
+        result.risks += [risk for risk in found if risk.id not in known]
     result.data = _data(s, result)
     return result
 
@@ -147,4 +168,6 @@ def _data(s: RestartContext, result: StepResults) -> DataEffect:
     data = result.data.plus(RUN_AGAIN if s.runs_again else EXACT)
     for risk in result.risks:
         data = data.plus(risk.data)
-    return data
+    weaker = result.instead_of_exact
+    now = {kind: weaker.at(kind) if data.at(kind) == "exact" else data.at(kind) for kind in SINK_KINDS}
+    return DataEffect(now["append"], now["overwrite"], now["skip"], data.possible)

@@ -6,24 +6,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed
-from core.analysis.forecast.model import DataEffect, Risk
-from core.analysis.forecast.sources import ranges
-from core.analysis.forecast.versions import V40, V42, V43
+from core.analysis.forecast.context import RestartContext, Verdict, failed, unread
+from core.analysis.forecast.model import DUPLICATES, LOSS, Damage, DataEffect, Risk
+from core.analysis.forecast.ranges import ranges
+from core.analysis.forecast.stale_snapshots import stale_snapshots
+from core.analysis.forecast.state_settings import check_store
+from core.analysis.forecast.state_zips import check_sst_files
+from core.analysis.forecast.versions import V40, V42
 from core.checkpoint.model import CommitEntry, OperatorState, StateFile
-from core.checkpoint.operator_metadata import StateSchema
+from core.checkpoint.operator_metadata import StateSchema, infer_name
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
-from core.checkpoint.state import read_schemas, state_inventory
-from core.checkpoint.state_names import DEFAULT_STORE, plain_number
+from core.checkpoint.state import PROVIDER_KEY, provider_of_class, read_schemas, state_inventory
+from core.checkpoint.state_names import DEFAULT_STORE
 from core.messages import Sentence, say
 from core.sparklogs.evidence import Certainty, Evidence, Problem
 from core.sparklogs.json_text import parse_object
 
-AGGREGATION = "spark.sql.streaming.aggregation.stateFormatVersion"
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-PARTITIONS = "spark.sql.shuffle.partitions"
-LOST = DataEffect("loss", "loss", "loss")
-AGAIN = DataEffect("duplicates", "duplicates", "duplicates")
+# Operators whose state has columns (or stores) of its own, by which it is told apart.
+TOLD_APART = {"stateStoreSave", "dedupe", "dedupeWithinWatermark", "symmetricHashJoin", "globalLimit"}
 
 
 def check_operators(s: RestartContext) -> Verdict:
@@ -41,17 +41,45 @@ def check_operators(s: RestartContext) -> Verdict:
             return verdict
         elsewhere += verdict.not_checked if verdict is not None else ()
     if wanted is None:
+        other = _other_operator(s, operators)
+        if other is not None:
+            return other
         note = say("forecast_steps.same_operators")
         return Verdict(evidence=evidence, note=note, not_checked=tuple(elsewhere))
     asked = dict(enumerate(wanted))
     if s.version < V40:
         return _before_operator_metadata(s, asked, operators)
+    if not recorded and operators and not asked:
+        return _state_dropped(s, operators)
     if not recorded:
         return Verdict(note=say("forecast_steps.no_operator_metadata"), certainty="inferred")
     if recorded == asked:
         return Verdict(evidence=evidence)
     why = say("forecast_steps.operators_differ", recorded=_named(recorded), wanted=_named(asked))
     return failed(s, "operators_differ", "OPERATORS_DIFFER", why, *evidence)
+
+
+def _other_operator(s: RestartContext, operators: tuple[OperatorState, ...]) -> Verdict | None:
+    """Operator metadata that cannot be that of the query which wrote the state: another id than its directory
+    has, or another name than the columns of the state have."""
+    if s.version < V40 or s.first_batch == 0:
+        return None
+    for op in operators:
+        at = Evidence(f"state/{op.operator_id}/_metadata")
+        other = next((item for item in op.problems if item.condition == "mismatch"), None)
+        if other is not None and other.evidence.path.startswith(at.path):
+            why = say("forecast_steps.operator_elsewhere", path=other.evidence.path, clause=other.clause)
+            at = other.evidence
+            return failed(s, "operators_differ", "OPERATORS_DIFFER", why, at, certainty="inferred")
+        schemas = (s for s in read_schemas(s.checkpoint, op.operator_id) if isinstance(s, StateSchema))
+        by_stores = any(part.store.startswith(("left-", "right-")) for part in op.partitions)
+        seen = "symmetricHashJoin" if by_stores else infer_name(schemas)
+        if op.metadata_raw is not None and {op.name, seen} <= TOLD_APART and op.name != seen:
+            why = say(
+                "forecast_steps.operator_not_of_state", operator_id=op.operator_id, name=op.name, seen=seen
+            )
+            return failed(s, "operators_differ", "OPERATORS_DIFFER", why, at, certainty="inferred")
+    return None
 
 
 def _named(operators: Mapping[int, str | None]) -> list[Sentence]:
@@ -80,6 +108,13 @@ def _own_metadata(s: RestartContext, op: OperatorState) -> Verdict | None:
             at,
             details=details,
         )
+    broken = next(
+        (p for p in op.problems if "/_metadata/v2/" in p.evidence.path and not p.is_read_failure), None
+    )
+    if broken is not None:
+        error = "json_cut" if broken.condition == "truncated" else "json_bad"
+        why = say("forecast_steps.log_unreadable", path=broken.evidence.path, clause=broken.clause)
+        return failed(s, error, reason, why, broken.evidence)
     present = {file.path for file in schemas}
     for path in _schema_paths(op):
         own = _below(path, s.location)
@@ -119,12 +154,7 @@ def _before_operator_metadata(
     """To 3.5 nothing compares operators: one that is gone is not missed, another one in its place does not
     fit the schema of its state."""
     if operators and not asked:
-        effects = [AGAIN if (op.name or "").startswith("dedupe") else LOST for op in operators]
-        data = DataEffect()
-        for effect in effects:
-            data = data.plus(effect)
-        sentence = say("forecast_steps.state_dropped", spark=s.version)
-        return Verdict(risks=(Risk("STATE_DROPPED", sentence, (Evidence("state"),), data),))
+        return _state_dropped(s, operators)
     other = next(
         (op for op in operators if op.name is not None and asked.get(op.operator_id, op.name) != op.name),
         None,
@@ -147,65 +177,58 @@ def _before_operator_metadata(
     )
 
 
+def _state_dropped(s: RestartContext, operators: tuple[OperatorState, ...]) -> Verdict:
+    """The query has no state any more and nothing stops it: what the state held, and whether a row comes
+    again, the names of its files do not tell."""
+    data = DataEffect()
+    for op in operators:
+        data = data.plus((DUPLICATES if (op.name or "").startswith("dedupe") else LOSS).may())
+    sentence = say("forecast_steps.state_dropped", spark=s.version)
+    return Verdict(risks=(Risk("STATE_DROPPED", sentence, (Evidence("state"),), data),))
+
+
 def check_folder(s: RestartContext) -> Verdict:
     """``state/`` must be there and hold something for every batch after batch 0 (4.2 and newer say so; older
     ones fail at the files)."""
     if not s.is_stateful:
         newest = s.commit(s.c)
-        if s.query.operators is None and isinstance(newest, CommitEntry) and newest.next_watermark_ms:
-            note = say("forecast_steps.open_stateful")
-            return Verdict("does_not_apply", note=say("forecast_steps.stateless"), not_checked=(note,))
+        moved = isinstance(newest, CommitEntry) and bool(newest.next_watermark_ms)
+        if s.query.operators is None and (moved or s.has_only_foreign_state):
+            note = (
+                say("forecast_steps.open_foreign_state")
+                if s.has_only_foreign_state
+                else say("forecast_steps.open_stateful")
+            )
+            return Verdict(
+                "does_not_apply",
+                note=say("forecast_steps.stateless"),
+                certainty="needs_input",
+                not_checked=(note,),
+            )
         return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
     if s.first_batch == 0:
         return Verdict("does_not_apply", note=say("forecast_steps.batch_0_needs_no_state"))
     if s.checkpoint.has_state and not s.state_is_empty:
-        return Verdict(evidence=(Evidence("state"),))
+        if state_inventory(s.checkpoint).operators:
+            return Verdict(evidence=(Evidence("state"),))
+        why = say("forecast_steps.state_without_files")
+        known: Certainty = "certain" if s.query.operators is not None else "inferred"
+        return failed(s, _first_missed(s), "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=known)
     added = not s.checkpoint.has_state and s.query.operators is not None
     why = say("forecast_steps.state_folder_added" if added else "forecast_steps.state_folder")
-    on_rocksdb = s.newest is not None and "RocksDB" in s.newest.conf.get(PROVIDER, "")
-    error = "state_folder_missing_rocksdb" if on_rocksdb else "state_folder_missing"
+    if s.renamed_state is not None:
+        why = say("forecast_steps.state_folder_renamed", directory=s.renamed_state)
     certainty: Certainty = (
         "certain" if s.checkpoint.has_state or s.query.operators is not None else "inferred"
     )
+    error = "state_folder_missing" if s.version >= V42 else _first_missed(s)
     return failed(s, error, "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=certainty)
 
 
-def check_settings(s: RestartContext) -> Verdict:
-    """The settings that offsets/N pins: they win over the session's, and one that is absent has an old
-    default."""
-    newest, before = s.newest, s.offset_entry(s.previous)
-    if not s.is_stateful:
-        return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
-    if newest is None:
-        return Verdict("cannot_be_judged", note=say("forecast_steps.no_newest_offsets"))
-    if before is None:
-        return Verdict("does_not_apply", note=say("forecast_steps.no_earlier_configs"))
-    at = Evidence(newest.evidence.path, 2)
-    was, now = before.conf.get(AGGREGATION, "1"), newest.conf.get(AGGREGATION, "1")
-    aggregates = s.checkpoint.has_state and any(
-        op.name == "stateStoreSave" for op in state_inventory(s.checkpoint).operators
-    )
-    if was != now and aggregates:
-        why = say(
-            "forecast_steps.aggregation_format", at=str(at), now=now, before=before.evidence.path, was=was
-        )
-        return failed(s, "value_schema", "SETTINGS_CHANGED", why, at)
-    partitions = [plain_number(entry.conf.get(PARTITIONS, "")) for entry in (before, newest)]
-    if (
-        None not in partitions
-        and partitions[0] != partitions[1]
-        and s.n is not None
-        and not s.checkpoint.is_repartition(s.n)
-    ):
-        sentence = say(
-            "forecast_steps.partitions_differ",
-            at=str(at),
-            now=partitions[1],
-            before=before.evidence.path,
-            was=partitions[0],
-        )
-        return Verdict(evidence=(at,), risks=(Risk("SETTINGS_CHANGED", sentence, (at,), LOST),))
-    return Verdict(evidence=(at,))
+def _first_missed(s: RestartContext) -> str:
+    """Which file is missed first where no file of the state is left."""
+    on_rocksdb = s.newest is not None and provider_of_class(s.newest.conf.get(PROVIDER_KEY)) == "rocksdb"
+    return "state_files_missing_rocksdb" if on_rocksdb else "state_files_missing"
 
 
 def check_schema(s: RestartContext) -> Verdict:
@@ -231,6 +254,14 @@ def check_schema(s: RestartContext) -> Verdict:
                 else "STATE_SCHEMA_UNREADABLE"
             )
             return failed(s, "schema_cut", finding_id, why, item.evidence)
+        if isinstance(item, Problem) and item.condition == "unknown_version":
+            highest, version = 3 if s.version >= V40 else 2, item.raw[2:20].decode("utf-8", "replace")
+            why = say("forecast_steps.schema_version", path=item.evidence.path, clause=item.clause)
+            details = {"highest": highest, "version": version.removeprefix("v").split("\0")[0]}
+            return failed(s, "schema_version", "STATE_SCHEMA_UNREADABLE", why, item.evidence, details=details)
+    damaged = [d for d in s.contents.damage if d.id in _DEFINITIONS] if s.contents is not None else []
+    if damaged:
+        return _stopped_by(s, damaged[0])
     if not schemas:
         return Verdict(note=say("forecast_steps.no_schema"), certainty="inferred")
     evidence = tuple(Evidence(file.path) for file in schemas[:4])
@@ -303,28 +334,22 @@ def check_files(s: RestartContext) -> Verdict:
     if not s.checkpoint.has_state or not s.is_stateful:
         return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
     version = s.first_batch
-    newest = s.commit(s.c)
-    hdfs = next((op for op in state_inventory(s.checkpoint).operators if op.provider == "hdfs"), None)
-    if (
-        hdfs is not None
-        and isinstance(newest, CommitEntry)
-        and newest.format_version == 2
-        and s.version >= V43
-    ):
-        why = say("forecast_steps.ids_not_supported", path=newest.evidence.path)
-        return failed(
-            s,
-            "checkpoint_ids_not_supported",
-            "STATE_IDS_OF_ANOTHER_VERSION",
-            why,
-            Evidence(newest.evidence.path, 1),
-        )
+    verdict = check_store(s)
+    if verdict is not None:
+        return verdict
     if version == 0:
         return Verdict("does_not_apply", note=say("forecast_steps.batch_0_empty_state"))
     ids = _ids_of(s, version)
+    newest = s.commit(s.c)
     for op in state_inventory(s.checkpoint).operators:
+        if op.format_version == 2 and isinstance(newest, Problem) and newest.is_read_failure:
+            return unread(newest)  # the ids stand in it
         if op.format_version == 2:
-            verdict = _without_ids(s, op) if s.ids_are_missing else _ids_of_another_version(s, op, version)
+            verdict = (
+                _without_ids(s, op)
+                if s.ids_are_missing
+                else _ids_of_fewer_partitions(s, op) or _ids_of_another_version(s, op, version)
+            )
             if verdict is not None:
                 return verdict
         for partition_id in expected_partition_ids(op):
@@ -332,7 +357,44 @@ def check_files(s: RestartContext) -> Verdict:
                 verdict = _one_store(s, op, partition_id, store, version, ids)
                 if verdict is not None:
                     return verdict
-    return Verdict(evidence=(Evidence("state"),), not_checked=(say("forecast_steps.open_contents"),))
+        verdict = check_sst_files(s, op, version, ids)
+        if verdict is not None:
+            return verdict
+    return _contents(s)
+
+
+_DEFINITIONS = ("STATE_DEFINITION_UNREADABLE", "STATE_SCHEMA_UNREADABLE")
+
+
+def _contents(s: RestartContext) -> Verdict:
+    """What is in the files, at the level deep: the first that stops the start, or what it does to the
+    rows."""
+    if s.contents is None:
+        open_contents = (say("forecast_steps.open_contents"),)
+        return Verdict(evidence=(Evidence("state"),), risks=stale_snapshots(s), not_checked=open_contents)
+    for damage in s.contents.damage:
+        if damage.severity == "blocks_restart" and damage.id not in _DEFINITIONS:
+            return _stopped_by(s, damage)
+    risks = tuple(
+        Risk(damage.id, damage.sentence, damage.evidence, damage.data, damage.certainty)
+        for damage in s.contents.damage
+        if damage.severity == "data_risk"
+    )
+    risks = (*stale_snapshots(s), *risks)
+    return Verdict(evidence=(Evidence("state"),), risks=risks, not_checked=s.contents.not_checked)
+
+
+def _stopped_by(s: RestartContext, damage: Damage) -> Verdict:
+    details = {name: f"{s.location}/{path}" for name, path in damage.details.items()}
+    return failed(
+        s,
+        damage.error,
+        damage.id,
+        damage.because,
+        *damage.evidence,
+        details=details,
+        certainty=damage.certainty,
+    )
 
 
 def _ids_of(s: RestartContext, version: int) -> CommittedIds:
@@ -352,7 +414,27 @@ def _without_ids(s: RestartContext, op: OperatorState) -> Verdict:
     path = f"state/{op.operator_id}/0/1.changelog"
     details = {"file": f"{s.location}/{path}", "zip": f"{s.location}/{path}"}
     evidence = newest.evidence if newest is not None else Evidence("commits")
-    return failed(s, "rocksdb_missing", "STATE_IDS_OF_ANOTHER_VERSION", why, evidence, details=details)
+    # Without ids Spark takes the names of the zips for plain numbers (seen with 4.3).
+    has_zips = any(f.kind == "zip" and f.unique_id for part in op.partitions for f in part.files)
+    error = "state_file_damaged" if has_zips else "rocksdb_missing"
+    return failed(s, error, "STATE_IDS_OF_ANOTHER_VERSION", why, evidence, details=details)
+
+
+def _ids_of_fewer_partitions(s: RestartContext, op: OperatorState) -> Verdict | None:
+    """Format 2 whose newest commit names files for fewer partitions than offsets/N has."""
+    newest = s.commit(s.c)
+    named = newest.state_unique_ids.get(str(op.operator_id), ()) if isinstance(newest, CommitEntry) else ()
+    if not named or newest is None or (op.expected_partitions or 0) <= len(named):
+        return None
+    why = say(
+        "forecast_steps.ids_of_fewer",
+        path=newest.evidence.path,
+        count=len(named),
+        operator_id=op.operator_id,
+        expected=op.expected_partitions,
+    )
+    details = {"count": len(named)}
+    return failed(s, "ids_of_fewer", "SETTINGS_CHANGED", why, newest.evidence, details=details)
 
 
 def _ids_of_another_version(s: RestartContext, op: OperatorState, version: int) -> Verdict | None:
@@ -404,6 +486,8 @@ def _one_store(
         )
         if is_empty:
             return failed(s, _damage_error(path), "STATE_NOT_RESTORABLE", why, Evidence(path))
+        if _is_cut_off(op, path):
+            return failed(s, "base_snapshot_missing", "STATE_NOT_RESTORABLE", why, Evidence(path))
         return failed(s, *_missing_error(op), why, Evidence(path), details=_names(s, path, version))
     damaged = _damaged_snapshot(op, partition_id, store, version)
     if damaged is not None and s.version < V42:
@@ -437,6 +521,11 @@ def _damage_error(path: str) -> str:
 
 def _missing_error(op: OperatorState) -> tuple[str, str]:
     return ("delta_missing" if op.provider == "hdfs" else "rocksdb_missing", "STATE_NOT_RESTORABLE")
+
+
+def _is_cut_off(op: OperatorState, path: str) -> bool:
+    """Changelogs of format 2 without any zip: Spark finds no base for them, and no file is what it misses."""
+    return op.format_version == 2 and path.endswith(".zip")
 
 
 def _names(s: RestartContext, path: str, version: int) -> dict[str, object]:

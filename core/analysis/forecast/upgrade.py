@@ -7,7 +7,8 @@ Everything else resumes exactly in both directions, clean or with a pending batc
 from __future__ import annotations
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed
-from core.analysis.forecast.model import DataEffect, Risk
+from core.analysis.forecast.key_order import HASHED_FROM, hashed_order
+from core.analysis.forecast.model import DUPLICATES, UNKNOWN, Risk
 from core.analysis.forecast.versions import V34, V35, V40, V42, V43, parse_version
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema
@@ -18,9 +19,6 @@ from core.sparklogs.evidence import Evidence
 ROW_CHECKSUM = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 KEY_ORDER = "spark.sql.dropDuplicates.deterministicKeyOrder.enabled"
 EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
-KEY_ORDER_COLUMNS = 5  # from this number of columns on the order of the key depends on the version
-DUPLICATES = DataEffect("duplicates", "duplicates", "duplicates")
-WRONG = DataEffect("unknown", "unknown", "unknown")
 
 
 def check_named_sources(s: RestartContext) -> Verdict | None:
@@ -80,7 +78,7 @@ def _row_checksum(s: RestartContext, op: OperatorState) -> Verdict | None:
                     "VERSION_TRAP",
                     say("forecast.checksums_wrong_numbers", why=why),
                     (at,),
-                    WRONG,
+                    UNKNOWN,
                 ),
             )
         )
@@ -140,19 +138,27 @@ def _dedup_key(s: RestartContext, op: OperatorState) -> Verdict | None:
     schema = next(
         (item for item in read_schemas(s.checkpoint, op.operator_id) if isinstance(item, StateSchema)), None
     )
-    if schema is None or len(schema.key_columns) < KEY_ORDER_COLUMNS:
+    if schema is None or len(schema.key_columns) < HASHED_FROM:
         return None
-    count = len(schema.key_columns)
-    same_type = len({str(kind) for kind in _types(schema)}) == 1
-    if always and not same_type:
+    count, now = len(schema.key_columns), hashed_order(schema.key_columns, s.version)
+    if now == schema.key_columns:
+        return None
+    # Spark hashes the names as the query spells them: those in the state are these when they are in the order
+    # of the Spark that wrote it.
+    before = hashed_order(schema.key_columns, V35 if s.version >= V40 else V40)
+    is_known = now is not None and (always or schema.key_columns == before)
+    types = dict(zip(schema.key_columns, _types(schema), strict=False))
+    fits = now is not None and [types.get(name) for name in now] == list(types.values())
+    if is_known and not fits:
         why = say("forecast.key_order_fails", operator_id=op.operator_id, columns=count, spark=s.version)
         return failed(s, "key_schema", "VERSION_TRAP", why, schema.evidence)
-    if same_type:
+    if is_known:
         sentence = say(
-            "forecast.key_order_repeats" if always else "forecast.key_order_may_repeat",
-            operator_id=op.operator_id,
-            columns=count,
-            spark=s.version,
+            "forecast.key_order_repeats", operator_id=op.operator_id, columns=count, spark=s.version
+        )
+    elif len({str(kind) for kind in types.values()}) == 1:
+        sentence = say(
+            "forecast.key_order_may_repeat", operator_id=op.operator_id, columns=count, spark=s.version
         )
     else:
         sentence = say(
@@ -164,8 +170,8 @@ def _dedup_key(s: RestartContext, op: OperatorState) -> Verdict | None:
                 "VERSION_TRAP",
                 sentence,
                 (schema.evidence,),
-                DUPLICATES,
-                "certain" if always else "needs_input",
+                DUPLICATES.may(),  # of rows that come again
+                "certain" if is_known else "needs_input",
             ),
         )
     )

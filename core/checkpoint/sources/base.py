@@ -44,7 +44,8 @@ class ResumePoint:
     say in words what is read again or missed ("nothing" when exact). ``note`` says why and what to do.
     ``seed`` names another exact way when options cannot do it: "file_source_log" (write a file source log by
     hand), "transplant" (copy the offset text into a new checkpoint), or None. ``code`` is another exact way
-    as lines of PySpark for a query that cannot take the options.
+    as lines of PySpark for a query that cannot take the options. ``again``: what a start after an older batch
+    reads again on purpose (it is part of ``repeats``).
     """
 
     exact: bool
@@ -55,6 +56,7 @@ class ResumePoint:
     certainty: Certainty = "certain"
     seed: Literal["file_source_log", "transplant"] | None = None
     code: str = ""
+    again: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,8 @@ class Capabilities(Protocol):
     """Whether the reader has the option ``failOnDataLoss``."""
     positions_only_grow: bool = False
     """Whether the position of a partition never becomes smaller while the query is left alone."""
+    may_count_from_a_start: bool = False
+    """Whether the offset may be seconds since the time in ``sources/<n>/0``, which every start reads."""
     is_parsed_when_planned: bool = False
     """Whether Spark parses the offset only while it plans the next batch; other sources parse the whole range
     at the start of the query."""

@@ -38,6 +38,7 @@ class BareNumber(OnePosition):
 
     name = "counter"
     label = "rate / socket / memory"
+    may_count_from_a_start = True
     unit = "steps"
     bound: Bound = "estimate"
 
@@ -98,6 +99,7 @@ class Socket(BareNumber):
 
     name = "socket"
     label = "Socket (test source)"
+    may_count_from_a_start = False
     replay: Replay = "never"
     unit = "lines"
     bound: Bound = "exact"
@@ -124,6 +126,7 @@ class Memory(BareNumber):
 
     name = "memory"
     label = "Memory (test source)"
+    may_count_from_a_start = False
     replay: Replay = "never"
     unit = "blocks"
     partition = "block"

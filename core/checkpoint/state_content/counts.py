@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from core.checkpoint.families import list_families
 from core.checkpoint.model import OperatorState, PartitionState, StateFile
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids
 from core.checkpoint.state_content.framing import NotUnpacked, Unpacked, unpack
 from core.checkpoint.state_content.records import Records, parse_changelog, parse_delta, parse_snapshot
-from core.checkpoint.state_content.replay import UNKNOWN, KeyCount, Replay
+from core.checkpoint.state_content.replay import UNKNOWN, KeyCount, ListLengths, Replay
 from core.checkpoint.state_content.rocksdb_zip import ZipContent, read_zip
 from core.checkpoint.state_content.stores import Step, Store, Wanted, read_in_waves, stores
 from core.sparklogs.budget import within
@@ -22,12 +23,13 @@ from core.storage.listing import Content
 @dataclass(frozen=True, slots=True)
 class PartitionCount:
     """Rows of one store of one partition at the asked version; bytes and files of all versions that are
-    kept."""
+    kept. ``elements``: of all lists together where rows are lists, None when that is not known."""
 
     partition_id: int
     count: KeyCount
     size_bytes: int | None
     file_count: int
+    elements: int | None = None
 
 
 def count_keys(
@@ -48,6 +50,7 @@ def count_keys(
     """
     chosen = list(stores([operator], version, committed))
     found: dict[int, KeyCount] = {}
+    elements: dict[int, int | None] = {}
     zips = {
         i: [step.full]
         for i, store in enumerate(chosen)
@@ -60,28 +63,34 @@ def count_keys(
             found[i] = KeyCount.exact(parsed.num_keys, "recorded")
     if replay:
         chains = {
-            i: chain for i, store in enumerate(chosen) if i not in found and (chain := _chain(store, version))
+            i: chain
+            for i, store in enumerate(chosen)
+            if (i not in found or list_families(operator)) and (chain := _chain(store, version))
         }
         for i, contents in _read(door, chains):
-            found[i] = _counted(operator, chains[i], contents, has_row_checksums)
+            counted, elements[i] = _counted(operator, chains[i], contents, has_row_checksums)
+            found.setdefault(i, counted)
     counts = {
-        (s.partition.store, s.partition.partition_id): found.get(i, UNKNOWN) for i, s in enumerate(chosen)
+        (s.partition.store, s.partition.partition_id): (found.get(i, UNKNOWN), elements.get(i))
+        for i, s in enumerate(chosen)
     }
     there = {(p.store, p.partition_id): p for p in operator.partitions}
     return {
         store: tuple(
-            _partition(p, counts.get((store, p), UNKNOWN), there.get((store, p)))
+            _partition(p, counts.get((store, p), (UNKNOWN, None)), there.get((store, p)))
             for p in expected_partition_ids(operator)
         )
         for store in operator.stores
     }
 
 
-def _partition(partition_id: int, count: KeyCount, there: PartitionState | None) -> PartitionCount:
+def _partition(
+    partition_id: int, counted: tuple[KeyCount, int | None], there: PartitionState | None
+) -> PartitionCount:
     if there is None:
         return PartitionCount(partition_id, UNKNOWN, 0, 0)
     files = sum(file.kind not in ("checksum", "schema", "metadata") for file in there.files)
-    return PartitionCount(partition_id, count, there.size_bytes, files)
+    return PartitionCount(partition_id, counted[0], there.size_bytes, files, counted[1])
 
 
 def _at(store: Store, version: int) -> Step | None:
@@ -119,36 +128,44 @@ def _read(door: Door, chains: Mapping[int, list[StateFile]]) -> Iterator[tuple[i
 
 def _counted(
     operator: OperatorState, files: list[StateFile], contents: Mapping[str, Content], has_row_checksums: bool
-) -> KeyCount:
+) -> tuple[KeyCount, int | None]:
+    """The rows, and the elements of all lists among them where every change since version 1 is there."""
     data = {path: content for path, content in contents.items() if isinstance(content, bytes)}
     if len(data) < len(files):
-        return UNKNOWN
+        return UNKNOWN, None
     unpacked = unpack({file.path: data[file.path] for file in files if file.kind != "zip"}, operator.codec)
     walk = Replay(has_row_checksums)
     internal: set[int] | None = None
+    lists: ListLengths | None = None
     has_column_families = False
     for file in files:
         if file.kind == "zip":
             zipped = read_zip(data[file.path])
             if not isinstance(zipped, ZipContent):
-                return UNKNOWN
+                return UNKNOWN, None
             internal = {
                 zipped.column_families[name] for name in zipped.internal if name in zipped.column_families
             }
+            named = [zipped.column_families.get(name) for name in list_families(operator)]
+            lists = ListLengths({number for number in named if number is not None}) if any(named) else None
             if files[1:2] and files[1].version != 1:
                 walk.start_from(zipped.num_keys)
             continue
         records = _records(file, unpacked[file.path])
         if records is None:
-            return UNKNOWN
+            return UNKNOWN, None
         has_column_families = has_column_families or records.has_column_families
         if file.kind == "snapshot":
             walk.start_with(records.records)
         else:
             walk.apply(records.records)
+            if lists is not None:
+                lists.apply(records.records)
     if has_column_families and internal is None:
-        return UNKNOWN  # which rows are Spark's own cannot be told
-    return walk.count(internal if has_column_families else None)
+        return UNKNOWN, None  # which rows are Spark's own cannot be told
+    count = walk.count(internal if has_column_families else None)
+    is_whole = lists is not None and walk.is_exact and not has_row_checksums
+    return count, lists.elements if lists is not None and is_whole else None
 
 
 def _records(file: StateFile, unpacked: Unpacked | NotUnpacked) -> Records | None:

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import cramjam
 import numpy as np
 
+from core.checkpoint.conf import codec_named
 from core.checkpoint.state_content.xxhash32 import xxhash32
 from core.messages import say
 
@@ -44,11 +45,13 @@ class Unpacked:
     be unpacked.
 
     Spark unpacks while it reads: what comes before the trouble reaches it, and it never sees trouble behind
-    the last record.
+    the last record, unless it reads on. ``is_cut``: the trouble is only that the bytes end, not that they are
+    wrong.
     """
 
     content: bytes
     trouble: str | None = None
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def unpack(files: Mapping[str, bytes], codec: str | None) -> dict[str, Unpacked 
     found: dict[str, Unpacked | NotUnpacked] = {}
     parts: dict[str, _Blocks] = {}
     for path, data in files.items():
-        seen = codec_of(data) or _named(codec)
+        seen = codec_of(data) or codec_named(codec)
         if seen == "lz4":
             parts[path] = _lz4(data)
         elif seen == "zstd":
@@ -88,14 +91,6 @@ def unpack(files: Mapping[str, bytes], codec: str | None) -> dict[str, Unpacked 
             found[path] = NotUnpacked(say("state_files.other_codec", codec=seen or codec))
     found.update(_verified(parts))
     return found
-
-
-def _named(codec: str | None) -> str | None:
-    """The codec that a setting names: ``lz4``, or the class ``org.apache.spark.io.LZ4CompressionCodec``."""
-    if codec is None:
-        return "lz4"
-    name = codec.rpartition(".")[-1].lower().removesuffix("compressioncodec")
-    return name if name in ("lz4", "zstd", "snappy", "lzf") else None
 
 
 class _Block(NamedTuple):
@@ -111,6 +106,7 @@ class _Blocks(NamedTuple):
     blocks: list[_Block]
     trouble: str | None
     is_too_large: bool = False
+    is_cut: bool = False
 
 
 def _lz4(data: bytes) -> _Blocks:
@@ -122,7 +118,7 @@ def _lz4(data: bytes) -> _Blocks:
         if not header.startswith(LZ4_MAGIC[: len(header)]):
             return _Blocks(blocks, say("state_files.no_lz4_block", at=at))
         if len(header) < _LZ4_HEADER:
-            return _Blocks(blocks, say("state_files.lz4_header_cut", at=at))
+            return _Blocks(blocks, say("state_files.lz4_header_cut", at=at), is_cut=True)
         method = header[8] & 0xF0
         packed_size, size, checksum = (int.from_bytes(header[i : i + 4], "little") for i in (9, 13, 17))
         if method == _RAW and size == packed_size == checksum == 0:  # ends a stream; another one may follow
@@ -140,7 +136,7 @@ def _lz4(data: bytes) -> _Blocks:
             return _Blocks(blocks, say("state_files.lz4_header_damaged", at=at))
         packed = data[at + _LZ4_HEADER : at + _LZ4_HEADER + packed_size]
         if len(packed) < packed_size:
-            return _Blocks(blocks, say("state_files.lz4_cut", at=at))
+            return _Blocks(blocks, say("state_files.lz4_cut", at=at), is_cut=True)
         content = packed if method == _RAW else _lz4_block(packed, size)
         if content is None:
             return _Blocks(blocks, say("state_files.lz4_damaged", at=at))
@@ -152,6 +148,7 @@ def _lz4(data: bytes) -> _Blocks:
     return _Blocks(
         blocks,
         (None if is_closed else say("state_files.lz4_not_closed") if data else say("state_files.empty")),
+        is_cut=not is_closed,
     )
 
 
@@ -167,15 +164,15 @@ def _verified(files: Mapping[str, _Blocks]) -> dict[str, Unpacked | NotUnpacked]
     """The contents up to the first block whose checksum does not fit."""
     hashes = iter(xxhash32([block.content for file in files.values() for block in file.blocks], _SEED))
     found: dict[str, Unpacked | NotUnpacked] = {}
-    for path, (blocks, trouble, is_too_large) in files.items():
+    for path, (blocks, trouble, is_too_large, is_cut) in files.items():
         fits = [next(hashes) & _CHECKSUM_BITS == block.checksum for block in blocks]
         good = fits.index(False) if False in fits else len(blocks)
         if good < len(blocks):
-            trouble = say("state_files.lz4_checksum", at=blocks[good].start)
+            trouble, is_cut = say("state_files.lz4_checksum", at=blocks[good].start), False
         found[path] = (
             _TOO_LARGE
             if is_too_large
-            else Unpacked(b"".join(block.content for block in blocks[:good]), trouble)
+            else Unpacked(b"".join(block.content for block in blocks[:good]), trouble, is_cut)
         )
     return found
 

@@ -8,10 +8,12 @@ are counted, and compared with snapshots.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.checkpoint.conf import codec_named
 from core.checkpoint.model import OperatorState, StateFile
 from core.checkpoint.restore_chain import CommittedIds, store_directory
 from core.checkpoint.state_content.checksums import (
@@ -43,6 +45,7 @@ from core.storage.listing import Content
 FaultKind = Literal["content", "rows", "altered", "tail", "hidden_checksum", "visible_checksum"]
 Progress = Callable[[int, int], None]
 
+COUNTING, COUNTED = "keyToNumValues", "keyWithIndexToValue"  # the two stores of each side of a join
 UNGUARDED = ("zstd", "snappy")  # as Spark writes them, without a checksum of the content
 _SST_FAULTS: Mapping[Part, FaultKind] = {"index": "content", "rows": "rows", "filter": "tail"}
 _PARSERS = {"delta": parse_delta, "snapshot": parse_snapshot, "changelog": parse_changelog}
@@ -77,6 +80,8 @@ class StoreFacts:
     ``skipped``: why files were not looked at. ``is_settled`` is False when files changed or vanished while
     they were read, ``is_complete`` when the time was over in the middle. ``unguarded``: files whose codec
     keeps no checksum and that have none beside them, so that nothing shows a changed value.
+    ``named_rows``: how many rows the counting store of a join says that its partner holds. ``equal``: deltas
+    or changelogs that hold, byte for byte, what an older one of this store holds, with that one.
     """
 
     store: Store
@@ -90,6 +95,8 @@ class StoreFacts:
     is_complete: bool = True
     files_read: int = 0
     unguarded: int = 0
+    named_rows: int | None = None
+    equal: tuple[tuple[StateFile, StateFile], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +138,8 @@ class _Walk:
     is_settled: bool = True
     files_read: int = 0
     unguarded: int = 0
+    changes: dict[bytes, StateFile] = field(default_factory=dict)
+    equal: list[tuple[StateFile, StateFile]] = field(default_factory=list)
 
 
 def inspect_stores(
@@ -177,7 +186,7 @@ def inspect_stores(
         for key, contents in wave:
             last, file = work[key]
             settle(last)
-            walk = walks.setdefault(last, _Walk(chosen[last], Replay(has_row_checksums)))
+            walk = walks.setdefault(last, _walk_of(chosen[last], has_row_checksums))
             _take(walk, file, contents, unpacked.get(file.path), door.location.is_local)
         done += len(wave)
         if progress is not None:
@@ -186,6 +195,10 @@ def inspect_stores(
     settle(complete_up_to)
     finished += [_facts(walk, version, is_complete=False) for walk in walks.values()]
     return Inspection(tuple(finished), len(chosen) - complete_up_to)
+
+
+def _walk_of(store: Store, has_row_checksums: bool) -> _Walk:
+    return _Walk(store, Replay(has_row_checksums, adds_up=store.partition.store.endswith(COUNTING)))
 
 
 def _files_of(store: Store, hidden: Mapping[str, FileInfo]) -> Iterator[StateFile]:
@@ -297,7 +310,9 @@ def _checksum_faults(
 def _take_zip(walk: _Walk, file: StateFile, data: bytes) -> None:
     content = read_zip(data)
     fault: Fault | None = None
-    if isinstance(content, BrokenZip):
+    if isinstance(content, BrokenZip) and content.is_unknown:
+        walk.skipped.add(say("state_files.skipped_unread", path=file.path, reason=content.reason))
+    elif isinstance(content, BrokenZip):
         fault = Fault(file, "content", content.reason)
     else:
         fault = _first_bad_file(walk, file, content)
@@ -347,6 +362,10 @@ def _first_bad_file(walk: _Walk, file: StateFile, content: ZipContent) -> Fault 
 def _take_records(walk: _Walk, file: StateFile, data: bytes, unpacked: Unpacked) -> None:
     parsed = _PARSERS[file.kind](unpacked)
     version = file.version or 0
+    seen, pinned = codec_of(data), codec_named(walk.store.operator.codec)
+    if seen is not None and pinned is not None and seen != pinned:
+        clause = say("state_files.other_codec_pinned", seen=seen, pinned=pinned)
+        walk.faults.append(Fault(file, "content", clause))
     if parsed.trouble is not None:
         # What Spark does with a stream that ends early was seen for lz4; the other codecs notice less.
         walk.faults.append(
@@ -361,14 +380,35 @@ def _take_records(walk: _Walk, file: StateFile, data: bytes, unpacked: Unpacked)
         return
     if unpacked.trouble is not None or parsed.surplus_bytes:
         reason = unpacked.trouble or say("state_files.surplus", surplus_bytes=parsed.surplus_bytes)
-        walk.faults.append(Fault(file, "tail", reason))
+        is_met = _reads_past_its_end(file, unpacked) and unpacked.trouble is not None and not unpacked.is_cut
+        walk.faults.append(Fault(file, "content" if is_met else "tail", reason))
     if file.kind == "snapshot":
         if walk.version == version and not walk.replay.holds(parsed.records):
             walk.differing.append(file)
         walk.replay.start_with(parsed.records)
     else:
+        _note_equal(walk, file, data, parsed)
         _apply(walk, version, parsed)
     walk.version = version
+
+
+def _reads_past_its_end(file: StateFile, unpacked: Unpacked) -> bool:
+    """Whether Spark reads on behind the last record of a changelog: to find its version it takes the first
+    two bytes for the length of a text. In an empty changelog of version 1 they are 65,535 (observed, Spark
+    4.3)."""
+    if file.kind != "changelog":
+        return False
+    return int.from_bytes(unpacked.content[:2], "big") > len(unpacked.content) - 2
+
+
+def _note_equal(walk: _Walk, file: StateFile, data: bytes, parsed: Records) -> None:
+    """Remembers changes that an older file of the store holds as well; those of a batch that changed nothing
+    are alike."""
+    if not parsed.records:
+        return
+    older = walk.changes.setdefault(hashlib.sha256(data).digest(), file)
+    if older is not file:
+        walk.equal.append((file, older))
 
 
 def _apply(walk: _Walk, version: int, parsed: Records) -> None:
@@ -401,6 +441,8 @@ def _facts(walk: _Walk, version: int, place: Placement | None = None, is_complet
         is_complete=is_complete,
         files_read=walk.files_read,
         unguarded=walk.unguarded,
+        named_rows=walk.replay.sum_of_values if is_there else None,
+        equal=tuple(walk.equal),
     )
 
 

@@ -40,11 +40,14 @@ class Replay:
     """The rows as they are after the changes that were applied.
 
     ``has_row_checksums`` (``spark.sql.streaming.stateStore.rowChecksum.enabled``, Spark 4.1+): the key of a
-    delete begins with four bytes of checksum.
+    delete begins with four bytes of checksum. ``adds_up``: the values are numbers, which
+    :attr:`sum_of_values` adds up.
     """
 
-    def __init__(self, has_row_checksums: bool = False) -> None:
+    def __init__(self, has_row_checksums: bool = False, adds_up: bool = False) -> None:
         self._has_row_checksums = has_row_checksums
+        self._mark = _number if adds_up and not has_row_checksums else _mark
+        self._adds_up = self._mark is _number
         self._base: int | None = 0  # rows of which only the number is known; None when not even that is
         self._rows: dict[bytes, int] = {}  # rows that are known to be there, with a mark of their value
         self._removed: set[bytes] | None = (
@@ -61,6 +64,11 @@ class Replay:
         """The keys that are known to be there."""
         return self._rows.keys()
 
+    @property
+    def sum_of_values(self) -> int | None:
+        """The sum of all values; None where they are no numbers, or not every row is known."""
+        return sum(self._rows.values()) if self._adds_up and self.is_exact else None
+
     def forget(self) -> None:
         """A version is missing or damaged: what was there before is not known any more."""
         self.start_from(None)
@@ -72,18 +80,18 @@ class Replay:
     def start_with(self, records: Iterable[Record]) -> None:
         """All rows are known (a snapshot)."""
         self.start_from(0)
-        self._rows = _rows_of(records)
+        self._rows = self._rows_of(records)
 
     def holds(self, records: Iterable[Record]) -> bool:
         """Whether the rows are exactly these. True as well when not every row is known."""
-        return not self.is_exact or self._rows == _rows_of(records)
+        return not self.is_exact or self._rows == self._rows_of(records)
 
     def apply(self, records: Iterable[Record]) -> None:
         """The changes of the next version."""
         rows, removed = self._rows, self._removed
         for kind, key, value in records:
             if kind == "put" or kind == "merge":
-                rows[key] = _mark(value)
+                rows[key] = self._mark(value)
             elif kind == "delete":
                 plain = key[_CHECKSUM_BYTES:] if self._has_row_checksums else key
                 rows.pop(plain, None)
@@ -94,6 +102,9 @@ class Replay:
                 for gone in [row for row in rows if key <= row < end]:
                     del rows[gone]
                 self._removed = removed = None
+
+    def _rows_of(self, records: Iterable[Record]) -> dict[bytes, int]:
+        return {key: self._mark(value) for _, key, value in records}
 
     def count(self, internal: Collection[int] | None = None) -> KeyCount:
         """The number of rows. ``internal``: the column families that Spark keeps for itself, for a store with
@@ -111,16 +122,55 @@ class Replay:
         return KeyCount.exact(most, "replayed") if fewest == most else KeyCount(None, fewest, most, "bounds")
 
 
+class ListLengths:
+    """How many elements the lists of some column families have, by following their changes: a put is a whole
+    list, a merge adds to it."""
+
+    def __init__(self, families: Collection[int]) -> None:
+        self._families = families
+        self._lengths: dict[bytes, int] | None = {}
+
+    @property
+    def elements(self) -> int | None:
+        """Of all lists together; None when a change could not be followed."""
+        return None if self._lengths is None else sum(self._lengths.values())
+
+    def apply(self, records: Iterable[Record]) -> None:
+        """The changes of the next version."""
+        for kind, key, value in records:
+            lengths = self._lengths
+            if lengths is None or _family(key) not in self._families:
+                continue
+            if kind == "delete":
+                lengths.pop(key, None)
+                continue
+            count = _elements(value or b"") if kind in ("put", "merge") else None
+            if count is None:
+                self._lengths = None
+            else:
+                lengths[key] = count + (lengths.get(key, 0) if kind == "merge" else 0)
+
+
+def _elements(value: bytes) -> int | None:
+    """How many rows a list holds: each is preceded by its length. None when the bytes are no such list."""
+    at = count = 0
+    while at < len(value):
+        at += 4 + int.from_bytes(value[at : at + 4], "little")
+        count += 1
+    return count if at == len(value) else None
+
+
 def _family(key: bytes) -> int:
     """RocksDB keys begin with the number of their column family where there are any."""
     return int.from_bytes(key[:2], "little", signed=True)
-
-
-def _rows_of(records: Iterable[Record]) -> dict[bytes, int]:
-    return {key: _mark(value) for _, key, value in records}
 
 
 def _mark(value: bytes | None) -> int:
     # Spark 2.1 and 2.2 wrote four bytes too many, and dropped them when they were read: rows are multiples of
     # eight.
     return hash(value[: len(value) & ~7]) if value else 0
+
+
+def _number(value: bytes | None) -> int:
+    """The last column of a row, a long."""
+    return int.from_bytes(value[-8:], "little", signed=True) if value else 0

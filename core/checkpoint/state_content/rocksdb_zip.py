@@ -24,7 +24,7 @@ _LOCAL_HEADER, _DESCRIPTOR = b"PK\x03\x04", b"PK\x07\x08"
 _HEADER = Struct("<4sHHHHHIIIHH")
 _STORED, _DEFLATED = 0, 8
 _SIZES_BEHIND = 0x08
-_NEWEST_VERSION = 1
+_NEWEST_VERSION = 2  # Spark 4.0 writes v2, of the same content, while it keeps state in checkpoint format 2
 
 # The members are RocksDB's MANIFEST, OPTIONS, CURRENT and a short log. One that unpacks to more is not looked
 # at.
@@ -61,9 +61,11 @@ class ZipContent:
 
 @dataclass(frozen=True, slots=True)
 class BrokenZip:
-    """Why Spark cannot use a zip. ``reason`` is one clause."""
+    """Why Spark cannot use a zip, or why it is not known here (``is_unknown``): metadata of a newer version.
+    ``reason`` is one clause."""
 
     reason: str
+    is_unknown: bool = False
 
 
 def read_zip(data: bytes) -> ZipContent | BrokenZip:
@@ -135,11 +137,12 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def parse_zip_metadata(data: bytes) -> ZipContent | BrokenZip:
-    """Reads ``v1``, then one JSON object."""
+    """Reads ``v1`` or ``v2``, then one JSON object."""
     file = versioned(data, METADATA, _NEWEST_VERSION)
     content = json_object(file.rest.strip(), METADATA, data, 2) if isinstance(file, VersionedText) else file
     if isinstance(content, Problem):
-        return BrokenZip(say("state_files.zip_metadata", clause=content.clause))
+        is_unknown = content.condition == "unknown_version"
+        return BrokenZip(say("state_files.zip_metadata", clause=content.clause), is_unknown)
     try:
         return ZipContent(
             sst_files=_files(content, "sstFiles", "dfsSstFileName"),

@@ -32,7 +32,7 @@ from core.errors import DeltaLogError, StorageError
 from core.messages import say
 from core.settings import DEFAULTS, Settings
 from core.sparklogs.budget import read_within, within
-from core.sparklogs.evidence import Problem
+from core.sparklogs.evidence import NotRead, Problem
 from core.storage import Door, FileInfo, Location, Requests, parse_location
 
 
@@ -129,6 +129,13 @@ class DeltaLog:
     def requests(self) -> Requests:
         """What this look has cost so far."""
         return self._door.requests
+
+    @property
+    def not_read(self) -> tuple[NotRead, ...]:
+        """The files and directories whose content is not known, as URLs."""
+        return tuple(
+            NotRead(f"{self.url.rstrip('/')}/{path}", reason) for path, reason in self._door.not_read.items()
+        )
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -342,7 +349,8 @@ class DeltaLog:
         size = sum(file.size_bytes for file in files)
         unread = [v for v in versions if v not in read or read[v].problem is not None]
         if unread:
-            return Amount(len(files), size, None, say("delta.version_not_read", version=unread[0]))
+            words = say("delta.version_not_read", version=unread[0])
+            return Amount(len(files), size, None, words, is_counted=not self._door.not_read)
         rows = total_rows(tuple(files))
         return Amount(len(files), size, rows, "" if rows is not None else say("delta.no_row_numbers"))
 

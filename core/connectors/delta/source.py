@@ -18,12 +18,14 @@ from core.connectors.delta.properties import retention_words
 from core.connectors.model import DeltaSourceState
 from core.messages import say
 from core.messages.words import spanned
+from core.sparklogs.evidence import Problem
 
 
 def delta_source_state(ck: Checkpoint, key: str, log: DeltaLog) -> DeltaSourceState:
     """One Delta source against its table's log. Reads at most as many commits as the setting
     ``table_versions`` allows, for the lag."""
     asked = source_range(ck, key)
+    unread = _unread_entry(ck)
     position = (
         asked.committed if asked.committed is not None else asked.before if asked.newest is None else None
     )
@@ -32,6 +34,9 @@ def delta_source_state(ck: Checkpoint, key: str, log: DeltaLog) -> DeltaSourceSt
     lag = lag_after(position, log) if same is not False else None
     versions = None if position is None or same is False else judge_position(log, position).lag
     counted = lag if lag is not None and lag.is_counted else None
+    is_whole = counted is not None or not log.not_read
+    if unread is not None:
+        return _position_not_read(key, log, unread)
     return DeltaSourceState(
         key=key,
         url=log.url,
@@ -45,11 +50,43 @@ def delta_source_state(ck: Checkpoint, key: str, log: DeltaLog) -> DeltaSourceSt
         lag_versions=versions,
         lag_files=counted.files if counted is not None else None,
         lag_bytes=counted.size_bytes if counted is not None else None,
-        lag_rows=lag.rows if lag is not None else None,
+        lag_rows=counted.rows if counted is not None else None,
         retention_words=retention_words(log.configuration),
         sentence=_sentence(asked, position, log, same, available, versions, counted),
-        certainty="certain" if same is not None and asked.newest is not None else "needs_input",
+        certainty="certain" if same is not None and asked.newest is not None and is_whole else "needs_input",
         limit_words=lag.words if lag is not None else "",
+        trouble=log.problems[0] if log.problems else None,
+    )
+
+
+def _unread_entry(ck: Checkpoint) -> Problem | None:
+    """The offset entry that the position of the source stands in and that could not be read."""
+    newest = ck.offset_ids[-1] if ck.offset_ids else None
+    for batch_id in (newest, ck.last_committed_batch):
+        entry = ck.offset(batch_id) if batch_id is not None and batch_id in ck.offset_files else None
+        if isinstance(entry, Problem) and entry.is_read_failure:
+            return entry
+    return None
+
+
+def _position_not_read(key: str, log: DeltaLog, problem: Problem) -> DeltaSourceState:
+    return DeltaSourceState(
+        key=key,
+        url=log.url,
+        table_id=log.table_id,
+        same_table=None,
+        oldest=log.oldest,
+        newest=log.newest,
+        position=None,
+        needed_from=None,
+        is_available=None,
+        lag_versions=None,
+        lag_files=None,
+        lag_bytes=None,
+        lag_rows=None,
+        retention_words=retention_words(log.configuration),
+        sentence=say("delta.position_not_read", reason=problem.reason.rstrip(".")),
+        certainty="needs_input",
         trouble=log.problems[0] if log.problems else None,
     )
 

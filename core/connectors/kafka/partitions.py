@@ -86,11 +86,14 @@ def is_outdated(ck: Checkpoint, answer: BrokerAnswer) -> bool:
     """Whether a batch was planned after the broker was asked: its positions may lie beyond an end that was
     true then.
 
-    A page keeps an answer until someone asks again, and a running query writes on.
+    A page keeps an answer until someone asks again, and a running query writes on. A second look at the same
+    batches does not make an answer older.
     """
     newest = ck.offset_files[ck.offset_ids[-1]].modified_ms if ck.offset_ids else None
     return (
-        ck.read_at_ms > answer.asked_at_ms and newest is not None and newest + CLOCKS_MS > answer.asked_at_ms
+        ck.newest_plan_seen_ms > answer.asked_at_ms
+        and newest is not None
+        and newest + CLOCKS_MS > answer.asked_at_ms
     )
 
 

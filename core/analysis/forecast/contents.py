@@ -1,4 +1,4 @@
-"""The deep level: what is inside the state files, and whether every file is the one its checksum was written
+"""The level deep: what is inside the state files, and whether every file is the one its checksum was written
 for.
 
 Facts come from ``core.checkpoint.state_content``; what Spark does with a damaged state file is judged in
@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.analysis.findings.catalogue import finding
-from core.analysis.findings.damaged_files import SHOWN, damaged_files
-from core.analysis.findings.model import Finding
+from core.analysis.forecast.damaged_files import SHOWN, damaged_files
+from core.analysis.forecast.join_damage import unequal_joins
+from core.analysis.forecast.model import DUPLICATES, LOSS, Damage, DataEffect
+from core.analysis.forecast.replaced_files import replaced_files
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
@@ -30,17 +31,35 @@ from core.storage import FileInfo
 ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 PARTITIONS_KEY = "spark.sql.shuffle.partitions"
 
+CONTENTS = "contents"  # the slot of a checkpoint that keeps what was read
 _LOGS = ("offsets", "commits")
 _FILES_AT_ONCE = 1_000  # log files that are read together
 
 
 @dataclass(frozen=True, slots=True)
-class DeepReport:
-    """What was found in the contents, and what was and was not looked at."""
+class ContentReport:
+    """What the contents show, and what was and was not looked at."""
 
-    findings: tuple[Finding, ...]
+    damage: tuple[Damage, ...]
     checked: tuple[str, ...]
     not_checked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContentFacts:
+    """What one reading of every state file gave, under no Spark's rules yet.
+
+    ``version`` is the state version that the next batch loads, None when nothing was decoded;
+    ``altered_logs`` are log files that do not match their hidden checksum, ``unread_logs`` counts those that
+    were not reached.
+    """
+
+    version: int | None
+    inspection: Inspection
+    stores: tuple[StoreFacts, ...]
+    altered_logs: tuple[str, ...]
+    unread_logs: int
+    unplaced: tuple[str, ...]
 
 
 def loaded_version(ck: Checkpoint) -> int | None:
@@ -52,21 +71,19 @@ def loaded_version(ck: Checkpoint) -> int | None:
     return None if following.newest_commit is None else following.newest_commit + 1
 
 
-def deep_checks(
+def read_contents(
     ck: Checkpoint,
-    spark: Version,
     *,
-    reported: frozenset[str] = frozenset(),
     seconds: float | None = None,
     progress: Progress | None = None,
     clock: Callable[[], float] = time.monotonic,
-) -> DeepReport:
-    """Decodes every state file that the retained versions need and verifies both kinds of checksum.
+) -> ContentFacts:
+    """Decodes every state file that the retained versions need, each once, and verifies both kinds of
+    checksum.
 
-    ``spark``: the version whose rules apply. ``reported``: paths that other findings name. ``seconds``: the
-    time it may take; what was not reached is named. ``progress`` gets the state files done and all of them.
-    Files that a running query changed or removed meanwhile are looked at a second time, and only what is
-    still so is reported. Raises StorageError when the location cannot be read.
+    ``seconds``: the time it may take; what was not reached is named. ``progress`` gets the state files done
+    and all of them. Files that a running query changed or removed meanwhile are looked at a second time, and
+    only what is still so is reported. Raises StorageError when the location cannot be read.
     """
     ends_at = None if seconds is None else clock() + seconds
 
@@ -74,35 +91,66 @@ def deep_checks(
         return ends_at is not None and clock() >= ends_at
 
     logs, state = _listed(ck)
-    hidden = _hidden(state)
-    found: list[Finding] = []
-    checked: list[str] = []
-    not_checked: list[str] = []
     version = loaded_version(ck)
     altered, unread = _altered_logs(ck, logs, is_over)
     if altered:  # a running query may have been between the two files
         again = set(_altered_logs(ck, _listed(ck.refresh())[0], lambda: False)[0])
         altered = [path for path in altered if path in again]
-    if ck.has_state and version is not None:
+    if not ck.has_state or version is None:
+        return ContentFacts(None, Inspection((), 0), (), tuple(altered), unread, ())
+    places, unplaced = _placements(ck)
+    look = _Look(ck, version, _hidden(state), places, is_over, progress)
+    inspection = look.everything()
+    facts = tuple(look.confirmed(inspection))
+    return ContentFacts(version, inspection, facts, tuple(altered), unread, tuple(unplaced))
+
+
+def judge_contents(
+    ck: Checkpoint, facts: ContentFacts, spark: Version, *, reported: frozenset[str] = frozenset()
+) -> ContentReport:
+    """What the contents mean for a start of ``spark``. ``reported``: paths that other findings name."""
+    found: list[Damage] = []
+    checked: list[str] = []
+    not_checked: list[str] = []
+    altered = list(facts.altered_logs)
+    stores = facts.stores
+    if facts.version is not None:
         found += _definitions(ck, spark, reported)
-        places, unplaced = _placements(ck)
-        look = _Look(ck, version, hidden, places, is_over, progress)
-        inspection = look.everything()
-        facts = look.confirmed(inspection)
-        altered += [f for item in facts for f in _altered_state(item)]
-        found += damaged_files(ck, facts, version, spark, reported)
-        found += [*_altered_values(facts), *_rows(facts)]
-        checked += _checked(inspection, facts)
-        not_checked += [*_not_checked(ck, inspection, facts), *unplaced]
+        needed = _needed(stores, facts.version)
+        altered += [path for item in stores for path in _altered_state(item)]
+        found += damaged_files(ck, stores, facts.version, spark, reported)
+        found += [*_altered_values(stores, needed), *_rows(stores, needed), *unequal_joins(stores)]
+        found += replaced_files(ck, stores, needed, wrong_state)
+        checked += _checked(facts.inspection, stores)
+        not_checked += [*_not_checked(ck, facts.inspection, stores), *facts.unplaced]
     elif ck.has_state:
         not_checked.append(say("findings_checks.unchecked_no_version"))
     if altered:
         found.append(_altered(altered))
-    if unread:
-        not_checked.append(say("findings_checks.unchecked_hidden", files=unread))
+    if facts.unread_logs:
+        not_checked.append(say("findings_checks.unchecked_hidden", files=facts.unread_logs))
     else:
         checked.append(say("findings_checks.checked_hidden"))
-    return DeepReport(tuple(found), tuple(checked), tuple(dict.fromkeys(not_checked)))
+    return ContentReport(tuple(found), tuple(checked), tuple(dict.fromkeys(not_checked)))
+
+
+def _needed(stores: Sequence[StoreFacts], version: int) -> frozenset[str]:
+    """The files that the next start loads, by path: of each store the newest full one and the changes after
+    it."""
+    found: set[str] = set()
+    for item in stores:
+        steps = [step for step in item.store.steps if step.version <= version]
+        start = max((step.version for step in steps if step.full is not None), default=0)
+        for step in steps:
+            file = step.full if step.version == start else step.change if step.version > start else None
+            found |= {file.path} if file is not None else set()
+    return frozenset(found)
+
+
+def wrong_state(operator: OperatorState) -> DataEffect:
+    """What wrong rows in the state can do: a deduplication lets rows through again, any other operator counts
+    or joins without them."""
+    return (DUPLICATES if (operator.name or "").startswith("dedupe") else LOSS).may()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +244,11 @@ def _hidden(files: Mapping[str, FileInfo]) -> dict[str, FileInfo]:
 # Rows that are not what or where they should be
 
 
-def _rows(facts: Sequence[StoreFacts]) -> Iterator[Finding]:
+def _rows(facts: Sequence[StoreFacts], needed: frozenset[str]) -> Iterator[Damage]:
     for operator_id in dict.fromkeys(item.store.operator.operator_id for item in facts if item.differing):
         items = [item for item in facts if item.differing and item.store.operator.operator_id == operator_id]
         files = [file for item in items for file in item.differing]
+        files.sort(key=lambda file: file.path not in needed)
         sentence = (
             say("findings_checks.snapshot_differs", path=files[0].path, version=files[0].version)
             if len(files) == 1
@@ -210,9 +259,15 @@ def _rows(facts: Sequence[StoreFacts]) -> Iterator[Finding]:
                 more=len(files) - 1,
             )
         )
-        evidence = (Evidence(file.path) for file in files[:SHOWN])
-        yield finding(
-            "SNAPSHOT_DIFFERS", sentence, *evidence, certainty="inferred", place=items[0].store.place
+        yield Damage(
+            "SNAPSHOT_DIFFERS",
+            # the next start loads the newest snapshot; older ones matter for a roll-back
+            "data_risk" if files[0].path in needed else "attention",
+            sentence,
+            tuple(Evidence(file.path) for file in files[:SHOWN]),
+            "inferred",
+            items[0].store.place,
+            wrong_state(items[0].store.operator),
         )
     by_store: dict[tuple[int, str], list[StoreFacts]] = {}
     for item in facts:
@@ -224,7 +279,7 @@ def _rows(facts: Sequence[StoreFacts]) -> Iterator[Finding]:
         yield from _wrong_partition(items)
 
 
-def _wrong_partition(items: Sequence[StoreFacts]) -> Iterator[Finding]:
+def _wrong_partition(items: Sequence[StoreFacts]) -> Iterator[Damage]:
     """Rows that Spark will look for elsewhere. Reported only where the pattern shows that the rule for
     this store is known."""
     wrong = [item for item in items if item.misplaced is not None and item.misplaced.rows]
@@ -243,9 +298,14 @@ def _wrong_partition(items: Sequence[StoreFacts]) -> Iterator[Finding]:
         directory=_directory(first),
         target=target,
     )
-    evidence = [Evidence(_directory(item)) for item in wrong[:SHOWN]]
-    yield finding(
-        "ROWS_IN_WRONG_PARTITION", sentence, *evidence, certainty="inferred", place=first.store.place
+    yield Damage(
+        "ROWS_IN_WRONG_PARTITION",
+        "data_risk",
+        sentence,
+        tuple(Evidence(_directory(item)) for item in wrong[:SHOWN]),
+        "inferred",
+        first.store.place,
+        wrong_state(first.store.operator),
     )
 
 
@@ -273,7 +333,7 @@ def _directory(facts: StoreFacts) -> str:
 # Metadata and schemas
 
 
-def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> Iterator[Finding]:
+def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> Iterator[Damage]:
     """Operator metadata and state schemas must be readable to the last byte. Spark before 4.0 knows only the
     schemas of partition 0."""
     files = [
@@ -305,19 +365,24 @@ def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> It
             sentence = say(
                 "findings_checks.operator_metadata_unreadable", path=file.path, clause=parsed.clause
             )
-            yield finding("OPERATOR_METADATA_UNREADABLE", sentence, parsed.evidence, place=place)
+            yield Damage(
+                "OPERATOR_METADATA_UNREADABLE", "attention", sentence, (parsed.evidence,), place=place
+            )
         elif file.kind == "metadata" and file.path != newest[operator.operator_id]:
             continue
         elif parsed.condition == "surplus_bytes":
             sentence = say("findings_checks.surplus_bytes", path=file.path, clause=parsed.clause)
-            yield finding("STATE_FILE_DAMAGED", sentence, parsed.evidence, severity="note", place=place)
+            yield Damage("STATE_FILE_DAMAGED", "note", sentence, (parsed.evidence,), place=place)
         else:
             is_definition = "/_stateSchema/" in file.path or file.kind == "metadata"
-            yield finding(
+            yield Damage(
                 "STATE_DEFINITION_UNREADABLE" if is_definition else "STATE_SCHEMA_UNREADABLE",
+                "blocks_restart",
                 say("findings_checks.definition_unreadable", path=file.path, clause=parsed.clause),
-                parsed.evidence,
+                (parsed.evidence,),
                 place=place,
+                error="schema_damaged",
+                because=say("forecast_steps.definition_damaged", path=file.path, clause=parsed.clause),
             )
 
 
@@ -366,31 +431,42 @@ def _altered_state(facts: StoreFacts) -> list[str]:
     return [f.file.path for f in facts.faults if f.kind == "hidden_checksum" and f.file.path not in damaged]
 
 
-def _altered_values(facts: Sequence[StoreFacts]) -> Iterator[Finding]:
+def _altered_values(facts: Sequence[StoreFacts], needed: frozenset[str]) -> Iterator[Damage]:
     """Files whose codec keeps no checksum and that are not those their checksum was written for: Spark reads
     other values without an error (observed with zstd, Spark 4.3)."""
-    found = [fault for item in facts for fault in item.faults if fault.kind == "altered"]
+    found = [
+        (fault, item.store.operator) for item in facts for fault in item.faults if fault.kind == "altered"
+    ]
+    found.sort(key=lambda pair: pair[0].file.path not in needed)
     if not found:
         return
-    first, path = found[0], found[0].file.path
+    (first, operator), path = found[0], found[0][0].file.path
     sentence = (
         say("findings_checks.values_altered", path=path, reason=first.reason)
         if len(found) == 1
         else say("findings_checks.values_altered_more", path=path, reason=first.reason, more=len(found) - 1)
     )
-    evidence = [Evidence(name) for fault in found for name in (fault.file.path, *fault.others)]
+    evidence = [Evidence(name) for fault, _ in found for name in (fault.file.path, *fault.others)]
     place = f"{first.file.operator_id}/{first.file.partition_id}/{first.file.store}"
-    yield finding("STATE_FILE_ALTERED", sentence, *evidence[:SHOWN], place=place)
+    yield Damage(
+        "STATE_FILE_ALTERED",
+        # a file that only an older version needs does no harm to the next start
+        "data_risk" if path in needed else "attention",
+        sentence,
+        tuple(evidence[:SHOWN]),
+        place=place,
+        data=wrong_state(operator),
+    )
 
 
-def _altered(paths: Sequence[str]) -> Finding:
+def _altered(paths: Sequence[str]) -> Damage:
     sentence = (
         say("findings_checks.altered_one", path=paths[0])
         if len(paths) == 1
         else say("findings_checks.altered", path=paths[0], more=len(paths) - 1)
     )
     evidence = [Evidence(path) for name in paths for path in (name, hidden_name(name))]
-    return finding("HADOOP_CHECKSUM_MISMATCH", sentence, *evidence[:SHOWN])
+    return Damage("HADOOP_CHECKSUM_MISMATCH", "note", sentence, tuple(evidence[:SHOWN]))
 
 
 # What was looked at

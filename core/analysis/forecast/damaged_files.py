@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from core.analysis.findings.catalogue import finding
-from core.analysis.findings.model import Finding, Severity
+from core.analysis.forecast.model import EXACT, UNKNOWN, Damage, Severity
 from core.analysis.forecast.versions import V41, V42, Version
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
@@ -41,7 +40,7 @@ class _Group:
 
 def damaged_files(
     ck: Checkpoint, facts: Sequence[StoreFacts], version: int, spark: Version, reported: frozenset[str]
-) -> Iterator[Finding]:
+) -> Iterator[Damage]:
     """What the faults mean for a start of ``spark`` that loads ``version``. ``reported``: paths that other
     findings name already."""
     committed = committed_ids(ck)
@@ -145,7 +144,7 @@ def _meaning(
     return finding_id, "attention", say("findings_checks.file_not_needed")
 
 
-def _finding(group: _Group, newest: int | None) -> Finding:
+def _finding(group: _Group, newest: int | None) -> Damage:
     first = group.faults[0]
     sentence = _damage(group)
     if group.severity == "blocks_restart":
@@ -159,14 +158,25 @@ def _finding(group: _Group, newest: int | None) -> Finding:
         "certain" if all(fault.certainty == "certain" for fault in group.faults) else "inferred"
     )
     place = f"{group.operator_id}/{first.file.partition_id}/{first.file.store}"
-    return finding(
+    return Damage(
         group.finding_id,
+        group.severity,
         sentence,
-        *evidence[:SHOWN],
-        certainty=certainty,
-        severity=group.severity,
-        place=place,
+        tuple(evidence[:SHOWN]),
+        certainty,
+        place,
+        # a batch that needs the rows of a damaged block fails, another one runs without them
+        data=UNKNOWN if group.severity == "data_risk" else EXACT,
+        error="sst_size" if _is_size(first) else "state_content_damaged",
+        details={"path": first.file.path},
+        because=say("forecast_steps.state_damaged", path=first.file.path, reason=first.reason),
+        intact_batch=newest - 1 if newest and group.severity == "blocks_restart" else None,
     )
+
+
+def _is_size(fault: Fault) -> bool:
+    """Whether a file that a zip names has another length than the zip says."""
+    return isinstance(fault.reason, Sentence) and fault.reason.key == "state_files.needs_size"
 
 
 def _damage(group: _Group) -> Sentence:
@@ -201,7 +211,7 @@ def _newest_intact(ck: Checkpoint, ruined: set[str], committed: CommittedIds, ve
     return max(common or (), default=None)
 
 
-def _lineage(facts: StoreFacts, version: int, committed: CommittedIds) -> Iterator[Finding]:
+def _lineage(facts: StoreFacts, version: int, committed: CommittedIds) -> Iterator[Damage]:
     """The versions that the newest changelog of format 2 says it is built from must be there under the ids it
     names."""
     store = facts.store
@@ -225,7 +235,14 @@ def _lineage(facts: StoreFacts, version: int, committed: CommittedIds) -> Iterat
             sentence = say(
                 "findings_checks.lineage_missing", path=newest.path, missing=missing, version=version
             )
-            yield finding(
-                "STATE_NOT_RESTORABLE", sentence, Evidence(missing), Evidence(newest.path), place=store.place
+            yield Damage(
+                "STATE_NOT_RESTORABLE",
+                "blocks_restart",
+                sentence,
+                (Evidence(missing), Evidence(newest.path)),
+                place=store.place,
+                error="rocksdb_missing",
+                details={"file": missing, "zip": missing},
+                because=say("forecast_steps.lineage_missing", path=newest.path, missing=missing),
             )
             return

@@ -1,0 +1,75 @@
+"""Rules about the rows that belong to no step of the start: what the newest entries of the logs show and
+Spark does not look at.
+
+Each gives risks for the rows of the next batches. What only older entries show is history, and a finding of
+the integrity check (:mod:`core.analysis.findings.log_checks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from core.analysis.forecast.context import RestartContext
+from core.analysis.forecast.model import DUPLICATES, SINK_KINDS, Risk
+from core.analysis.forecast.watermark_ahead import watermark_risks
+from core.checkpoint.model import CommitEntry
+from core.checkpoint.sources.forms import parse
+from core.messages import say
+from core.sparklogs.evidence import Evidence
+
+
+def watermark_back(s: RestartContext) -> Iterator[Risk]:
+    """The watermark of offsets/N is lower than one before it: rows that were late open closed windows again
+    (observed with 4.3: an extra row, no error). A query without state does not use it."""
+    newest, before = s.newest, s.offset_entry(s.previous)
+    if newest is None or newest.watermark_ms is None or s.n is None or not s.is_stateful:
+        return
+    reached = [(before.watermark_ms, before.evidence)] if before is not None and before.watermark_ms else []
+    commit = s.commit(s.c) if s.c is not None and s.c < s.n else None
+    if isinstance(commit, CommitEntry) and commit.next_watermark_ms:
+        reached.append((commit.next_watermark_ms, commit.evidence))
+    highest = max(reached, key=lambda pair: pair[0], default=None)
+    if highest is None or newest.watermark_ms >= highest[0]:
+        return
+    sentence = say(
+        "findings_checks.watermark_back",
+        before=highest[0],
+        where=str(highest[1]),
+        after=newest.watermark_ms,
+        path=newest.evidence.path,
+    )
+    evidence = (Evidence(newest.evidence.path, 2), highest[1])
+    yield Risk("WATERMARK_WENT_BACK", sentence, evidence, DUPLICATES.may())
+
+
+def positions_back(s: RestartContext) -> Iterator[Risk]:
+    """A position that only grows is lower in the committed offsets/N than in offsets/N-1: the next batch
+    reads from there. Of a batch that is not committed this is a failed plan, which is a step of its own."""
+    newest, before = s.newest, s.offset_entry(s.previous)
+    if newest is None or before is None or s.n not in s.checkpoint.commit_files:
+        return
+    for source in s.checkpoint.sources:
+        line, earlier = newest.source(source.key), before.source(source.key)
+        if line is None or earlier is None or line.raw is None or earlier.raw is None:
+            continue
+        if not source.kind.positions_only_grow:
+            continue
+        was = dict(source.kind.positions(parse(earlier.raw)))
+        now = dict(source.kind.positions(parse(line.raw)))
+        lower = [
+            say("findings_checks.position_back_partition", name=name, before=was[name], after=position)
+            for name, position in now.items()
+            if position < was.get(name, position)
+        ]
+        if lower:
+            sentence = say("findings_checks.position_back", batch_id=s.n, key=source.key, partitions=lower)
+            # the source may not have all of these records any more
+            yield Risk("OFFSET_WENT_BACK", sentence, (line.evidence,), s.handed_out_again(*SINK_KINDS).may())
+
+
+BESIDE: tuple[Callable[[RestartContext], Iterable[Risk]], ...] = (
+    watermark_back,
+    positions_back,
+    watermark_risks,
+)
+"""Asked after the steps, also when one of them fails."""

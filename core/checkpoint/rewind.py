@@ -1,0 +1,92 @@
+"""Which older batches a checkpoint can be rolled back to, by the files that are kept.
+
+Batch B needs (observed, Spark 4.3): ``offsets/B`` and ``offsets/B-1``, ``commits/B``, state version B + 1 in
+every partition of every store, and in the log of each file source the entries up to its position in batch B.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+from core.checkpoint.checkpoint import Checkpoint
+from core.checkpoint.model import CommitEntry, OffsetEntry, OperatorState
+from core.checkpoint.restore_chain import restorable_versions
+from core.checkpoint.sources.registry import parse
+from core.checkpoint.state import committed_ids, state_inventory
+from core.messages import Sentence, say
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """The batches, ascending, that the names of the files allow a checkpoint to be rolled back to."""
+
+    ck: Checkpoint
+    batches: tuple[int, ...]
+
+    @property
+    def newest(self) -> int | None:
+        """The newest of them whose log files can be read; None when there is none."""
+        return self.at_most(None)
+
+    def at_most(self, limit: int | None) -> int | None:
+        """The newest of them up to batch ``limit`` whose log files can be read; None when there is none."""
+        kept = reversed(self.batches)
+        return next((b for b in kept if (limit is None or b <= limit) and self.why_not(b) is None), None)
+
+    def why_not(self, batch_id: int) -> Sentence | None:
+        """Why the checkpoint cannot be rolled back to a batch, in one sentence with the range that is
+        possible; None when it can."""
+        at = bisect_left(self.batches, batch_id)
+        if self.batches[at : at + 1] != (batch_id,):
+            if not self.batches:
+                return say("rewind.none")
+            return say("rewind.not_kept", batch=batch_id, ids=self.batches)
+        for needed in {batch_id, max(batch_id - 1, 0)}:
+            if not isinstance(self.ck.offset(needed), OffsetEntry):
+                return say("rewind.unreadable", batch=batch_id, path=f"offsets/{needed}")
+        if not isinstance(self.ck.commit(batch_id), CommitEntry):
+            return say("rewind.unreadable", batch=batch_id, path=f"commits/{batch_id}")
+        return self._why_not_sources(batch_id)
+
+    def _why_not_sources(self, batch_id: int) -> Sentence | None:
+        entry = self.ck.offset(batch_id)
+        for source in self.ck.sources:
+            line = entry.source(source.key) if isinstance(entry, OffsetEntry) else None
+            if not source.kind.has_own_log or line is None or line.raw is None:
+                continue
+            context = source.context
+            wanted = source.kind.positions(parse(line.raw)).get("log id", -1)
+            there = context.file_log[-1].log_id if context.file_log else -1
+            if not context.file_log_complete or there < wanted:
+                return say("rewind.source_log", batch=batch_id, key=source.key)
+        return None
+
+
+def rewind(ck: Checkpoint, without: Collection[str] = ()) -> Rewind:
+    """The batches that the checkpoint can be rolled back to. ``without``: paths of state files that are
+    known to be damaged and count as missing. Raises :class:`StorageError` when ``state/`` cannot be listed.
+    """
+    ids = committed_ids(ck)
+    versions: set[int] | None = None
+    for operator in state_inventory(ck).operators:
+        own = set(restorable_versions(_intact(operator, without), ids))
+        versions = own if versions is None else versions & own
+    kept = set(ck.offset_files)
+    batches: Iterable[int] = (
+        batch
+        for batch in ck.commit_files
+        if batch in kept and (batch == 0 or batch - 1 in kept) and (versions is None or batch + 1 in versions)
+    )
+    return Rewind(ck, tuple(sorted(batches)))
+
+
+def _intact(operator: OperatorState, without: Collection[str]) -> OperatorState:
+    if not without:
+        return operator
+    partitions = tuple(
+        replace(each, files=tuple(file for file in each.files if file.path not in without))
+        for each in operator.partitions
+    )
+    return replace(operator, partitions=partitions)

@@ -1,0 +1,156 @@
+"""Recovery options that make a repaired copy of the checkpoint."""
+
+from __future__ import annotations
+
+NOT_EMITTED: dict[str, str] = {
+    "stateStoreSave": "windows and totals that were not yet emitted",
+    "sessionWindowStateStoreSaveExec": "sessions that were not yet emitted",
+    "symmetricHashJoin": "rows that waited for a match",
+    "other": "what the operator had not yet emitted",
+}
+"""What only the state held, by Spark's name of the operator."""
+
+SENTENCES: dict[str, str] = {
+    "not_in_a_pipeline": "The checkpoint of a Lakeflow pipeline cannot be copied or written by hand.",
+    "sink_does_not_fit": (
+        "The sink does not fit the checkpoint, so continuing would leave it wrong. {trouble}"
+    ),
+    "offset_missing": (
+        "offsets/{missing} is missing, and Spark reads it to start after offsets/{newest}: the copy would not"
+        " start either."
+    ),
+    "verify_copy": "Compare every copied file with the original.",
+    "verify_copy_why": "Content, not only names and sizes.",
+    # without the state
+    "drop_possible": "All stateful operators are gone from the query, so the state is left out of a copy.",
+    "drop_no_state": "The checkpoint has no state.",
+    "drop_still_stateful": (
+        "Only for a query whose stateful operators were all removed (answer stateful=removed): Spark does not"
+        " start a query that keeps state without its state."
+    ),
+    "drop_keeps_repeats": (
+        "From now on duplicates are no longer removed: if the source delivers rows twice, the sink has to"
+        " deal with it."
+    ),
+    "drop_same_sources": (
+        "The query must still read the same {count:counted source}: Spark refuses a checkpoint with another"
+        " number of sources."
+    ),
+    "drop_loses": "What only the state held: {lost}.",
+    "drop_effort": "One copy; the query itself is not run.",
+    "ids_continue": (
+        "Query ID and batch IDs continue, so a sink that skips committed batch IDs still recognizes them."
+    ),
+    "drop_mistake": (
+        "Deleting state/ while one stateful operator is left, or in the only copy: the query does not start"
+        " any more, and the state is gone."
+    ),
+    "best_drop": (
+        "The state holds nothing that was not emitted; position, query ID and batch IDs continue, so nothing"
+        " is lost or repeated."
+    ),
+    "copy_without_state": "Copy the checkpoint to a new location without state/.",
+    "copy_without_state_why": (
+        "Offsets, commits, source logs and the query ID stay; the old checkpoint is only read."
+    ),
+    "start_changed": "Start the changed query with the new checkpoint.",
+    "start_changed_why": (
+        "A planned batch runs with its planned end offsets. The old checkpoint stays until you remove it."
+    ),
+    # an older batch
+    "rewind_possible": "The logs are complete for batch {batch}: a copy resumes there.",
+    "rewind_possible_state": (
+        "Logs and state are complete for batch {batch}: a copy resumes there with the state of that batch."
+    ),
+    "rewind_nothing": "Batch {batch} is the newest one in the logs, so there is nothing to roll back.",
+    "rewind_sparse": (
+        "With asynchronous progress tracking or continuous processing not every batch has its files, so a"
+        " rollback to one batch was not verified."
+    ),
+    "rewind_other_query": (
+        "A rollback keeps the state, so it is for the query as it was (answer stateful=unchanged)."
+    ),
+    "rewind_source": (
+        "{sources:listed}: whether this kind of source reads the same data again after a rollback was not"
+        " verified."
+    ),
+    "rewind_txn": (
+        "Delta keeps the newest txnVersion of every txnAppId, also after RESTORE, so the batches after batch"
+        " {batch} would be skipped, new rows included."
+    ),
+    "rewind_file_sink": (
+        "A file sink skips every batch ID that it has, new rows included, so it must end at batch {batch}"
+        " too: give its location (--sink) to have that checked. A Delta table can be restored first (answer"
+        " sink=delta)."
+    ),
+    "rewind_file_sink_at": (
+        "The file sink ends at batch {newest}, so it would skip the batches after batch {batch}, new rows"
+        " included. Put back an output that ends at batch {batch}, or choose another option."
+    ),
+    "rewind_one_batch": (
+        "A file source gives everything after its position to batch {batch} at once, whatever"
+        " maxFilesPerTrigger says: the start needs memory for it."
+    ),
+    "rewind_retention": (
+        "The broker must still have the records after batch {batch}; the script does not ask it."
+    ),
+    "rewind_late": (
+        "Nothing but this: with other batch boundaries, other late rows may be dropped than the first time."
+    ),
+    "rewind_repeats": ("Exactly what {ids:batches} wrote ({amount} of input) is written a second time."),
+    "rewind_repeats_results": (
+        "The results of {ids:batches} ({amount} of input) are written a second time; with other batch"
+        " boundaries they can come in other steps."
+    ),
+    "rewind_other_results": (
+        "With other batch boundaries {operators:listed} can give other results than without the rollback: a"
+        " row can be dropped as a duplicate of one that had expired, or a timer can fire later."
+    ),
+    "rewind_replaces": (
+        "Nothing: {ids:batches} are reprocessed ({amount} of input), and their rows replace themselves in a"
+        " sink that overwrites by key. One that overwrites by batch ID keeps the old rows of the IDs that do"
+        " not come again."
+    ),
+    "rewind_restored": (
+        "Nothing, because the table is restored to the version that has batch {batch} first (the script"
+        " refuses until it is), and the new checkpoint has a new query ID."
+    ),
+    "rewind_at_batch": "Nothing: the sink ends at batch {batch} too.",
+    "rewind_reads": "Reprocesses {ids:batches}.",
+    "rewind_reads_amount": "Reprocesses {ids:batches} ({amount} of input).",
+    "rewind_effort": "One copy; the query itself is not run.",
+    "rewind_by_sink": "A sink that appends receives {ids:batches} a second time.",
+    "rewind_mistake": (
+        "Deleting only commits or only offsets, or leaving later state files behind: Spark skips batches,"
+        " stops with CONCURRENT_STREAM_LOG_UPDATE, or loads an abandoned snapshot unchecked."
+    ),
+    "best_rewind": (
+        "Everything is complete for batch {batch}, the damage lies behind it, this sink shows no row twice,"
+        " and no old data is read to rebuild state."
+    ),
+    "restore_table": "Restore the Delta table to the version that has batch {batch}.",
+    "restore_table_why": (
+        "You do it with RESTORE TABLE; the script names the version and refuses until it is done. Rows of"
+        " {ids:batches} would be there twice, or new rows would be skipped."
+    ),
+    "load_state": "Load the state after batch {batch} with the state reader of Spark.",
+    "load_state_why": "Every partition of every store, before anything is copied, and again from the copy.",
+    "copy_up_to": (
+        "Copy the checkpoint to a new location up to batch {batch}: offsets, commits, state of this and"
+        " earlier batches, and the source logs."
+    ),
+    "copy_up_to_why": "The query ID stays; the old checkpoint is only read.",
+    "copy_up_to_why_new_id": (
+        "The copy gets a new query ID, because the table skips the batch IDs it has committed for the"
+        " old one."
+    ),
+    "start_same": "Start the same query with the new checkpoint.",
+    "start_same_why": (
+        "Batch {batch} reads what {ids:batches} had read, and what is new. The old checkpoint stays until you"
+        " remove it."
+    ),
+    "to_batch": "The batch that the new checkpoint stands at.",
+    "state_format": "The state checkpoint format; in format 2 only the commits name the state files.",
+    "codec": "How state files are packed; only lz4 has a checksum of the content.",
+    "file_sources": "File sources, with the newest entry of the source log that the batch had read.",
+}

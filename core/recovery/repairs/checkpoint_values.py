@@ -1,0 +1,20 @@
+"""The values of a script that verifies a whole checkpoint, beside its places and batches."""
+
+from __future__ import annotations
+
+from core.messages import say
+from core.recovery.context import RecoveryContext
+from core.recovery.model import Constant
+
+
+def checkpoint_constants(context: RecoveryContext) -> tuple[Constant, ...]:
+    """Which sources keep a log of files in the checkpoint, and whether gaps in the logs are normal."""
+    logs = {
+        source.key: source.directory
+        for source in context.sources
+        if source.kind.has_own_log and source.directory is not None
+    }
+    return (
+        Constant("FILE_SOURCES", logs, say("recovery_code.file_sources")),
+        Constant("ASYNC_PROGRESS", context.is_async, say("recovery_code.async_progress")),
+    )

@@ -1,0 +1,151 @@
+"""Single files of the checkpoint are left out, written again or copied, in a copy of it; which ones
+:mod:`core.recovery.file_repairs` decides, by the forecast."""
+
+from __future__ import annotations
+
+from core.messages import say, say_of
+from core.recovery.context import RecoveryContext
+from core.recovery.file_repairs import FileRepair, FileRepairs, file_repairs
+from core.recovery.model import Cells, Constant, PlanStep, cell
+from core.recovery.repairs.checkpoint_values import checkpoint_constants
+from core.recovery.repairs.model import Effect, Judged, Repair
+from core.recovery.repairs.sink_values import sink_constants
+from core.recovery.sinks import Behaviour
+
+KNOWS_ITS_QUERY = ("delta", "foreach_txn")
+"""Sinks that recognize a batch by query id and batch id."""
+RUNS_EVERY_BATCH = ("kafka", "foreach_append", "foreach_merge")
+"""Sinks that take every batch, so that its state is written too."""
+
+
+def _found(context: RecoveryContext) -> FileRepairs:
+    if context.forecast is None:
+        return FileRepairs(refused=say("recovery_options.restart_not_judged"))
+    deep = context.answers.get("what_happened") == "damaged"
+    return file_repairs(context.ck, context.forecast, context.connectors, "deep" if deep else "normal")
+
+
+def _judge(context: RecoveryContext) -> Judged:
+    if context.platform == "lakeflow":
+        return Judged(False, say("recovery_repairs.not_in_a_pipeline"))
+    found = _found(context)
+    if not found.is_possible:
+        return Judged(False, found.refused)
+    if found.is_new_id and context.pending is not None and context.sink in KNOWS_ITS_QUERY:
+        return Judged(False, say("file_repairs.new_id_and_pending", batch=context.pending))
+    if found.makes_state_again and context.sink not in RUNS_EVERY_BATCH:
+        return Judged(False, say("file_repairs.state_skipped", batch=found.again_from))
+    caution = (
+        [say("file_repairs.forecast_of_copy", sentence=found.forecast.sentence)] if found.forecast else []
+    )
+    if any(repair.does == "copy" for repair in found.repairs):
+        caution.append(say("file_repairs.looks_rolled_back"))
+    files = [repair.file for repair in found.repairs]
+    return Judged(True, say("file_repairs.possible", files=files), tuple(caution))
+
+
+def _effect(context: RecoveryContext, behaviour: Behaviour) -> Effect:
+    found, nothing = _found(context), say("recovery_effects.nothing")
+    batch = found.again_from
+    if batch is None or (behaviour == "batch_number_aware" and found.again_is_same):
+        return Effect(nothing, nothing)
+    if behaviour == "overwrite":
+        return Effect(say("file_repairs.again_replaced", batch=batch), nothing)
+    if behaviour == "batch_number_aware":
+        return Effect(nothing, say("file_repairs.again_refused", batch=batch))
+    is_complete = found.again_is_same
+    return Effect(
+        say("file_repairs.again_repeated" if is_complete else "file_repairs.again_may_repeat", batch=batch),
+        nothing,
+    )
+
+
+def _reason(context: RecoveryContext) -> str:
+    """Why it is the first choice: the copy starts, nothing else is wrong with it, and no complete batch comes
+    again to a sink that would have it twice."""
+    found = _found(context)
+    others = [
+        risk
+        for risk in (found.forecast.risks if found.forecast is not None else ())
+        if risk.weight == "data_risk" and not _is_of_the_copy(risk.id, found)
+    ]
+    complete = {repair.finding for repair in found.repairs if repair.file.startswith("commits/")}
+    again = found.again_from is not None and bool(complete)
+    if others or (again and context.behaviour in (None, "append")):
+        return ""
+    return say("file_repairs.best")
+
+
+def _is_of_the_copy(risk: str, found: FileRepairs) -> bool:
+    """Two equal offset files look like a rollback by hand; here the repair has made them."""
+    return risk == "SET_BACK" and any(repair.does == "copy" for repair in found.repairs)
+
+
+def _cells(context: RecoveryContext) -> Cells:
+    judged, found = _judge(context), _found(context)
+    loses = _effect(context, context.behaviour or "batch_number_aware").loses if judged.possible else ""
+    repeats = _effect(context, context.behaviour or "append").repeats if judged.possible else ""
+    count = say("file_repairs.count", files=len(found.repairs)) if judged.possible else judged.why
+    return (
+        cell("low", count),
+        cell("low", say("recovery_backup.cost")),
+        cell("no", loses),
+        cell("idempotent_writers", repeats),
+        cell("no"),
+        cell("no", say("recovery_options.table_kept")),
+    )
+
+
+def _as_value(repair: FileRepair) -> dict[str, object]:
+    return {
+        "file": repair.file,
+        "does": repair.does,
+        "text": repair.text,
+        "source": repair.source,
+        "was": repair.was,
+        "why": repair.why,
+    }
+
+
+def _constants(context: RecoveryContext) -> tuple[Constant, ...]:
+    found = _found(context)
+    return (
+        Constant("REPAIRS", [_as_value(repair) for repair in found.repairs], say("recovery_code.repairs")),
+        Constant("AGAIN_FROM", found.again_from, say("recovery_code.again_from")),
+        Constant("AGAIN_IS_SAME", found.again_is_same, say("recovery_code.again_is_same")),
+        *(each for each in sink_constants(context) if each.name != "SINK_IS_OURS"),
+        *checkpoint_constants(context),
+    )
+
+
+def _steps(context: RecoveryContext) -> tuple[PlanStep, ...]:
+    changes = [
+        PlanStep(
+            say_of("file_repairs", "DOES", repair.does, file=repair.file, source=repair.source), repair.why
+        )
+        for repair in _found(context).repairs
+    ]
+    return (
+        PlanStep(say("recovery_plan.stop"), say("recovery_plan.stop_why", batch=context.last_committed)),
+        PlanStep(say("file_repairs.copy"), say("file_repairs.copy_why")),
+        *changes,
+        PlanStep(say("file_repairs.verify"), say("recovery_backup.verify_why")),
+        PlanStep(say("recovery_backup.start"), say("recovery_backup.start_why")),
+    )
+
+
+REPAIR = Repair(
+    id="repair_files",
+    template="repair_files.py.j2",
+    level="low",
+    judge=_judge,
+    cells=_cells,
+    effect=_effect,
+    mistake=lambda context: say("file_repairs.mistake"),
+    reason=_reason,
+    steps=_steps,
+    suffix=lambda context: f"repaired-after-batch-{context.last_committed}",
+    constants=_constants,
+    fields=("sink_path", "checkpoint_new"),
+    asks_sink=True,
+)

@@ -1,0 +1,82 @@
+"""The first option, "start it again": possible unless the forecast says that the start fails, and recommended
+when a plain start loses and wrongly repeats nothing. What it repeats and loses is the forecast's own answer,
+never a rule of this room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.messages import Sentence, say
+from core.recovery.sinks import Behaviour
+
+if TYPE_CHECKING:
+    from core.analysis.forecast import Forecast
+    from core.recovery.context import RecoveryContext
+
+CHANGED = ("changed", "removed", "added")
+"""Answers to ``stateful`` after which the query that runs next is another one than the forecast is about."""
+NO_RESTART = ("query_changed", "source_changed", "reprocess")
+"""Answers to ``what_happened`` that a plain restart does not answer."""
+
+
+def why_no_restart(context: RecoveryContext) -> Sentence | None:
+    """Why the query cannot simply be started again; None when it can, as far as the files tell."""
+    forecast = context.forecast
+    if forecast is None:
+        return say("recovery_options.restart_not_judged")
+    if forecast.outcome == "fail":
+        return say("recovery_options.restart_fails", sentence=forecast.sentence)
+    if forecast.outcome == "fresh_start" and context.last_committed is not None:
+        return say("recovery_options.restart_from_scratch", sentence=forecast.sentence)
+    return None
+
+
+def is_recommended(context: RecoveryContext) -> bool:
+    """Whether a plain start is the first choice: it works, no risk for the data is known, the query is the
+    same one."""
+    forecast = context.forecast
+    return (
+        forecast is not None
+        and forecast.outcome in ("resume", "rerun")
+        and why_no_restart(context) is None
+        and not forecast.is_data_risk
+        and "loss" not in (forecast.data.append, forecast.data.overwrite, forecast.data.skip)
+        and context.stateful not in CHANGED
+        and context.answers.get("what_happened") not in NO_RESTART
+    )
+
+
+def why_recommended(context: RecoveryContext) -> Sentence:
+    """The reason beside a recommended restart."""
+    forecast = context.forecast
+    if forecast is not None and forecast.outcome == "rerun":
+        return say("recovery_options.best_restart_rerun", batch=context.pending)
+    return say("recovery_options.best_restart")
+
+
+def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[Sentence, Sentence]:
+    """What a plain restart repeats and loses at one kind of sink, by the forecast."""
+    forecast = context.forecast
+    if forecast is None:
+        unknown = say("recovery_effects.restart_unknown")
+        return unknown, unknown
+    effect = {
+        "append": forecast.data.append,
+        "overwrite": forecast.data.overwrite,
+        "batch_number_aware": forecast.data.skip,
+    }[behaviour]
+    nothing = say("recovery_effects.nothing")
+    if effect == "exact":
+        return nothing, nothing
+    if effect == "duplicates":
+        return _repeats(context, forecast), nothing
+    if effect == "loss":
+        return nothing, say("recovery_effects.restart_loses", sentence=forecast.sentence)
+    unknown = say("recovery_effects.restart_unknown")
+    return unknown, unknown
+
+
+def _repeats(context: RecoveryContext, forecast: Forecast) -> Sentence:
+    if forecast.outcome == "rerun" and not forecast.is_data_risk and forecast.batch_id is not None:
+        return say("recovery_effects.restart_repeats_pending", batch=forecast.batch_id)
+    return say("recovery_effects.restart_repeats", sentence=forecast.sentence)

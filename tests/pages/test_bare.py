@@ -1,0 +1,48 @@
+"""A checkpoint directory that was emptied, or that has a part of a checkpoint alone, on every page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.analysis.forecast import forecast
+from core.checkpoint import Checkpoint
+from tests.pages.conftest import PAGES, OpenPage, assert_no_error, words_of
+from tests.support.build import write
+from tests.support.forecasting import METADATA, files_entry
+
+LEFT: dict[str, dict[str, str | bytes]] = {
+    "nothing": {},
+    "sources": {"sources/0/0": files_entry(0), "sources/0/1": files_entry(1)},
+    "state": {"state/0/0/1.delta": b"x"},
+    "metadata": {"metadata": METADATA},
+}
+
+
+@pytest.mark.parametrize("left", LEFT)
+def test_every_page_shows_what_the_next_start_does(open_page: OpenPage, tmp_path: Path, left: str) -> None:
+    root = tmp_path / "orders"
+    root.mkdir()
+    write(root, LEFT[left])
+    sentence = forecast(Checkpoint.open(str(root))).sentence
+    at = open_page("overview", root)
+    for page in PAGES:
+        at = at.switch_page(f"pages/{page}.py").run()
+        assert_no_error(at)
+        assert sentence in words_of(at), page
+
+
+def test_a_sink_and_a_source_may_be_given_there(open_page: OpenPage, tmp_path: Path, samples: Path) -> None:
+    place = samples / "files-died-mid-batch"
+    root = tmp_path / "orders"
+    root.mkdir()
+    at = open_page("overview", root, sink=str(place / "sink"), at_0=str(place / "source"))
+    assert_no_error(at)
+    assert "Batches 0 to 6 will be skipped" in words_of(at)
+
+
+def test_a_place_that_is_not_there_says_what_a_start_means(open_page: OpenPage, tmp_path: Path) -> None:
+    at = open_page("overview", tmp_path / "gone")
+    assert_no_error(at)
+    assert "starts from scratch with batch 0; if it has run before" in words_of(at)

@@ -1,0 +1,42 @@
+"""Another version restarts the checkpoint: bases that the older Spark has written, restarted by the newest one.
+
+`scripts/prove-forecast --spark 3.5.9` tries the other direction, and bases of more releases.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.analysis.forecast.versions import parse_version
+from scripts.prove_forecast import written_elsewhere
+from tests.spark.cases import UPGRADES, Case
+from tests.spark.test_oracle import trials
+from tests.spark.trial import try_case
+from tests.support.oracle import RECIPES, Oracle
+from tests.support.spark import OLDER_SPARK, older_environment
+
+WRITER = parse_version(OLDER_SPARK)
+assert WRITER is not None
+FROM_OLDER = [
+    case for case in UPGRADES if case.written_by == OLDER_SPARK and RECIPES[case.base].needs.since <= WRITER
+]
+
+
+@pytest.fixture(scope="module")
+def older(oracle: Oracle, tmp_path_factory: pytest.TempPathFactory) -> Oracle:
+    """Bases that the older Spark has written, restarted in this session."""
+    assert older_environment().exists(), f"{older_environment()} is missing: scripts/setup tests makes it"
+    place: Path = tmp_path_factory.mktemp("written")
+    return Oracle(oracle.session, written_elsewhere(place, FROM_OLDER)[OLDER_SPARK])
+
+
+@pytest.mark.spark
+@pytest.mark.spark_3_5
+@pytest.mark.parametrize("case", trials(FROM_OLDER))
+def test_the_forecast_says_what_the_newest_spark_does_with_an_older_checkpoint(
+    older: Oracle, case: Case
+) -> None:
+    trial = try_case(older, case)
+    assert not trial.verdict.differences, trial.report

@@ -1,0 +1,79 @@
+"""The option rewind with a Delta sink: the table is restored first, the copy has a new query id, the rows are counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.checkpoint import Checkpoint
+from tests.support.delta import RUN_SCRIPT, DeltaEngine
+from tests.support.recovery import Outcome, fingerprint, script_for
+
+pytestmark = pytest.mark.delta
+
+PUT = "spark.range(args['first'], args['last']).coalesce(1).write.format('delta').mode('append').save(args['source'])"
+QUERY = """
+frame = spark.readStream.format("delta").load(args["source"]).dropDuplicates(["id"])
+writer = frame.writeStream.format("delta").option("checkpointLocation", args["checkpoint"]).trigger(availableNow=True)
+writer.start(args["sink"]).awaitTermination()
+"""
+RESTORE = "spark.sql(args['statement'])"
+IDS = "result = sorted(row[0] for row in spark.read.format('delta').load(args['sink']).collect())"
+
+
+class Pipeline:
+    """A deduplication from one Delta table into another: four batches of ten rows."""
+
+    def __init__(self, engine: DeltaEngine, place: Path) -> None:
+        self.engine, self.place = engine, place
+        self.source, self.sink, self.checkpoint = place / "source", place / "sink", place / "checkpoint"
+        for number in range(4):
+            self.put(number)
+            self.run(self.checkpoint)
+
+    def put(self, number: int) -> None:
+        self.engine.run(PUT, source=str(self.source), first=number * 10, last=number * 10 + 10)
+
+    def run(self, checkpoint: Path) -> None:
+        self.engine.run(QUERY, source=str(self.source), sink=str(self.sink), checkpoint=str(checkpoint))
+
+    def rewind(self, batch: int, *, execute: bool) -> Outcome:
+        answers = {"sink": "delta", "sink_path": str(self.sink), "to_batch": str(batch)}
+        script = script_for(self.checkpoint, "rewind", answers, self.place)
+        status, output = self.engine.run(RUN_SCRIPT, path=str(script), execute=execute)
+        script.unlink()
+        return Outcome(status, output)
+
+    def ids(self) -> Any:
+        return self.engine.run(IDS, sink=str(self.sink))
+
+
+def test_a_table_must_be_restored_first_and_then_has_every_row_once(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(delta, tmp_path)
+    newest = Checkpoint.open(str(pipeline.checkpoint)).commit_ids[-1]
+    batch = newest - 1
+    state = pipeline.checkpoint / "state" / "0" / "0"
+    (state / f"{newest + 1}.delta").unlink()
+    (state / f".{newest + 1}.delta.crc").unlink(missing_ok=True)
+
+    before = fingerprint(pipeline.place)
+    for execute in (False, True):
+        refused = pipeline.rewind(batch, execute=execute)
+        assert refused.status == 4 and "RESTORE TABLE delta.`" in refused.output, refused.output
+    assert fingerprint(pipeline.place) == before
+    statement = refused.output.split("First run: ")[1].splitlines()[0].strip()
+    delta.run(RESTORE, statement=statement)
+    assert pipeline.ids() == list(range(30))
+
+    done = pipeline.rewind(batch, execute=True)
+    assert done.status == 0, done.output
+    new = Path(f"{pipeline.checkpoint}.rewound-to-batch-{batch}")
+    assert Checkpoint.open(str(new)).query_id != Checkpoint.open(str(pipeline.checkpoint)).query_id
+    pipeline.put(4)
+    pipeline.run(new)
+    assert pipeline.ids() == list(range(50))
+    assert pipeline.rewind(batch, execute=True).status == 4

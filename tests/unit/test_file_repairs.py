@@ -1,0 +1,125 @@
+"""Which single files are repaired, without Spark: the plan, the forecast of the copy, what findings and options
+say."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.analysis.forecast import forecast
+from core.checkpoint import Checkpoint
+from core.connectors import ConnectorAnswers
+from core.judgement import judge
+from core.recovery import Answers, options
+from core.recovery.file_repairs import FileRepairs, file_repairs
+from core.storage import Door, FileInfo, Gone
+from tests.support import damage
+from tests.support.build import SAMPLES
+
+
+def copy_of(sample: str, place: Path, *damages: damage.Damage) -> Path:
+    target = place / "ck"
+    shutil.copytree(SAMPLES / sample / "checkpoint", target)
+    damage.both(*damages)(target)
+    return target
+
+
+def repairs_of(place: Path) -> FileRepairs:
+    ck = Checkpoint.open(str(place))
+    return file_repairs(ck, forecast(ck), ConnectorAnswers())
+
+
+def test_a_door_to_a_place_as_it_would_be_reads_the_changes_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1").write_text("one", encoding="utf-8")
+    (tmp_path / "a" / "2").write_text("two", encoding="utf-8")
+    door = Door.open(str(tmp_path)).changed({"a/1": None, "a/3": b"three", "b/c/1": b"", "d/1": None})
+    listings = door.list(["", "a", "b", "d"])
+    assert sorted(listings["a"].files) == ["a/2", "a/3"]
+    assert listings[""].directories == ("a", "b") and listings["b"].directories == ("b/c",)
+    assert not listings["d"].exists
+    assert sorted(door.list([""], recursive=True)[""].files) == ["a/2", "a/3", "b/c/1"]
+    found = door.read([FileInfo("a/1", 3), FileInfo("a/2", 3), FileInfo("a/3", 5)])
+    assert found == {"a/1": Gone(), "a/2": b"two", "a/3": b"three"}
+    looks = door.look(["a/1", "a/3"])
+    assert looks == {"a/1": Gone(), "a/3": FileInfo("a/3", 5)}
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["1", "2", "a"]
+
+
+@pytest.mark.parametrize("sample", ["files-stopped-cleanly", "state-format-2", "transform-with-state-timers"])
+def test_a_checkpoint_without_damage_has_nothing_to_repair(sample: str, tmp_path: Path) -> None:
+    found = repairs_of(copy_of(sample, tmp_path))
+    assert not found.repairs and not found.is_possible
+
+
+def test_two_faults_are_repaired_one_after_the_other_and_the_copy_resumes(tmp_path: Path) -> None:
+    found = repairs_of(
+        copy_of(
+            "windowed-aggregation-hot-partition",
+            tmp_path,
+            damage.without("metadata"),
+            damage.without("offsets/{n-1}"),
+        )
+    )
+    assert [(each.file, each.does) for each in found.repairs] == [
+        ("metadata", "write"),
+        ("offsets/8", "copy"),
+    ]
+    assert found.is_possible and found.forecast is not None and found.forecast.outcome == "resume"
+
+
+def test_a_watermark_that_is_not_known_is_not_made_up(tmp_path: Path) -> None:
+    found = repairs_of(
+        copy_of("windowed-aggregation-hot-partition", tmp_path, damage.holding("commits/{n}", ""))
+    )
+    assert [(each.file, each.does) for each in found.repairs] == [("commits/9", "leave_out")]
+    assert (found.again_from, found.again_is_same) == (9, True)
+
+
+def test_the_watermark_comes_from_what_is_left_of_the_commit_or_from_the_batch_planned_next(
+    tmp_path: Path,
+) -> None:
+    left = copy_of(
+        "windowed-aggregation-hot-partition",
+        tmp_path / "a",
+        damage.holding("commits/{n}", '{"nextBatchWatermarkMs":1234}'),
+    )
+    assert repairs_of(left).repairs[0].text == 'v1\n{"nextBatchWatermarkMs":1234}'
+
+    place = copy_of("windowed-aggregation-hot-partition", tmp_path / "b")
+    text = (place / "offsets" / "9").read_text(encoding="utf-8")
+    watermark = Checkpoint.open(str(place)).offset(9).watermark_ms  # type: ignore[union-attr]
+    (place / "offsets" / "10").write_text(
+        text.replace(str(watermark), str((watermark or 0) + 5000)), encoding="utf-8"
+    )
+    damage.holding("commits/9", "")(place)
+    assert repairs_of(place).repairs[0].text == f'v1\n{{"nextBatchWatermarkMs":{(watermark or 0) + 5000}}}'
+
+
+def test_the_old_query_id_is_taken_from_what_is_left_of_metadata(tmp_path: Path) -> None:
+    place = copy_of("files-stopped-cleanly", tmp_path)
+    before = Checkpoint.open(str(place)).query_id
+    damage.cut("metadata", 0.99)(place)
+    assert repairs_of(place).repairs[0].text == f'{{"id":"{before}"}}'
+
+
+def test_the_option_comes_first_and_the_finding_names_it(tmp_path: Path) -> None:
+    judgement = judge(
+        Checkpoint.open(str(copy_of("files-stopped-cleanly", tmp_path, damage.without("metadata"))))
+    )
+    first = options(judgement.recovery(Answers({"sink": "file"})))[0]
+    assert first.id == "repair_files" and first.recommended
+    found = next(item for item in judgement.findings.findings if item.id == "METADATA_MISSING")
+    assert found.option == "repair_files" and "repair_files" in found.action
+
+
+def test_a_complete_batch_that_would_come_again_is_not_recommended_for_a_sink_that_appends(
+    tmp_path: Path,
+) -> None:
+    place = copy_of("windowed-aggregation-hot-partition", tmp_path, damage.holding("commits/{n}", ""))
+    for sink, expected in (("foreach_append", False), ("foreach_merge", True), ("file", True)):
+        found = options(judge(Checkpoint.open(str(place))).recovery(Answers({"sink": sink})))
+        option = next(each for each in found if each.id == "repair_files")
+        assert (option.possible, option.recommended) == (True, expected), sink

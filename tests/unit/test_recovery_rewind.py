@@ -1,0 +1,130 @@
+"""Whether, to which batch and for which sink a checkpoint can be rewound, on small checkpoints written by the
+test; the scripts run in tests/spark/test_recovery_rewind.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.analysis.findings import findings
+from core.checkpoint import Checkpoint
+from core.checkpoint.rewind import rewind
+from core.errors import AnswerError
+from core.recovery import Answers, Option, generate, options, plan, read_recovery_context
+from core.recovery.answers import RepairId
+from core.recovery.repairs import REPAIRS
+from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint, make
+
+
+def option_of(ck: Checkpoint, **answers: str) -> Option:
+    context = read_recovery_context(ck, Answers(answers))
+    return next(each for each in options(context) if each.id == "rewind")
+
+
+def broken(place: Path) -> Checkpoint:
+    """Batches 0 to 2 are committed, the state of batch 2 is gone, batch 3 is planned."""
+    ck = file_checkpoint(place, "dedupe")
+    (place / "ck" / "state" / "0" / "1" / "3.delta").unlink()
+    return ck.refresh()
+
+
+def test_every_repair_is_in_the_registry_under_its_own_id() -> None:
+    assert {repair.id for repair in REPAIRS.values()} == set(REPAIRS) == set(RepairId.__args__)  # type: ignore[attr-defined]
+
+
+def test_the_newest_batch_that_every_partition_can_rebuild_is_the_default(tmp_path: Path) -> None:
+    ck = broken(tmp_path)
+    assert rewind(ck).batches == (0, 1)
+    option = option_of(ck, sink="foreach_merge")
+    assert option.possible and option.recommended
+    assert "to_batch" not in option.why and "batch 1" in option.why
+    context = read_recovery_context(ck, Answers({"sink": "foreach_merge", "platform": "pyspark"}))
+    assert 'NEW_CHECKPOINT = "' in generate(context, "rewind")[0].text
+    assert "TO_BATCH = 1\n" in generate(context, "rewind")[0].text
+    move = plan(context, option.recipe).before_after[0]
+    assert (move.before["after_batch"], move.after["first_batch"], move.after["reads_again"]) == (
+        2,
+        2,
+        "2 files",
+    )
+
+
+def test_a_batch_that_is_not_kept_is_refused_with_the_range(tmp_path: Path) -> None:
+    ck = broken(tmp_path)
+    for batch in ("2", "3", "77"):
+        option = option_of(ck, sink="foreach_merge", to_batch=batch)
+        assert not option.possible and "complete only for batches 0 and 1" in option.why, option.why
+    with pytest.raises(AnswerError, match="whole number"):
+        Answers({"to_batch": "-1"})
+    with pytest.raises(AnswerError, match="whole number"):
+        Answers({"to_batch": "two"})
+
+
+def test_an_unreadable_log_file_is_no_place_to_go_back_to(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path)
+    (tmp_path / "ck" / "offsets" / "1").write_text("", encoding="utf-8")
+    ck = ck.refresh()
+    assert "offsets/1 cannot be read" in option_of(ck, to_batch="1").why
+    assert "offsets/1 cannot be read" in option_of(ck, to_batch="2").why
+    assert rewind(ck).newest == 0
+
+
+def test_a_file_source_log_must_reach_the_batch(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path)
+    (tmp_path / "ck" / "sources" / "0" / "3").unlink()
+    (tmp_path / "ck" / "sources" / "0" / "2").unlink()
+    ck = ck.refresh()
+    assert "file source log of source 0 is not complete" in option_of(ck, to_batch="2").why
+    assert rewind(ck).newest == 1
+
+
+def test_each_kind_of_sink_has_its_own_answer(tmp_path: Path) -> None:
+    ck = broken(tmp_path)
+    appended = option_of(ck, sink="foreach_append")
+    assert appended.possible and not appended.recommended
+    assert "batches 2 and 3 wrote (2 files of input) is written a second time" in appended.repeats
+    assert option_of(ck, sink="foreach_merge").repeats.startswith("Nothing")
+    assert not option_of(ck, sink="file").possible
+    assert not option_of(ck, sink="foreach_txn").possible
+    delta = option_of(ck, sink="delta")
+    assert (
+        delta.possible
+        and not delta.recommended
+        and "restored to the version that has batch 1" in delta.repeats
+    )
+    unknown = option_of(ck)
+    assert not unknown.recommended and "Not possible: A file sink skips every batch ID" in unknown.repeats
+
+
+def test_an_operator_that_depends_on_the_boundaries_is_said_to_and_not_recommended(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path, "dedupeWithinWatermark")
+    (tmp_path / "ck" / "state" / "0" / "1" / "3.delta").unlink()
+    option = option_of(ck.refresh(), sink="foreach_merge")
+    assert option.possible and not option.recommended
+    assert "dedupeWithinWatermark can give other results" in option.loses
+
+
+def test_it_is_for_the_query_as_it_was_and_not_for_a_pipeline(tmp_path: Path) -> None:
+    ck = broken(tmp_path)
+    for answers in ({"stateful": "changed"}, {"stateful": "removed"}, {"platform": "lakeflow"}):
+        assert not option_of(ck, sink="foreach_merge", **answers).possible
+    assert generate(read_recovery_context(ck, Answers({"platform": "lakeflow"})), "rewind") == ()
+
+
+def test_a_checkpoint_that_needs_nothing_is_not_rewound_unless_a_batch_is_named(tmp_path: Path) -> None:
+    line = json.dumps({"logOffset": 0})
+    ck = Checkpoint.open(str(make(tmp_path / "ck", {0: [line], 1: [line]}, 1, files=1)))
+    assert "nothing to roll back" in option_of(ck, sink="foreach_merge").why
+    assert option_of(ck, sink="foreach_merge", to_batch="0").possible
+    kafka = option_of(kafka_checkpoint(tmp_path / "kafka"), sink="kafka", to_batch="0")
+    assert kafka.possible and any("broker must still have" in each for each in kafka.recipe.caution)
+    assert "40 offsets" in kafka.repeats, kafka.repeats
+
+
+def test_the_finding_names_the_batch_and_the_command(tmp_path: Path) -> None:
+    found = {each.id: each for each in findings(broken(tmp_path)).findings}
+    finding = found["STATE_NOT_RESTORABLE"]
+    assert finding.rewind_to == 1
+    assert "--option rewind --set to_batch=1" in finding.action
