@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +35,7 @@ LISTED = sorted(
 MOST_NAMES = 25  # a list that nobody can keep in mind is no list
 
 
+@cache
 def outside(package: str) -> dict[str, set[tuple[str, str]]]:
     """What modules outside ``package`` import from it: module of the package -> (name, importing file)."""
     found: dict[str, set[tuple[str, str]]] = defaultdict(set)

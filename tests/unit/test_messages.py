@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import pickle
 import pkgutil
-from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from string import Formatter
@@ -40,8 +40,10 @@ def fields(template: str) -> set[str]:
     }
 
 
-def calls() -> Iterator[tuple[str, ast.Call]]:
+@cache
+def calls() -> list[tuple[str, ast.Call]]:
     """Every call of ``say`` and ``say_of`` in the product, with its place."""
+    found = []
     for folder in ("core", "ui", "pages"):
         for path in sorted((PROJECT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
@@ -50,7 +52,8 @@ def calls() -> Iterator[tuple[str, ast.Call]]:
                     and isinstance(node.func, ast.Name)
                     and node.func.id in ("say", "say_of")
                 ):
-                    yield f"{path.relative_to(PROJECT)}:{node.lineno}", node
+                    found.append((f"{path.relative_to(PROJECT)}:{node.lineno}", node))
+    return found
 
 
 def literal(node: ast.expr) -> str | None:
