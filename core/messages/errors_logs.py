@@ -221,6 +221,21 @@ TEXTS: dict[str, ErrorText] = {
             " find the second query. Look for repeated rows of this batch in the sink."
         ),
     ),
+    "SKIPPED_BATCH_NEEDS_STATE": ErrorText(
+        "The batch ended without the IDs of the state files that its commit has to name (state checkpoint"
+        " format 2). No task ran, because the sink already had the batch and skipped it.",
+        (
+            "The query stopped after the sink had taken the batch and before the commit was written.",
+            "The commit file was deleted, or the checkpoint was rolled back or restored without the sink.",
+        ),
+        action=(
+            "Each start fails alike until the sink runs the batch once more. Stop the query and back up the"
+            " checkpoint and the sink first. File sink: move the batch's own entry, the newest in"
+            " _spark_metadata, away with its .crc file. Delta: put the table back to the version before the"
+            " batch, and give the query a new query ID."
+        ),
+        unseen="Whether the sink has the batch stands in the sink: name it with --sink.",
+    ),
     "MULTIPLE_QUERIES_USE_CHECKPOINT": ErrorText(
         "Spark could not give a log file its final name because the name is taken. The file is often there"
         " afterwards, so the next start may work.",

@@ -60,6 +60,7 @@ TITLES: dict[str, str] = {
     "STATE_IDS_OF_ANOTHER_VERSION": "the newest commit names state files of another version",
     "SETTINGS_CHANGED": "a stored SQL config is not the one that the state was written with",
     "COMMIT_AHEAD": "the commit log is ahead of the offset log",
+    "SKIPPED_BATCH_NEEDS_STATE": "the sink skips a batch whose state still has to be written",
     "STALE_CHECKSUM_FILE": "orphaned .crc file",
     "VERSION_TRAP": (
         "this Spark version interprets the checkpoint differently from the version that wrote it"
@@ -311,6 +312,14 @@ ACTIONS: dict[str, str] = {
     "COMMIT_AHEAD": (
         _BACKUP + "Restore the missing offset file, or delete the commit files that are ahead and their"
         " .crc files. Until then every start delivers rows again."
+    ),
+    "SKIPPED_BATCH_NEEDS_STATE": (
+        _BACKUP + "The sink has to run the batch once more. A file sink does when the batch's own entry, the"
+        " newest in _spark_metadata, is moved away with its .crc file: the batch writes the same rows again,"
+        " and Spark's readers ignore the files of the first attempt. An entry that stands only in a .compact"
+        " file cannot be moved alone: "
+        + _NEW_CHECKPOINT
+        + ". A Delta table has to stand before the batch, and the query needs a new query ID."
     ),
     "STALE_CHECKSUM_FILE": _BACKUP + "Delete the .crc file: Spark can then write the log file.",
     "VERSION_TRAP": (

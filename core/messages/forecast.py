@@ -69,6 +69,7 @@ SENTENCES: dict[str, str] = {
     "then_each_start": (
         "Every further start fails the same way: the sink gets these rows once more each time."
     ),
+    "then_each_start_alike": "Every further start fails the same way.",
     "then_each_start_skipped": (
         "Every further start fails the same way; the given sink skips the batch each time."
     ),

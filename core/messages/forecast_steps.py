@@ -150,6 +150,14 @@ SENTENCES: dict[str, str] = {
     "commit_exists": (
         "commits/{batch_id} already exists (commits/ ends at {commit}, offsets/ ends at {offset})"
     ),
+    "skipped_batch_needs_state": (
+        "the sink already has batch {batch_id} and skips it, so no task writes the state that"
+        " commits/{batch_id} has to name (state checkpoint format 2)"
+    ),
+    "open_skipped_batch": (
+        "whether the sink already has batch {batch_id}: a file sink or a Delta table would skip it, and with"
+        " state checkpoint format 2 a batch that is skipped cannot be committed"
+    ),
     "stale_checksum": (
         "{path} was left behind when {log}/{batch_id} was removed, so {log}/{batch_id} cannot be written"
     ),

@@ -3,6 +3,7 @@ with the repaired copy, and the rows are compared with the truth."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from pyspark.sql.utils import StreamingQueryException
 
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
+from core.connectors import ConnectorAnswers
+from core.connectors.file_sink_log import FileSinkLog
 from core.judgement import judge
 from core.recovery import Answers, Option, generate, options, read_recovery_context
 from tests.support import damage
@@ -195,10 +198,37 @@ def test_a_batch_that_must_write_its_state_again_is_not_left_to_a_sink_that_skip
     damage.holding("commits/3", "")(pipeline.checkpoint)
     option = option_of(pipeline, sink="file")
     assert not option.possible and "does not run it" in option.why, option.why
-    # What would happen: the batch is skipped, and its commit cannot name its state files.
-    damage.remove(pipeline.checkpoint / "commits/3")
-    with pytest.raises(StreamingQueryException, match="CheckpointInfo length: 0"):
-        pipeline.run()
+
+
+def test_a_batch_that_a_sink_skips_cannot_be_committed_with_state_format_2(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The file sink has batch 3 and its commit is missing. The forecast names Spark's error, at every start;
+    with the entry of the sink moved away the same batch runs, and readers have every row once."""
+    pipeline = made(spark, tmp_path / "p", "distinct", "file", FORMAT_2)
+    damage.without("commits/3")(pipeline.checkpoint)
+    for _ in range(2):
+        said = judge(Checkpoint.open(str(pipeline.checkpoint)), connectors=sink_of(pipeline)).forecast
+        assert (said.outcome, said.fails_at, said.reason) == ("fail", "batch", "SKIPPED_BATCH_NEEDS_STATE")
+        assert said.error is not None and "CheckpointInfo length: 0, numPartitions: " in said.error.message
+        with pytest.raises(StreamingQueryException, match=re.escape(said.error.message)):
+            pipeline.run()
+    alone = judge(Checkpoint.open(str(pipeline.checkpoint))).forecast
+    assert alone.outcome == "rerun" and any("already has batch 3" in item for item in alone.not_checked)
+    log = pipeline.output / "_spark_metadata"
+    for name in ("3", ".3.crc"):
+        (log / name).rename(tmp_path / name)
+    assert (
+        judge(Checkpoint.open(str(pipeline.checkpoint)), connectors=sink_of(pipeline)).forecast.outcome
+        == "rerun"
+    )
+    put_files(pipeline.source, range(FILES, MORE))
+    pipeline.run()
+    assert rows(pipeline, "distinct") == TRUTH["distinct"](MORE)
+
+
+def sink_of(pipeline: RepairPipeline) -> ConnectorAnswers:
+    return ConnectorAnswers(sink=FileSinkLog.open(str(pipeline.output)))
 
 
 NOT_REPAIRED: dict[str, tuple[Damage, str]] = {

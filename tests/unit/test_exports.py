@@ -39,26 +39,35 @@ MOST_NAMES = 25  # a list that nobody can keep in mind is no list
 def outside(package: str) -> dict[str, set[tuple[str, str]]]:
     """What modules outside ``package`` import from it: module of the package -> (name, importing file)."""
     found: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for path, tree in TREES.items():
+    for path, nodes in IMPORTS.items():
         place = ".".join(path.relative_to(PROJECT).with_suffix("").parts)
         if place == package or place.startswith(package + "."):
             continue
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.ImportFrom) or node.module is None or node.level:
-                continue
-            if node.module == package or node.module.startswith(package + "."):
+        for node in nodes:
+            if node.module == package or str(node.module).startswith(package + "."):
                 importer = str(path.relative_to(PROJECT))
-                found[node.module] |= {(alias.name, importer) for alias in node.names}
+                found[str(node.module)] |= {(alias.name, importer) for alias in node.names}
     return found
 
 
-TREES = {
-    path: ast.parse(path.read_text(encoding="utf-8"))
-    for folder in ("core", "ui", "pages", "scripts", "tests")
-    for path in sorted((PROJECT / folder).rglob("*.py"))
+def imports(path: Path) -> list[ast.ImportFrom]:
+    """What a file imports from other rooms by name."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module and not n.level]
+
+
+IMPORTS = {
+    path: imports(path)
+    for path in (
+        *(
+            path
+            for folder in ("core", "ui", "pages", "scripts", "tests")
+            for path in sorted((PROJECT / folder).rglob("*.py"))
+        ),
+        PROJECT / "app.py",
+        PROJECT / "server.py",
+    )
 }
-for top in ("app.py", "server.py"):
-    TREES[PROJECT / top] = ast.parse((PROJECT / top).read_text(encoding="utf-8"))
 
 
 def listed(package: str) -> list[str]:

@@ -43,17 +43,15 @@ def fields(template: str) -> set[str]:
 @cache
 def calls() -> list[tuple[str, ast.Call]]:
     """Every call of ``say`` and ``say_of`` in the product, with its place."""
-    found = []
-    for folder in ("core", "ui", "pages"):
-        for path in sorted((PROJECT / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if (
-                    isinstance(node, ast.Call)
-                    and isinstance(node.func, ast.Name)
-                    and node.func.id in ("say", "say_of")
-                ):
-                    found.append((f"{path.relative_to(PROJECT)}:{node.lineno}", node))
-    return found
+    paths = [path for folder in ("core", "ui", "pages") for path in sorted((PROJECT / folder).rglob("*.py"))]
+    return [
+        (f"{path.relative_to(PROJECT)}:{node.lineno}", node)
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("say", "say_of")
+    ]
 
 
 def literal(node: ast.expr) -> str | None:

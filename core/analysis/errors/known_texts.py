@@ -135,6 +135,7 @@ PLAIN: tuple[Known, ...] = (
             "Concurrent update to the log. Multiple streaming jobs detected for <batch>",
         ),
     ),
+    Known("SKIPPED_BATCH_NEEDS_STATE", (said("no_state_ids"),)),
     Known("LOG_FILE_CHECKSUM", ("Checksum error: <file> at",), ("ChecksumException",), about=_LOG_FILE),
     Known("MULTIPLE_QUERIES_USE_CHECKPOINT", (said("stale_crc"), "Rename destination <file> already exists")),
     Known("HDFS_LEASE_LOST", ("No lease on <path>",), ("LeaseExpiredException",)),

@@ -187,6 +187,9 @@ LOGS: Mapping[str, Meaning] = meanings(
                 "forecast",
             ),
         ),
+        "SKIPPED_BATCH_NEEDS_STATE": Kind(
+            options=("rewind", "reset"), finding="SKIPPED_BATCH_NEEDS_STATE", look=("batch", "forecast")
+        ),
         "MULTIPLE_QUERIES_USE_CHECKPOINT": Kind(
             options=("repair",),
             finding="STALE_CHECKSUM_FILE",

@@ -64,6 +64,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "STATE_IDS_OF_ANOTHER_VERSION": Entry("blocks_restart", "4.0"),
     "SETTINGS_CHANGED": Entry("blocks_restart"),
     "COMMIT_AHEAD": Entry("blocks_restart"),
+    "SKIPPED_BATCH_NEEDS_STATE": Entry("blocks_restart", "4.0"),
     "STALE_CHECKSUM_FILE": Entry("blocks_restart"),
     "VERSION_TRAP": Entry("blocks_restart"),
     "UNFINISHED_REPARTITION": Entry("blocks_restart", "4.2"),

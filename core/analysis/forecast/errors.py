@@ -268,6 +268,14 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "requirement failed: Previous batch {previous} not found in offset log",
         ),
     ),
+    "no_state_ids": (
+        ErrorForm(
+            V40,
+            None,
+            "AssertionError",
+            "assertion failed: CheckpointInfo length: 0, numPartitions: {partitions}",
+        ),
+    ),
     "commit_exists": (
         ErrorForm(
             V33,

@@ -307,7 +307,39 @@ def _check_commit(s: RestartContext) -> Verdict:
         return stale
     if s.c is not None and s.n is not None and s.c > s.n:
         return _commits_ahead(s, s.c, s.n, next(i for i in sorted(commits) if i > batch))
-    return Verdict()
+    return _commit_with_state_ids(s)
+
+
+def _commit_with_state_ids(s: RestartContext) -> Verdict:
+    """State checkpoint format 2: a commit names the state files that the tasks of its batch wrote. A sink
+    that skips the batch starts no task, and the commit cannot be made, at any start (observed with the file
+    sink of 4.3.0 and with Delta 4.4 on 4.2.0)."""
+    partitions = _partitions_with_ids(s)
+    if partitions is None:
+        return Verdict()
+    if s.sink is None and s.runs_again:
+        open_end = say("forecast_steps.open_skipped_batch", batch_id=s.first_batch)
+        return Verdict(not_checked=(open_end,))
+    if s.sink is None or s.sink.pending != "skipped":
+        return Verdict()
+    at = Evidence(s.sink.url)
+    return failed(
+        s,
+        "no_state_ids",
+        "SKIPPED_BATCH_NEEDS_STATE",
+        say("forecast_steps.skipped_batch_needs_state", batch_id=s.first_batch),
+        at,
+        details={"partitions": partitions},
+        certainty=s.sink.certainty,
+        then=say("forecast.then_each_start_alike"),
+    )
+
+
+def _partitions_with_ids(s: RestartContext) -> int | None:
+    """The number of state partitions where the newest commit names their state files; None for any other."""
+    entry = s.commit_entry(s.c)
+    operators = entry.state_unique_ids if entry is not None else {}
+    return next((len(partitions) for partitions in operators.values()), None)
 
 
 def _commits_ahead(s: RestartContext, newest: int, offset: int, first: int) -> Verdict:
