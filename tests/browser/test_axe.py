@@ -33,13 +33,17 @@ def violations(page: object) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("kind", CHECKPOINTS)
+LOOKS = [
+    *(("fails", width, theme) for width in (1280, 390) for theme in ("light", "dark")),
+    *((kind, *look) for kind in list(CHECKPOINTS)[1:] for look in ((1280, "light"), (390, "dark"))),
+]
+
+
+@pytest.mark.parametrize(("kind", "width", "theme"), LOOKS)
 def test_no_page_has_a_barrier_that_axe_knows(visit: Visiting, kind: str, width: int, theme: str) -> None:
     one = visit(width=width, theme=theme)
     found = {}
-    for name in ("", *PAGES):
+    for name in ("", *PAGES) if kind == "fails" else PAGES:  # the list of checkpoints names none
         page = one.open(f"/{name}?{CHECKPOINTS[kind]}" if name else "/")
         found[name or "checkpoints"] = violations(page)
     assert found == {name: [] for name in found}
