@@ -38,7 +38,7 @@ def main() -> None:
     opened, ck = shell.checkpoint()
     # filled in the order of cost, shown in the order of weight; a broker may take seconds to answer, so all
     # that needs it comes last then
-    sentence, figures, links, notes, stands_out, costs, start = (st.container() for _ in range(7))
+    sentence, figures, stands_out, costs, start, notes, links = (st.container() for _ in range(7))
     with links:
         other_pages()
     with notes:
