@@ -423,7 +423,8 @@ class Oracle:
         """A copy of the base's checkpoint to damage."""
         self._copies += 1
         target = self.scratch / "copies" / f"{self._copies}-{base.recipe.name}"
-        shutil.copytree(base.checkpoint, target / "ck")
+        # maintenance may still give files of the base their names
+        shutil.copytree(base.checkpoint, target / "ck", ignore=shutil.ignore_patterns(".*.tmp"))
         return target / "ck"
 
     def restart(

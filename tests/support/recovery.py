@@ -140,9 +140,9 @@ def run_in_session(
 
 
 def killed_at(script: Path, step: str) -> Path:
-    """The same script, which is killed (-9) in place of the one line that is this step."""
+    """The same script, which is killed (-9) in place of the last line that is this step."""
     lines = script.read_text(encoding="utf-8").splitlines(keepends=True)
-    (at,) = [number for number, line in enumerate(lines) if line.strip() == step]
+    at = [number for number, line in enumerate(lines) if line.strip() == step][-1]
     lines[at] = lines[at].replace(step, "os.kill(os.getpid(), 9)")
     dying = script.with_name(f"dying_{script.name}")
     dying.write_text("".join(lines), encoding="utf-8")
