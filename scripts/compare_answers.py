@@ -236,6 +236,21 @@ def _runs(place: Path, scratch: Path) -> Iterator[tuple[str, list[str]]]:
         ["recover", at, "--option", "reset", "--set", "sink=delta", "--set", "source_complete=yes"],
     )
     yield "recover-usage", ["recover", at, "--set", "sink=none-of-these"]
+    yield "changes", ["changes", at]
+    yield (
+        "changes-asked",
+        [
+            "changes",
+            at,
+            "--set",
+            "change.keys=user:string",
+            "--set",
+            "change.spark=3.5",
+            "--set",
+            "sink=file",
+        ],
+    )
+    yield "changes-usage", ["changes", at, "--set", "change.nothing=1"]
     yield "state", ["state", at]
     yield "state-replay", ["state", at, "--replay"]
     for error in ERRORS:

@@ -50,6 +50,7 @@ VERBS = (
     ("recover", "{ends}", "--json"),
     ("recover", "--option", "{option}", "--set", "{setting}", "--set", "{setting}"),
     ("explain", "--error", "{error}"),
+    ("changes",),
 )
 NUMBERS = (
     0,

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from core.documents.base import Document, json_name
+from core.documents.changes import ChangesDocument
 from core.documents.check import CheckDocument
 from core.documents.explain import ExplainDocument
 from core.documents.forecast import ForecastDocument
@@ -31,6 +32,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "state": StateDocument,
     "recover": RecoverDocument,
     "explain": ExplainDocument,
+    "changes": ChangesDocument,
 }
 
 

@@ -8,6 +8,7 @@ VERBS: dict[str, str] = {
     "state": "rows per partition, without a JVM",
     "recover": "recovery options and their impact, and the plan and code of the chosen one",
     "explain": "what an error or a stack trace means for this checkpoint, and what to do",
+    "changes": "what a changed query does to this checkpoint, before it is deployed",
 }
 
 SEVERITIES: dict[str, str] = {

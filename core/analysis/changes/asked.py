@@ -1,0 +1,146 @@
+"""What can be asked: the values of each change, and how a text becomes one of them.
+
+A value is one of a few plain words (``same_types``), or what the thing becomes (``user:string,day:date``,
+``4``), which is compared with what the checkpoint has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from core.analysis.changes.model import WHATS, AskedChange, Column, What, WrittenQuery
+from core.errors import UsageError
+from core.messages import say
+
+CHANGED = "changed"
+CHOICES: Mapping[What, tuple[str, ...]] = {
+    "filter": ("before_state", "after_state"),
+    "projection": ("before_state", "after_state"),
+    "reader_schema": ("more_columns", "other_types"),
+    "rate_limit": (),
+    "trigger": ("available_now", "processing_time", "continuous"),
+    "query_name": (),
+    "output_types": (),
+    "sources": ("added", "removed"),
+    "source_kind": (),
+    "source_order": (),
+    "source_path": ("other", "glob"),
+    "subscription": (),
+    "operators": ("added", "removed", "replaced"),
+    "keys": ("same_types", "other_types"),
+    "aggregates": ("same_types", "other_types"),
+    "expressions": ("same_types", "other_types"),
+    "dedup_columns": ("same_types", "other_types"),
+    "window": ("length", "slide"),
+    "watermark": ("delay", "column", "added", "removed"),
+    "output_mode": ("append", "update", "complete"),
+    "join_type": (),
+    "join_interval": (),
+    "partitions": (),
+    "provider": ("hdfs", "rocksdb", "changelog", "checkpoint_format"),
+    "sink_kind": ("file", "delta", "kafka", "foreach", "other"),
+    "sink_path": (),
+    "sink_topic": (),
+    "foreach_code": (),
+    "state_schema": ("types", "variables", "code"),
+    "spark": (),
+}
+"""The plain words of each change, the most serious one last or first as people think of it. No words: the one
+value ``changed``."""
+
+OF_FREE_TEXT: frozenset[What] = frozenset(
+    {
+        "sources",
+        "source_kind",
+        "source_path",
+        "subscription",
+        "operators",
+        "keys",
+        "aggregates",
+        "dedup_columns",
+        "watermark",
+        "partitions",
+        "join_type",
+        "spark",
+        "query_name",
+        "trigger",
+        "window",
+        "rate_limit",
+        "sink_path",
+        "sink_topic",
+        "join_interval",
+    }
+)
+"""Changes whose value may be what the thing becomes."""
+
+OPERATORS = (
+    "stateStoreSave",
+    "dedupe",
+    "dedupeWithinWatermark",
+    "symmetricHashJoin",
+    "sessionWindowStateStoreSaveExec",
+    "flatMapGroupsWithState",
+    "applyInPandasWithState",
+    "transformWithStateExec",
+    "transformWithStateInPandasExec",
+    "transformWithStateInPySparkExec",
+    "globalLimit",
+)
+"""Spark's names of stateful operators."""
+
+_TOP_LEVEL = re.compile(r",(?![^<]*>)")
+_SQL_NAMES = {"bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte", "real": "float"}
+
+
+def parse_change(setting: str) -> AskedChange:
+    """``change.keys=user:string`` -> the change. Raises UsageError."""
+    name, equals, value = setting.partition("=")
+    what = name.removeprefix("change.")
+    known = next((each for each in WHATS if each == what), None)
+    if not equals or not name.startswith("change.") or known is None:
+        raise UsageError(say("changes.set_usage", setting=setting[:200], known=WHATS))
+    return checked(AskedChange(known, value.strip()))
+
+
+def checked(asked: AskedChange) -> AskedChange:
+    """The same change when its value can be understood. Raises UsageError."""
+    value = asked.value
+    words = CHOICES[asked.what]
+    if value in ("", CHANGED) or value in words or asked.what in OF_FREE_TEXT:
+        return asked
+    if not words:
+        return AskedChange(asked.what, CHANGED)
+    raise UsageError(say("changes.value_usage", what=asked.what, value=value[:100], known=words))
+
+
+def every_value(query: WrittenQuery, what: What) -> tuple[str, ...]:
+    """The plain values that are worth an answer of their own for this query."""
+    words = CHOICES[what]
+    if what in ("filter", "projection", "expressions") and not query.is_stateful:
+        return (CHANGED,)
+    if what == "provider" and query.is_stateful:
+        return tuple(word for word in words if word != query.provider)
+    if what == "watermark" and query.is_stateful:
+        is_there = query.watermark_delay_ms is not None
+        return tuple(word for word in words if (word == "added") != is_there)
+    if what == "operators":
+        return words if query.is_stateful else ("added",)
+    return words or (CHANGED,)
+
+
+def columns(text: str) -> tuple[Column, ...] | None:
+    """``user:string,day:date`` -> columns, types in Spark's names; None when a type is missing."""
+    found = []
+    for part in _TOP_LEVEL.split(text):
+        name, colon, kind = part.partition(":")
+        if not colon or not name.strip() or not kind.strip():
+            return None
+        plain = kind.strip().lower().replace(" ", "")
+        found.append(Column(name.strip(), _SQL_NAMES.get(plain, plain)))
+    return tuple(found)
+
+
+def types_of(found: Iterable[Column]) -> list[str]:
+    """The types alone, by which Spark compares."""
+    return [column.type.lower() for column in found]

@@ -1,0 +1,145 @@
+"""``docs/changes.md`` from the rules and the samples.
+
+    python -m scripts.changes_page > docs/changes.md
+
+A test keeps the two equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.analysis.changes import WHATS, AskedChange, judge_changes
+from core.analysis.changes.asked import CHANGED, CHOICES
+from core.analysis.changes.model import WORST_FIRST
+from core.analysis.changes.rules import RULES
+from core.checkpoint import Checkpoint
+from core.messages import say_of
+from core.messages.changes import ACTIONS, ROLLBACKS
+from core.messages.changes import RULES as SENTENCES
+from core.messages.words import CERTAINTY
+from core.settings import DEFAULTS
+from core.storage import parse_location
+
+PROJECT = Path(__file__).resolve().parent.parent
+SAMPLES = {
+    "stateless": "files-stopped-cleanly",
+    "two sources": "union-of-two-sources",
+    "named sources": "named-sources",
+    "aggregation": "purged-to-newest-10",
+    "windows": "windowed-aggregation-hot-partition",
+    "deduplication": "state-format-2",
+    "join": "join-watermark-held-back",
+    "transformWithState": "transform-with-state-timers",
+}
+SPARK = "4.3"
+
+_HEAD = """# Changes of a query
+
+Can this be changed, and the checkpoint kept? Spark answers with an error after the start, or not at all:
+then the numbers are wrong. `changes` answers before, from the files of the checkpoint. This page is made
+from its rules (`python -m scripts.changes_page`); a test keeps it up to date.
+
+```
+python -m core changes LOCATION     # what the query was, and every change that can matter here
+python -m core changes LOCATION --set change.aggregates=same_types
+python -m core changes LOCATION --set change.keys=user:string,day:date --spark 4.3 --json
+python -m core changes LOCATION --set change.sink_path=changed --set sink=file
+```
+
+`--set change.<what>=<value>` can be given many times; the values are below, and for keys, aggregates and
+columns of dropDuplicates also what they become (`name:type,...`), for `sources`, `partitions`, `spark`,
+`operators`, `subscription` and `source_path` the number, version, names or path (`1=...` for source 1).
+`--set sink=delta|file|kafka|foreach|other` says what the query writes to, which a checkpoint does not tell.
+`--spark` is the version that will run the query.
+
+Exit status: 0 all fine, or nothing was asked; 1 a change that was asked for fails or is silently wrong; 2
+wrong usage; 10 the location cannot be read or is not a checkpoint. [JSON](schema/changes.json). No JVM is
+started.
+
+| verdict | |
+|---|---|
+| fine | the checkpoint stays, the rows are those of the new query |
+| fine, but | Spark accepts it; a remark that you should read |
+| ignored | Spark keeps the value that the checkpoint pins |
+| fails | at the start (nothing is written) or in the batch (`offsets/N` is written), with Spark's condition |
+| **silently wrong** | no error, and numbers that neither the old nor the new query would have given |
+| cannot be said | the files do not tell, or it was not observed |
+
+Every verdict is about one checkpoint: a change that cannot matter to it is fine, with the reason. What the
+forecast knows (number of sources, operators, topics, Spark version) is answered by [the
+forecast](forecast.md). The rules are those of Spark 4.3; where other versions differ, a rule has their
+condition.
+
+## By kind of query
+
+Each column is a sample in `sample_checkpoints/`, under the rules of Spark 4.3. The sink is not said.
+"""
+
+
+def changes_page() -> str:
+    """The whole page."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield _HEAD.rstrip("\n")
+    yield ""
+    yield f"| change | becomes | {' | '.join(SAMPLES)} |"
+    yield "|---|---|" + "---|" * len(SAMPLES)
+    asked = [
+        AskedChange(what, value) for what in WHATS if what != "spark" for value in CHOICES[what] or (CHANGED,)
+    ]
+    asked += [AskedChange("spark", "3.5"), AskedChange("spark", "4.0")]
+    columns = [_verdicts(sample, asked) for sample in SAMPLES.values()]
+    for row, change in enumerate(asked):
+        cells = " | ".join(column[row] for column in columns)
+        yield f"| `{change.what}` {say_of('changes', 'WHATS', change.what)} | `{change.value}` | {cells} |"
+    yield ""
+    yield "## Rules"
+    yield ""
+    yield "Worst first. *Words in italics* are values of the checkpoint."
+    for verdict in WORST_FIRST:
+        yield ""
+        yield f"### {say_of('changes', 'VERDICTS', verdict).capitalize()}"
+        yield ""
+        yield "| rule | what is so | what to do | back to the old query: it |"
+        yield "|---|---|---|---|"
+        for rule, made in RULES.items():
+            if made.verdict != verdict:
+                continue
+            phase = (
+                ""
+                if made.fails_at is None
+                else " at the start: "
+                if made.fails_at == "start"
+                else " in the batch: "
+            )
+            condition = f"`{made.condition}`" if made.condition else "no condition"
+            failing = f"**fails{phase}{condition}** · " if made.fails_at is not None else ""
+            option = f" (`{made.recipe}`)" if made.recipe is not None else ""
+            yield (
+                f"| `{rule}`, {CERTAINTY[made.certainty]} | {failing}{_words(SENTENCES[rule])}"
+                f" | {_words(ACTIONS[made.action])}{option} | {_words(ROLLBACKS[made.rollback])} |"
+            )
+
+
+def _verdicts(sample: str, asked: list[AskedChange]) -> list[str]:
+    place = PROJECT / "sample_checkpoints" / sample / "checkpoint"
+    ck = Checkpoint.open(parse_location(str(place)), DEFAULTS)
+    return [
+        ("**{}**" if change.is_problem else "{}").format(say_of("changes", "VERDICTS", change.verdict))
+        for change in judge_changes(ck, asked, SPARK).changes
+    ]
+
+
+def _words(template: str) -> str:
+    if template == "{sentence}":
+        return "what the forecast says"
+    return re.sub(r"\{(\w+)[^}]*\}", r"*\1*", template).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(changes_page(), end="")
