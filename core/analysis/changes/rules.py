@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.analysis.changes.model import FailsAt, Recipe, Verdict
-from core.analysis.forecast.versions import V40, Version
+from core.analysis.forecast.versions import V40, V42, Version
 from core.sparklogs.evidence import Certainty
 
 KEY_SCHEMA = "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE"
 VALUE_SCHEMA = "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
+OUTPUT_MODE = "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
 OTHER_TABLE = "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE"
 
 Action = Literal[
@@ -82,8 +83,22 @@ def _at_start(
     certainty: Certainty = "certain",
     recipe: Recipe | None = "reset",
     action: Action = "reset",
+    since: Version | None = None,
 ) -> Rule:
-    return Rule("fails", action, "as_before", certainty, fails_at="start", condition=condition, recipe=recipe)
+    return Rule(
+        "fails",
+        action,
+        "as_before",
+        certainty,
+        fails_at="start",
+        condition=condition,
+        since=since,
+        recipe=recipe,
+    )
+
+
+def _refused(condition: str | None, certainty: Certainty = "certain") -> Rule:
+    return _at_start(condition, certainty, None, "keep", V42)
 
 
 def _open(action: Action = "try_copy") -> Rule:
@@ -166,13 +181,13 @@ RULES: Mapping[str, Rule] = {
     "watermark_column": _but(),
     "watermark_added": _but(),
     "watermark_removed": _but(),
-    "watermark_needed": _at_start(None, "inferred", None, "keep"),
+    "watermark_needed": _refused(None, "inferred"),
     "mode_rows": _fine(),
     "mode_changed": _but("rows_stay"),
     "mode_append": _but("rows_stay"),
-    "mode_append_refused": _at_start(None, "certain", None, "keep"),
-    "mode_complete_refused": _at_start(None, "certain", None, "keep"),
-    "mode_of_files": _at_start(None, "inferred", None, "keep"),
+    "mode_append_refused": _refused(OUTPUT_MODE),
+    "mode_complete_refused": _refused(OUTPUT_MODE),
+    "mode_of_files": _refused(None, "inferred"),
     "mode_of_transform": _open(),
     "join_type": _but("mixed_state"),
     "join_interval": _but("mixed_state"),
