@@ -1,0 +1,61 @@
+"""What ``changes`` says against real Spark: the old query runs, the changed one is started on its checkpoint, and
+outcome, condition and rows are those that were said.
+
+Whether numbers are wrong is worked out by Spark: the changed query as a batch over the same files.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from core.analysis.changes import AskedChange, judge_changes
+from core.checkpoint import Checkpoint
+from core.settings import DEFAULTS
+from core.storage import parse_location
+from tests.support.changed_queries import CHANGES, SILENT, Change, Changes
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def changed(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Changes:
+    return Changes(spark_session, tmp_path_factory.mktemp("changes"))
+
+
+def test_the_list_has_the_nine_silent_changes_and_every_other_outcome() -> None:
+    assert len(SILENT) == 9 and len(CHANGES) > 40
+    assert len({change.name for change in CHANGES}) == len(CHANGES)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name.replace(" ", "_"))
+def test_spark_does_what_was_said(changed: Changes, change: Change) -> None:
+    ck = Checkpoint.open(parse_location(str(changed.checkpoint(change.base))), DEFAULTS)
+    asked = [AskedChange(what, value) for what, value in change.asked.items()]  # type: ignore[arg-type]
+    said = judge_changes(ck, asked, sink=change.written_to).changes[0]
+    happened = changed.try_change(change)
+    told = (said.rule, said.sentence, happened.error, happened.rows, happened.right)
+    if happened.error is not None:
+        assert said.verdict == "fails", told
+        assert said.fails_at == happened.phase, told
+        if said.condition is not None:
+            assert said.condition in happened.conditions, told
+        else:
+            assert set(happened.conditions) <= {"STREAM_FAILED"}, told
+        return
+    assert said.verdict != "fails", told
+    if happened.as_right is not None:
+        assert (said.verdict == "silently_wrong") == (not happened.as_right), told
+    assert (said.verdict == "silently_wrong") == (change in SILENT), told
+
+
+@pytest.mark.parametrize(
+    "name", ["totals: one aggregate more", "totals: the aggregation removed", "rows: an aggregation added"]
+)
+def test_after_a_failed_start_the_old_query_loses_nothing(changed: Changes, name: str) -> None:
+    """The way back that is said: the batch that the failed start has planned is run by the old query."""
+    change = next(each for each in CHANGES if each.name == name)
+    rows, undisturbed = changed.back_again(change)
+    assert rows and sorted(rows) == sorted(undisturbed)
