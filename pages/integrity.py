@@ -13,7 +13,17 @@ from core.errors import StorageError
 from core.messages import say, words
 from core.messages.screen_integrity import DATA_LOSS, QUERIES
 from core.messages.screen_integrity import LEVELS as LEVEL_TEXTS
-from ui import cached_answers, cards, connectors, finding_cards, impact_card, selection, shell, start_steps
+from ui import (
+    cached_answers,
+    cards,
+    changes_panel,
+    connectors,
+    finding_cards,
+    impact_card,
+    selection,
+    shell,
+    start_steps,
+)
 from ui.open_checkpoints import Opened
 
 LOOK_AGAIN_SECONDS = 5
@@ -25,11 +35,11 @@ def main() -> None:
     opened, ck = shell.checkpoint()
     first, second = st.container(), st.container()
     if connectors.waits(ck):  # a broker may take seconds: what does not need it comes first
-        rest(ck)
+        rest(opened, ck)
         judgement(opened, ck, first, second)
     else:
         judgement(opened, ck, first, second)
-        rest(ck)
+        rest(opened, ck)
 
 
 def judgement(opened: Opened, ck: Checkpoint, first: Place, second: Place) -> None:
@@ -41,8 +51,9 @@ def judgement(opened: Opened, ck: Checkpoint, first: Place, second: Place) -> No
         check(opened, ck)
 
 
-def rest(ck: Checkpoint) -> None:
+def rest(opened: Opened, ck: Checkpoint) -> None:
     """What needs neither source nor sink."""
+    changes_panel.show(opened, ck)
     liveness(ck)
     translator(ck)
 

@@ -71,7 +71,10 @@ started.
 Every verdict is about one checkpoint: a change that cannot matter to it is fine, with the reason. What the
 forecast knows (number of sources, operators, topics, Spark version) is answered by [the
 forecast](forecast.md). The rules are those of Spark 4.3; where other versions differ, a rule has their
-condition.
+condition. `tests/spark/test_changes.py` starts changed queries on real checkpoints and compares.
+
+On the page Integrity the panel "What changes?" asks the same; the choice is in the address (`what`,
+`becomes`, `target`).
 
 ## By kind of query
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.analysis.changes import AskedChange, ChangesReport, SinkName, judge_changes
 from core.analysis.findings import FindingsReport, Level
 from core.analysis.findings.liveness import Liveness
 from core.analysis.findings.liveness import second_look as look_twice
@@ -14,7 +15,7 @@ from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import StateInventory
 from core.checkpoint.state import state_inventory
 from core.connectors import ConnectorAnswers
-from core.errors import NotACheckpoint, ResumeError, StorageError
+from core.errors import NotACheckpoint, ResumeError, StorageError, UsageError
 from core.judgement import Judgement, judge
 from core.messages import say, words
 from core.recovery import DeletionImpact, ResumeAnswer
@@ -103,6 +104,31 @@ def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:
         return judgement(opened, ck).impacts
     except StorageError as error:
         return say("screen_start.impact_not_known", reason=error)
+
+
+def changes(
+    opened: Opened,
+    ck: Checkpoint,
+    asked: tuple[AskedChange, ...],
+    spark: str | None,
+    sink: SinkName | None,
+) -> ChangesReport | str:
+    """What changes of the query do to this checkpoint, or one sentence why that cannot be said."""
+    try:
+        return _changes(opened.key, asked, spark, sink, ck)
+    except (StorageError, UsageError) as error:
+        return say("screen_changes.not_known", reason=error)
+
+
+@st.cache_resource(max_entries=20 * MOST_OPEN, show_spinner=False)
+def _changes(
+    key: tuple[str, int],
+    asked: tuple[AskedChange, ...],
+    spark: str | None,
+    sink: SinkName | None,
+    _ck: Checkpoint,
+) -> ChangesReport:
+    return judge_changes(_ck, asked, spark, sink)
 
 
 def second_look(ck: Checkpoint, seconds: float) -> Liveness | str:

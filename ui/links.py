@@ -21,7 +21,21 @@ BOUND = ("batch", "last", "partition", "store")
 the checkpoint itself, ``x``, ``size`` and ``whole`` say how to look and stay when another checkpoint is
 opened."""
 
-PICKED = ("source", "operator", "measure", "option", "spark", "query", "level", "loss", "tp", "rows")
+PICKED = (
+    "source",
+    "operator",
+    "measure",
+    "option",
+    "spark",
+    "query",
+    "level",
+    "loss",
+    "tp",
+    "rows",
+    "what",
+    "becomes",
+    "target",
+)
 """The same for choices that are bound by :func:`chosen` and :func:`pick`; ``a_...`` are answers of the
 recovery chooser."""
 

@@ -45,6 +45,7 @@ SENTENCES: dict[str, str] = {
 
 NAMES: dict[str, str] = {
     "batch": "batch",
+    "becomes": "what it becomes",
     "isolation": "the isolation level",
     "last": "a window that ends at batch",
     "level": "check level",
@@ -59,7 +60,9 @@ NAMES: dict[str, str] = {
     "source": "source",
     "spark": "Spark version",
     "store": "store",
+    "target": "the sink of the query",
     "tp": "topic partition",
+    "what": "a change of",
     "whole": "reading every batch:",
     "x": "the X axis",
 }

@@ -144,3 +144,19 @@ def columns(text: str) -> tuple[Column, ...] | None:
 def types_of(found: Iterable[Column]) -> list[str]:
     """The types alone, by which Spark compares."""
     return [column.type.lower() for column in found]
+
+
+def columns_as_asked(query: WrittenQuery, what: What) -> str:
+    """What the checkpoint has, as a value that could be asked: ``user:string,day:date``. Empty where it does
+    not tell."""
+    if what == "partitions":
+        return "" if query.partitions is None else str(query.partitions)
+    if what == "subscription":
+        return next((",".join(source.topics) for source in query.sources if source.topics), "")
+    if what == "source_path":
+        return next((source.place[0] for source in query.sources if source.place), "")
+    for op in query.operators:
+        found = op.values if what == "aggregates" else op.keys
+        if found:
+            return ",".join(f"{column.name}:{column.type}" for column in found)
+    return ""

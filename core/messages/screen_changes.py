@@ -1,0 +1,31 @@
+"""What the panel "What changes?" says."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    "title": "What changes?",
+    "about": (
+        "Before you deploy: what a changed query does to this checkpoint. The Spark chosen at the top of"
+        " the page starts it."
+    ),
+    "what": "What changes",
+    "all": "every kind of change",
+    "becomes": "What it becomes",
+    "every_value": "every possibility",
+    "sink": "The query writes to",
+    "typed": "Or type what it becomes",
+    "working": "Comparing with the checkpoint ...",
+    "was": "What the query was",
+    "action": "What to do: {action}",
+    "rollback": "Back to the old query: it {rollback}",
+    "to_option": "Recovery option {recipe}",
+    "not_known": "What a change does cannot be said: {reason}",
+}
+
+SINKS: dict[str, str] = {
+    "delta": "a Delta table",
+    "file": "files",
+    "kafka": "Kafka",
+    "foreach": "foreachBatch",
+    "other": "something else",
+}
