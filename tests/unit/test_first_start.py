@@ -656,7 +656,7 @@ def test_a_second_setup_waits_for_the_first(ready: Machine) -> None:
 # ---------------------------------------------------------------- scripts/test
 
 
-@pytest.mark.parametrize(("failing", "status"), [("", 0), ("tests/pages", 3), ("tests/unit", 3)])
+@pytest.mark.parametrize(("failing", "status"), [("", 0), ("tests/pages", 3), ("tests/unit/test_[[]f", 3)])
 def test_fast_runs_what_needs_no_engine_and_says_what_is_left_out(
     machine: Machine, failing: str, status: int
 ) -> None:
@@ -675,13 +675,16 @@ def test_fast_runs_what_needs_no_engine_and_says_what_is_left_out(
     (place / ".stamp-tests").write_bytes(empty)
     done = machine.run("scripts/test", "--fast", "-q")
     assert done.returncode == status, done.stderr
-    engines = "not (spark or kafka or delta or spark_3_5 or browser)"
+    left_out = "not (spark or kafka or delta or spark_3_5 or browser or sweep)"
     runs = [
         call.partition("-m pytest ")[2]
         for call in machine.called("../project/.venv/bin/python")
         if "-m pytest" in call
     ]
-    assert sorted(runs) == [f"tests/pages tests/storage -m {engines} -q", f"tests/unit -m {engines} -q"]
+    assert sorted(runs) == [
+        f"tests/pages tests/storage tests/unit/test_[a-e]*.py -m {left_out} -q",
+        f"tests/unit/test_[f-z]*.py -m {left_out} -q",
+    ]
     assert "LEFT OUT by --fast: tests/spark, tests/kafka, tests/delta, tests/browser" in done.stderr
     assert not any(machine.called(name) for name in ("apt-get", "java", "chromium", "dnf"))
     assert not list(machine.project.glob(".venv-*")) and not (machine.project / ".parts").exists()
