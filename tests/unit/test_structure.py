@@ -24,6 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("core/analysis",),
     ("core/recovery",),
     ("core/judgement.py",),
+    ("core/survey",),
     ("core/documents",),
     ("core/verbs",),
     ("core/cli.py", "core/__main__.py"),
