@@ -211,11 +211,48 @@ class Settings(BaseSettings):
         ),
     )
     checkpoints_per_root: int = Field(
-        default=200,
+        default=5_000,
         ge=1,
         description=(
-            "How many directories below a root are listed to find checkpoints. Each is one listing; the page"
-            " says when the limit bit."
+            "How many directories below a root are listed to find checkpoints. Each is one listing, many of"
+            " them side by side; the answer says when the limit bit."
+        ),
+    )
+    checkpoint_levels: int = Field(
+        default=4,
+        ge=1,
+        le=20,
+        description=(
+            "How many levels below a root checkpoints are searched: team, project, query and one more. What"
+            " lies in a checkpoint is never searched."
+        ),
+    )
+    survey_batches: int = Field(
+        default=7,
+        ge=2,
+        description=(
+            "Of how many of the newest batches a survey reads the log files; of a query with a file source"
+            " half as many, because the log of that source is read too. With 7 a Kafka query costs at"
+            " most 20 small files, those of one stateful operator included. Times of the older ones come from"
+            " the listing."
+        ),
+    )
+    survey_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        le=3600,
+        description=(
+            "How many seconds a survey spends on one checkpoint. After that its row says so, and the survey"
+            " continues with the others."
+        ),
+    )
+    survey_at_once: int = Field(
+        default=16,
+        ge=1,
+        le=256,
+        description=(
+            "How many checkpoints a survey reads at one time. Each waits for the store most of the time; each"
+            " sends several requests itself."
         ),
     )
     checked_batches: int = Field(
@@ -367,11 +404,12 @@ class Settings(BaseSettings):
     )
 
     checkpoint_rows: int = Field(
-        default=60,
+        default=1_000,
         ge=1,
         description=(
-            "How many checkpoints of the list of checkpoints are looked into for its table. Each costs 4"
-            " listings and 3 small files; the others are named only."
+            "How many checkpoints below a root the page Checkpoints looks into. Each costs up to 3 listings"
+            " and 20 small files, and a listing of its state; the others are named only. More of them are for"
+            " the command line (survey)."
         ),
     )
     deep_check_seconds: float = Field(

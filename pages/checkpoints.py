@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.messages import say, words
+from core.settings import get_settings
 from ui import cards, checkpoint_rows, open_checkpoints, shell, tables
 
 
@@ -71,7 +72,7 @@ def below(root: str) -> None:
     if not found.links:
         cards.message(
             "plain",
-            say("screen_overview.none_below", root=root),
+            say("screen_overview.none_below", root=root, levels=get_settings().checkpoint_levels),
             say("screen_overview.none_below_more"),
         )
         return

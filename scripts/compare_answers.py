@@ -51,7 +51,7 @@ ERRORS = {
     "unknown": "a text in which nobody recognises an error\n",
 }
 
-IGNORED = {"version", "read_at", "asked_at_ms", "seconds"}
+IGNORED = {"version", "read_at", "asked_at_ms", "read_at_ms", "age_seconds", "seconds"}
 WORDING = {
     *(
         "sentence",
@@ -251,6 +251,8 @@ def _runs(place: Path, scratch: Path) -> Iterator[tuple[str, list[str]]]:
         ],
     )
     yield "changes-usage", ["changes", at, "--set", "change.nothing=1"]
+    yield "survey", ["survey", at]
+    yield "survey-quick", ["survey", at, "--level", "quick"]
     yield "state", ["state", at]
     yield "state-replay", ["state", at, "--replay"]
     for error in ERRORS:

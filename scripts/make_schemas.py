@@ -22,6 +22,7 @@ from core.documents.inspect import InspectDocument
 from core.documents.recover import RecoverDocument
 from core.documents.resume import ResumeDocument
 from core.documents.state import StateDocument
+from core.documents.survey import SurveyDocument
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "schema"
 DOCUMENTS: dict[str, type[Document]] = {
@@ -33,6 +34,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "recover": RecoverDocument,
     "explain": ExplainDocument,
     "changes": ChangesDocument,
+    "survey": SurveyDocument,
 }
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
@@ -34,6 +35,9 @@ COPY_SPAN_RATIO = 10
 MIN_LOG_SPAN_MS = 10_000
 """Files that lie 10 times closer together than their batches (over at least 10 s) were written by a copy, not
 by the batches."""
+
+USUAL_BATCHES = 50
+"""Of so many of the newest committed batches what is usual is taken."""
 
 Status = Literal[
     "committed", "pending", "missing_commit", "missing_offset", "unreadable", "retention_edge", "superseded"
@@ -200,6 +204,13 @@ def build_timeline(ck: Checkpoint) -> Timeline:
         times_note=note,
         is_copy=bool(copy.any()),
     )
+
+
+def usual_duration_ms(timeline: Timeline) -> int | None:
+    """How long a committed batch takes, by the times of its two files: the median of the newest
+    ``USUAL_BATCHES``; None when none is known."""
+    known = [int(ms) for ms in timeline.duration_ms[-USUAL_BATCHES - 1 :] if ms >= 0]
+    return round(median(known)) if known else None
 
 
 def status_words(status: Status) -> Sentence:

@@ -9,6 +9,7 @@ VERBS: dict[str, str] = {
     "recover": "recovery options and their impact, and the plan and code of the chosen one",
     "explain": "what an error or a stack trace means for this checkpoint, and what to do",
     "changes": "what a changed query does to this checkpoint, before it is deployed",
+    "survey": "one row for each checkpoint below some roots, what needs attention first",
 }
 
 SEVERITIES: dict[str, str] = {
@@ -36,6 +37,11 @@ SENTENCES: dict[str, str] = {
     "what_to_do": "What to do",
     # help texts
     "help_location": "the checkpoint: a path, s3://, or another location fsspec understands",
+    "help_roots": (
+        "where checkpoints lie: a directory above them, or one of them; a path, a URL, or the name of a"
+        " root in the settings"
+    ),
+    "help_survey_level": "normal lists the state of each checkpoint too, quick does not (default normal)",
     "help_json": "one JSON object instead of text",
     "help_all": "every batch, not only the newest",
     "help_spark": "the Spark version that will be started: {versions}",

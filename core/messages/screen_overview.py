@@ -46,7 +46,7 @@ SENTENCES: dict[str, str] = {
     "location_help": "The directory that was given to the query as checkpointLocation. It is only read.",
     "recent": "Recent in this session",
     "below": "Below the root {root}",
-    "none_below": "No checkpoint was found one or two levels below the root {root}.",
+    "none_below": "No checkpoint was found up to {levels:counted level} below the root {root}.",
     "none_below_more": "Paste its location above if it lies deeper.",
     "found_below": "{n:counted checkpoint}. Click one to open it.",
     "search_stopped": (

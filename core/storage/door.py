@@ -12,6 +12,7 @@ from core.settings import DEFAULTS, Settings
 from core.storage.cache import ContentCache
 from core.storage.changed import ChangedStore, Changes
 from core.storage.filesystems import filesystem
+from core.storage.flat_listing import FlatStore
 from core.storage.listing import Content, FileInfo, Gone, Listing, Look, ReadFailure, Requests
 from core.storage.local import LocalStore
 from core.storage.location import Location, parse_location
@@ -39,16 +40,20 @@ class Door:
         self._not_read: dict[str, str] = {}
 
     @classmethod
-    def open(cls, location: Location | str, settings: Settings = DEFAULTS) -> Door:
-        """A door to ``location``. No request is sent. Raises :class:`UnsupportedLocation` for a text that is
-        no location."""
+    def open(
+        cls, location: Location | str, settings: Settings = DEFAULTS, *, is_thrifty: bool = False
+    ) -> Door:
+        """A door to ``location``. No request is sent. ``is_thrifty``: on S3 as few requests as can be, also
+        where more of them side by side would be faster. Raises :class:`UnsupportedLocation` for a text that
+        is no location."""
         place = parse_location(location) if isinstance(location, str) else location
         at_once, seconds = settings.concurrent_requests, settings.store_seconds
         store: Store
         if place.is_local:
             store = LocalStore(place.path, is_confined=not settings.is_private)
         elif place.protocol == "s3":
-            store = S3Store(place.path, lambda: filesystem(place, at_once, seconds), at_once, seconds)
+            s3 = S3Store(place.path, lambda: filesystem(place, at_once, seconds), at_once, seconds)
+            store = FlatStore(s3) if is_thrifty else s3
         else:
             store = RemoteStore(
                 place.protocol, place.path, lambda: filesystem(place, at_once, seconds), at_once, seconds

@@ -105,6 +105,13 @@ def parse_location(
     return _remote(protocol, protocol + ":" + rest, options, name)
 
 
+def child_of(parent: Location, relative: str) -> Location:
+    """The location of a path below another one, in the same store; the location itself for ""."""
+    if not relative:
+        return parent
+    return parse_location(f"{parent.url.rstrip('/')}/{relative}", parent.storage_options)
+
+
 def _clean(text: str) -> str:
     cleaned = text.strip()
     while len(cleaned) >= 2 and cleaned[0] in QUOTES and cleaned[-1] in QUOTES:

@@ -15,19 +15,15 @@ from urllib.parse import unquote
 from core.errors import LocationNotFound, NotAllowed, StorageError
 from core.messages import say
 from core.settings import PREFIX, Settings, is_loopback
-from core.storage.door import Door
-from core.storage.listing import Listing
-from core.storage.location import Location, parse_location
+from core.storage.checkpoint_search import checkpoints_below
+from core.storage.location import Location, child_of, parse_location
 
-# What makes a directory a checkpoint, as far as a listing can tell.
-CHECKPOINT_DIRECTORIES = {"offsets", "commits"}
-CHECKPOINT_FILE = "metadata"
 ROOTS = f"{PREFIX}ROOTS"
 
 
 @dataclass(frozen=True)
 class FoundCheckpoints:
-    """The checkpoints one or two levels below a root.
+    """The checkpoints below a root.
 
     ``links`` are ``root/relative/path`` in text order (just ``root`` when the root itself is a checkpoint).
     ``is_complete`` is False when ``checkpoints_per_root`` stopped the search after ``listed`` directories.
@@ -86,7 +82,7 @@ def locate(text: str, settings: Settings) -> Location:
     below = _below_root(location, settings)
     if below is not None:
         root, relative = below
-        return _child(root, relative) if relative else root
+        return child_of(root, relative) if relative else root
     if not settings.is_private:
         raise NotAllowed(
             say(
@@ -123,7 +119,7 @@ def resolve_link(link: str, settings: Settings) -> Location:
     parts = _decoded(relative).split("/") if relative else []
     if any(part in ("", ".", "..") or "\0" in part for part in parts):
         raise NotAllowed(say("storage.link_leads_out", link=link, name=name), link)
-    location = _child(root, relative) if relative else root
+    location = child_of(root, relative) if relative else root
     if not _is_below(location, root):
         raise NotAllowed(say("storage.link_symbolic", link=link, name=name), link)
     return location
@@ -139,58 +135,11 @@ def link_for(location: Location, settings: Settings) -> str | None:
 
 
 def find_checkpoints(root: str, settings: Settings) -> FoundCheckpoints:
-    """The checkpoints one or two levels below the root of this name, told by listings only.
-
-    A directory is taken for a checkpoint when it holds ``offsets``, ``commits`` or ``metadata``; what lies
-    below it is not searched, and of a Delta table only directories named ``_checkpoint...``. At most
-    ``checkpoints_per_root`` directories are listed, on an object store the first 1,000 names of each. Raises
-    :class:`StorageError` when the root cannot be listed.
-    """
-    location = resolve_link(root, settings)
-    door = Door.open(location, settings)
-    budget = settings.checkpoints_per_root
-    top = door.list([""], first_page=True)[""]
-    if _is_checkpoint(top):
-        return FoundCheckpoints(root, (root,), 1, True)
-    links: list[str] = []
-    listed, is_complete = 1, top.is_complete
-    level = _searched(top)
-    for depth in (1, 2):
-        is_complete = is_complete and len(level) <= budget - listed
-        level = level[: budget - listed]
-        if not level:
-            break
-        listings = door.list(level, first_page=True)
-        listed += len(level)
-        links.extend(f"{root}/{path}" for path, listing in listings.items() if _is_checkpoint(listing))
-        others = [listing for listing in listings.values() if not _is_checkpoint(listing)]
-        if depth == 1:
-            is_complete = is_complete and all(listing.is_complete or _is_table(listing) for listing in others)
-            level = [child for listing in others for child in _searched(listing)]
-    return FoundCheckpoints(root, tuple(sorted(links)), listed, is_complete)
-
-
-def _is_checkpoint(listing: Listing) -> bool:
-    return (
-        not CHECKPOINT_DIRECTORIES.isdisjoint(listing.directory_names()) or CHECKPOINT_FILE in listing.names()
-    )
-
-
-def _is_table(listing: Listing) -> bool:
-    return "_delta_log" in listing.directory_names()
-
-
-def _searched(listing: Listing) -> list[str]:
-    """The directories in which a checkpoint can lie. Hidden and underscored names are not for data by
-    Hadoop's convention, names with "=" are partitions of a table; but ``_checkpoint`` in a table is where
-    many people put it."""
-    found = zip(listing.directories, listing.directory_names(), strict=True)
-    table = _is_table(listing)
-    return [
-        path
-        for path, name in found
-        if name.startswith("_checkpoint") or not (table or name[0] in "._" or "=" in name)
-    ]
+    """The checkpoints below the root of this name, as :func:`checkpoints_below` finds them. Raises
+    :class:`StorageError` when the root cannot be listed."""
+    found = checkpoints_below(resolve_link(root, settings), settings)
+    links = tuple(f"{root}/{path}" if path else root for path in found.paths)
+    return FoundCheckpoints(root, links, found.listed, found.is_complete)
 
 
 def _below_root(location: Location, settings: Settings) -> tuple[Location, str] | None:
@@ -236,7 +185,3 @@ def _decoded(text: str) -> str:
     while (plain := unquote(text)) != text:
         text = plain
     return text
-
-
-def _child(root: Location, relative: str) -> Location:
-    return parse_location(f"{root.url.rstrip('/')}/{relative}", root.storage_options)

@@ -36,6 +36,9 @@ PAGES_IN_A_ROW = 2
 # digit.
 BEHIND_DIGITS = "9~"
 
+# Sorts behind the names of all operators and of whatever else people put into a directory.
+BEHIND_ALL = "~~~~"
+
 # What EMR and old Hadoop versions leave in place of a directory: an empty object with this ending.
 OLD_MARKER = "_$folder$"
 
@@ -63,6 +66,18 @@ class S3Store:
             _list, first_page=first_page, tally=tally, at_once=self._at_once, seconds=self._seconds
         )
         return sync(fs.loop, lister, fs, self._root, prefixes, recursive)  # type: ignore[no-any-return]
+
+    def list_without(self, left_out: str, tally: Tally) -> Folder | None:
+        """Everything below the root, at any depth, but what is in the directory ``left_out``: one request, or
+        two. None when it is longer than one page, or nothing is there."""
+        fs = self._connect()
+        return sync(fs.loop, _without, fs, self._root, left_out, tally, self._at_once, self._seconds)  # type: ignore[no-any-return]
+
+    def list_flat(self, prefixes: Sequence[str], tally: Tally) -> dict[str, Folder]:
+        """The whole tree below each prefix, page after page: as few requests as S3 allows, one after another.
+        :meth:`list` takes more of them, side by side."""
+        fs = self._connect()
+        return sync(fs.loop, _flat, fs, self._root, prefixes, tally, self._at_once, self._seconds)  # type: ignore[no-any-return]
 
     def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]:
         fs = self._connect()
@@ -121,6 +136,24 @@ async def _list(
     return dict(zip(prefixes, [task.result() for task in tasks], strict=True))
 
 
+async def _without(
+    fs: Any, root: str, left_out: str, tally: Tally, at_once: int, seconds: float | None
+) -> Folder | None:
+    await _prepare(fs, root, tally)
+    try:
+        return await _Lister(fs, root, False, at_once, seconds).without(left_out)
+    except Exception as error:
+        raise ListingFailed("", _first(error)) from error
+
+
+async def _flat(
+    fs: Any, root: str, prefixes: Sequence[str], tally: Tally, at_once: int, seconds: float | None
+) -> dict[str, Folder]:
+    await _prepare(fs, root, tally)
+    lister = _Lister(fs, root, False, at_once, seconds)
+    return {prefix: await lister.flat(prefix) for prefix in prefixes}
+
+
 def _first(error: Exception) -> Exception:
     return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
 
@@ -135,6 +168,41 @@ class _Lister:
         self._bucket, key, _ = fs.split_path(root)
         self._top = key.strip("/") + "/" if key.strip("/") else ""
         self._gate = asyncio.Semaphore(at_once)
+
+    async def without(self, left_out: str) -> Folder | None:
+        """As :meth:`S3Store.list_without`. Keys come in the order of their bytes, so that one page that
+        reaches the directory holds all before it; a second one lists what sorts behind it."""
+        result = Folder(exists=False)
+        page = await self._page(Prefix=self._top)
+        self._note(page, result, self._top)
+        if page.get("IsTruncated"):
+            last = max((key for key, *_ in page[ENTRIES]), default="")[len(self._top) :]
+            if last < f"{left_out}/":
+                return None
+            behind = await self._page(
+                Prefix=self._top, StartAfter=f"{self._top}{left_out}/{BEHIND_ALL}", Delimiter="/"
+            )
+            if behind.get("IsTruncated"):
+                return None
+            self._note(behind, result, self._top)
+        if not result.exists:
+            return None
+        inside = f"{left_out}/"
+        result.files = list(
+            {info.path: info for info in result.files if not info.path.startswith(inside)}.values()
+        )
+        result.directories = {path for path in result.directories if not path.startswith(inside)}
+        return result
+
+    async def flat(self, prefix: str) -> Folder:
+        """As :meth:`S3Store.list_flat`, of one prefix."""
+        result = Folder(exists=False)
+        try:
+            await self._flat(result, Prefix=f"{self._top}{prefix}/" if prefix else self._top)
+        except Exception as error:
+            raise ListingFailed(prefix, _first(error)) from error
+        result.files = list({info.path: info for info in result.files}.values())
+        return result
 
     async def folder(self, prefix: str, recursive: bool) -> Folder:
         result = Folder(exists=False)

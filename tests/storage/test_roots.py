@@ -219,9 +219,11 @@ def test_a_root_that_is_no_location_is_named(tree: Path) -> None:
         require_roots(LAPTOP, settings(prod="nonsense://x"))
 
 
-def test_checkpoints_are_found_one_and_two_levels_below_a_root(tree: Path) -> None:
+def test_checkpoints_are_found_some_levels_below_a_root_and_not_inside_of_others(tree: Path) -> None:
     for path in (
-        "checkpoints/deep/er/still/offsets/0",
+        "checkpoints/deep/er/and/deeper/offsets/0",
+        "checkpoints/deep/er/and/deeper/still/offsets/0",
+        "checkpoints/orders/state/0/0/1.delta",
         "checkpoints/orders/offsets/nested/offsets/0",
         "checkpoints/_hidden/offsets/0",
         "checkpoints/.git/offsets/0",
@@ -231,8 +233,16 @@ def test_checkpoints_are_found_one_and_two_levels_below_a_root(tree: Path) -> No
     (tree / "checkpoints/just-metadata").mkdir()
     (tree / "checkpoints/just-metadata/metadata").write_bytes(b"{}")
     found = find_checkpoints("team", settings(team=str(tree / "checkpoints")))
-    assert found.links == ("team/deep/clicks", "team/just-metadata", "team/orders")
+    assert found.links == (
+        "team/deep/clicks",
+        "team/deep/er/and/deeper",
+        "team/just-metadata",
+        "team/orders",
+    )
     assert found.is_complete
+    assert found.listed == 1 + 4 + 2 + 1 + 1  # the root, and no directory inside of a checkpoint
+    two = settings(team=str(tree / "checkpoints")).model_copy(update={"checkpoint_levels": 2})
+    assert find_checkpoints("team", two).links == ("team/deep/clicks", "team/just-metadata", "team/orders")
 
 
 def test_of_a_delta_table_only_the_checkpoint_directory_is_searched(tree: Path) -> None:

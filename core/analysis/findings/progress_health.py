@@ -10,7 +10,7 @@ from statistics import median
 
 from core.analysis.findings.catalogue import finding
 from core.analysis.findings.model import Finding
-from core.analysis.timeline import Timeline, build_timeline
+from core.analysis.timeline import USUAL_BATCHES, Timeline, build_timeline, usual_duration_ms
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.state import state_inventory
@@ -20,7 +20,6 @@ from core.connectors.kafka.partitions import kafka_partition_states
 from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence, Problem
 
-USUAL_BATCHES = 50  # of so many of the newest committed batches
 LEAST_BATCHES = 3  # fewer say nothing of what is usual
 PAUSES = 0.2  # batches without a pause: of the time, at most so much lies between them
 
@@ -124,9 +123,9 @@ def _long(pending: _Pending) -> Sentence:
 def _usual_ms(timeline: Timeline) -> int | None:
     """How long a committed batch takes: by the times of its two files, else how far apart batches were
     planned; None when neither is known."""
-    known = [int(ms) for ms in timeline.duration_ms[-USUAL_BATCHES - 1 :] if ms >= 0]
-    if known:
-        return round(median(known))
+    known_ms = usual_duration_ms(timeline)
+    if known_ms is not None:
+        return known_ms
     planned = [int(ms) for ms in timeline.planned_ms[-USUAL_BATCHES - 1 :] if ms > 0]
     gaps = [after - before for before, after in pairwise(planned) if after >= before]
     return round(median(gaps)) if gaps else None

@@ -1,0 +1,69 @@
+"""Rows for many checkpoints: what lies below the roots, read side by side, given as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+
+from core.analysis.findings import Level
+from core.errors import StorageError
+from core.settings import Settings
+from core.storage import Location
+from core.storage.checkpoint_search import checkpoints_below
+from core.storage.location import child_of
+from core.storage.roots import link_for, locate
+from core.survey.row import SurveyRow, survey_row
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyPlace:
+    """A checkpoint to look into: the ``path`` below the ``root`` it was found in, "" when it is the root."""
+
+    root: str
+    path: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class RootSearch:
+    """What was found below a root. ``root``: its name in the settings, else its URL. ``is_complete`` is False
+    when the search stopped after ``listed`` directories. ``error``: one sentence when it cannot be listed."""
+
+    root: str
+    url: str
+    places: tuple[SurveyPlace, ...] = ()
+    listed: int = 0
+    is_complete: bool = True
+    error: str | None = None
+
+
+def search_root(text: str, settings: Settings) -> RootSearch:
+    """The checkpoints below the name of a root, a URL or a path. Never raises."""
+    name = url = text.strip()
+    try:
+        location = locate(text, settings)
+        name = url = location.url
+        name = link_for(location, settings) or location.url
+        found = checkpoints_below(location, settings)
+    except StorageError as error:
+        return RootSearch(name, url, error=str(error))
+    places = tuple(SurveyPlace(name, path, child_of(location, path)) for path in found.paths)
+    return RootSearch(name, url, places, found.listed, found.is_complete)
+
+
+def survey_places(
+    places: Sequence[SurveyPlace], settings: Settings, level: Level = "normal"
+) -> Iterator[SurveyRow]:
+    """One row per place, as they are read: ``survey_at_once`` at one time. Who stops taking rows stops the
+    reading of those that were not begun."""
+    pool = ThreadPoolExecutor(min(settings.survey_at_once, max(1, len(places))), "survey")
+    try:
+        waiting: dict[Future[SurveyRow], SurveyPlace] = {
+            pool.submit(survey_row, place.location, settings, level): place for place in places
+        }
+        for done in as_completed(waiting):
+            place = waiting.pop(done)
+            yield replace(done.result(), root=place.root, path=place.path)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,167 @@
+"""One row per checkpoint, and the verb that shows many of them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from core.checkpoint import Checkpoint
+from core.cli import main
+from core.judgement import judge
+from core.settings import DEFAULTS, Settings
+from core.survey import SurveyRow, attention, search_root, survey_places, survey_row
+from tests.support.build import PROJECT, kafka_checkpoint
+
+SAMPLES = PROJECT / "sample_checkpoints"
+EXPECTED = {
+    "missing-delta-file": ("fails", 10, "STATE_NOT_RESTORABLE"),
+    "kafka-pipeline-died-mid-batch": ("reruns", 8, "BATCH_PENDING_LONG"),
+    "files-stopped-cleanly": ("resumes", 14, None),
+    "windowed-aggregation-hot-partition": ("resumes", 10, "STATE_SKEWED"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_a_row_says_what_forecast_check_and_size_say(name: str) -> None:
+    place = str(SAMPLES / name / "checkpoint")
+    row, judgement = survey_row(place), judge(Checkpoint.open(place))
+    assert (row.status, row.next_batch, row.worst_finding) == EXPECTED[name]
+    assert row.sentence == judgement.forecast.sentence and row.certainty == judgement.forecast.certainty
+    assert row.findings["blocks_restart"] == sum(
+        finding.severity == "blocks_restart" for finding in judgement.findings.findings
+    )
+    size = judgement.size
+    assert row.log_bytes == size.logs.size_bytes
+    assert row.state_bytes == (size.state.size_bytes if size.state is not None else 0)
+    assert row.age_seconds is not None and row.age_seconds > 0 and row.written_by is not None
+    assert pickle.loads(pickle.dumps(row)) == row
+
+
+def test_the_skew_and_the_lag_are_those_of_state_and_watermark() -> None:
+    row = survey_row(str(SAMPLES / "windowed-aggregation-hot-partition" / "checkpoint"))
+    assert row.state_skew is not None and row.state_skew >= DEFAULTS.skew_ratio
+    assert row.watermark_lag_ms is not None and row.watermark_lag_ms > 0
+    stateless = survey_row(str(SAMPLES / "files-stopped-cleanly" / "checkpoint"))
+    assert (stateless.operators, stateless.state_bytes, stateless.state_skew) == (0, 0, None)
+    quick = survey_row(str(SAMPLES / "windowed-aggregation-hot-partition" / "checkpoint"), level="quick")
+    assert (quick.state_bytes, quick.state_skew, quick.operators) == (None, None, None)
+
+
+def test_an_error_is_a_row_and_no_damage(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "readme.txt").write_text("nothing")
+    for place in (tmp_path / "plain", tmp_path / "gone"):
+        row = survey_row(str(place))
+        assert row.status == "unreadable" and row.error == row.sentence and not row.has_problems
+    assert survey_row("s3:/one-slash").status == "unreadable"
+
+
+def test_what_the_next_start_needs_and_could_not_be_read_leaves_it_open(tmp_path: Path) -> None:
+    place = kafka_checkpoint(tmp_path / "ck", range(3))
+    (place / "offsets" / "2").rename(tmp_path / "offsets-2")
+    (place / "offsets" / "2").symlink_to(tmp_path / "offsets-2")  # a server does not follow it
+    row = survey_row(str(place), Settings(address="10.0.0.1", roots={}))
+    assert row.status == "unknown" and row.not_read == ("offsets/2",) and row.certainty == "needs_input"
+
+
+def test_a_checkpoint_that_takes_too_long_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = str(kafka_checkpoint(tmp_path, range(3)))
+    slow = Checkpoint.load
+    monkeypatch.setattr(Checkpoint, "load", lambda self, ids: (time.sleep(0.5), slow(self, ids))[1])
+    row = survey_row(place, DEFAULTS.model_copy(update={"survey_seconds": 0.1}))
+    assert row.status == "unreadable" and row.error is not None and "survey_seconds" in row.error
+    assert row.seconds < 0.5
+
+
+def test_temporary_places_are_marked(tmp_path: Path) -> None:
+    name = "temporary-0a1b2c3d-1111-2222-3333-444455556666"
+    place = tmp_path / name
+    shutil.copytree(kafka_checkpoint(tmp_path / "ck", range(2)), place)
+    assert survey_row(str(place)).is_temporary
+    assert not survey_row(str(SAMPLES / "files-stopped-cleanly" / "checkpoint")).is_temporary
+
+
+def test_what_needs_attention_comes_first() -> None:
+    def row(path: str, status: str, **found: int) -> SurveyRow:
+        return SurveyRow("", "r", path, status, "", 0, findings=found)  # type: ignore[arg-type]
+
+    rows = [
+        row("g", "resumes"),
+        row("f", "resumes", attention=1),
+        row("e", "reruns"),
+        row("d", "unreadable"),
+        row("c", "resumes", data_risk=1),
+        row("b", "fails", blocks_restart=1),
+        row("a", "resumes"),
+    ]
+    assert [each.path for each in sorted(rows, key=attention)] == ["b", "c", "d", "e", "f", "a", "g"]
+
+
+def test_who_stops_taking_rows_stops_the_reading() -> None:
+    places = search_root(str(SAMPLES), DEFAULTS).places
+    rows = survey_places(places, DEFAULTS.model_copy(update={"survey_at_once": 1}))
+    first = next(rows)
+    rows.close()
+    assert first.root and first.path.endswith("checkpoint")
+    assert search_root(str(SAMPLES / "nothing"), DEFAULTS).error is not None
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    for name in ("files-stopped-cleanly", "missing-delta-file"):
+        shutil.copytree(SAMPLES / name / "checkpoint", tmp_path / "team" / name)
+    return tmp_path / "team"
+
+
+def test_the_verb_lists_what_fails_first_and_ends_with_1(
+    two: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["survey", str(two), "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert [(row["path"], row["status"], row["next_batch"]) for row in answer["rows"]] == [
+        ("missing-delta-file", "fails", 10),
+        ("files-stopped-cleanly", "resumes", 14),
+    ]
+    assert answer["roots"] == [
+        {
+            "root": str(two),
+            "location": str(two),
+            "checkpoints": 2,
+            "listed": 3,
+            "is_complete": True,
+            "error": None,
+        }
+    ]
+    assert main(["survey", str(two)]) == 1
+    text = capsys.readouterr().out
+    assert text.startswith(f"2 checkpoints below {two}: 1 fails and 1 resumes.")
+    assert "FAIL" in text and "fails in batch 10" in text and "STATE_NOT_RESTORABLE" in text
+
+
+def test_the_verb_ends_with_0_without_a_problem_and_with_10_without_an_answer(
+    two: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clean = two / "files-stopped-cleanly"
+    assert main(["survey", str(clean), str(two / "nothing")]) == 0  # one of the roots could be answered
+    assert "Nothing found" in capsys.readouterr().out
+    assert main(["survey", str(two / "nothing"), "--json"]) == 10
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["rows"] == [] and answer["roots"][0]["error"] and answer["not_read"]
+    (two / "plain").mkdir()
+    assert main(["survey", str(two / "plain")]) == 10
+    assert "No checkpoint was found up to 4 levels" in capsys.readouterr().err
+    assert main(["survey"]) == 2
+
+
+def test_a_checkpoint_below_two_roots_is_one_row(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["survey", str(two), str(two / "missing-delta-file"), "--level", "quick", "--json"])
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert sorted(row["location"] for row in rows) == [
+        str(two / "files-stopped-cleanly"),
+        str(two / "missing-delta-file"),
+    ]
