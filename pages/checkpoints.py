@@ -1,4 +1,5 @@
-"""Checkpoints: choose one below the configured roots, paste a location, or go back to a recent one."""
+"""Checkpoints: what happens at the next start of each below the configured roots; or paste a location, or
+return to a recent one."""
 
 from __future__ import annotations
 
@@ -6,7 +7,11 @@ import streamlit as st
 
 from core.messages import say, words
 from core.settings import get_settings
-from ui import cards, checkpoint_rows, open_checkpoints, shell, tables
+from core.storage.roots import FoundCheckpoints
+from ui import cards, open_checkpoints, shell, survey_job, survey_table, tables
+
+PINNED = {"next start": 120, "checkpoint": 160}
+"""Columns that stay in view, in pixels: on a phone there is room for one more beside them."""
 
 
 def main() -> None:
@@ -14,9 +19,8 @@ def main() -> None:
     if st.session_state.pop("_go", False):
         st.switch_page("pages/overview.py", query_params={})
     paste()
+    survey()
     recent()
-    for root in open_checkpoints.root_names():
-        below(root)
 
 
 def paste() -> None:
@@ -52,73 +56,100 @@ def recent() -> None:
     if not names:
         return
     cards.text(say("screen_overview.recent"), "section")
-    _table(
-        names,
-        [checkpoint_rows.Row(name) for name in names],
-        "recent",
-        {"checkpoint": [words.one_line(name, 200) for name in names]},
-    )
+    _table(names, "recent", {"checkpoint": [words.one_line(name, 200) for name in names]})
 
 
-def below(root: str) -> None:
-    """The checkpoints of one root."""
+def survey() -> None:
+    """The checkpoints below all roots, what needs attention first."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        cards.text(say("screen_overview.below", root=root), "section", "content")
-        st.button("List again", key=f"again-{root}", type="tertiary", on_click=open_checkpoints.list_again)
-    found = open_checkpoints.below(root)
+        cards.text(say("screen_survey.title"), "section", "content")
+        st.button("Read again", type="tertiary", on_click=_read_again)
+    found = {root: open_checkpoints.below(root) for root in open_checkpoints.root_names()}
+    names = [name for each in found.values() if not isinstance(each, str) for name in each.links]
+    for root, each in found.items():
+        _about_root(root, each)
+    if not names:
+        return
+    job = survey_job.job(tuple(dict.fromkeys(names)))
+    if not job.is_done:
+        with st.spinner(say("screen_survey.progress", done=len(job.rows), total=len(job.asked))):
+            job.wait(survey_job.FIRST_SECONDS)
+    if job.is_done:
+        rows_of(job)
+    else:
+        st.fragment(_rows_so_far, run_every="2s")(job)
+
+
+def _about_root(root: str, found: FoundCheckpoints | str) -> None:
     if isinstance(found, str):
         cards.message("blocked", found)
-        return
-    if not found.links:
+    elif not found.links:
+        levels = get_settings().checkpoint_levels
         cards.message(
             "plain",
-            say("screen_overview.none_below", root=root, levels=get_settings().checkpoint_levels),
+            say("screen_overview.none_below", root=root, levels=levels),
             say("screen_overview.none_below_more"),
         )
+    elif not found.is_complete:
+        cards.text(say("survey.stopped", root=root, listed=found.listed), "small")
+
+
+def _read_again() -> None:
+    open_checkpoints.list_again()
+    survey_job.read_again()
+
+
+def _rows_so_far(job: survey_job.SurveyJob) -> None:
+    """The table while rows are being read; the page is drawn once more when all are there."""
+    if job.is_done:
+        st.rerun()
+    done, total = len(job.rows), len(job.asked)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(done / total, say("screen_survey.progress", done=done, total=total), width=420)
+        st.button("Stop", on_click=job.stop, type="tertiary")
+    rows_of(job)
+
+
+def rows_of(job: survey_job.SurveyJob) -> None:
+    """The table of what was read so far."""
+    read = job.rows
+    note = say("screen_survey.stopped") if job.is_done else say("screen_survey.reading")
+    lines = [survey_table.Line(name, read.get(name), job.story(name), note) for name in job.asked]
+    lines += [
+        survey_table.Line(name, note=say("screen_survey.named_only")) for name in job.names[len(job.asked) :]
+    ]
+    shown = survey_table.shown(lines, *survey_table.filters(lines))
+    if not shown:
+        cards.message("plain", say("screen_survey.none_match", total=len(lines)))
         return
-    rows = list(checkpoint_rows.rows(found.links))
-    text: str = say("screen_overview.found_below", n=len(rows))
-    if not found.is_complete:
-        text = f"{text} {say('screen_overview.search_stopped', listed=found.listed)}"
-    cards.text(text, "small")
-    columns = as_columns(rows)
-    _table([row.name for row in rows], rows, f"root-{root}", columns)
-    tables.downloads(columns, f"checkpoints-{root}", key=f"root-{root}")
+    cards.text(_summary(job, len(shown)), "small")
+    _table([line.name for line in shown], "survey", survey_table.columns(shown))
+    tables.downloads(survey_table.download_columns(shown), "checkpoints", key="survey-down")
 
 
-def as_columns(rows: list[checkpoint_rows.Row]) -> dict[str, list[object]]:
-    """The table of a root."""
-    return {
-        "checkpoint": [open_checkpoints.title_of(row.name) for row in rows],
-        "what happened": [row.problem or row.story or "" for row in rows],
-        "last committed": [_batch(row, row.last_committed) for row in rows],
-        "not committed": [_batch(row, row.pending) for row in rows],
-        "sources": [row.sources for row in rows],
-        "state": [{True: "stateful", False: "stateless", None: ""}[row.is_stateful] for row in rows],
-        "newest log file": [
-            words.moment(row.newest_ms, seconds=False) if row.newest_ms else "" for row in rows
-        ],
-        "location": [row.name for row in rows],
-    }
+def _summary(job: survey_job.SurveyJob, shown: int) -> str:
+    done, total = len(job.rows), len(job.asked)
+    parts: list[str] = [say("screen_survey.click")]
+    if job.is_done:
+        seconds = f"{job.seconds:.1f}"
+        parts.append(say("screen_survey.read_all", done=done, total=total, seconds=seconds))
+    if len(job.names) > total:
+        parts.append(say("screen_survey.limited", n=len(job.names) - total))
+    if shown > tables.MOST_ROWS:
+        parts.append(say("screens.shown_rows", shown=tables.MOST_ROWS, total=shown))
+    return " ".join(parts)
 
 
-def _batch(row: checkpoint_rows.Row, batch_id: int | None) -> str:
-    """A batch in the table; nothing was looked at where the row has no number of batches."""
-    if row.batches is None:
-        return "not looked at" if not row.problem else ""
-    return "none" if batch_id is None else f"batch {batch_id}"
-
-
-def _table(
-    names: list[str], rows: list[checkpoint_rows.Row], key: str, columns: dict[str, list[object]]
-) -> None:
+def _table(names: list[str], key: str, columns: dict[str, list[object]]) -> None:
     def clicked() -> None:
         state = st.session_state.get(key)
         cells = state.selection.cells if state is not None else []
         if cells and 0 <= cells[0][0] < len(names):
             _open(names[cells[0][0]])
 
-    tables.clickable(columns, key=key, alt=say("screen_overview.list", n=len(rows)), on_select=clicked)
+    tables.clickable(
+        columns, key=key, alt=say("screen_overview.list", n=len(names)), on_select=clicked, widths=PINNED
+    )
 
 
 main()

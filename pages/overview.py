@@ -16,7 +16,7 @@ from core.messages import say, words
 from ui import (
     cached_answers,
     cards,
-    checkpoint_rows,
+    checkpoint_stories,
     connectors,
     finding_cards,
     impact_card,
@@ -111,7 +111,7 @@ def latest(ck: Checkpoint, timeline: Timeline, forecast: Forecast | str) -> None
 
 def story(name: str, ck: Checkpoint) -> None:
     """What the owners of a local checkpoint wrote beside it, as plain text."""
-    text = checkpoint_rows.story_text(name) if ck.location.is_local else ""
+    text = checkpoint_stories.story_text(name)
     if text:
         with st.expander(say("screen_overview.notes")):
             cards.text(text)

@@ -64,7 +64,7 @@ def pick(
 ) -> str | None:
     """A choice that the address carries by its value while people read its label. None: nothing chosen; the
     field reads ``first``."""
-    _say(links.refusal(name, labels))
+    refuse(links.refusal(name, labels))
     key = links.WIDGET + name
     st.session_state[key] = links.chosen(name, labels)
     chosen = st.selectbox(
@@ -95,7 +95,7 @@ def number_field(
     """
     with refusals if refusals is not None else nullcontext():
         refused = links.number_refusal(name)
-        _say(refused)
+        refuse(refused)
     if refused is not None:
         links.drop(name)  # Streamlit makes a float of it, and an endless one is no whole number
     value: int | None = st.number_input(
@@ -155,7 +155,7 @@ def _neighbours(timeline: Timeline, chosen: int | None) -> None:
 
 def _axis(refusals: Place) -> By:
     with refusals:
-        _say(links.refusal("x", ("id", "time")))
+        refuse(links.refusal("x", ("id", "time")))
     shown = st.segmented_control(
         "X axis",
         ["id", "time"],
@@ -171,13 +171,13 @@ def _axis(refusals: Place) -> By:
 def _window_controls(timeline: Timeline, refusals: Place) -> tuple[int, int | None, bool]:
     """How many batches are shown, the batch the window ends at, and whether every batch is read."""
     with refusals:
-        _say(links.refusal("size", map(str, SIZES)))
-        _say(links.refusal("whole", ("true", "false")))
-        _say(_window_refusal(timeline))
+        refuse(links.refusal("size", map(str, SIZES)))
+        refuse(links.refusal("whole", ("true", "false")))
+        refuse(_window_refusal(timeline))
     total = len(timeline)
     if total <= SIZES[0] * SLACK:
         with refusals:
-            _say(links.number_refusal("last"))
+            refuse(links.number_refusal("last"))
         return total, None, False
     size = st.selectbox("Batches shown", SIZES, key="size", bind="query-params", width=130)
     last = number_field("Window ends at", "last", "newest", refusals=refusals)
@@ -210,7 +210,8 @@ def _turn(timeline: Timeline, rows: slice) -> None:
         st.button(label, on_click=links.choose, kwargs={"last": last}, disabled=is_end, key=key)
 
 
-def _say(refusal: str | None) -> None:
+def refuse(refusal: str | None) -> None:
+    """Says why a link cannot be honored, when it cannot."""
     if refusal is not None:
         cards.message("plain", refusal)
 
@@ -223,7 +224,7 @@ def source(ck: Checkpoint) -> Source | None:
         return None
     first = next(iter(labels))
     if len(labels) == 1:
-        _say(links.refusal("source", labels))
+        refuse(links.refusal("source", labels))
         return ck.source(first)
     return ck.source(pick("Source", "source", labels, labels[first]) or first)
 

@@ -50,10 +50,22 @@ def behind(
             downloads(whole() if whole is not None else shown, name, key=f"down-{name}")
 
 
-def clickable(columns: Columns, key: str, alt: str, on_select: Callable[[], None]) -> None:
+def clickable(
+    columns: Columns,
+    key: str,
+    alt: str,
+    on_select: Callable[[], None],
+    widths: Mapping[str, int] | None = None,
+) -> None:
     """A table in which a click on a cell calls ``on_select``; the clicked cell is in the session under
-    ``key``."""
+    ``key``. Columns with ``widths`` in pixels stay in view while the others scroll."""
     frame = _frame(columns, "")
+    formats = _number_formats(frame)
+    formats |= {
+        name: st.column_config.Column(pinned=True, width=width)
+        for name, width in (widths or {}).items()
+        if name in frame.columns
+    }
     st.dataframe(
         frame,
         hide_index=True,
@@ -61,7 +73,7 @@ def clickable(columns: Columns, key: str, alt: str, on_select: Callable[[], None
         key=key,
         on_select=on_select,
         selection_mode="single-cell",
-        column_config=_number_formats(frame),
+        column_config=formats,
         height=_height(len(frame), 20),
     )
 

@@ -45,14 +45,8 @@ SENTENCES: dict[str, str] = {
     "location_placeholder": "/data/checkpoints/orders   or   s3://bucket/checkpoints/orders",
     "location_help": "The directory that was given to the query as checkpointLocation. It is only read.",
     "recent": "Recent in this session",
-    "below": "Below the root {root}",
     "none_below": "No checkpoint was found up to {levels:counted level} below the root {root}.",
     "none_below_more": "Paste its location above if it lies deeper.",
-    "found_below": "{n:counted checkpoint}. Click one to open it.",
-    "search_stopped": (
-        "The search stopped after {listed:number} directories (setting checkpoints_per_root). There may"
-        " be more."
-    ),
     "list": "{n:counted checkpoint}",
 }
 

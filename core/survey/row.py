@@ -136,16 +136,17 @@ def survey_row(location: Location | str, settings: Settings = DEFAULTS, level: L
         url = place.url
         row = in_time(lambda: _looked_into(place, settings, level), settings.survey_seconds)
     except CheckpointExplorerError as error:
-        row = _unreadable(url, str(error))
+        row = unreadable_row(url, str(error))
     except NoAnswer:
-        row = _unreadable(url, say("survey.too_slow", seconds=f"{settings.survey_seconds:g}"))
+        row = unreadable_row(url, say("survey.too_slow", seconds=f"{settings.survey_seconds:g}"))
     except Exception as error:  # of one checkpoint among thousands: the others are answered all the same
         sentence = say("errors_program.command", error=type(error).__name__, place=place_of(error))
-        row = _unreadable(url, sentence)
+        row = unreadable_row(url, sentence)
     return replace(row, seconds=round(time.monotonic() - started, 3))
 
 
-def _unreadable(url: str, error: str) -> SurveyRow:
+def unreadable_row(url: str, error: str) -> SurveyRow:
+    """The row of a checkpoint that could not be looked into; ``error`` says why."""
     now_ms = time.time_ns() // 1_000_000
     return SurveyRow(
         url, url, "", "unreadable", error, now_ms, error=error, is_temporary=is_temporary_place(url)
@@ -189,7 +190,9 @@ def _status(judgement: Judgement, forecast: Forecast) -> Status:
 
 
 def _with_times(row: SurveyRow, timeline: Timeline) -> SurveyRow:
-    known = [int(times.max()) for times in (timeline.planned_ms, timeline.committed_ms) if len(times)]
+    # In a copy, commit files can be copied later than the offset files by which a copy shows.
+    columns = (timeline.planned_ms,) if timeline.is_copy else (timeline.planned_ms, timeline.committed_ms)
+    known = [int(times.max()) for times in columns if len(times)]
     newest_ms = max((ms for ms in known if ms > 0), default=None)
     planned = timeline.planned_ms[-USUAL_BATCHES - 1 :]
     planned = planned[planned > 0]

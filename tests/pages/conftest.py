@@ -10,6 +10,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from ui import survey_job
+
 PROJECT = Path(__file__).resolve().parents[2]
 PAGES = ("overview", "timeline", "state", "watermark", "ends", "integrity", "recovery")
 SECONDS = 120
@@ -29,6 +31,7 @@ def _fresh_caches() -> Iterator[None]:
 def open_page(monkeypatch: pytest.MonkeyPatch) -> OpenPage:
     """``open_page("timeline", ck, batch="3")``: the page as the link ``/timeline?ck=...&batch=3`` shows it."""
     monkeypatch.chdir(PROJECT)
+    monkeypatch.setattr(survey_job, "FIRST_SECONDS", SECONDS / 2)  # no browser asks for the rows again
 
     def run(page: str, ck: str | Path | None = None, **parameters: str) -> AppTest:
         at = AppTest.from_file(str(PROJECT / "app.py"), default_timeout=SECONDS)

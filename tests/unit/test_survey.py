@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import shutil
 import time
@@ -50,6 +51,16 @@ def test_the_skew_and_the_lag_are_those_of_state_and_watermark() -> None:
     assert (stateless.operators, stateless.state_bytes, stateless.state_skew) == (0, 0, None)
     quick = survey_row(str(SAMPLES / "windowed-aggregation-hot-partition" / "checkpoint"), level="quick")
     assert (quick.state_bytes, quick.state_skew, quick.operators) == (None, None, None)
+
+
+def test_a_copy_is_as_old_as_its_log_and_not_as_its_files(tmp_path: Path) -> None:
+    place = shutil.copytree(SAMPLES / "files-stopped-cleanly" / "checkpoint", tmp_path / "ck")
+    now = time.time()
+    for log, later in (("offsets", 0), ("commits", 5)):
+        for file in (place / log).iterdir():
+            os.utime(file, (now + later, now + later))
+    row = survey_row(str(place))
+    assert row.age_seconds is not None and row.age_seconds > 3600 and row.median_duration_ms is None
 
 
 def test_an_error_is_a_row_and_no_damage(tmp_path: Path) -> None:

@@ -1,0 +1,112 @@
+"""The page Checkpoints: what happens at the next start of each, filters in the address, errors as rows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.settings import DEFAULTS, get_settings
+from core.survey import survey_row
+from tests.pages.conftest import OpenPage, assert_no_error, words_of
+from tests.support.build import SAMPLES, sample_names
+from ui import survey_job, survey_table
+
+
+def table_of(at: Any) -> Any:
+    """The table of the checkpoints."""
+    return at.dataframe[0].value
+
+
+def line(name: str) -> survey_table.Line:
+    """A sample as a line of the table."""
+    link = f"samples/{name}/checkpoint"
+    return survey_table.Line(link, survey_row(str(SAMPLES / name / "checkpoint")))
+
+
+def test_what_fails_comes_first_and_says_in_which_batch(open_page: OpenPage) -> None:
+    at = open_page("checkpoints")
+    assert_no_error(at)
+    table = table_of(at)
+    assert list(table.columns[:2]) == ["next start", "checkpoint"]
+    assert (table["next start"][0], table["checkpoint"][0]) == ("▲ fails in batch 10", "missing-delta-file")
+    starts = list(table["next start"])
+    assert starts.index("◐ re-runs batch 8") < starts.index("● resumes")
+    assert set(table["checkpoint"]) == set(sample_names())
+    row = table.set_index("checkpoint").loc["windowed-aggregation-hot-partition"]
+    assert row["worst finding"] == "STATE_SKEWED" and row["skew"].endswith(" x") and row["lag"] != "-"
+    assert "Read 16 of 16 checkpoints" in words_of(at)
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ({"start": "fails"}, ["missing-delta-file"]),
+        ({"start": "risk"}, ["hand-made-rewind"]),
+        ({"start": "resumes", "find": "kafka"}, ["kafka-topic-gained-partitions"]),
+        ({"find": "state_not_restorable"}, ["missing-delta-file"]),
+    ],
+)
+def test_filters_are_in_the_address(open_page: OpenPage, link: dict[str, str], shown: list[str]) -> None:
+    at = open_page("checkpoints", **link)
+    assert_no_error(at)
+    assert list(table_of(at)["checkpoint"]) == shown
+
+
+def test_the_order_is_in_the_address(open_page: OpenPage) -> None:
+    names = list(table_of(open_page("checkpoints", sort="name"))["checkpoint"])
+    assert names == sorted(sample_names())
+    by_skew = table_of(open_page("checkpoints", sort="skew"))["checkpoint"]
+    assert by_skew[0] == "windowed-aggregation-hot-partition"
+
+
+def test_a_link_with_a_filter_that_does_not_exist_says_so(open_page: OpenPage) -> None:
+    at = open_page("checkpoints", start="burns")
+    assert "asks for the next start 'burns'" in words_of(at)
+    assert len(table_of(at)) == len(sample_names())
+    nothing = open_page("checkpoints", find="no such thing")
+    assert "None of 16 checkpoints matches these filters." in words_of(nothing) and not nothing.dataframe
+
+
+def test_a_checkpoint_that_cannot_be_read_is_a_row(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(SAMPLES / "files-stopped-cleanly" / "checkpoint", tmp_path / "fine")
+    (tmp_path / "broken" / "commits").mkdir(parents=True)
+    (tmp_path / "broken" / "offsets").symlink_to(tmp_path / "broken" / "offsets")
+    monkeypatch.setenv("CHECKPOINT_EXPLORER_ROOTS", json.dumps({"own": str(tmp_path)}))
+    get_settings.cache_clear()
+    try:
+        at = open_page("checkpoints")
+    finally:
+        monkeypatch.undo()
+        get_settings.cache_clear()
+    assert_no_error(at)
+    table = table_of(at).set_index("checkpoint")
+    assert table.loc["fine"]["next start"] == "● resumes"
+    assert table.loc["broken"]["next start"] == "? not read"
+    assert "cannot be listed" in table.loc["broken"]["worst finding"]
+
+
+def test_what_was_not_read_yet_is_shown_last_and_can_be_stopped() -> None:
+    names = tuple(f"samples/{name}/checkpoint" for name in sample_names())
+    settings = DEFAULTS.model_copy(update={"survey_at_once": 1, "checkpoint_rows": 3})
+    job = survey_job.SurveyJob(names, settings)
+    assert job.wait(60) and len(job.rows) == 3 == len(job.asked)
+    stopped = survey_job.SurveyJob(names, DEFAULTS.model_copy(update={"survey_at_once": 1}))
+    stopped.stop()
+    assert stopped.wait(60) and len(stopped.rows) < len(names)
+    lines = [survey_table.Line("samples/a/checkpoint", note="not read yet"), line("missing-delta-file")]
+    shown = survey_table.shown(lines, None, "", None)
+    assert [each.name for each in shown] == [lines[1].name, lines[0].name]
+    cells = survey_table.columns(shown)
+    assert cells["next start"] == ["▲ fails in batch 10", "? not read yet"]
+
+
+def test_the_download_has_the_rows_of_the_command_line() -> None:
+    columns = survey_table.download_columns([line("missing-delta-file"), survey_table.Line("samples/x")])
+    assert columns["status"] == ["fails"] and columns["worst_finding"] == ["STATE_NOT_RESTORABLE"]
+    assert columns["findings"] == [{"blocks_restart": 1, "data_risk": 0, "attention": 0}]
