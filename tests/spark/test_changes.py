@@ -2,7 +2,7 @@
 outcome, condition and rows are those that were said.
 
 Whether numbers are wrong is worked out by Spark: the changed query as a batch over the same files. A run takes
-every silent change and a third of the others; CHECKPOINT_EXPLORER_ALL_CHANGES=1 takes all.
+every silent change and a third of the others; CHECKPOINT_EXPLORER_EVERY_CASE=1 takes all.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from core.analysis.changes import AskedChange, judge_changes
 from core.checkpoint import Checkpoint
 from core.settings import DEFAULTS
 from core.storage import parse_location
+from tests.spark.cases import EVERY_CASE
 from tests.support.changed_queries import CHANGES, OTHERS, SILENT, Change, Changes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TRIED = CHANGES if os.environ.get("CHECKPOINT_EXPLORER_ALL_CHANGES") else (*SILENT, *OTHERS[::3])
+TRIED = CHANGES if os.environ.get(EVERY_CASE) else (*SILENT, *OTHERS[::3])
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
 """Forecast against fact: damage a real checkpoint, forecast, restart the same query on real Spark, compare.
 
-The Spark is the one that is installed here, and the forecast is made with its rules: `scripts/test --spark
-3.5.9` runs this under 3.5, `scripts/prove-forecast` all of it with more random incidents.
+The Spark is the one that is installed here, and the forecast is made with its rules. A plain run takes each
+damage on one base. `scripts/test --spark 3.5.9` runs all cases under 3.5, `scripts/prove-forecast` all of them
+with more random incidents.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.spark.cases import CASES, Case
+from tests.spark.cases import TRIED, Case
 from tests.spark.known import BY_CHANCE, KNOWN_WRONG
 from tests.spark.trial import try_case, try_incident
 from tests.support.incidents import Incident, incidents
@@ -42,7 +43,7 @@ def trials(named: Sequence[Any]) -> list[Any]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("case", trials(CASES))
+@pytest.mark.parametrize("case", trials(TRIED))
 def test_the_forecast_says_what_spark_does(oracle: Oracle, case: Case) -> None:
     if not case.needed.is_here:
         pytest.skip(case.needed.why_not)

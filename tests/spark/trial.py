@@ -19,6 +19,7 @@ from core.judgement import judge
 from core.storage import Location, parse_location
 from tests.spark.cases import Case
 from tests.spark.cases.model import NEW, NO_NEW
+from tests.support.copies import copy_of
 from tests.support.incidents import Edited, Incident, Scene
 from tests.support.moments import went_back_to
 from tests.support.oracle import ASKED, RECIPES, Base, Build, Fact, Oracle, Rows
@@ -140,13 +141,15 @@ def surroundings(oracle: Oracle, tried: Tried) -> Iterator[None]:
 def start(oracle: Oracle, tried: Tried, build: Build | None = None) -> Tried:
     """Starts the query; the copy is put back as it was before."""
     before = tried.copy.with_name("before")
-    shutil.copytree(tried.copy, before)
+    copy_of(tried.copy, before)
     with surroundings(oracle, tried):
         fact = oracle.restart(
             tried.base, tried.copy, build, {**tried.base.recipe.restart_conf, **tried.session}
         )
-    shutil.rmtree(tried.copy)
+    gone = tried.copy.with_name("gone")
+    tried.copy.rename(gone)
     before.rename(tried.copy)
+    shutil.rmtree(gone, ignore_errors=True)  # maintenance may still write there
     return replace(tried, fact=fact)
 
 
@@ -182,7 +185,7 @@ def kept_or(oracle: Oracle, base: Base, name: str, damage: Callable[[Path], Trie
         return replace(kept, base=base, copy=place / "ck")
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    shutil.copytree(base.checkpoint, place / "ck")
+    copy_of(base.checkpoint, place / "ck")
     tried = damage(place / "ck")
     noted.write_bytes(pickle.dumps(replace(tried, base=None)))  # type: ignore[arg-type]  # holds functions
     return tried

@@ -22,6 +22,7 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 
 from core.checkpoint import Checkpoint
 from core.judgement import judge
+from tests.support.copies import copy_of
 from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB, delivered, ids, join, source, write_file
 
 if TYPE_CHECKING:
@@ -267,8 +268,7 @@ class Flipping:
     def _copy(self, checkpoint: Path) -> Path:
         self._count += 1
         target = self._scratch / "copies" / str(self._count) / "ck"
-        shutil.copytree(checkpoint, target)
-        return target
+        return copy_of(checkpoint, target)
 
     def _write(self, store: Store, root: Path, number: int) -> None:
         if store.is_join:

@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from tests.support.copies import copy_of
 from tests.support.oracle import CHANGELOG, ROCKSDB, ids
 
 if TYPE_CHECKING:
@@ -480,7 +480,7 @@ class Changes:
         """A place of its own with a copy of the checkpoint."""
         self._number += 1
         place = self.scratch / str(self._number)
-        shutil.copytree(self._base(BASES[change.base])[1], place / "ck")
+        copy_of(self._base(BASES[change.base])[1], place / "ck")
         return place
 
     def _start(self, change: Change, place: Path) -> tuple[str | None, list[str]]:

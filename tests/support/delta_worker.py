@@ -37,7 +37,8 @@ def start_spark():
         .config(
             "spark.driver.extraJavaOptions",
             f"-Djava.io.tmpdir={scratch} -Dderby.system.home={scratch} "
-            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "
+            "-Djdk.lang.Process.launchMechanism=VFORK",
         )
         .getOrCreate()
     )

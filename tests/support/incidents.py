@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
+from tests.support.copies import copy_of
 from tests.support.damage import remove
 from tests.support.oracle import CHANGELOG, RECIPES, ROCKSDB, Base, Recipe, ids
 
@@ -598,7 +599,7 @@ def other_checkpoint_over_it(s: Scene) -> str | None:
         if (s.ck / name).exists():
             remove(s.ck / name)
         if (other / name).is_dir():
-            shutil.copytree(other / name, s.ck / name)
+            copy_of(other / name, s.ck / name)
         else:
             shutil.copy(other / name, s.ck / name)
     return f"{' and '.join(chosen)} come from the checkpoint of {other.parent.name}" if chosen else None

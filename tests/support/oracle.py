@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlparse
 
 from core.analysis.forecast.versions import NEWEST, OLDEST, V35, V40, V41, V42, V43, Version
+from tests.support.copies import copy_of
 from tests.support.spark import spark_version
 
 if TYPE_CHECKING:
@@ -388,7 +388,7 @@ class Oracle:
         first: dict[int, Rows] = {}
         if recipe.backup_after is not None:
             first = self._first_run(recipe, root, range(recipe.backup_after))
-            shutil.copytree(root / "ck", root / "backup")
+            copy_of(root / "ck", root / "backup")
         first |= self._first_run(recipe, root, range(recipe.backup_after or 0, recipe.files))
         if recipe.with_maintenance:
             self._stop_maintenance()
@@ -423,9 +423,7 @@ class Oracle:
         """A copy of the base's checkpoint to damage."""
         self._copies += 1
         target = self.scratch / "copies" / f"{self._copies}-{base.recipe.name}"
-        # maintenance may still give files of the base their names
-        shutil.copytree(base.checkpoint, target / "ck", ignore=shutil.ignore_patterns(".*.tmp"))
-        return target / "ck"
+        return copy_of(base.checkpoint, target / "ck")
 
     def restart(
         self,

@@ -20,7 +20,7 @@ from core.checkpoint import Checkpoint
 from core.connectors import ConnectorSettings
 from core.connectors.connect import ask_connectors
 from core.recovery import Answers, OptionId, generate, read_recovery_context
-from tests.support.spark import connector_jars
+from tests.support.spark import SMALL_JOBS, connector_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,7 +83,7 @@ def run_script(script: Path, *arguments: str) -> Outcome:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.local.dir": str(home / "local"),
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={home} -Dderby.system.home={home}",
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={home} -Dderby.system.home={home} {SMALL_JOBS}",
         **({"spark.driver.extraClassPath": jars} if jars else {}),
     }
     (home / "spark-defaults.conf").write_text(

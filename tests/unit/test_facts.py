@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tests.spark.cases import CASES, UPGRADES
+from tests.spark.cases import CASES, UPGRADES, each_damage_once
 from tests.spark.facts import ELSEWHERE, PAGE, ROWS, not_judged
 
 TRIED = {label for case in (*CASES, *UPGRADES) for label in case.rows}
@@ -34,3 +34,11 @@ def test_a_test_of_its_own_is_there(label: str) -> None:
 def test_no_case_has_the_name_of_another() -> None:
     names = Counter(case.id for case in (*CASES, *UPGRADES))
     assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_a_plain_run_of_the_oracle_takes_each_damage_each_fact_and_each_base() -> None:
+    taken = each_damage_once(CASES)
+    assert {case.name for case in taken} == {case.name for case in CASES}
+    assert {row for case in taken for row in case.rows} == {row for case in CASES for row in case.rows}
+    assert {case.base for case in taken} == {case.base for case in CASES}
+    assert len(taken) == len({case.id for case in taken}) < len(CASES)

@@ -1,4 +1,7 @@
-"""Every case of the oracle, by what is damaged."""
+"""Every case of the oracle, by what is damaged, and those that a plain run takes."""
+
+import os
+from collections.abc import Sequence
 
 from tests.spark.cases import by_hand, changes, logs, sources, state, state_fit
 from tests.spark.cases.changes import UPGRADES
@@ -12,4 +15,30 @@ CASES: list[Case] = [
     *state_fit.CASES,
     *changes.CASES,
 ]
-__all__ = ["CASES", "UPGRADES", "Case"]
+EVERY_CASE = "CHECKPOINT_EXPLORER_EVERY_CASE"
+"""Set, a run takes all cases of a table whose plain run takes a part."""
+
+
+def each_damage_once(cases: Sequence[Case]) -> list[Case]:
+    """Each damage on one of its bases, the bases taking turns; every base without damage; all that a fact row
+    is about."""
+    bases: dict[str, list[Case]] = {}
+    for case in cases:
+        bases.setdefault(case.name, []).append(case)
+    taken, turn = [], 0
+    for name, same in bases.items():
+        if name == "clean":
+            taken += same
+            continue
+        taken.append(same[turn % len(same)])
+        turn += len(same) > 1
+    rows = {row for case in taken for row in case.rows}
+    for case in cases:
+        if not rows.issuperset(case.rows):
+            taken.append(case)
+            rows.update(case.rows)
+    return sorted(taken, key=cases.index)
+
+
+TRIED: list[Case] = CASES if os.environ.get(EVERY_CASE) else each_damage_once(CASES)
+__all__ = ["CASES", "EVERY_CASE", "TRIED", "UPGRADES", "Case"]
