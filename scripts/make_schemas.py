@@ -19,6 +19,7 @@ from core.documents.check import CheckDocument
 from core.documents.explain import ExplainDocument
 from core.documents.forecast import ForecastDocument
 from core.documents.inspect import InspectDocument
+from core.documents.metrics import MetricsDocument
 from core.documents.recover import RecoverDocument
 from core.documents.resume import ResumeDocument
 from core.documents.state import StateDocument
@@ -35,6 +36,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "explain": ExplainDocument,
     "changes": ChangesDocument,
     "survey": SurveyDocument,
+    "metrics": MetricsDocument,
 }
 
 

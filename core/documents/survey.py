@@ -38,6 +38,18 @@ class CountsPart(Part):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OperatorFactsPart(Part):
+    """A stateful operator."""
+
+    operator: int
+    name: str | None
+    """Spark's own name; null when nothing tells it."""
+    size_bytes: int | None
+    skew: float | None
+    """How many times the median the largest partition has, of its most uneven store."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SurveyRowPart(Part):
     """One checkpoint."""
 
@@ -69,6 +81,8 @@ class SurveyRowPart(Part):
     watermark_lag_ms: int | None
     watermark_stalled_batches: int | None
     operators: int | None
+    operator_state: tuple[OperatorFactsPart, ...]
+    """Each stateful operator; empty when the state was not listed."""
     state_bytes: int | None
     state_skew: float | None
     """How many times the median the largest partition has, of the most uneven store."""
@@ -146,6 +160,12 @@ def row_part(row: SurveyRow) -> SurveyRowPart:
         watermark_lag_ms=row.watermark_lag_ms,
         watermark_stalled_batches=row.watermark_stalled_batches,
         operators=row.operators,
+        operator_state=tuple(
+            OperatorFactsPart(
+                operator=found.operator, name=found.name, size_bytes=found.size_bytes, skew=found.skew
+            )
+            for found in row.operator_state
+        ),
         state_bytes=row.state_bytes,
         state_skew=row.state_skew,
         log_bytes=row.log_bytes,

@@ -10,6 +10,7 @@ VERBS: dict[str, str] = {
     "explain": "what an error or a stack trace means for this checkpoint, and what to do",
     "changes": "what a changed query does to this checkpoint, before it is deployed",
     "survey": "one row for each checkpoint below some roots, what needs attention first",
+    "metrics": "the same as OpenMetrics text, printed once or served on loopback",
 }
 
 SEVERITIES: dict[str, str] = {

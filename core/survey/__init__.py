@@ -1,18 +1,32 @@
 """Many checkpoints at once: which lie below some roots, one row of facts and judgement for each, and which
-needs attention first."""
+needs attention first, and the same as metrics."""
 
-from core.survey.many import RootSearch, SurveyPlace, search_root, survey_places
-from core.survey.row import STATUS_ORDER, Status, SurveyRow, attention, survey_row, unreadable_row
+from core.survey.many import RootSearch, SurveyPlace, each_once, search_root, survey_places
+from core.survey.metrics import Metric, measure, to_openmetrics
+from core.survey.row import (
+    STATUS_ORDER,
+    OperatorFacts,
+    Status,
+    SurveyRow,
+    attention,
+    survey_row,
+    unreadable_row,
+)
 
 __all__ = [
     "STATUS_ORDER",
+    "Metric",
+    "OperatorFacts",
     "RootSearch",
     "Status",
     "SurveyPlace",
     "SurveyRow",
     "attention",
+    "each_once",
+    "measure",
     "search_root",
     "survey_places",
     "survey_row",
+    "to_openmetrics",
     "unreadable_row",
 ]

@@ -52,6 +52,12 @@ def search_root(text: str, settings: Settings) -> RootSearch:
     return RootSearch(name, url, places, found.listed, found.is_complete)
 
 
+def each_once(searched: Sequence[RootSearch]) -> list[SurveyPlace]:
+    """The places of all roots; a checkpoint below two of them is one, of the root that was named first."""
+    places = {place.location.url: place for found in reversed(searched) for place in found.places}
+    return list(places.values())
+
+
 def survey_places(
     places: Sequence[SurveyPlace], settings: Settings, level: Level = "normal"
 ) -> Iterator[SurveyRow]:

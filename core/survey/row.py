@@ -19,6 +19,7 @@ from core.analysis.forecast import Forecast
 from core.analysis.timeline import USUAL_BATCHES, Timeline, build_timeline, usual_duration_ms
 from core.analysis.watermark import watermark_history
 from core.checkpoint import Checkpoint
+from core.checkpoint.model import OperatorState
 from core.checkpoint.state import state_inventory
 from core.errors import CheckpointExplorerError, place_of
 from core.judgement import Judgement, judge
@@ -45,6 +46,17 @@ READ_FIRST = 2
 
 
 @dataclass(frozen=True, slots=True)
+class OperatorFacts:
+    """A stateful operator of a row. ``size_bytes``: None when the store gives no sizes. ``skew``: how many
+    times the median the largest partition has, of its most uneven store; None when none can be compared."""
+
+    operator: int
+    name: str | None
+    size_bytes: int | None
+    skew: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class SurveyRow:
     """One checkpoint of a survey.
 
@@ -54,6 +66,8 @@ class SurveyRow:
     ``newest_ms`` is the time of the newest entry of the logs, ``age_seconds`` how long that was before
     ``read_at_ms``. ``batches_per_hour`` and ``median_duration_ms`` are those of the newest 50 batches,
     ``watermark_lag_ms`` and ``watermark_stalled_batches`` those of the batches that were read.
+    ``operators``: how many are stateful; ``operator_state``: each of them, empty when the state was not
+    listed.
     ``state_skew``: how many times the median the largest partition of a store has, of the most uneven store.
     ``..._bytes``: None when it was not listed, or the store gives no sizes. ``requests``: what the row cost.
     """
@@ -79,6 +93,7 @@ class SurveyRow:
     watermark_lag_ms: int | None = None
     watermark_stalled_batches: int | None = None
     operators: int | None = None
+    operator_state: tuple[OperatorFacts, ...] = ()
     state_bytes: int | None = None
     state_skew: float | None = None
     log_bytes: int | None = None
@@ -239,16 +254,22 @@ def _with_sizes(row: SurveyRow, ck: Checkpoint, size: CheckpointSize, level: Lev
         return replace(row, operators=0, state_bytes=0)
     if level == "quick":
         return row
-    operators = state_inventory(ck).operators
-    ratios = [
-        found.max_over_median
-        for operator in operators
-        for store in operator.stores
-        if (found := balance(operator, store)).max_over_median is not None
-    ]
+    operators = tuple(_operator_facts(operator) for operator in state_inventory(ck).operators)
     return replace(
         row,
         operators=len(operators),
+        operator_state=operators,
         state_bytes=None if size.state is None else size.state.size_bytes,
-        state_skew=round(max(ratio for ratio in ratios if ratio is not None), 2) if ratios else None,
+        state_skew=max((found.skew for found in operators if found.skew is not None), default=None),
+    )
+
+
+def _operator_facts(operator: OperatorState) -> OperatorFacts:
+    ratios = [balance(operator, store).max_over_median for store in operator.stores]
+    skew = max((ratio for ratio in ratios if ratio is not None), default=None)
+    return OperatorFacts(
+        operator=operator.operator_id,
+        name=operator.name,
+        size_bytes=operator.size_bytes,
+        skew=None if skew is None else round(skew, 2),
     )

@@ -15,8 +15,19 @@ if TYPE_CHECKING:  # to list the verbs and their help, nothing of this is needed
     from core.sparklogs.evidence import NotRead
 
 # In the order of the help text. Each names a module in this package.
-MODULES = ("inspect", "resume", "forecast", "check", "state", "recover", "explain", "changes", "survey")
-OF_ROOTS = frozenset({"survey"})
+MODULES = (
+    "inspect",
+    "resume",
+    "forecast",
+    "check",
+    "state",
+    "recover",
+    "explain",
+    "changes",
+    "survey",
+    "metrics",
+)
+OF_ROOTS = frozenset({"survey", "metrics"})
 """Verbs that take one root or more in place of one checkpoint."""
 
 

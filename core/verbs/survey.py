@@ -14,7 +14,15 @@ from core.errors import NotACheckpoint
 from core.messages import say, say_of, words
 from core.settings import Settings
 from core.sparklogs.evidence import NotRead
-from core.survey import STATUS_ORDER, RootSearch, SurveyRow, attention, search_root, survey_places
+from core.survey import (
+    STATUS_ORDER,
+    RootSearch,
+    SurveyRow,
+    attention,
+    each_once,
+    search_root,
+    survey_places,
+)
 from core.verbs import Answer, Verb
 from core.verbs._text import clean, table
 
@@ -53,10 +61,10 @@ def run(args: Namespace, settings: Settings) -> Answer:
 
 
 def _rows(searched: Sequence[RootSearch], settings: Settings, level: Level) -> list[SurveyRow]:
-    """The rows of all roots; a checkpoint below two of them is one row."""
-    places = {place.location.url: place for found in searched for place in reversed(found.places)}
+    """The rows of all roots."""
+    places = each_once(searched)
     told, rows = time.monotonic(), []
-    for row in survey_places(list(places.values()), settings, level):
+    for row in survey_places(places, settings, level):
         rows.append(row)
         if sys.stderr.isatty() and time.monotonic() - told >= PROGRESS_EVERY_SECONDS:
             told = time.monotonic()
