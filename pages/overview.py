@@ -8,7 +8,6 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.forecast import Forecast
-from core.analysis.timeline import Timeline
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import ConfChange, OffsetEntry, StateInventory
 from core.checkpoint.sources.forms import parse
@@ -20,8 +19,8 @@ from ui import (
     connectors,
     finding_cards,
     impact_card,
+    live_figures,
     operator_list,
-    overview_figures,
     shell,
     start_position,
     start_steps,
@@ -38,36 +37,33 @@ def main() -> None:
     opened, ck = shell.checkpoint()
     # filled in the order of cost, shown in the order of weight; a broker may take seconds to answer, so all
     # that needs it comes last then
-    sentence, figures, stands_out, costs, start, notes, links = (st.container() for _ in range(7))
-    with links:
-        other_pages()
+    sentence, figures, stands_out, costs, start, notes = (st.container() for _ in range(6))
+    with figures:
+        places = live_figures.places()
+    live_figures.of_logs(ck, cached_answers.timeline(opened, ck), places)
     with notes:
         story(opened.name, ck)
-    judge = partial(judgement, opened, ck, sentence, figures, stands_out, costs, start)
+    judge = partial(judgement, opened, ck, sentence, stands_out, costs, start)
     if connectors.waits(ck):
-        the_query(ck)
+        the_query(ck, places[3])
         judge()
     else:
         judge()
-        the_query(ck)
+        the_query(ck, places[3])
 
 
 def judgement(
     opened: Opened,
     ck: Checkpoint,
     sentence: Place,
-    figures: Place,
     stands_out: Place,
     costs: Place,
     start: Place,
 ) -> None:
     """What rests on the checkpoint, its source and its sink: the forecast, the findings, the impact of
     deleting, the start position."""
-    timeline = cached_answers.timeline(opened, ck)
     with sentence, st.spinner(say("screen_start.working")):
         forecast = cached_answers.next_start(opened, ck)
-    with figures:
-        latest(ck, timeline, forecast)
     with sentence:
         verdict(forecast)
         connectors.what_was_asked(opened, ck)
@@ -98,15 +94,17 @@ def verdict(forecast: Forecast | str) -> None:
         with st.expander(say("screen_start.how", n=len(forecast.steps), spark=forecast.spark)):
             start_steps.rules(forecast)
             start_steps.steps(forecast, "steps")
+        ways_on()
 
 
-def latest(ck: Checkpoint, timeline: Timeline, forecast: Forecast | str) -> None:
-    """Four figures: last committed, not committed, next at restart, newest file."""
-    with st.grid(4, min_column_width=165):
-        overview_figures.last_committed(ck, timeline)
-        overview_figures.not_committed(ck, timeline)
-        overview_figures.next_at_restart(forecast)
-        overview_figures.newest_file(ck, timeline)
+def ways_on() -> None:
+    """Links of the verdict: what can be done about it, and all that was checked."""
+    with st.container(horizontal=True, gap="small"):
+        for page, label in (
+            ("pages/recovery.py", say("screen_overview.to_recovery")),
+            ("pages/integrity.py", say("screen_overview.to_integrity")),
+        ):
+            st.page_link(page, label=label, query_params={})
 
 
 def story(name: str, ck: Checkpoint) -> None:
@@ -117,28 +115,18 @@ def story(name: str, ck: Checkpoint) -> None:
             cards.text(text)
 
 
-def other_pages() -> None:
-    """Links to the other screens."""
-    with st.container(horizontal=True, gap="small"):
-        for page, label in (
-            ("pages/timeline.py", say("screen_overview.to_timeline")),
-            ("pages/state.py", say("screen_overview.to_state")),
-            ("pages/watermark.py", say("screen_overview.to_watermark")),
-            ("pages/ends.py", say("screen_overview.to_connectors")),
-            ("pages/integrity.py", say("screen_overview.to_integrity")),
-            ("pages/recovery.py", say("screen_overview.to_recovery")),
-        ):
-            st.page_link(page, label=label, query_params={})
-
-
-def the_query(ck: Checkpoint) -> None:
-    """What the query is: sources, operators, watermark, settings, and what else lies in the directory."""
+def the_query(ck: Checkpoint, live_state: Place) -> None:
+    """What the query is: sources, operators, watermark, settings, and what else lies in the directory. The
+    listing of the state fills its figure above, too."""
     cards.text(say("screen_overview.query"), "section")
     identity(ck)
     sources(ck)
+    inventory = None
     if ck.has_state:
         with st.spinner("Listing the state ..."):
-            operators(cached_answers.state(ck))
+            inventory = cached_answers.state(ck)
+        operators(inventory)
+    live_figures.of_state(inventory, live_state)
     settings(ck)
     the_rest(ck)
 

@@ -44,6 +44,7 @@ button[data-selected="true"] p {color: CanvasText;}
 [data-testid="stCode"] .token.comment, [data-testid="stCode"] .token.punctuation {
   color: light-dark(#59636e, #a3adb7);
 }
+div.course {height: 26px; background: light-dark(#0072B2, #56B4E9); opacity: 0.75;}
 EDGES_HERE
 @media (hover: none) {
   [data-testid="stElementToolbar"], .modebar-container {display: none !important;}

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
-    # figures
-    "committed_at": "committed {ms:moment}",
-    "planned_at": "planned {ms:moment}",
+    # where the query stands
+    "newest": "newest log file {since}, {ms:moment}",
+    "newest_copied": "newest log file {since}: {ms:moment}, time of the copy",
+    "no_file_times": "the storage gives no file times",
+    "pending": "batch {batch} is planned and not committed",
     "all_committed": "every planned batch is committed",
     "none_planned": "no batch is planned",
-    "see_above": "see above",
-    "no_file_times": "the storage gives no file times",
-    "of_the_copy": "{ms:moment}, time of the copy",
     "notes": "Notes (story.md)",
-    # links
-    "to_timeline": "Timeline of the batches",
-    "to_state": "State and its partitions",
-    "to_watermark": "Watermark and stalls",
-    "to_connectors": "Source & sink: Kafka, Delta",
-    "to_integrity": "Integrity: steps, findings, errors",
-    "to_recovery": "Recovery: choose, copy the code",
+    # links of the verdict
+    "to_integrity": "All steps, and what an error means",
+    "to_recovery": "Recovery: options and their code",
     # what the query is
     "query": "What the query is",
     "identity": "location   {url}\nquery id   {query_id}",
@@ -50,10 +45,26 @@ SENTENCES: dict[str, str] = {
     "list": "{n:counted checkpoint}",
 }
 
-OUTCOMES: dict[str, str] = {
-    "rerun": "re-run with the planned offsets",
-    "resume": "when there is new data",
-    "fail": "and it fails",
-    "other": "from the beginning",
+LIVE: dict[str, str] = {
+    "commits": "Last committed",
+    "input": "Input",
+    "duration": "Batch duration",
+    "state": "State",
+    "watermark": "Watermark",
 }
-"""What the next start does with the batch in the figure."""
+"""The figures that say how the query gets on."""
+
+NOTHING: dict[str, str] = {
+    "input": "no batch is planned",
+    "duration": "no batch is planned",
+    "state": "the query keeps no state",
+    "watermark": "the logs know no watermark",
+}
+"""What they say where they do not apply."""
+
+LEADS_TO: dict[str, str] = {
+    "timeline": "Timeline",
+    "state": "State by partition",
+    "watermark": "Watermark and stalls",
+}
+"""The page that a figure leads to."""

@@ -32,7 +32,7 @@ def test_a_session_keeps_its_view_until_refresh(open_page: OpenPage, tmp_path: P
     at.button(key="refresh").click().run()
     assert_no_error(at)
     shown = words_of(at)
-    assert "Last committed\nbatch 3" in shown and "Not committed\nbatch 4" in shown
+    assert "Last committed\nbatch 3" in shown and "batch 4 is planned and not committed" in shown
 
 
 def test_a_new_session_does_not_get_what_another_one_read_long_ago(

@@ -43,15 +43,29 @@ def test_without_a_checkpoint_a_page_says_what_to_do(open_page: OpenPage) -> Non
         assert "No checkpoint is open." in words_of(at), page
 
 
-def test_overview_shows_what_is_committed_in_doubt_and_next(open_page: OpenPage) -> None:
+def test_overview_shows_what_is_committed_and_what_is_not(open_page: OpenPage) -> None:
     shown = words_of(open_page("overview", "samples/files-died-mid-batch/checkpoint"))
     for text in (
         "Last committed\nbatch 6",
-        "Not committed\nbatch 7",
-        "Next at restart\nbatch 7",
+        "batch 7 is planned and not committed",
         "certain · offsets/7 has no commits/7",
     ):
         assert text in shown
+
+
+def test_overview_says_how_the_query_gets_on_and_leads_on(open_page: OpenPage) -> None:
+    at = open_page("overview", "samples/windowed-aggregation-hot-partition/checkpoint")
+    shown = words_of(at)
+    for text in (
+        "Input\n18 batches/min\n",
+        "Batch duration\n1.6 s\n",
+        "State\n391.1 KiB\n",
+        "partition 1 of operator 0 holds 81%",
+        "Watermark\n32 min 18 s\n",
+    ):
+        assert text in shown
+    stateless = words_of(open_page("overview", "samples/kafka-pipeline-died-mid-batch/checkpoint"))
+    assert "State\nnone\nthe query keeps no state" in stateless and "12 offsets/s" in stateless
 
 
 def test_overview_has_the_start_position_to_copy(open_page: OpenPage) -> None:

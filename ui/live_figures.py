@@ -1,0 +1,92 @@
+"""Where the query stands and how it gets on, on Overview: last committed batch, input, batch duration, state
+and watermark; each with the course of the newest batches, and the page it leads to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.analysis.pace import Pace, duration_pace, input_pace, state_pace, watermark_pace
+from core.analysis.timeline import Timeline
+from core.analysis.watermark import watermark_history
+from core.checkpoint import Checkpoint
+from core.checkpoint.model import StateInventory
+from core.messages import say, say_of, words
+from ui import cards
+
+Place = st.delta_generator.DeltaGenerator
+COLUMNS, NARROWEST = 5, 165
+
+
+def places() -> tuple[Place, ...]:
+    """Where the five stand: last committed, input, duration, state, watermark."""
+    with st.grid(COLUMNS, min_column_width=NARROWEST):
+        return tuple(st.container(height="stretch") for _ in range(COLUMNS))
+
+
+def of_logs(ck: Checkpoint, timeline: Timeline, places: Sequence[Place]) -> None:
+    """What the logs tell: the last committed batch, input, duration and watermark."""
+    of_commits, of_input, of_duration, _, of_watermark = places
+    _last_committed(ck, timeline, of_commits)
+    _figure(of_input, "input", input_pace(ck, timeline), "timeline")
+    _figure(of_duration, "duration", duration_pace(timeline), "timeline")
+    _figure(of_watermark, "watermark", watermark_pace(watermark_history(ck)), "watermark")
+
+
+def of_state(inventory: StateInventory | str | None, place: Place) -> None:
+    """What the listing of ``state/`` tells; None: the query keeps none. A text: why it cannot be listed."""
+    if isinstance(inventory, str):
+        _figure(place, "state", Pace(words.NOT_KNOWN, words.one_line(inventory, 160)), "state")
+        return
+    _figure(place, "state", None if inventory is None else state_pace(inventory), "state")
+
+
+def _last_committed(ck: Checkpoint, timeline: Timeline, place: Place) -> None:
+    last, pending = ck.last_committed_batch, ck.uncommitted_batch
+    if pending is not None:
+        state = say("screen_overview.pending", batch=pending)
+    else:
+        state = say("screen_overview.none_planned" if last is None else "screen_overview.all_committed")
+    with place, cards.box("done" if pending is None else "doubt", height="stretch"):
+        cards.text(say_of("screen_overview", "LIVE", "commits"), "small")
+        cards.text("none" if last is None else f"batch {last}", "lead")
+        cards.text(_newest_file(ck, timeline), "small")
+        cards.text(state, "small")
+
+
+def _newest_file(ck: Checkpoint, timeline: Timeline) -> str:
+    """The age of the newest log file."""
+    files = (*ck.offset_files.values(), *ck.commit_files.values())
+    newest = max((file.modified_ms for file in files if file.modified_ms is not None), default=None)
+    if newest is None:
+        return say("screen_overview.no_file_times")
+    since = words.age(max(0, int(time.time() * 1000) - newest))
+    if timeline.is_copy:
+        return say("screen_overview.newest_copied", since=since, ms=newest)
+    return say("screen_overview.newest", since=since, ms=newest)
+
+
+def _figure(place: Place, name: str, found: Pace | None, page: str) -> None:
+    shown = found or Pace("none", say_of("screen_overview", "NOTHING", name))
+    with place, cards.box("plain", height="stretch"):
+        cards.text(say_of("screen_overview", "LIVE", name), "small")
+        cards.text(shown.value, "lead")
+        if shown.series:
+            st.html(course(shown.series))
+        cards.text(shown.note, "small")
+        if found is not None:
+            label = say_of("screen_overview", "LEADS_TO", page)
+            st.page_link(f"pages/{page}.py", label=label, query_params={})
+
+
+def course(series: Sequence[float]) -> str:
+    """The area below a line of numbers, from 0 or the lowest number below it to the highest. It holds nothing
+    but numbers; the words stand beside it."""
+    low, high = min(0.0, *series), max(series)
+    span = (high - low) or 1.0
+    step = 100 / (len(series) - 1)
+    line = [f"{at * step:.1f}% {4 + 92 * (1 - (value - low) / span):.1f}%" for at, value in enumerate(series)]
+    corners = ", ".join(["0% 100%", *line, "100% 100%"])
+    return f'<div class="course" style="clip-path: polygon({corners})"></div>'
