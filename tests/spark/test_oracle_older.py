@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.spark.cases import CASES
+from tests.spark.cases import CASES, EVERY_CASE
 from tests.support.spark import CRASH_REPORT, OLDER_SPARK, PROJECT, older_environment
 
 TEST = "tests/spark/test_oracle.py::test_the_forecast_says_what_spark_does"
@@ -99,7 +99,7 @@ def restart_there(python: Path, place: Path, cases: Sequence[str]) -> Report:
         key: value
         for key, value in os.environ.items()
         if not key.startswith(("PYSPARK_", "SPARK_", "PYTEST_"))
-    }
+    } | {EVERY_CASE: "yes"}
     done = subprocess.run(
         [*command, *(f"{TEST}[{case}]" for case in cases)],
         cwd=PROJECT,
