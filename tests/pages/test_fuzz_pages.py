@@ -8,6 +8,8 @@ from scripts.fuzzing import run_cases
 from scripts.fuzzing_pages import run_page_case
 from tests.support.build import PROJECT
 
+pytestmark = pytest.mark.slow
+
 SEED, CASES = 20261122, 60
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
 
 DELTA_GONE = "samples/missing-delta-file/checkpoint"
@@ -74,6 +76,7 @@ def test_the_deep_level_decodes_the_state_and_finds_nothing_in_a_clean_sample(op
     assert "blocks the restart" not in shown and "risk of loss" not in shown
 
 
+@pytest.mark.slow
 def test_a_second_look_at_a_stopped_query_sees_no_writer(open_page: OpenPage) -> None:
     at = open_page("integrity", "samples/files-stopped-cleanly/checkpoint")
     next(button for button in at.button if button.key == "look-again").click().run()

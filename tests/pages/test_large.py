@@ -10,6 +10,8 @@ import pytest
 from tests.pages.conftest import OpenPage, assert_no_error, charts_of, elements, words_of
 from tests.support.build import kafka_checkpoint, write
 
+pytestmark = pytest.mark.slow
+
 BATCHES = 20_000
 MOST_BYTES = 300_000
 

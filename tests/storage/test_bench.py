@@ -19,6 +19,8 @@ from scripts.bench.latency_proxy import proxying
 from scripts.bench.slow_s3 import SlowS3, serving
 from tests.support.build import PROJECT
 
+pytestmark = pytest.mark.slow
+
 KEYS = ["a/1", "a/2", "a/b/3", "b", "\u00e9", "\U0001f600"]
 
 

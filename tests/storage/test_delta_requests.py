@@ -31,6 +31,8 @@ from tests.support.delta_tables import (
 )
 from tests.support.s3 import S3Server
 
+pytestmark = pytest.mark.slow
+
 
 def table(place: Path, versions: int, with_checksum: bool = True) -> Path:
     """A sink: every version is a batch of the query. A log checkpoint every hundred versions; a checksum

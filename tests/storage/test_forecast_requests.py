@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from core.analysis.findings import findings
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
@@ -10,6 +12,8 @@ from tests.storage.conftest import BUCKET
 from tests.support.build import commit_text, kafka_offset, offset_text
 from tests.support.forecasting import METADATA, files_entry, stateful_conf
 from tests.support.s3 import S3Server
+
+pytestmark = pytest.mark.slow
 
 PARTITIONS = 4
 OPENING_LISTS = 4  # the root, offsets/, commits/, sources/

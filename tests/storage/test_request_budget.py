@@ -111,6 +111,7 @@ def test_a_tree_of_state_costs_one_listing_for_each_partition(
     assert (seen["head"], seen["get"]) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_long_log_is_not_listed_page_after_page(s3_small_pages: S3Server) -> None:
     # Ten names a page: 900 batches are here what 90,000 are on S3.
     location = put(

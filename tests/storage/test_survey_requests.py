@@ -13,6 +13,8 @@ from tests.support.build import commit_text, kafka_offset, offset_text
 from tests.support.forecasting import METADATA, stateful_conf
 from tests.support.s3 import S3Server
 
+pytestmark = pytest.mark.slow
+
 BATCHES = 101  # what Spark keeps
 
 

@@ -20,6 +20,8 @@ from core.errors import NotACheckpoint, StorageError
 from core.sparklogs.evidence import Problem
 from tests.support.build import SAMPLES, offset_text, sample_names, write
 
+pytestmark = pytest.mark.slow
+
 DAMAGES = st.one_of(
     st.just(("remove", b"")),
     st.just(("empty", b"")),

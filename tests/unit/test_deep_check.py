@@ -575,6 +575,7 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("any-damage")
 
 
+@pytest.mark.slow
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), name=st.sampled_from([SNAPSHOTS, CHANGELOGS, FORMAT_2, FAMILIES]))
 def test_any_damage_gives_findings_and_never_an_error(

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,8 @@ from tests.support.delta_tables import (
     parquet,
     txn,
 )
+
+pytestmark = pytest.mark.slow
 
 QUERY = "11111111-2222-4333-8444-000000000001"
 QUICK = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -93,6 +93,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[st
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_answer_on_samples_and_corpus_is_as_its_schema_says(
     verb: str, answers: dict[str, list[tuple[str, Any]]]
@@ -103,6 +104,7 @@ def test_every_answer_on_samples_and_corpus_is_as_its_schema_says(
     assert all(answer["version"] == __version__ and answer["location"] for _, answer in answers[verb])
 
 
+@pytest.mark.slow
 def test_the_answers_fill_sink_source_plan_and_problems(answers: dict[str, list[tuple[str, Any]]]) -> None:
     seen: Counter[str] = Counter()
     for _, answer in answers["forecast"]:

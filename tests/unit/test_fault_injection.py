@@ -38,7 +38,7 @@ def counted() -> Iterator[list[int]]:
     yield []
 
 
-@pytest.mark.sweep
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SHARES))
 def test_what_could_not_be_read_changes_nothing_certain(
     name: str, stores: FaultyStores, counted: list[int], tmp_path: Path

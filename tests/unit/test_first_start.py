@@ -30,6 +30,8 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 
 from scripts import fetching
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).resolve().parents[2]
 TOOLS = (
     "sh cat chmod cksum cp cut date dirname env grep head ls mkdir mktemp mv printf rm sed sleep touch tr"
@@ -656,7 +658,7 @@ def test_a_second_setup_waits_for_the_first(ready: Machine) -> None:
 # ---------------------------------------------------------------- scripts/test
 
 
-@pytest.mark.parametrize(("failing", "status"), [("", 0), ("tests/pages", 3), ("tests/unit/test_[[]f", 3)])
+@pytest.mark.parametrize(("failing", "status"), [("", 0), ("tests/pages", 3), ("tests/unit -m", 3)])
 def test_fast_runs_what_needs_no_engine_and_says_what_is_left_out(
     machine: Machine, failing: str, status: int
 ) -> None:
@@ -675,15 +677,15 @@ def test_fast_runs_what_needs_no_engine_and_says_what_is_left_out(
     (place / ".stamp-tests").write_bytes(empty)
     done = machine.run("scripts/test", "--fast", "-q")
     assert done.returncode == status, done.stderr
-    left_out = "not (spark or kafka or delta or spark_3_5 or browser or sweep)"
+    left_out = "not (spark or kafka or delta or spark_3_5 or browser or slow)"
     runs = [
         call.partition("-m pytest ")[2]
         for call in machine.called("../project/.venv/bin/python")
         if "-m pytest" in call
     ]
     assert sorted(runs) == [
-        f"tests/pages tests/storage tests/unit/test_[a-e]*.py -m {left_out} -q",
-        f"tests/unit/test_[f-z]*.py -m {left_out} -q",
+        f"tests/pages tests/storage -m {left_out} -q",
+        f"tests/unit -m {left_out} -q",
     ]
     assert "LEFT OUT by --fast: tests/spark, tests/kafka, tests/delta, tests/browser" in done.stderr
     assert not any(machine.called(name) for name in ("apt-get", "java", "chromium", "dnf"))

@@ -16,6 +16,8 @@ from core.errors import NotACheckpoint, StorageError
 from tests.support.build import copy_sample, kafka_checkpoint
 from tests.support.forecasting import files_checkpoint, stateful_conf, with_state
 
+pytestmark = pytest.mark.slow
+
 JUNK = [
     b"",
     b"v1",

@@ -13,7 +13,7 @@ from scripts.fuzzing import Bases, mutate, run_case, run_cases
 SEED, CASES = 20261122, 1_000
 
 
-@pytest.mark.sweep
+@pytest.mark.slow
 def test_no_mutation_stops_an_answer() -> None:
     number, failures = run_cases(SEED, iter(range(CASES)))
     assert number == CASES

@@ -167,6 +167,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, Path]]:
             server.terminate()
 
 
+@pytest.mark.slow
 def test_what_is_served_is_surveyed_again(served: tuple[str, Path]) -> None:
     address, place = served
 

@@ -87,7 +87,7 @@ def damaged(base: str, target: Path) -> Iterator[tuple[str, Path]]:
         shutil.rmtree(copy)
 
 
-@pytest.mark.sweep
+@pytest.mark.slow
 @pytest.mark.parametrize(("base", "level"), BASES)
 def test_forecast_and_check_agree_after_every_damage(base: str, level: Level, tmp_path: Path) -> None:
     seen, found = 0, []

@@ -350,6 +350,7 @@ def checkpoints(samples: Path) -> list[Path]:
     return sorted(path.parent for path in samples.glob("*/*/offsets"))
 
 
+@pytest.mark.slow
 def test_every_sample_answers_for_every_option_sink_and_kind_of_state(samples: Path) -> None:
     found = checkpoints(samples)
     assert len(found) >= 12

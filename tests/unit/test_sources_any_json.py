@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.checkpoint.sources.base import SourceContext
 from core.checkpoint.sources.registry import KINDS, kind_of, parse
+
+pytestmark = pytest.mark.slow
 
 # Field names of real offsets, so that half-right forms come up often.
 FIELDS = """

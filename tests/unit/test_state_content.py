@@ -168,6 +168,7 @@ def test_a_cut_file_gives_its_first_records_and_the_reason(kind: str) -> None:
     assert troubles == len(data) - 21
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["delta", "snapshot", "changelog"])
 def test_a_flipped_bit_is_seen_or_changes_no_record(kind: str) -> None:
     path = max(state_files(kind), key=lambda path: path.stat().st_size if path.stat().st_size < 1500 else 0)

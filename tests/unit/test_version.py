@@ -101,6 +101,7 @@ def test_every_generated_script_names_the_version(option: str, platform: str, tm
             assert any(line.endswith(MADE_BY) for line in header), block.title
 
 
+@pytest.mark.slow
 def test_the_installed_package_has_every_template_and_answers_from_another_folder(
     installed: Path, tmp_path: Path
 ) -> None:
