@@ -256,6 +256,7 @@ def _runs(place: Path, scratch: Path) -> Iterator[tuple[str, list[str]]]:
         ],
     )
     yield "changes-usage", ["changes", at, "--set", "change.nothing=1"]
+    yield "compare", ["compare", at, at]
     yield "survey", ["survey", at]
     yield "survey-quick", ["survey", at, "--level", "quick"]
     yield "metrics", ["metrics", at]

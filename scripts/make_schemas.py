@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from core.documents.base import Document, json_name
 from core.documents.changes import ChangesDocument
 from core.documents.check import CheckDocument
+from core.documents.compare import CompareDocument
 from core.documents.explain import ExplainDocument
 from core.documents.forecast import ForecastDocument
 from core.documents.inspect import InspectDocument
@@ -35,6 +36,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "recover": RecoverDocument,
     "explain": ExplainDocument,
     "changes": ChangesDocument,
+    "compare": CompareDocument,
     "survey": SurveyDocument,
     "metrics": MetricsDocument,
 }

@@ -9,6 +9,7 @@ VERBS: dict[str, str] = {
     "recover": "recovery options and their impact, and the plan and code of the chosen one",
     "explain": "what an error or a stack trace means for this checkpoint, and what to do",
     "changes": "what a changed query does to this checkpoint, before it is deployed",
+    "compare": "where two checkpoints differ",
     "survey": "one row for each checkpoint below some roots, what needs attention first",
     "metrics": "the same as OpenMetrics text, printed once or served on loopback",
 }

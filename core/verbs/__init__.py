@@ -24,6 +24,7 @@ MODULES = (
     "recover",
     "explain",
     "changes",
+    "compare",
     "survey",
     "metrics",
 )

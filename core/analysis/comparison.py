@@ -1,0 +1,290 @@
+"""Where two checkpoints differ: production against a copy of it, before a repair against after it.
+
+Logs are compared by what they say, everything else by name and size, and state files by their bytes where
+that is asked for. What could not be read on one side is named as not compared; it is no difference.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.checkpoint import Checkpoint
+from core.checkpoint.model import CommitEntry, OffsetEntry
+from core.checkpoint.sources.forms import parse
+from core.messages import say, words
+from core.sparklogs.evidence import Problem
+from core.storage import FileInfo, Listing
+
+Area = Literal["metadata", "offsets", "commits", "conf", "sources", "state", "files"]
+AREAS: tuple[Area, ...] = ("metadata", "offsets", "commits", "conf", "sources", "state", "files")
+
+SHOWN_CHARACTERS = 300
+READ_AT_ONCE = 64
+"""State files whose bytes are in memory at one time, of each side."""
+
+_HIDDEN = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference: where, of what, and the value on each side; None is "not there"."""
+
+    area: Area
+    what: str
+    a: str | None
+    b: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All differences, by area and then in the order of batches and names. ``not_compared``: one sentence
+    for each part whose contents were not looked at, or that one side could not read."""
+
+    differences: tuple[Difference, ...]
+    not_compared: tuple[str, ...]
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing differs in what was compared."""
+        return not self.differences
+
+
+def compare(a: Checkpoint, b: Checkpoint, newest: int, *, with_state_bytes: bool = False) -> Comparison:
+    """Compares names and sizes of all files, and what the newest ``newest`` batches of each log say.
+
+    Raises StorageError when one side cannot be listed.
+    """
+    found = _Comparing(a, b, newest)
+    found.metadata()
+    found.offsets()
+    found.commits()
+    found.files("sources", is_read=True)
+    found.files("state", is_read=with_state_bytes)
+    found.rest()
+    order = {area: at for at, area in enumerate(AREAS)}
+    return Comparison(
+        tuple(sorted(found.differences, key=lambda one: order[one.area])), tuple(found.not_compared)
+    )
+
+
+class _Comparing:
+    def __init__(self, a: Checkpoint, b: Checkpoint, newest: int) -> None:
+        self._a, self._b, self._newest = a, b, newest
+        self.differences: list[Difference] = []
+        self.not_compared: list[str] = []
+
+    def metadata(self) -> None:
+        """The query id."""
+        if self._a.query_id != self._b.query_id:
+            self._differ("metadata", say("comparison.query_id"), self._a.query_id, self._b.query_id)
+
+    def offsets(self) -> None:
+        """The offset log: ids, positions, times, watermarks, and the settings that each batch pins."""
+        shared = self._ids("offsets", self._a.offset_ids, self._b.offset_ids)
+        self._a.load(shared)
+        self._b.load(shared)
+        changed: dict[tuple[str, str | None, str | None], list[int]] = {}
+        for batch_id in shared:
+            one, other = self._a.offset(batch_id), self._b.offset(batch_id)
+            if not isinstance(one, OffsetEntry) or not isinstance(other, OffsetEntry):
+                self._unreadable("offsets", batch_id, one, other)
+                continue
+            if one.raw == other.raw:
+                continue
+            if one.format_version != other.format_version:  # whose lines have other keys
+                what = say("comparison.version", batch=batch_id)
+                self._differ("offsets", what, one.format_version, other.format_version)
+                continue
+            before = len(self.differences)
+            for key in sorted({*one.conf, *other.conf}):
+                if one.conf.get(key) != other.conf.get(key):
+                    changed.setdefault((key, one.conf.get(key), other.conf.get(key)), []).append(batch_id)
+            self._header(batch_id, one, other)
+            for key in dict.fromkeys([*(s.key for s in one.sources), *(s.key for s in other.sources)]):
+                self._source(batch_id, key, one, other)
+            if len(self.differences) == before and one.conf == other.conf:
+                self._differ("offsets", say("comparison.text", batch=batch_id), one.raw, other.raw)
+        for (key, a, b), batches in changed.items():
+            self._differ("conf", say("comparison.setting", key=key, batches=batches), a, b)
+
+    def _header(self, batch_id: int, one: OffsetEntry, other: OffsetEntry) -> None:
+        for what, a, b in (
+            (say("comparison.time", batch=batch_id), one.timestamp_ms, other.timestamp_ms),
+            (say("comparison.watermark", batch=batch_id), one.watermark_ms, other.watermark_ms),
+            (say("comparison.other_fields", batch=batch_id), dict(one.extra), dict(other.extra)),
+        ):
+            if a != b:
+                self._differ("offsets", what, a, b)
+
+    def _source(self, batch_id: int, key: str, one: OffsetEntry, other: OffsetEntry) -> None:
+        line, counterpart = one.source(key), other.source(key)
+        if line is None or counterpart is None:
+            there = say("comparison.there")
+            self._differ(
+                "offsets",
+                say("comparison.source", batch=batch_id, key=key),
+                None if line is None else there,
+                None if counterpart is None else there,
+            )
+            return
+        if line.raw == counterpart.raw:
+            return
+        a, b = _positions(line.raw), _positions(counterpart.raw)
+        if a is None or b is None or a == b:
+            self._differ(
+                "offsets", say("comparison.source", batch=batch_id, key=key), line.raw, counterpart.raw
+            )
+            return
+        for name in dict.fromkeys([*a, *b]):
+            if a.get(name) != b.get(name):
+                what = say("comparison.position", batch=batch_id, key=key, name=name)
+                self._differ("offsets", what, a.get(name), b.get(name))
+
+    def commits(self) -> None:
+        """The commit log: ids and what each entry says."""
+        for batch_id in self._ids("commits", self._a.commit_ids, self._b.commit_ids):
+            one, other = self._a.commit(batch_id), self._b.commit(batch_id)
+            if not isinstance(one, CommitEntry) or not isinstance(other, CommitEntry):
+                self._unreadable("commits", batch_id, one, other)
+            elif one.raw != other.raw:
+                if one.next_watermark_ms != other.next_watermark_ms:
+                    what = say("comparison.next_watermark", batch=batch_id)
+                    self._differ("commits", what, one.next_watermark_ms, other.next_watermark_ms)
+                else:
+                    self._differ("commits", say("comparison.text", batch=batch_id), one.raw, other.raw)
+
+    def _ids(self, area: Area, a: Sequence[int], b: Sequence[int]) -> list[int]:
+        """The newest ids that both logs have; those of one side only are differences."""
+        there = say("comparison.there")
+        for ids, sides in (
+            (sorted(set(a) - set(b)), (there, None)),
+            (sorted(set(b) - set(a)), (None, there)),
+        ):
+            for run in _runs(ids):
+                self._differ(area, say("comparison.batches", batches=run), *sides)
+        shared = sorted(set(a) & set(b))
+        if len(shared) > self._newest:
+            older = shared[: -self._newest]
+            self.not_compared.append(say("comparison.older", log=area, n=len(older), before=older[-1] + 1))
+        return shared[-self._newest :]
+
+    def _unreadable(self, area: Area, batch_id: int, one: object, other: object) -> None:
+        if one is None or other is None:  # away since it was listed
+            self.not_compared.append(say("comparison.not_read", path=f"{area}/{batch_id}"))
+            return
+        problems = [each for each in (one, other) if isinstance(each, Problem)]
+        if any(problem.condition == "unreadable" for problem in problems):
+            self.not_compared.append(str(problems[0].reason))
+            return
+        a, b = (
+            say("comparison.damaged", reason=p.reason) if isinstance(p, Problem) else None
+            for p in (one, other)
+        )
+        if a is None and isinstance(one, OffsetEntry | CommitEntry):
+            a = say("comparison.readable")
+        if b is None and isinstance(other, OffsetEntry | CommitEntry):
+            b = say("comparison.readable")
+        if a != b:
+            self._differ(area, say("comparison.batches", batches=[batch_id]), a, b)
+
+    def files(self, part: Literal["sources", "state"], *, is_read: bool) -> None:
+        """The files below ``sources/`` or ``state/``: names, sizes, and bytes where they are read."""
+        a, b = (ck.door.list([part], recursive=True)[part] for ck in (self._a, self._b))
+        shared = self._names(part, a, b)
+        same = [
+            path
+            for path in shared
+            if _size(a, path) == _size(b, path) or None in (_size(a, path), _size(b, path))
+        ]
+        for path in shared:
+            if path not in set(same):
+                self._differ(part, path, words.size(_size(a, path)), words.size(_size(b, path)))
+        if not is_read:
+            if same:
+                self.not_compared.append(say("comparison.state_bytes", n=len(same)))
+            return
+        for at in range(0, len(same), READ_AT_ONCE):
+            self._bytes(part, same[at : at + READ_AT_ONCE], a, b)
+
+    def _bytes(self, part: Area, paths: Sequence[str], a: Listing, b: Listing) -> None:
+        one = self._a.door.read(a.files[path] for path in paths)
+        other = self._b.door.read(b.files[path] for path in paths)
+        for path in paths:
+            mine, theirs = one[path], other[path]
+            if not isinstance(mine, bytes) or not isinstance(theirs, bytes):
+                self.not_compared.append(say("comparison.not_read", path=path))
+            elif mine != theirs:
+                what = say("comparison.byte", path=path, at=_first_difference(mine, theirs))
+                self._differ(part, what, words.size(len(mine)), words.size(len(theirs)))
+
+    def _names(self, area: Area, a: Listing, b: Listing) -> list[str]:
+        """The paths that both have. Those of one side only are differences, Hadoop's checksum files one."""
+        there = say("comparison.there")
+        hidden: Counter[str] = Counter()
+        for paths, sides, side in (
+            (a.files.keys() - b.files.keys(), (there, None), "a"),
+            (b.files.keys() - a.files.keys(), (None, there), "b"),
+        ):
+            for path in sorted(paths):
+                if _is_hidden(path):
+                    hidden[side] += 1
+                else:
+                    self._differ(area, path, *sides)
+        if hidden:
+            counts = (words.counted(hidden[side], "file") if hidden[side] else None for side in "ab")
+            self._differ("files", say("comparison.hidden", part=area), *counts)
+        return sorted(path for path in a.files.keys() & b.files.keys() if not _is_hidden(path))
+
+    def rest(self) -> None:
+        """What lies there and is no part of a checkpoint."""
+        a, b = (
+            {item.path for item in ck.leftovers if not _is_hidden(item.path)} for ck in (self._a, self._b)
+        )
+        there = say("comparison.there")
+        for path in sorted(a ^ b):
+            self._differ("files", path, there if path in a else None, there if path in b else None)
+
+    def _differ(self, area: Area, what: str, a: object, b: object) -> None:
+        self.differences.append(Difference(area, str(what), _shown(a), _shown(b)))
+
+
+def _shown(value: object) -> str | None:
+    return None if value is None else words.one_line(str(value), SHOWN_CHARACTERS)
+
+
+def _positions(text: str | None) -> Mapping[str, object] | None:
+    """``orders-3`` -> position of an offset that has the form topic -> partition -> number; else None."""
+    value = None if text is None else parse(text)
+    if not isinstance(value, dict) or not value or not all(isinstance(each, dict) for each in value.values()):
+        return None
+    return {f"{topic}-{partition}": at for topic, parts in value.items() for partition, at in parts.items()}
+
+
+def _runs(ids: Iterable[int]) -> Iterator[list[int]]:
+    """Ids without a gap, together."""
+    run: list[int] = []
+    for each in ids:
+        if run and each != run[-1] + 1:
+            yield run
+            run = []
+        run.append(each)
+    if run:
+        yield run
+
+
+def _is_hidden(path: str) -> bool:
+    return path.rsplit("/", 1)[-1].startswith(_HIDDEN)
+
+
+def _size(listing: Listing, path: str) -> int | None:
+    info: FileInfo = listing.files[path]
+    return info.size_bytes
+
+
+def _first_difference(one: bytes, other: bytes) -> int:
+    return next(
+        (at for at, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other))
+    )
