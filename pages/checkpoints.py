@@ -8,10 +8,12 @@ import streamlit as st
 from core.messages import say, words
 from core.settings import get_settings
 from core.storage.roots import FoundCheckpoints
-from ui import cards, open_checkpoints, shell, survey_job, survey_table, tables
+from ui import cards, error_translator, open_checkpoints, shell, survey_job, survey_table, tables
 
 PINNED = {"next start": 120, "checkpoint": 160}
 """Columns that stay in view, in pixels: on a phone there is room for one more beside them."""
+ROOM = {"lag": 96}
+"""Columns whose longest texts would be cut."""
 
 
 def main() -> None:
@@ -19,6 +21,7 @@ def main() -> None:
     if st.session_state.pop("_go", False):
         st.switch_page("pages/overview.py", query_params={})
     paste()
+    error_translator.folded(None)
     survey()
     recent()
 
@@ -148,7 +151,12 @@ def _table(names: list[str], key: str, columns: dict[str, list[object]]) -> None
             _open(names[cells[0][0]])
 
     tables.clickable(
-        columns, key=key, alt=say("screen_overview.list", n=len(names)), on_select=clicked, widths=PINNED
+        columns,
+        key=key,
+        alt=say("screen_overview.list", n=len(names)),
+        on_select=clicked,
+        widths=PINNED,
+        room=ROOM,
     )
 
 

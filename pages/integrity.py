@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis.errors import Explanation, explain
 from core.analysis.findings import LEVELS, Level
 from core.analysis.forecast import SUPPORTED_SPARK, Forecast
 from core.checkpoint import Checkpoint
@@ -18,6 +17,7 @@ from ui import (
     cards,
     changes_panel,
     connectors,
+    error_translator,
     finding_cards,
     impact_card,
     selection,
@@ -55,7 +55,8 @@ def rest(opened: Opened, ck: Checkpoint) -> None:
     """What needs neither source nor sink."""
     changes_panel.show(opened, ck)
     liveness(ck)
-    translator(ck)
+    cards.text(say("screen_errors.title"), "section")
+    error_translator.show(ck)
 
 
 def start(opened: Opened, ck: Checkpoint) -> None:
@@ -171,65 +172,6 @@ def liveness(ck: Checkpoint) -> None:
 
 def _look_again() -> None:
     st.session_state["_look_again"] = True
-
-
-def translator(ck: Checkpoint) -> None:
-    """Paste an error, read what it means for this checkpoint. The text stays out of the address."""
-    cards.text(say("screen_integrity.error"), "section")
-    pasted = st.text_area(
-        say("screen_integrity.error_field"),
-        key="pasted-error",
-        height=140,
-        placeholder=say("screen_integrity.error_placeholder"),
-    )
-    if not pasted.strip():
-        cards.text(say("screen_integrity.error_private"), "small")
-        return
-    try:
-        answer = explain(pasted, ck)
-    except StorageError as error:
-        cards.message("plain", say("screen_integrity.error_unread", reason=error))
-        return
-    explained(answer)
-
-
-def explained(answer: Explanation) -> None:
-    """Meaning, what this checkpoint says, likely reasons, what to do."""
-    if answer.name is None:
-        cards.message("plain", answer.sentence, answer.means)
-        return
-    tone: cards.Tone = (
-        "blocked" if answer.shown == "yes" else "doubt" if answer.shown == "unknown" else "plain"
-    )
-    named = f"{answer.name}" + (f" · SQLSTATE {answer.sqlstate}" if answer.sqlstate else "")
-    with cards.box(tone):
-        cards.text(f"{cards.MARKS[tone]} {answer.sentence}", "lead")
-        cards.text(f"{cached_answers.CERTAINTY[answer.certainty]} · {named}", "small")
-        cards.text(answer.means)
-        for statement in answer.here:
-            files = ", ".join(map(str, statement.evidence[:6]))
-            cards.text(say("screen_integrity.here", sentence=statement.sentence), "strong")
-            cards.text(
-                f"{cached_answers.CERTAINTY[statement.certainty]}" + (f" · {files}" if files else ""), "small"
-            )
-        if answer.unseen:
-            cards.text(say("screen_integrity.unseen", unseen=answer.unseen), "small")
-    if answer.reasons:
-        cards.text(say("screen_integrity.causes"), "strong")
-        cards.text("\n".join(f"{number}. {reason}" for number, reason in enumerate(answer.reasons, 1)))
-    cards.text(say("screen_integrity.what_to_do"), "strong")
-    cards.text(answer.action)
-    back = next((each.rewind_to for each in answer.here if each.rewind_to is not None), None)
-    if back is not None:
-        finding_cards.rewind_link(back)
-    if set(answer.options) & {"reset", "backup_and_backfill", "full_refresh"}:
-        st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params={})
-    if answer.others:
-        with st.expander(say("screen_integrity.others", n=len(answer.others))):
-            for other in answer.others[:20]:
-                message = words.one_line(other.message, 300)
-                cards.text(say("screen_integrity.other", line=other.line, name=other.name, message=message))
-    start_steps.not_checked(answer.not_checked)
 
 
 main()

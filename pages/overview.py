@@ -17,6 +17,7 @@ from ui import (
     cards,
     checkpoint_stories,
     connectors,
+    error_translator,
     finding_cards,
     impact_card,
     live_figures,
@@ -73,6 +74,7 @@ def judgement(
         impact_card.card(opened, ck)
     with start:
         start_position.block(opened, ck)
+        error_translator.folded(ck)
 
 
 def verdict(forecast: Forecast | str) -> None:

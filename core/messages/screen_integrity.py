@@ -22,20 +22,6 @@ SENTENCES: dict[str, str] = {
     "look_again": "Look again in {seconds} seconds",
     "look_again_what": "Lists the logs twice and compares them. Nothing is written.",
     "looking_again": "Looking a second time in {seconds} seconds ...",
-    "error": "What does this error mean here?",
-    "error_field": "Error message or stack trace",
-    "error_placeholder": "Paste the whole stack trace: the cause is often at its end.",
-    "error_private": (
-        "It is compared with Spark's own list of errors and with the files of this checkpoint. It is not"
-        " sent anywhere."
-    ),
-    "error_unread": "The files cannot be compared with the error: {reason}",
-    "here": "Here: {sentence}",
-    "unseen": "The files cannot show the cause: {unseen}",
-    "causes": "Likely causes, most likely first",
-    "what_to_do": "What to do",
-    "others": "{n:counted other error} in the text",
-    "other": "line {line}: {name} · {message}",
 }
 
 LEVELS: dict[str, str] = {

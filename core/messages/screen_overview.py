@@ -12,7 +12,7 @@ SENTENCES: dict[str, str] = {
     "none_planned": "no batch is planned",
     "notes": "Notes (story.md)",
     # links of the verdict
-    "to_integrity": "All steps, and what an error means",
+    "to_integrity": "All steps and findings",
     "to_recovery": "Recovery: options and their code",
     # what the query is
     "query": "What the query is",

@@ -46,8 +46,11 @@ def test_a_level_that_does_not_exist_is_named(open_page: OpenPage) -> None:
     assert "This link asks for check level 'bottomless'" in words_of(at)
 
 
-def test_a_pasted_error_is_explained_for_this_checkpoint(open_page: OpenPage) -> None:
-    at = open_page("integrity", DELTA_GONE)
+@pytest.mark.parametrize("page", ["integrity", "overview", "checkpoints"])
+def test_a_pasted_error_is_explained_for_the_open_checkpoint_and_without_one(
+    open_page: OpenPage, page: str
+) -> None:
+    at = open_page(page) if page == "checkpoints" else open_page(page, DELTA_GONE)
     file = "/data/ck/state/0/2/4.delta"
     error = (
         "org.apache.spark.SparkException: [CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] An"
@@ -58,7 +61,8 @@ def test_a_pasted_error_is_explained_for_this_checkpoint(open_page: OpenPage) ->
     assert_no_error(at)
     shown = words_of(at)
     assert "Likely causes, most likely first" in shown and "What to do" in shown
-    assert "Here: " in shown and "state/0/2/4.delta" in shown
+    assert ("Here: " in shown) == (page != "checkpoints")
+    assert page == "checkpoints" or "state/0/2/4.delta" in shown
 
 
 def test_a_text_that_is_no_error_gets_one_sentence(open_page: OpenPage) -> None:

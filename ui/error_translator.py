@@ -1,0 +1,79 @@
+"""What an error means: paste it, read what it means, for the open checkpoint where there is one."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.analysis.errors import Explanation, explain
+from core.checkpoint import Checkpoint
+from core.errors import StorageError
+from core.messages import say, words
+from ui import cached_answers, cards, finding_cards, start_steps
+
+
+def folded(ck: Checkpoint | None) -> None:
+    """The same behind its title, on pages that are about something else."""
+    with st.expander(say("screen_errors.title" if ck is not None else "screen_errors.title_alone")):
+        show(ck)
+
+
+def show(ck: Checkpoint | None) -> None:
+    """The field, and what the pasted text means; without a checkpoint, what it means anywhere. The text stays
+    out of the address."""
+    pasted = st.text_area(
+        say("screen_errors.error_field"),
+        key="pasted-error",
+        height=140,
+        placeholder=say("screen_errors.error_placeholder"),
+    )
+    if not pasted.strip():
+        private = say(
+            "screen_errors.error_private" if ck is not None else "screen_errors.error_private_alone"
+        )
+        cards.text(private, "small")
+        return
+    try:
+        answer = explain(pasted, ck)
+    except StorageError as error:
+        cards.message("plain", say("screen_errors.error_unread", reason=error))
+        return
+    _explained(answer, ck is not None)
+
+
+def _explained(answer: Explanation, is_open: bool) -> None:
+    """Meaning, what this checkpoint says, likely reasons, what to do."""
+    if answer.name is None:
+        cards.message("plain", answer.sentence, answer.means)
+        return
+    tone: cards.Tone = (
+        "blocked" if answer.shown == "yes" else "doubt" if answer.shown == "unknown" else "plain"
+    )
+    named = f"{answer.name}" + (f" · SQLSTATE {answer.sqlstate}" if answer.sqlstate else "")
+    with cards.box(tone):
+        cards.text(f"{cards.MARKS[tone]} {answer.sentence}", "lead")
+        cards.text(f"{cached_answers.CERTAINTY[answer.certainty]} · {named}", "small")
+        cards.text(answer.means)
+        for statement in answer.here:
+            files = ", ".join(map(str, statement.evidence[:6]))
+            cards.text(say("screen_errors.here", sentence=statement.sentence), "strong")
+            cards.text(
+                f"{cached_answers.CERTAINTY[statement.certainty]}" + (f" · {files}" if files else ""), "small"
+            )
+        if answer.unseen:
+            cards.text(say("screen_errors.unseen", unseen=answer.unseen), "small")
+    if answer.reasons:
+        cards.text(say("screen_errors.causes"), "strong")
+        cards.text("\n".join(f"{number}. {reason}" for number, reason in enumerate(answer.reasons, 1)))
+    cards.text(say("screen_errors.what_to_do"), "strong")
+    cards.text(answer.action)
+    back = next((each.rewind_to for each in answer.here if each.rewind_to is not None), None)
+    if back is not None:
+        finding_cards.rewind_link(back)
+    if is_open and set(answer.options) & {"reset", "backup_and_backfill", "full_refresh"}:
+        st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params={})
+    if answer.others:
+        with st.expander(say("screen_errors.others", n=len(answer.others))):
+            for other in answer.others[:20]:
+                message = words.one_line(other.message, 300)
+                cards.text(say("screen_errors.other", line=other.line, name=other.name, message=message))
+    start_steps.not_checked(answer.not_checked)
