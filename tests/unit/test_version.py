@@ -79,8 +79,9 @@ def test_every_json_answer_names_the_version(
 ) -> None:
     error = tmp_path / "error.txt"
     error.write_text("org.apache.spark.SparkException: nobody knows this one", encoding="utf-8")
-    more = {"explain": ["--error", str(error)]}.get(verb, [])
-    status = main([verb, str(SAMPLES / "kafka-pipeline-died-mid-batch" / "checkpoint"), "--json", *more])
+    place = str(SAMPLES / "kafka-pipeline-died-mid-batch" / "checkpoint")
+    more = {"explain": ["--error", str(error)], "compare": [place]}.get(verb, [])
+    status = main([verb, place, *more, "--json"])
     answer = json.loads(capsys.readouterr().out)
     assert status in (0, 1)
     assert list(answer)[:2] == ["schema_version", "version"]
