@@ -122,6 +122,7 @@ def test_the_answers_fill_sink_source_plan_and_problems(answers: dict[str, list[
     assert len(seen) == 9 and all(seen.values()), seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verb", "path", "value"),
     [
