@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.sources.forms import parse
 from core.messages import say, words
 from core.sparklogs.evidence import Problem
-from core.storage import FileInfo, Listing
+from core.storage import Listing
 
 Area = Literal["metadata", "offsets", "commits", "conf", "sources", "state", "files"]
-AREAS: tuple[Area, ...] = ("metadata", "offsets", "commits", "conf", "sources", "state", "files")
+AREAS: tuple[Area, ...] = get_args(Area)
 
 SHOWN_CHARACTERS = 300
 READ_AT_ONCE = 64
@@ -61,13 +61,10 @@ def compare(a: Checkpoint, b: Checkpoint, newest: int, *, with_state_bytes: bool
     found.metadata()
     found.offsets()
     found.commits()
-    found.files("sources", is_read=True)
-    found.files("state", is_read=with_state_bytes)
+    found.files({"sources": True, "state": with_state_bytes})
     found.rest()
-    order = {area: at for at, area in enumerate(AREAS)}
-    return Comparison(
-        tuple(sorted(found.differences, key=lambda one: order[one.area])), tuple(found.not_compared)
-    )
+    differences = sorted(found.differences, key=lambda one: AREAS.index(one.area))
+    return Comparison(tuple(differences), tuple(found.not_compared))
 
 
 class _Comparing:
@@ -78,16 +75,15 @@ class _Comparing:
 
     def metadata(self) -> None:
         """The query id."""
-        if self._a.query_id != self._b.query_id:
+        if any(item.path == "metadata" for item in (*self._a.not_read, *self._b.not_read)):
+            self.not_compared.append(say("comparison.not_read", path="metadata"))
+        elif self._a.query_id != self._b.query_id:
             self._differ("metadata", say("comparison.query_id"), self._a.query_id, self._b.query_id)
 
     def offsets(self) -> None:
         """The offset log: ids, positions, times, watermarks, and the settings that each batch pins."""
-        shared = self._ids("offsets", self._a.offset_ids, self._b.offset_ids)
-        self._a.load(shared)
-        self._b.load(shared)
         changed: dict[tuple[str, str | None, str | None], list[int]] = {}
-        for batch_id in shared:
+        for batch_id in self._ids("offsets", self._a.offset_ids, self._b.offset_ids):
             one, other = self._a.offset(batch_id), self._b.offset(batch_id)
             if not isinstance(one, OffsetEntry) or not isinstance(other, OffsetEntry):
                 self._unreadable("offsets", batch_id, one, other)
@@ -121,22 +117,15 @@ class _Comparing:
 
     def _source(self, batch_id: int, key: str, one: OffsetEntry, other: OffsetEntry) -> None:
         line, counterpart = one.source(key), other.source(key)
+        what = say("comparison.source", batch=batch_id, key=key)
         if line is None or counterpart is None:
-            there = say("comparison.there")
-            self._differ(
-                "offsets",
-                say("comparison.source", batch=batch_id, key=key),
-                None if line is None else there,
-                None if counterpart is None else there,
-            )
+            self._one_sided("offsets", what, in_a=line is not None)
             return
         if line.raw == counterpart.raw:
             return
         a, b = _positions(line.raw), _positions(counterpart.raw)
         if a is None or b is None or a == b:
-            self._differ(
-                "offsets", say("comparison.source", batch=batch_id, key=key), line.raw, counterpart.raw
-            )
+            self._differ("offsets", what, line.raw, counterpart.raw)
             return
         for name in dict.fromkeys([*a, *b]):
             if a.get(name) != b.get(name):
@@ -157,52 +146,52 @@ class _Comparing:
                     self._differ("commits", say("comparison.text", batch=batch_id), one.raw, other.raw)
 
     def _ids(self, area: Area, a: Sequence[int], b: Sequence[int]) -> list[int]:
-        """The newest ids that both logs have; those of one side only are differences."""
-        there = say("comparison.there")
-        for ids, sides in (
-            (sorted(set(a) - set(b)), (there, None)),
-            (sorted(set(b) - set(a)), (None, there)),
-        ):
-            for run in _runs(ids):
-                self._differ(area, say("comparison.batches", batches=run), *sides)
+        """The newest ids that both logs have, read; those of one side only are differences."""
+        for ids, in_a in ((set(a) - set(b), True), (set(b) - set(a), False)):
+            for run in _runs(sorted(ids)):
+                self._one_sided(area, say("comparison.batches", batches=run), in_a=in_a)
         shared = sorted(set(a) & set(b))
         if len(shared) > self._newest:
             older = shared[: -self._newest]
             self.not_compared.append(say("comparison.older", log=area, n=len(older), before=older[-1] + 1))
-        return shared[-self._newest :]
+        newest = shared[-self._newest :]
+        self._a.load(newest)
+        self._b.load(newest)
+        return newest
 
     def _unreadable(self, area: Area, batch_id: int, one: object, other: object) -> None:
         if one is None or other is None:  # away since it was listed
             self.not_compared.append(say("comparison.not_read", path=f"{area}/{batch_id}"))
             return
         problems = [each for each in (one, other) if isinstance(each, Problem)]
-        if any(problem.condition == "unreadable" for problem in problems):
-            self.not_compared.append(str(problems[0].reason))
+        unknown = next((problem for problem in problems if problem.condition == "unreadable"), None)
+        if unknown is not None:
+            self.not_compared.append(str(unknown.reason))
             return
         a, b = (
-            say("comparison.damaged", reason=p.reason) if isinstance(p, Problem) else None
-            for p in (one, other)
+            say("comparison.damaged", reason=each.reason)
+            if isinstance(each, Problem)
+            else say("comparison.readable")
+            for each in (one, other)
         )
-        if a is None and isinstance(one, OffsetEntry | CommitEntry):
-            a = say("comparison.readable")
-        if b is None and isinstance(other, OffsetEntry | CommitEntry):
-            b = say("comparison.readable")
         if a != b:
             self._differ(area, say("comparison.batches", batches=[batch_id]), a, b)
 
-    def files(self, part: Literal["sources", "state"], *, is_read: bool) -> None:
-        """The files below ``sources/`` or ``state/``: names, sizes, and bytes where they are read."""
-        a, b = (ck.door.list([part], recursive=True)[part] for ck in (self._a, self._b))
-        shared = self._names(part, a, b)
-        same = [
-            path
-            for path in shared
-            if _size(a, path) == _size(b, path) or None in (_size(a, path), _size(b, path))
-        ]
-        for path in shared:
-            if path not in set(same):
-                self._differ(part, path, words.size(_size(a, path)), words.size(_size(b, path)))
-        if not is_read:
+    def files(self, is_read: Mapping[Area, bool]) -> None:
+        """The files below ``sources/`` and ``state/``: names, sizes, and bytes where they are read."""
+        one, other = (ck.door.list(is_read, recursive=True) for ck in (self._a, self._b))
+        for part, with_bytes in is_read.items():
+            self._files(part, one[part], other[part], with_bytes)
+
+    def _files(self, part: Area, a: Listing, b: Listing, with_bytes: bool) -> None:
+        same = []
+        for path in self._names(part, a, b):
+            size, counterpart = a.files[path].size_bytes, b.files[path].size_bytes
+            if size is None or counterpart is None or size == counterpart:
+                same.append(path)
+            else:
+                self._differ(part, path, words.size(size), words.size(counterpart))
+        if not with_bytes:
             if same:
                 self.not_compared.append(say("comparison.state_bytes", n=len(same)))
             return
@@ -222,19 +211,14 @@ class _Comparing:
 
     def _names(self, area: Area, a: Listing, b: Listing) -> list[str]:
         """The paths that both have. Those of one side only are differences, Hadoop's checksum files one."""
-        there = say("comparison.there")
-        hidden: Counter[str] = Counter()
-        for paths, sides, side in (
-            (a.files.keys() - b.files.keys(), (there, None), "a"),
-            (b.files.keys() - a.files.keys(), (None, there), "b"),
-        ):
-            for path in sorted(paths):
-                if _is_hidden(path):
-                    hidden[side] += 1
-                else:
-                    self._differ(area, path, *sides)
+        hidden: Counter[bool] = Counter()
+        for path in sorted(a.files.keys() ^ b.files.keys()):
+            if _is_hidden(path):
+                hidden[path in a.files] += 1
+            else:
+                self._one_sided(area, path, in_a=path in a.files)
         if hidden:
-            counts = (words.counted(hidden[side], "file") if hidden[side] else None for side in "ab")
+            counts = (words.counted(n, "file") if (n := hidden[in_a]) else None for in_a in (True, False))
             self._differ("files", say("comparison.hidden", part=area), *counts)
         return sorted(path for path in a.files.keys() & b.files.keys() if not _is_hidden(path))
 
@@ -243,9 +227,12 @@ class _Comparing:
         a, b = (
             {item.path for item in ck.leftovers if not _is_hidden(item.path)} for ck in (self._a, self._b)
         )
-        there = say("comparison.there")
         for path in sorted(a ^ b):
-            self._differ("files", path, there if path in a else None, there if path in b else None)
+            self._one_sided("files", path, in_a=path in a)
+
+    def _one_sided(self, area: Area, what: str, *, in_a: bool) -> None:
+        there = say("comparison.there")
+        self._differ(area, what, there if in_a else None, None if in_a else there)
 
     def _differ(self, area: Area, what: str, a: object, b: object) -> None:
         self.differences.append(Difference(area, str(what), _shown(a), _shown(b)))
@@ -277,11 +264,6 @@ def _runs(ids: Iterable[int]) -> Iterator[list[int]]:
 
 def _is_hidden(path: str) -> bool:
     return path.rsplit("/", 1)[-1].startswith(_HIDDEN)
-
-
-def _size(listing: Listing, path: str) -> int | None:
-    info: FileInfo = listing.files[path]
-    return info.size_bytes
 
 
 def _first_difference(one: bytes, other: bytes) -> int:

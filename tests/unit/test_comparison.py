@@ -218,13 +218,14 @@ def test_batches_of_one_side_only_are_spans_and_older_ones_are_compared_by_name(
     assert [text for text in found.not_compared if "25 batches of offsets before batch 45" in text]
 
 
-def test_what_one_side_may_not_read_is_no_difference(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["offsets/9", "commits/9", "metadata"])
+def test_what_one_side_may_not_read_is_no_difference(path: str, tmp_path: Path) -> None:
     a, b = copied(KAFKA, tmp_path / "a"), copied(KAFKA, tmp_path / "b")
-    (b / "offsets/9").rename(tmp_path / "offsets-9")
-    (b / "offsets/9").symlink_to(tmp_path / "offsets-9")  # a server does not follow it
+    (b / path).rename(tmp_path / "elsewhere")
+    (b / path).symlink_to(tmp_path / "elsewhere")  # a server does not follow it
     served = Settings(address="10.0.0.1", roots={})
     found = compare(Checkpoint.open(str(a)), Checkpoint.open(str(b), served), 100)
-    assert found.is_equal and any("offsets/9" in text for text in found.not_compared)
+    assert found.is_equal and any(path in text for text in found.not_compared)
 
 
 def test_what_retention_took_away_meanwhile_is_no_difference(tmp_path: Path) -> None:
