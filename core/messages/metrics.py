@@ -54,5 +54,6 @@ SENTENCES: dict[str, str] = {
     ),
     "port_taken": "Port {port} of 127.0.0.1 cannot be served: {reason}. Name another one with --serve.",
     "every_alone": "--every says how often --serve surveys; add --serve PORT",
-    "at_least": "{option} has to be {least} or more, not {given}",
+    "no_port": "--serve takes a port from 1 to 65535, not {given}",
+    "too_often": "--every has to be {least} or more, not {given}",
 }

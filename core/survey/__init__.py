@@ -1,9 +1,10 @@
 """Many checkpoints at once: which lie below some roots, one row of facts and judgement for each, and which
 needs attention first, and the same as metrics."""
 
-from core.survey.many import RootSearch, SurveyPlace, each_once, search_root, survey_places
-from core.survey.metrics import Metric, measure, to_openmetrics
+from core.survey.many import RootSearch, SurveyPlace, each_once, search_root, search_roots, survey_places
+from core.survey.metrics import Metric, Newest, measure, to_openmetrics
 from core.survey.row import (
+    LEVELS,
     STATUS_ORDER,
     OperatorFacts,
     Status,
@@ -14,8 +15,10 @@ from core.survey.row import (
 )
 
 __all__ = [
+    "LEVELS",
     "STATUS_ORDER",
     "Metric",
+    "Newest",
     "OperatorFacts",
     "RootSearch",
     "Status",
@@ -25,6 +28,7 @@ __all__ = [
     "each_once",
     "measure",
     "search_root",
+    "search_roots",
     "survey_places",
     "survey_row",
     "to_openmetrics",

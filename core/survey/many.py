@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 
 from core.analysis.findings import Level
-from core.errors import StorageError
+from core.errors import NotACheckpoint, StorageError
+from core.messages import say
 from core.settings import Settings
 from core.storage import Location
 from core.storage.checkpoint_search import checkpoints_below
@@ -50,6 +51,16 @@ def search_root(text: str, settings: Settings) -> RootSearch:
         return RootSearch(name, url, error=str(error))
     places = tuple(SurveyPlace(name, path, child_of(location, path)) for path in found.paths)
     return RootSearch(name, url, places, found.listed, found.is_complete)
+
+
+def search_roots(texts: Iterable[str], settings: Settings) -> list[RootSearch]:
+    """The search of each root, in the given order, the same text once. Raises :class:`NotACheckpoint` when
+    all could be listed and none has a checkpoint."""
+    searched = [search_root(text, settings) for text in dict.fromkeys(texts)]
+    if not any(found.places or found.error is not None for found in searched):
+        names = [found.root for found in searched]
+        raise NotACheckpoint(say("survey.none", levels=settings.checkpoint_levels, roots=names), names[0])
+    return searched
 
 
 def each_once(searched: Sequence[RootSearch]) -> list[SurveyPlace]:

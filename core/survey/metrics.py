@@ -17,9 +17,8 @@ from prometheus_client.openmetrics.exposition import generate_latest
 
 from core.messages.metrics import HELP
 from core.survey.many import RootSearch
-from core.survey.row import STATUS_ORDER, SurveyRow
+from core.survey.row import COUNTED, STATUS_ORDER, SurveyRow
 
-SEVERITIES = ("blocks_restart", "data_risk", "attention")
 NAME_OF_ONE = "."
 """The label ``checkpoint`` of a root that is a checkpoint itself."""
 
@@ -85,29 +84,25 @@ def measure(
 def to_openmetrics(metrics: Sequence[Metric]) -> str:
     """OpenMetrics 1.0 text. The library of Prometheus writes it, so labels are escaped as they have to be; a
     textfile collector reads it too."""
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Given(metrics))
-    text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
+    text: bytes = generate_latest(Newest(metrics).registry)  # type: ignore[no-untyped-call]
     return text.decode("utf-8")
 
 
-def families(metrics: Sequence[Metric]) -> Iterator[Family]:
-    """The same for a registry of ``prometheus_client``."""
-    for metric in metrics:
-        family = GaugeMetricFamily(metric.name, metric.help, labels=metric.labels)
-        for labels, value in metric.samples:
-            family.add_metric(labels, value)
-        yield family
-
-
-class _Given:
-    """What a registry asks for metrics that are there already."""
+class Newest:
+    """The metrics of the last survey, as a registry of ``prometheus_client`` gives them to every scrape."""
 
     def __init__(self, metrics: Sequence[Metric]) -> None:
-        self._metrics = metrics
+        self.metrics = metrics
+        self.registry = CollectorRegistry(auto_describe=False)
+        self.registry.register(self)
 
     def collect(self) -> Iterator[Family]:
-        return families(self._metrics)
+        """What a registry asks for."""
+        for metric in self.metrics:
+            family = GaugeMetricFamily(metric.name, metric.help, labels=metric.labels)
+            for labels, value in metric.samples:
+                family.add_metric(labels, value)
+            yield family
 
 
 def _empty(name: str, labels: tuple[str, ...]) -> Metric:
@@ -123,7 +118,7 @@ def _of_row(row: SurveyRow) -> Iterator[tuple[str, tuple[str, ...], float | None
     yield "read_seconds", (), row.seconds
     if row.error is not None:
         return
-    for severity in SEVERITIES:
+    for severity in COUNTED:
         yield "findings", (severity,), row.findings.get(severity, 0)
     yield "info", (row.query_id or "", row.written_by or ""), 1
     for position, kind in enumerate(row.sources):

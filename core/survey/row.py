@@ -13,7 +13,7 @@ import numpy as np
 
 from core.analysis.balance import balance
 from core.analysis.checkpoint_size import CheckpointSize
-from core.analysis.findings import FindingsReport, Level
+from core.analysis.findings import SEVERITIES, FindingsReport, Level
 from core.analysis.findings.practice_checks import is_temporary_place
 from core.analysis.forecast import Forecast
 from core.analysis.timeline import USUAL_BATCHES, Timeline, build_timeline, usual_duration_ms
@@ -40,6 +40,12 @@ STATUSES: Mapping[str, Status] = {
 
 STATUS_ORDER: tuple[Status, ...] = ("fails", "reruns", "resumes", "fresh_start", "unknown", "unreadable")
 """The order in which they are counted."""
+
+COUNTED: tuple[str, ...] = tuple(severity for severity in SEVERITIES if severity != "note")
+"""The severities of which a row counts the findings."""
+
+LEVELS: tuple[Level, ...] = ("quick", "normal")
+"""How much a row can read: without the state, or with its listing."""
 
 READ_FIRST = 2
 """Batches that are read at first: enough to know what the sources are."""
@@ -233,9 +239,9 @@ def _with_watermark(row: SurveyRow, ck: Checkpoint) -> SurveyRow:
 
 
 def _with_findings(row: SurveyRow, report: FindingsReport) -> SurveyRow:
-    counts = Counter(finding.severity for finding in report.findings)
+    counts: Counter[str] = Counter(finding.severity for finding in report.findings)
     worst = next((finding.id for finding in report.findings if finding.severity != "note"), None)
-    named = {severity: counts[severity] for severity in ("blocks_restart", "data_risk", "attention")}
+    named = {severity: counts[severity] for severity in COUNTED}
     return replace(row, findings=named, worst_finding=worst)
 
 

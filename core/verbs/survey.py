@@ -10,17 +10,17 @@ from collections.abc import Sequence
 
 from core.analysis.findings import Level
 from core.documents.survey import survey_document
-from core.errors import NotACheckpoint
 from core.messages import say, say_of, words
 from core.settings import Settings
 from core.sparklogs.evidence import NotRead
 from core.survey import (
+    LEVELS,
     STATUS_ORDER,
     RootSearch,
     SurveyRow,
     attention,
     each_once,
-    search_root,
+    search_roots,
     survey_places,
 )
 from core.verbs import Answer, Verb
@@ -28,7 +28,6 @@ from core.verbs._text import clean, table
 
 PROGRESS_EVERY_SECONDS = 2.0
 MARKS = {"fails": "FAIL", "reruns": "again", "resumes": "ok", "fresh_start": "new"}
-LEVELS: tuple[Level, ...] = ("quick", "normal")
 SENTENCES_SHOWN = 20  # of rows that need somebody; the JSON has all
 
 
@@ -41,12 +40,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
     """One row per checkpoint; problems are those that fail or risk data. When not one of them could be looked
     into, that is what could not be read."""
     started = time.monotonic()
-    searched = [search_root(text, settings) for text in dict.fromkeys(args.location)]
+    searched = search_roots(args.location, settings)
     rows = sorted(_rows(searched, settings, args.level), key=attention)
     broken = [found for found in searched if found.error is not None]
-    if not rows and not broken:
-        names = [found.root for found in searched]
-        raise NotACheckpoint(say("survey.none", levels=settings.checkpoint_levels, roots=names), names[0])
     seconds = time.monotonic() - started
     is_unanswered = all(row.status in ("unreadable", "unknown") for row in rows)
     not_read = [NotRead(found.url, found.error) for found in broken if found.error is not None]
