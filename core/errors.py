@@ -15,9 +15,16 @@ CheckpointExplorerError
 │   ├── NotADirectory          it is a file
 │   ├── UnsupportedLocation    no location, or no installed package reads this kind
 │   ├── NotAllowed             outside the roots of this server
+│   ├── EvidenceRefused        an evidence file that is none, is damaged or is hostile
 │   ├── FileNotRead            a file that the answer rests on could not be read
 │   ├── DeltaLogError          no Delta log there, or it cannot be used
 │   └── FileSinkLogError       no file sink log there, or it cannot be used
+├── SparkError                 Spark was asked for and gave no answer that can be shown      exit status 10
+│   ├── SparkNotStarted        no Java, no cluster, a package that is missing
+│   ├── SparkStopped           the process of Spark ended, or took too long
+│   ├── SparkCancelled         whoever asked does not want the answer any more
+│   ├── StagingError           the files that the question needs are missing, damaged or too large
+│   └── RowsDiffer             Spark read other rows than the files record; ``partitions`` are theirs
 └── NotACheckpoint             the directory can be read and is not a checkpoint             exit status 10
 """
 
@@ -95,6 +102,10 @@ class NotAllowed(StorageError):
     """This server may not open the location: it lies outside the configured roots."""
 
 
+class EvidenceRefused(StorageError):
+    """A file that is no evidence file, or that may not be trusted: damaged, changed, or made to do harm."""
+
+
 class FileNotRead(StorageError):
     """A file that the answer rests on could not be read. It may be perfectly valid."""
 
@@ -105,6 +116,36 @@ class DeltaLogError(StorageError):
 
 class FileSinkLogError(StorageError):
     """There is no file sink log here, or it cannot be used."""
+
+
+class SparkError(CheckpointExplorerError):
+    """Spark was asked for and gave no answer that can be shown."""
+
+    exit_status = 10
+
+
+class SparkNotStarted(SparkError):
+    """Spark could not be started or reached: no Java, no cluster, a package that is missing."""
+
+
+class SparkStopped(SparkError):
+    """The process of Spark ended before it answered, or the answer took too long."""
+
+
+class SparkCancelled(SparkError):
+    """Whoever asked does not want the answer any more."""
+
+
+class StagingError(SparkError):
+    """The files that the question needs are missing, damaged, or larger than the limit."""
+
+
+class RowsDiffer(SparkError):
+    """Spark read another number of rows than the files record. ``partitions``: in these."""
+
+    def __init__(self, message: str, partitions: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.partitions = partitions
 
 
 class NotACheckpoint(CheckpointExplorerError):

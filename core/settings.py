@@ -237,6 +237,23 @@ class Settings(BaseSettings):
             " the listing."
         ),
     )
+    evidence_bytes: int = Field(
+        default=512 * 1024 * 1024,
+        ge=1024,
+        le=3 * 1024 * 1024 * 1024,
+        description=(
+            "How many bytes of contents one evidence file may hold, unpacked; what is beyond is in it by"
+            " name, size and time only. One with more is not opened, because it is in memory as long as it is"
+            " open. The logs of 20,000 batches are about 80 MB."
+        ),
+    )
+    reveal_state: bool = Field(
+        default=True,
+        description=(
+            "Whether keys and values of the state may be shown. They are hidden until somebody asks for them"
+            " in any case; false: nobody can, in the app and with --reveal. They may be personal data."
+        ),
+    )
     survey_seconds: float = Field(
         default=30.0,
         gt=0,
@@ -418,6 +435,72 @@ class Settings(BaseSettings):
         description=(
             "For how long a page may decode state files in the deep check. What was not reached is named; the"
             " command line takes as long as its --seconds allows."
+        ),
+    )
+    spark_master: str = Field(
+        default="local[2]",
+        description=(
+            "Where Spark runs when state is read through it: a master URL (local[2], spark://host:7077, yarn,"
+            " k8s://...). Two local cores are enough for what one person asks. A cluster reads the"
+            " checkpoint's store itself; one on this machine reads the staged copy."
+        ),
+    )
+    spark_remote: str = Field(
+        default="",
+        description=(
+            "A Spark Connect server (sc://host:15002) that is asked in place of a Spark of our own; no Java"
+            " is needed here then. The default is none. It needs PySpark's own extra: pip install"
+            " 'pyspark[connect]'."
+        ),
+    )
+    spark_memory: str = Field(
+        default="1g",
+        pattern=r"^[1-9][0-9]{0,5}[mg]$",
+        description=(
+            "The heap of the Java process that reads state, as Java writes it (1g, 512m). 1 GB reads RocksDB"
+            " state of any size, row by row; an HDFS-backed store keeps the rows of two partitions in it."
+        ),
+    )
+    spark_idle_seconds: float = Field(
+        default=300.0,
+        gt=0,
+        description=(
+            "After how many seconds without a question the process of Spark ends and gives its memory back"
+            " (about 500 MB). Starting it again takes some seconds."
+        ),
+    )
+    spark_seconds: float = Field(
+        default=600.0,
+        gt=0,
+        le=86_400,
+        description=(
+            "How many seconds one question to Spark may take, its start included. After that the job is"
+            " cancelled and one sentence says so."
+        ),
+    )
+    spark_cancel_seconds: float = Field(
+        default=10.0,
+        gt=0,
+        le=600,
+        description=(
+            "How many seconds a cancelled question may take to end. Spark cannot cancel a job before it has"
+            " begun, so the request is repeated; after this time the process is ended."
+        ),
+    )
+    spark_staged_bytes: int = Field(
+        default=2 * 1024 * 1024 * 1024,
+        ge=1024,
+        description=(
+            "How many bytes of state files one question may copy to this machine for Spark to read. 2 GB come"
+            " over a fast line in a minute and fit a temporary directory; large files on a local disk are"
+            " linked, not copied, and do not count. A larger state is for a cluster (spark_master)."
+        ),
+    )
+    spark_directory: str = Field(
+        default="",
+        description=(
+            "Where staged files and Spark's own temporary files lie while Spark runs. The default is the"
+            " system's directory for temporary files; choose a disk when that is in memory."
         ),
     )
     trace: bool = Field(

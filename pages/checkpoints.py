@@ -12,7 +12,7 @@ from ui import cards, error_translator, open_checkpoints, shell, survey_job, sur
 
 PINNED = {"next start": 120, "checkpoint": 160}
 """Columns that stay in view, in pixels: on a phone there is room for one more beside them."""
-ROOM = {"lag": 96}
+WIDTHS = {"lag": 96}
 """Columns whose longest texts would be cut."""
 
 
@@ -155,8 +155,8 @@ def _table(names: list[str], key: str, columns: dict[str, list[object]]) -> None
         key=key,
         alt=say("screen_overview.list", n=len(names)),
         on_select=clicked,
-        widths=PINNED,
-        room=ROOM,
+        pinned=PINNED,
+        widths=WIDTHS,
     )
 
 

@@ -18,6 +18,7 @@ from ui import (
     checkpoint_stories,
     connectors,
     error_translator,
+    evidence_file,
     finding_cards,
     impact_card,
     live_figures,
@@ -41,16 +42,16 @@ def main() -> None:
     sentence, figures, stands_out, costs, start, notes = (st.container() for _ in range(6))
     with figures:
         places = live_figures.places()
-    live_figures.of_logs(ck, cached_answers.timeline(opened, ck), places)
+    live_figures.of_logs(opened, ck, places)
     with notes:
         story(opened.name, ck)
     judge = partial(judgement, opened, ck, sentence, stands_out, costs, start)
     if connectors.waits(ck):
-        the_query(ck, places[3])
+        the_query(opened, ck, places.state)
         judge()
     else:
         judge()
-        the_query(ck, places[3])
+        the_query(opened, ck, places.state)
 
 
 def judgement(
@@ -75,6 +76,7 @@ def judgement(
     with start:
         start_position.block(opened, ck)
         error_translator.folded(ck)
+        evidence_file.folded(opened, ck)
 
 
 def verdict(forecast: Forecast | str) -> None:
@@ -117,18 +119,17 @@ def story(name: str, ck: Checkpoint) -> None:
             cards.text(text)
 
 
-def the_query(ck: Checkpoint, live_state: Place) -> None:
+def the_query(opened: Opened, ck: Checkpoint, live_state: Place) -> None:
     """What the query is: sources, operators, watermark, settings, and what else lies in the directory. The
     listing of the state fills its figure above, too."""
     cards.text(say("screen_overview.query"), "section")
     identity(ck)
     sources(ck)
-    inventory = None
     if ck.has_state:
         with st.spinner("Listing the state ..."):
             inventory = cached_answers.state(ck)
         operators(inventory)
-    live_figures.of_state(inventory, live_state)
+    live_figures.of_state(opened, ck, live_state)
     settings(ck)
     the_rest(ck)
 

@@ -20,6 +20,7 @@ from ui import (
     selection,
     shell,
     state_charts,
+    state_rows,
     tables,
 )
 
@@ -63,6 +64,7 @@ def main() -> None:
     with versions:
         grown(growth(operator, store))
     one_partition(operator, store, found, chosen)
+    state_rows.panel(opened, ck, operator, chosen)
 
 
 def overview(inventory: StateInventory) -> None:

@@ -57,6 +57,8 @@ CLOCKS = {  # metrics that differ from run to run
     "spark_checkpoint_survey_duration_seconds",
 }
 IGNORED = {"version", "read_at", "asked_at_ms", "read_at_ms", "age_seconds", "seconds"}
+OF_THE_MOMENT = {"answer.moment_ms", "answer.sha256", "answer.size_bytes"}
+"""An evidence file holds the moment at which it was taken."""
 WORDING = {
     *(
         "sentence",
@@ -257,11 +259,14 @@ def _runs(place: Path, scratch: Path) -> Iterator[tuple[str, list[str]]]:
     )
     yield "changes-usage", ["changes", at, "--set", "change.nothing=1"]
     yield "compare", ["compare", at, at]
+    yield "evidence", ["evidence", at, "--to", str(scratch / "evidence.zip"), "--overwrite"]
     yield "survey", ["survey", at]
     yield "survey-quick", ["survey", at, "--level", "quick"]
     yield "metrics", ["metrics", at]
     yield "state", ["state", at]
     yield "state-replay", ["state", at, "--replay"]
+    yield "rows", ["rows", at]
+    yield "rows-left-largest", ["rows", at, "--side", "left", "--largest", "values", "--reveal"]
     for error in ERRORS:
         yield f"explain-{error}", ["explain", at, "--error", str(scratch / f"{error}.txt")]
 
@@ -299,9 +304,9 @@ def differences(before: Any, after: Any, path: str = "", field: str = "") -> Ite
         if before.get("name") in CLOCKS:
             return
         for key in [*before, *(key for key in after if key not in before)]:
-            if key in IGNORED:
-                continue
             there = f"{path}.{key}" if path else key
+            if key in IGNORED or there in OF_THE_MOMENT:
+                continue
             if key not in before:
                 yield Difference("added", there, "", type(after[key]).__name__)
             elif key not in after:

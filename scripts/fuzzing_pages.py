@@ -26,7 +26,7 @@ from scripts.fuzzing import (
 from tests.support.build import PROJECT
 from ui.links import ANSWER, BOUND, ISOLATION, KAFKA, PICKED, PLACE, SINK, TOPICS
 
-PAGES = ("overview", "timeline", "state", "watermark", "ends", "integrity", "recovery")
+PAGES = ("overview", "timeline", "state", "watermark", "ends", "integrity", "compare", "recovery")
 NAMES = (
     *BOUND,
     *PICKED,
@@ -69,6 +69,7 @@ VALUES = (
         "delta",
         "lakeflow",
         "samples",
+        "samples/windowed-aggregation-hot-partition/checkpoint",
     ),
     *(
         "/etc",

@@ -17,12 +17,14 @@ from core.documents.base import Document, json_name
 from core.documents.changes import ChangesDocument
 from core.documents.check import CheckDocument
 from core.documents.compare import CompareDocument
+from core.documents.evidence import EvidenceDocument
 from core.documents.explain import ExplainDocument
 from core.documents.forecast import ForecastDocument
 from core.documents.inspect import InspectDocument
 from core.documents.metrics import MetricsDocument
 from core.documents.recover import RecoverDocument
 from core.documents.resume import ResumeDocument
+from core.documents.rows import RowsDocument
 from core.documents.state import StateDocument
 from core.documents.survey import SurveyDocument
 
@@ -33,10 +35,12 @@ DOCUMENTS: dict[str, type[Document]] = {
     "forecast": ForecastDocument,
     "check": CheckDocument,
     "state": StateDocument,
+    "rows": RowsDocument,
     "recover": RecoverDocument,
     "explain": ExplainDocument,
     "changes": ChangesDocument,
     "compare": CompareDocument,
+    "evidence": EvidenceDocument,
     "survey": SurveyDocument,
     "metrics": MetricsDocument,
 }

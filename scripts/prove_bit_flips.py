@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.bit_flips import STORES, Flipping, Result, table
-from tests.support.spark import start_session, stop_session
+from tests.support.spark import SMALL_JOBS, start_session, stop_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,10 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def new_session(place: Path) -> SparkSession:
     """A session of its own; most of its starts are meant to fail, so it logs nothing."""
-    options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={place} -Dderby.system.home={place}"
-    session = start_session(
-        "bit-flips", scratch=place, extra={"spark.driver.extraJavaOptions": options}
-    )  # most code runs once or twice: the second compiler would cost more than it saves
+    options = f"{SMALL_JOBS} -Djava.io.tmpdir={place} -Dderby.system.home={place}"
+    session = start_session("bit-flips", scratch=place, extra={"spark.driver.extraJavaOptions": options})
     session.sparkContext.setLogLevel("OFF")
     return session
 

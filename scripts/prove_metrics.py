@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,8 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from tests.support.app import free_port
 
 PROJECT = Path(__file__).resolve().parents[1]
 MONITORING = PROJECT / "docs" / "monitoring"
@@ -52,7 +53,7 @@ def _scrape(folder: Path) -> None:
     rules = (MONITORING / "alerts.yml").read_text(encoding="utf-8")
     wanted = set(re.findall(r"alert: (\w+)", rules))
     (folder / "alerts.yml").write_text(re.sub(r"for: \w+", "for: 0s", rules), encoding="utf-8")
-    ours, theirs = _free_port(), _free_port()
+    ours, theirs = free_port(), free_port()
     config = (MONITORING / "prometheus.yml").read_text(encoding="utf-8")
     config = config.replace("60s", "1s").replace("127.0.0.1:9117", f"127.0.0.1:{ours}")
     (folder / "prometheus.yml").write_text(config, encoding="utf-8")
@@ -102,12 +103,6 @@ def _run(command: list[str], given: str | None = None) -> str:
     if done.returncode != 0:
         sys.exit(f"FAILED: {' '.join(command)}\n{done.stdout}{done.stderr}")
     return done.stdout
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _said(what: str, result: str) -> None:

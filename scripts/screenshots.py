@@ -37,11 +37,18 @@ VIEWS = {
     "timeline": "/timeline?ck=samples/dropduplicates-removed/checkpoint&batch=12",
     "timeline-time": "/timeline?ck=samples/files-stopped-cleanly/checkpoint&x=time",
     "state": "/state?ck=samples/windowed-aggregation-hot-partition/checkpoint",
+    "state-rows": "/state?ck=samples/windowed-aggregation-hot-partition/checkpoint&find=largest_values",
+    "state-missing": "/state?ck=samples/missing-delta-file/checkpoint&find=first",
     "watermark": "/watermark?ck=samples/join-watermark-held-back/checkpoint",
     "ends": "/ends?ck=samples/delta-batch-already-in-table/checkpoint&batch=3"
     "&sink=samples/delta-batch-already-in-table/sink&at_0=samples/delta-batch-already-in-table/source",
     "ends-empty": "/ends?ck=samples/kafka-pipeline-died-mid-batch/checkpoint",
     "integrity": "/integrity?ck=samples/missing-delta-file/checkpoint",
+    "compare": "/compare?ck=samples/files-died-mid-batch/checkpoint"
+    "&with=samples/files-stopped-cleanly/checkpoint",
+    "compare-state": "/compare?ck=samples/windowed-aggregation-hot-partition/checkpoint"
+    "&with=samples/join-watermark-held-back/checkpoint&depth=bytes",
+    "compare-empty": "/compare?ck=samples/files-died-mid-batch/checkpoint",
     "recovery": "/recovery?ck=samples/dropduplicates-removed/checkpoint",
     "nothing-there": "/overview?ck=samples/nothing-there",
 }

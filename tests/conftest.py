@@ -8,7 +8,6 @@ the test that needs it.
 
 from __future__ import annotations
 
-import gc
 import importlib.util
 import os
 from collections.abc import Iterator
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
 
 # pytest makes its directories here and not in /tmp, which the check names as a place for temporary files.
 os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/var/tmp")
-
-# scripts/test --fast: full collections of all that the libraries hold cost more than they free.
-if os.environ.get("CHECKPOINT_EXPLORER_FAST"):
-    gc.set_threshold(50_000, 50, 100)
 
 PROJECT = Path(__file__).resolve().parents[1]
 ENGINES = {

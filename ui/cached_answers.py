@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import time
+
 import streamlit as st
 
 from core.analysis.changes import AskedChange, ChangesReport, SinkName, judge_changes
+from core.analysis.comparison import Comparison, compare
 from core.analysis.findings import FindingsReport, Level
 from core.analysis.findings.liveness import Liveness
 from core.analysis.findings.liveness import second_look as look_twice
 from core.analysis.forecast import Forecast, Query
 from core.analysis.forecast.contents import CONTENTS
+from core.analysis.pace import Pace, Paces, paces, state_pace
 from core.analysis.timeline import Timeline, build_timeline
 from core.checkpoint import Checkpoint, Source
-from core.checkpoint.model import StateInventory
+from core.checkpoint.model import OperatorState, StateInventory
 from core.checkpoint.state import state_inventory
+from core.checkpoint.state_content.row_target import Choice
+from core.checkpoint.state_content.state_rows import RowsAnswer, RowsQuestion, read_rows, row_choices
 from core.connectors import ConnectorAnswers
 from core.errors import NotACheckpoint, ResumeError, StorageError, UsageError
 from core.judgement import Judgement, judge
@@ -39,6 +45,27 @@ def timeline(opened: Opened, ck: Checkpoint) -> Timeline:
 @st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
 def _timeline(key: tuple[str, int], read_count: int, _ck: Checkpoint) -> Timeline:
     return build_timeline(_ck)
+
+
+def pace_of_logs(opened: Opened, ck: Checkpoint) -> Paces:
+    """Input, duration and watermark of the newest batches, by all that has been read so far."""
+    return _pace_of_logs(opened.key, len(ck.loaded_ids), ck)
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _pace_of_logs(key: tuple[str, int], read_count: int, _ck: Checkpoint) -> Paces:
+    return paces(_ck, _timeline(key, read_count, _ck))
+
+
+def pace_of_state(opened: Opened, ck: Checkpoint) -> Pace | str | None:
+    """Size, spread and growth of the state; None: the query keeps none; a text: why it cannot be listed."""
+    found = state(ck) if ck.has_state else None
+    return found if found is None or isinstance(found, str) else _pace_of_state(opened.key, found)
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _pace_of_state(key: tuple[str, int], _inventory: StateInventory) -> Pace | None:
+    return state_pace(_inventory)
 
 
 def judgement(
@@ -145,6 +172,50 @@ def state(ck: Checkpoint) -> StateInventory | str:
         return state_inventory(ck)
     except StorageError as error:
         return str(error)
+
+
+def row_kinds(ck: Checkpoint, operator: OperatorState) -> dict[str, Choice] | str:
+    """The kinds of rows of an operator, or one sentence why they are not known."""
+    try:
+        return row_choices(ck, operator)
+    except StorageError as error:
+        return str(error)
+
+
+def rows(opened: Opened, ck: Checkpoint, question: RowsQuestion) -> RowsAnswer | str:
+    """Rows of the state, or one sentence why there are none; for as long as the setting allows."""
+    try:
+        return _rows(opened.key, repr(question), question, ck)
+    except (StorageError, NotACheckpoint, UsageError) as error:
+        return str(error)
+
+
+@st.cache_resource(max_entries=4 * MOST_OPEN, show_spinner=False)
+def _rows(key: tuple[str, int], asked: str, _question: RowsQuestion, _ck: Checkpoint) -> RowsAnswer:
+    until = time.monotonic() + _ck.settings.deep_check_seconds
+    return read_rows(_ck, _question, lambda: time.monotonic() > until)
+
+
+def comparison(a: Opened, b: Opened, with_state_bytes: bool) -> Comparison | str:
+    """Where two opened checkpoints differ, or one sentence why they cannot be compared. Bytes of state files
+    are read for as long as the setting allows."""
+    if a.ck is None or b.ck is None:
+        return str(a.problem or b.problem)
+    try:
+        return _comparison(a.key, b.key, with_state_bytes, a.ck, b.ck)
+    except (StorageError, NotACheckpoint) as error:
+        return say("screen_compare.not_finished", reason=error)
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _comparison(
+    a_key: tuple[str, int], b_key: tuple[str, int], with_state_bytes: bool, _a: Checkpoint, _b: Checkpoint
+) -> Comparison:
+    until = time.monotonic() + _a.settings.deep_check_seconds
+    newest = _a.settings.first_view_batches
+    return compare(
+        _a, _b, newest, with_state_bytes=with_state_bytes, is_over=lambda: time.monotonic() > until
+    )
 
 
 def resume(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> ResumeAnswer | str:

@@ -130,6 +130,9 @@ def _way_on(ck: Checkpoint, item: Finding) -> None:
                 label=say("screen_start.to_partition", partition=partition, operator=operator),
                 query_params=at,
             )
+            if item.id == "STATE_SKEWED":
+                label = say("screen_start.to_largest_rows", partition=partition)
+                st.page_link("pages/state.py", label=label, query_params=at | {"find": "largest_values"})
         if item.option is not None:
             chosen = {"option": item.option}
             st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params=chosen)

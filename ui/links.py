@@ -32,9 +32,13 @@ PICKED = (
     "loss",
     "tp",
     "rows",
+    "of",
+    "find",
     "what",
     "becomes",
     "target",
+    "with",
+    "depth",
 )
 """The same for choices that are bound by :func:`chosen` and :func:`pick`; ``a_...`` are answers of the
 recovery chooser."""
@@ -46,6 +50,8 @@ today."""
 
 WIDGET = "pick_"
 _KEPT = "kept_"
+_SEEN = "kept_seen_"
+_VISIT = "_visit"
 _PAGE = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 
 ANSWER = "a_"
@@ -112,17 +118,35 @@ def chosen(name: str, known: Iterable[str]) -> str | None:
     known is chosen.
 
     Streamlit's own binding writes the label into the address, so such choices are bound here: the address
-    decides, and what was chosen before on this page comes back when the page does.
+    decides, and what was chosen before on this page comes back when the page does. An address that loses it
+    while the page stays is Back in the browser, and means none.
     """
-    choices = list(known)
-    wanted = asked(name)
-    if wanted is not None:
-        return wanted if wanted in choices else None
-    kept = st.session_state.get(_KEPT + name)
-    if kept not in choices:
+    return _bound(name, tuple(known))
+
+
+def entered(page: str) -> None:
+    """Once per run, before the page: one visit lasts until another page is opened."""
+    before = st.session_state.get(_VISIT)
+    if before is None or before[0] != page:
+        st.session_state[_VISIT] = (page, 0 if before is None else before[1] + 1)
+
+
+def given(name: str) -> str | None:
+    """As :func:`chosen` for a text that may be anything."""
+    return _bound(name, None)
+
+
+def _bound(name: str, known: tuple[str, ...] | None) -> str | None:
+    wanted, visit = asked(name), st.session_state.get(_VISIT)
+    if not wanted and st.session_state.get(_SEEN + name, "never") == visit:
+        st.session_state.pop(_KEPT + name, None)
+    found = wanted or st.session_state.get(_KEPT + name)
+    if not found or (known is not None and found not in known):
         return None
-    st.query_params[name] = kept
-    return str(kept)
+    st.session_state[_KEPT + name], st.session_state[_SEEN + name] = found, visit
+    if not wanted:
+        st.query_params[name] = found
+    return str(found)
 
 
 def pick(name: str, value: str | None) -> None:

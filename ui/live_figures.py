@@ -5,45 +5,54 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import streamlit as st
 
-from core.analysis.pace import Pace, duration_pace, input_pace, state_pace, watermark_pace
-from core.analysis.timeline import Timeline
-from core.analysis.watermark import watermark_history
+from core.analysis.pace import Pace
 from core.checkpoint import Checkpoint
-from core.checkpoint.model import StateInventory
 from core.messages import say, say_of, words
-from ui import cards
+from ui import cached_answers, cards
+from ui.open_checkpoints import Opened
 
 Place = st.delta_generator.DeltaGenerator
-COLUMNS, NARROWEST = 5, 165
+NARROWEST = 165
 
 
-def places() -> tuple[Place, ...]:
-    """Where the five stand: last committed, input, duration, state, watermark."""
-    with st.grid(COLUMNS, min_column_width=NARROWEST):
-        return tuple(st.container(height="stretch") for _ in range(COLUMNS))
+class Places(NamedTuple):
+    """Where each of the five stands."""
+
+    commits: Place
+    input: Place
+    duration: Place
+    state: Place
+    watermark: Place
 
 
-def of_logs(ck: Checkpoint, timeline: Timeline, places: Sequence[Place]) -> None:
+def places() -> Places:
+    """Five places beside each other, or below each other where there is no room."""
+    with st.grid(len(Places._fields), min_column_width=NARROWEST):
+        return Places(*(st.container(height="stretch") for _ in Places._fields))
+
+
+def of_logs(opened: Opened, ck: Checkpoint, places: Places) -> None:
     """What the logs tell: the last committed batch, input, duration and watermark."""
-    of_commits, of_input, of_duration, _, of_watermark = places
-    _last_committed(ck, timeline, of_commits)
-    _figure(of_input, "input", input_pace(ck, timeline), "timeline")
-    _figure(of_duration, "duration", duration_pace(timeline), "timeline")
-    _figure(of_watermark, "watermark", watermark_pace(watermark_history(ck)), "watermark")
+    found = cached_answers.pace_of_logs(opened, ck)
+    _last_committed(ck, cached_answers.timeline(opened, ck).is_copy, places.commits)
+    _figure(places.input, "input", found.input, "timeline")
+    _figure(places.duration, "duration", found.duration, "timeline")
+    _figure(places.watermark, "watermark", found.watermark, "watermark")
 
 
-def of_state(inventory: StateInventory | str | None, place: Place) -> None:
-    """What the listing of ``state/`` tells; None: the query keeps none. A text: why it cannot be listed."""
-    if isinstance(inventory, str):
-        _figure(place, "state", Pace(words.NOT_KNOWN, words.one_line(inventory, 160)), "state")
-        return
-    _figure(place, "state", None if inventory is None else state_pace(inventory), "state")
+def of_state(opened: Opened, ck: Checkpoint, place: Place) -> None:
+    """What the listing of ``state/`` tells."""
+    found = cached_answers.pace_of_state(opened, ck)
+    if isinstance(found, str):
+        found = Pace(words.NOT_KNOWN, words.one_line(found, 160))
+    _figure(place, "state", found, "state")
 
 
-def _last_committed(ck: Checkpoint, timeline: Timeline, place: Place) -> None:
+def _last_committed(ck: Checkpoint, is_copy: bool, place: Place) -> None:
     last, pending = ck.last_committed_batch, ck.uncommitted_batch
     if pending is not None:
         state = say("screen_overview.pending", batch=pending)
@@ -52,18 +61,18 @@ def _last_committed(ck: Checkpoint, timeline: Timeline, place: Place) -> None:
     with place, cards.box("done" if pending is None else "doubt", height="stretch"):
         cards.text(say_of("screen_overview", "LIVE", "commits"), "small")
         cards.text("none" if last is None else f"batch {last}", "lead")
-        cards.text(_newest_file(ck, timeline), "small")
+        cards.text(_newest_file(ck, is_copy), "small")
         cards.text(state, "small")
 
 
-def _newest_file(ck: Checkpoint, timeline: Timeline) -> str:
+def _newest_file(ck: Checkpoint, is_copy: bool) -> str:
     """The age of the newest log file."""
     files = (*ck.offset_files.values(), *ck.commit_files.values())
     newest = max((file.modified_ms for file in files if file.modified_ms is not None), default=None)
     if newest is None:
         return say("screen_overview.no_file_times")
     since = words.age(max(0, int(time.time() * 1000) - newest))
-    if timeline.is_copy:
+    if is_copy:
         return say("screen_overview.newest_copied", since=since, ms=newest)
     return say("screen_overview.newest", since=since, ms=newest)
 

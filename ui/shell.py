@@ -40,6 +40,7 @@ def pages() -> list[StreamlitPage]:
         st.Page("pages/watermark.py", title="Watermark", url_path="watermark"),
         st.Page("pages/ends.py", title="Source & sink", url_path="ends"),
         st.Page("pages/integrity.py", title="Integrity", url_path="integrity"),
+        st.Page("pages/compare.py", title="Compare", url_path="compare"),
         st.Page("pages/recovery.py", title="Recovery", url_path="recovery"),
     ]
     asked = links.page_asked()
@@ -113,6 +114,7 @@ def main() -> None:
     page = st.navigation(pages(), position="sidebar")
     if page.visibility == "hidden":
         _lead_away()
+    links.entered(page.url_path)
     refused = open_checkpoints.server_problem()
     if refused is not None:
         cards.message("blocked", refused)
@@ -215,6 +217,9 @@ def _header(opened: Opened | None) -> st.delta_generator.DeltaGenerator:
                 help=say("screens.refresh_help"),
             )
         slot = st.popover("Copy link", type="tertiary")
+    if opened is not None and opened.ck is not None and opened.ck.door.evidence is not None:
+        record = opened.ck.door.evidence
+        cards.message("plain", say("evidence.is_evidence", moment=record.moment_ms, location=record.location))
     if opened is not None and opened.problem is not None:
         _problem(opened)
     return slot

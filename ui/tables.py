@@ -55,22 +55,17 @@ def clickable(
     key: str,
     alt: str,
     on_select: Callable[[], None],
-    widths: Mapping[str, int] | None = None,
-    room: Mapping[str, int] | None = None,
+    pinned: Mapping[str, int],
+    widths: Mapping[str, int],
 ) -> None:
     """A table in which a click on a cell calls ``on_select``; the clicked cell is in the session under
-    ``key``. Columns with ``widths`` in pixels stay in view while the others scroll; those with ``room`` are
-    that wide."""
+    ``key``. Columns that are ``pinned`` stay in view while the others scroll; both they and those with
+    ``widths`` are so many pixels wide."""
     frame = _frame(columns, "")
     formats = _number_formats(frame)
     formats |= {
-        name: st.column_config.Column(pinned=True, width=width)
-        for name, width in (widths or {}).items()
-        if name in frame.columns
-    }
-    formats |= {
-        name: st.column_config.Column(width=width)
-        for name, width in (room or {}).items()
+        name: st.column_config.Column(pinned=name in pinned, width=width)
+        for name, width in {**widths, **pinned}.items()
         if name in frame.columns
     }
     st.dataframe(

@@ -7,7 +7,7 @@ that is asked for. What could not be read on one side is named as not compared; 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -41,10 +41,16 @@ class Difference:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """All differences, by area and then in the order of batches and names. ``not_compared``: one sentence
-    for each part whose contents were not looked at, or that one side could not read."""
+    for each part whose contents were not looked at, or that one side could not read.
+
+    ``unread_files`` state files have the same name and size on both sides and their bytes were not read:
+    ``unread_bytes`` of them on each side.
+    """
 
     differences: tuple[Difference, ...]
     not_compared: tuple[str, ...]
+    unread_files: int = 0
+    unread_bytes: int = 0
 
     @property
     def is_equal(self) -> bool:
@@ -52,26 +58,35 @@ class Comparison:
         return not self.differences
 
 
-def compare(a: Checkpoint, b: Checkpoint, newest: int, *, with_state_bytes: bool = False) -> Comparison:
-    """Compares names and sizes of all files, and what the newest ``newest`` batches of each log say.
+def compare(
+    a: Checkpoint,
+    b: Checkpoint,
+    newest: int,
+    *,
+    with_state_bytes: bool = False,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Comparison:
+    """Compares names and sizes of all files, and what the newest ``newest`` batches of each log say;
+    ``with_state_bytes`` also the bytes of the state files, until ``is_over`` says that there is no time left.
 
     Raises StorageError when one side cannot be listed.
     """
-    found = _Comparing(a, b, newest)
+    found = _Comparing(a, b, newest, is_over)
     found.metadata()
     found.offsets()
     found.commits()
     found.files({"sources": True, "state": with_state_bytes})
     found.rest()
     differences = sorted(found.differences, key=lambda one: AREAS.index(one.area))
-    return Comparison(tuple(differences), tuple(found.not_compared))
+    return Comparison(tuple(differences), tuple(found.not_compared), found.unread_files, found.unread_bytes)
 
 
 class _Comparing:
-    def __init__(self, a: Checkpoint, b: Checkpoint, newest: int) -> None:
-        self._a, self._b, self._newest = a, b, newest
+    def __init__(self, a: Checkpoint, b: Checkpoint, newest: int, is_over: Callable[[], bool]) -> None:
+        self._a, self._b, self._newest, self._is_over = a, b, newest, is_over
         self.differences: list[Difference] = []
         self.not_compared: list[str] = []
+        self.unread_files = self.unread_bytes = 0
 
     def metadata(self) -> None:
         """The query id."""
@@ -163,11 +178,10 @@ class _Comparing:
         if one is None or other is None:  # away since it was listed
             self.not_compared.append(say("comparison.not_read", path=f"{area}/{batch_id}"))
             return
-        problems = [each for each in (one, other) if isinstance(each, Problem)]
-        unknown = next((problem for problem in problems if problem.condition == "unreadable"), None)
-        if unknown is not None:
-            self.not_compared.append(str(unknown.reason))
-            return
+        for side, each in (("A", one), ("B", other)):
+            if isinstance(each, Problem) and each.condition == "unreadable":
+                self.not_compared.append(say("comparison.side_not_read", side=side, reason=each.reason))
+                return
         a, b = (
             say("comparison.damaged", reason=each.reason)
             if isinstance(each, Problem)
@@ -193,10 +207,19 @@ class _Comparing:
                 self._differ(part, path, words.size(size), words.size(counterpart))
         if not with_bytes:
             if same:
+                self._leave(same, a)
                 self.not_compared.append(say("comparison.state_bytes", n=len(same)))
             return
         for at in range(0, len(same), READ_AT_ONCE):
+            if part == "state" and self._is_over():
+                self._leave(same[at:], a)
+                self.not_compared.append(say("comparison.out_of_time", n=len(same) - at))
+                return
             self._bytes(part, same[at : at + READ_AT_ONCE], a, b)
+
+    def _leave(self, paths: Sequence[str], a: Listing) -> None:
+        self.unread_files += len(paths)
+        self.unread_bytes += sum(a.files[path].size_bytes or 0 for path in paths)
 
     def _bytes(self, part: Area, paths: Sequence[str], a: Listing, b: Listing) -> None:
         one = self._a.door.read(a.files[path] for path in paths)

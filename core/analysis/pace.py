@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.balance import BALANCED_BELOW, Balance, balance, growth
 from core.analysis.timeline import USUAL_BATCHES, Timeline, usual_duration_ms
-from core.analysis.watermark import WatermarkHistory
+from core.analysis.watermark import WatermarkHistory, watermark_history
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import StateInventory
 from core.messages import say, words
@@ -30,6 +31,19 @@ class Pace:
     value: str
     note: str
     series: tuple[float, ...] = ()
+
+
+class Paces(NamedTuple):
+    """What the two logs tell; None where the query has nothing of the kind."""
+
+    input: Pace | None
+    duration: Pace | None
+    watermark: Pace | None
+
+
+def paces(ck: Checkpoint, timeline: Timeline) -> Paces:
+    """Input, duration and watermark of the newest batches."""
+    return Paces(input_pace(ck, timeline), duration_pace(timeline), watermark_pace(watermark_history(ck)))
 
 
 def input_pace(ck: Checkpoint, timeline: Timeline) -> Pace | None:

@@ -10,6 +10,8 @@ from types import MappingProxyType
 from core.checkpoint.model import ConfChange, OffsetEntry
 from core.sparklogs.json_text import parse_object
 
+ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
+"""Whether rows of the state carry a checksum (Spark 4.1 and newer)."""
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 

@@ -9,6 +9,7 @@ from core.checkpoint.operator_metadata import OperatorMetadata, parse_operator_m
 # Families of joins that Spark keeps for itself: counters and a second order of the same rows.
 _INTERNAL = ("keyToNumValues", "tsWithKey")
 # Join state format 4 keeps the rows of one key and event time together.
+_LIST = "ListState"
 _LISTS_OF_JOINS = ("keyWithTsToValues",)
 
 
@@ -25,15 +26,23 @@ def list_families(operator: OperatorState) -> tuple[str, ...]:
     """Those of them in which one row is a list, however long: list variables of transformWithState, and the
     values of a join in state format 4 (seen with Spark 4.2 and 4.3; Spark's own numRowsTotal counts them so
     too)."""
-    variables = _list_variables(operator)
+    variables = {name for name, kind in state_variables(operator).items() if kind == _LIST}
     return tuple(
         name for name in counted_families(operator) if name in variables or name.endswith(_LISTS_OF_JOINS)
     )
 
 
-def _list_variables(operator: OperatorState) -> set[str]:
+def state_variables(operator: OperatorState) -> dict[str, str]:
+    """Name -> type (``ValueState``, ``ListState``, ...) of what transformWithState keeps, by the operator's
+    metadata; none for other operators."""
+    metadata = metadata_of(operator)
+    listed = metadata.properties.get("stateVariables") if metadata is not None else None
+    items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    return {str(item.get("stateName")): str(item.get("stateVariableType")) for item in items}
+
+
+def metadata_of(operator: OperatorState) -> OperatorMetadata | None:
+    """What Spark noted about the operator; None where there is nothing that can be read."""
     raw = operator.metadata_raw
-    metadata = parse_operator_metadata(raw.encode(), "") if raw is not None else None
-    listed = metadata.properties.get("stateVariables") if isinstance(metadata, OperatorMetadata) else None
-    variables = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-    return {str(item.get("stateName")) for item in variables if item.get("stateVariableType") == "ListState"}
+    found = parse_operator_metadata(raw.encode(), "") if raw is not None else None
+    return found if isinstance(found, OperatorMetadata) else None

@@ -100,7 +100,7 @@ def read_layout(door: Door, before: Layout | None = None) -> Layout:
             sorted([*leftovers, *offset_log.leftovers, *commit_log.leftovers], key=lambda item: item.path)
         ),
         is_bare=not found,
-        has_log_directories=not door.location.is_local or {"offsets", "commits"} <= set(directories),
+        has_log_directories=not door.origin.is_local or {"offsets", "commits"} <= set(directories),
     )
 
 

@@ -169,8 +169,13 @@ def uses_one_partition(name: str | None, schema: StateSchema) -> bool:
 
 def column_names(struct: _Json) -> list[str]:
     """The names of a StructType's columns; none for anything else."""
+    return [str(field.get("name")) for field in column_fields(struct)]
+
+
+def column_fields(struct: _Json) -> list[dict[str, object]]:
+    """The columns of a StructType as they stand in its JSON; none for anything else."""
     fields = struct.get("fields")
-    return [str(f.get("name")) for f in fields if isinstance(f, dict)] if isinstance(fields, list) else []
+    return [field for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
 
 
 def _is_limit(schema: StateSchema) -> bool:

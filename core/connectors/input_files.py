@@ -13,6 +13,7 @@ from core.checkpoint.model import FileLogEntry
 from core.errors import StorageError
 from core.settings import Settings
 from core.storage import Door, FileInfo, Gone, Location, Look, ReadFailure, parse_location
+from core.storage.evidence import ENDING
 from core.storage.location import ALIASES
 from core.storage.roots import locate
 
@@ -96,7 +97,7 @@ def _door(folder: str, home: Location, settings: Settings, place: Location | Non
 def _own(folder: str, home: Location, settings: Settings) -> Location | None:
     split = urlsplit(folder)
     protocol = ALIASES.get(split.scheme, split.scheme) or "file"
-    if protocol != home.protocol:
+    if protocol != home.protocol or home.path.endswith(ENDING):  # evidence: what lies there now says nothing
         return None
     if protocol not in (*MANY_BUCKETS, "file") and split.netloc != urlsplit(home.url).netloc:
         return None

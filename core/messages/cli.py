@@ -6,10 +6,12 @@ VERBS: dict[str, str] = {
     "forecast": "what Spark will do at the next start, and why",
     "check": "the integrity check: what is wrong, what it means, what to do",
     "state": "rows per partition, without a JVM",
+    "rows": "rows of the state: one key, the largest, those a watermark has passed, or what batches changed",
     "recover": "recovery options and their impact, and the plan and code of the chosen one",
     "explain": "what an error or a stack trace means for this checkpoint, and what to do",
     "changes": "what a changed query does to this checkpoint, before it is deployed",
     "compare": "where two checkpoints differ",
+    "evidence": "one zip that keeps what the checkpoint shows now; every verb opens it",
     "survey": "one row for each checkpoint below some roots, what needs attention first",
     "metrics": "the same as OpenMetrics text, printed once or served on loopback",
 }

@@ -43,7 +43,12 @@ SENTENCES: dict[str, str] = {
     # what was not compared
     "older": "what {n:counted batch} of {log} before batch {before} say (the names were compared)",
     "state_bytes": (
-        "the bytes of {n:counted state file} (names and sizes were compared; --level deep reads them)"
+        "the bytes of {n:counted state file} (names and sizes were compared; level deep reads them)"
+    ),
+    "out_of_time": (
+        "the bytes of {n:counted state file} for which no time was left (names and sizes were compared; the"
+        " command line takes as long as it needs)"
     ),
     "not_read": "{path}: one side could not be read",
+    "side_not_read": "in {side}, {reason}",
 }

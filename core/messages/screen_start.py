@@ -25,6 +25,7 @@ SENTENCES: dict[str, str] = {
     "notes": "{n:counted note}",
     "to_batch": "Batch {batch}",
     "to_partition": "Partition {partition} of operator {operator}",
+    "to_largest_rows": "Largest rows of partition {partition}",
     "to_rewind": "Recovery: rewind to batch {batch}",
     "to_recovery": "Recovery options",
     # impact of deleting

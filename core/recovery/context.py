@@ -189,8 +189,8 @@ def read_recovery_context(
     newest = ck.offset_ids[-1] if ck.offset_ids else None
     return RecoveryContext(
         name=ck.name,
-        url=ck.location.url,
-        spark_path=spark_path(ck.location.url),
+        url=ck.door.origin.url,
+        spark_path=spark_path(ck.door.origin.url),
         query_id=ck.query_id,
         last_committed=committed,
         pending=pending,

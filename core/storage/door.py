@@ -11,6 +11,8 @@ from core.messages import say
 from core.settings import DEFAULTS, Settings
 from core.storage.cache import ContentCache
 from core.storage.changed import ChangedStore, Changes
+from core.storage.evidence import ENDING, EvidenceStore
+from core.storage.evidence_manifest import Manifest
 from core.storage.filesystems import filesystem
 from core.storage.flat_listing import FlatStore
 from core.storage.listing import Content, FileInfo, Gone, Listing, Look, ReadFailure, Requests
@@ -30,10 +32,13 @@ class Door:
     """Reads one location. Safe to use from many threads; what was read is kept in one cache for the whole
     process."""
 
-    def __init__(self, location: Location, store: Store, settings: Settings) -> None:
+    def __init__(
+        self, location: Location, store: Store, settings: Settings, evidence: EvidenceStore | None = None
+    ) -> None:
         self.location = location
         self.settings = settings
         self._store = store
+        self._evidence = evidence
         self._cache = _cache(settings.content_cache_bytes)
         self._identity = (location.protocol, location.path, location.options_token)
         self._tally = Tally()
@@ -47,23 +52,30 @@ class Door:
         where more of them side by side would be faster. Raises :class:`UnsupportedLocation` for a text that
         is no location."""
         place = parse_location(location) if isinstance(location, str) else location
-        at_once, seconds = settings.concurrent_requests, settings.store_seconds
-        store: Store
-        if place.is_local:
-            store = LocalStore(place.path, is_confined=not settings.is_private)
-        elif place.protocol == "s3":
-            s3 = S3Store(place.path, lambda: filesystem(place, at_once, seconds), at_once, seconds)
-            store = FlatStore(s3) if is_thrifty else s3
-        else:
-            store = RemoteStore(
-                place.protocol, place.path, lambda: filesystem(place, at_once, seconds), at_once, seconds
-            )
-        return cls(place, store, settings)
+        store = _store(place, place.path, settings, is_thrifty)
+        above, slash, name = place.path.rpartition("/")
+        if not slash or not name.endswith(ENDING):
+            return cls(place, store, settings)
+        beside = _store(place, above or ("/" if place.is_local else ""), settings, is_thrifty=False)
+        evidence = EvidenceStore(place, store, beside, settings.evidence_bytes)
+        return cls(place, evidence, settings, evidence)
 
     def changed(self, changes: Changes) -> Door:
         """A door to the same place as it would be after these changes; nothing is written. What was not
         changed is read as through this door."""
-        return Door(self.location, ChangedStore(self._store, changes), self.settings)
+        return Door(self.location, ChangedStore(self._store, changes), self.settings, self._evidence)
+
+    @property
+    def evidence(self) -> Manifest | None:
+        """The record of the evidence file that is behind this door; None for a directory. Known after the
+        first listing."""
+        return None if self._evidence is None else self._evidence.manifest
+
+    @property
+    def origin(self) -> Location:
+        """Where the files lay when they were listed: the location, or the one that an evidence file recorded.
+        For sentences and judgement; it is never opened."""
+        return self.location if self.evidence is None else self.evidence.origin
 
     @property
     def requests(self) -> Requests:
@@ -127,6 +139,8 @@ class Door:
         if "" in folders and not folders[""].exists:
             missing: Exception = NotADirectoryError() if folders[""].is_file else FileNotFoundError()
             raise storage_error(missing, self.location)
+        if self.evidence is not None:
+            read_at_ms = self.evidence.moment_ms
         return {prefix: _listing(prefix, folders[prefix], read_at_ms) for prefix in wanted}
 
     def read(self, files: Iterable[FileInfo]) -> dict[str, Content]:
@@ -215,6 +229,17 @@ class Door:
                 raise NotAllowed(
                     say("storage.path_leads_out", path=path, location=self.location.url), self.location.url
                 )
+
+
+def _store(place: Location, path: str, settings: Settings, is_thrifty: bool) -> Store:
+    """The store of the directory ``path`` in the file system of ``place``."""
+    at_once, seconds = settings.concurrent_requests, settings.store_seconds
+    if place.is_local:
+        return LocalStore(path, is_confined=not settings.is_private)
+    if place.protocol == "s3":
+        s3 = S3Store(path, lambda: filesystem(place, at_once, seconds), at_once, seconds)
+        return FlatStore(s3) if is_thrifty else s3
+    return RemoteStore(place.protocol, path, lambda: filesystem(place, at_once, seconds), at_once, seconds)
 
 
 def _lost(folder: Folder, prefix: str, known_there: bool) -> set[str]:

@@ -68,8 +68,27 @@ class Location:
         """Whether the files are on this machine's file system."""
         return self.protocol == "file"
 
+    def without_credentials(self) -> str:
+        """The URL without user names, query and values of the storage options: what may be written down."""
+        url = self.url
+        if not self.is_local:
+            url = re.sub(r"://[^/@]*@", "://", url)
+            url = url.partition("?")[0].partition("#")[0]
+        for secret in sorted(texts_in(self.storage_options), key=len, reverse=True):
+            url = url.replace(secret, "***")
+        return url
+
     def __str__(self) -> str:
         return self.url
+
+
+def texts_in(value: object) -> set[str]:
+    """All texts in storage options, at any depth, that could be a secret."""
+    if isinstance(value, Mapping):
+        return {text for item in value.values() for text in texts_in(item)}
+    if isinstance(value, list | tuple):
+        return {text for item in value for text in texts_in(item)}
+    return {value} if isinstance(value, str) and len(value) > 2 else set()
 
 
 def parse_location(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from core.errors import AccessDenied, LocationNotFound, NotADirectory, StorageError
 from core.messages import say
 from core.storage.listing import Content, FileInfo, Look, Requests
-from core.storage.location import Location
+from core.storage.location import Location, texts_in
 
 # Names of botocore's errors; botocore is not imported here, because a local path needs none of it.
 NO_CREDENTIALS = {
@@ -99,7 +99,7 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
     if isinstance(error, StorageError):
         return error
     where = f"{location.url.rstrip('/')}/{prefix}" if prefix else location.url
-    secrets = _texts_in(location.storage_options)
+    secrets = texts_in(location.storage_options)
 
     def _words(error: Exception) -> str:
         return hidden(_words_of(error), secrets)
@@ -148,11 +148,3 @@ def hidden(text: str, secrets: Iterable[str]) -> str:
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, "***")
     return text
-
-
-def _texts_in(value: object) -> set[str]:
-    if isinstance(value, Mapping):
-        return {text for item in value.values() for text in _texts_in(item)}
-    if isinstance(value, list | tuple):
-        return {text for item in value for text in _texts_in(item)}
-    return {value} if isinstance(value, str) and len(value) > 2 else set()

@@ -21,10 +21,12 @@ MODULES = (
     "forecast",
     "check",
     "state",
+    "rows",
     "recover",
     "explain",
     "changes",
     "compare",
+    "evidence",
     "survey",
     "metrics",
 )

@@ -9,6 +9,7 @@ from core.checkpoint.model import CommitEntry, OffsetEntry, StateInventory
 from core.documents.inspect import inspect_document, state_of, state_problems
 from core.messages import say, words
 from core.settings import Settings
+from core.storage.evidence_manifest import Manifest
 from core.verbs import Answer, Verb
 from core.verbs._text import clean, table
 
@@ -48,6 +49,7 @@ def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
         f"Checkpoint     {clean(ck.location.url)}",
         *([f"               {say('checkpoint.bare')}"] if ck.is_bare else []),
         f"Read at        {words.moment(ck.read_at_ms)}",
+        *([f"               {_evidence(ck.door.evidence)}"] if ck.door.evidence is not None else []),
         f"Query id       {clean(ck.query_id or words.NOT_KNOWN)}",
         f"Written by     {version}",
         f"Offset log     {_log(ck.offset_ids, tracking.missing_offsets, tracking.missing_offset_count)}",
@@ -69,6 +71,10 @@ def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
     problems = [*ck.problems, *refused, *state_problems(state)]
     lines += ["", say("cli.problems", count=len(problems)) if problems else say("cli.no_problems")]
     return lines + [f"  {clean(item.reason, 400)}" for item in problems]
+
+
+def _evidence(record: Manifest) -> str:
+    return say("evidence.is_evidence", moment=record.moment_ms, location=clean(record.location))
 
 
 def _none(batch_id: int | None) -> str:

@@ -6,17 +6,17 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from core.checkpoint import Checkpoint
+from core.checkpoint.asked import committed_batch
+from core.checkpoint.conf import ROW_CHECKSUM_KEY
 from core.checkpoint.model import OperatorState
 from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.counts import PartitionCount, count_keys
 from core.documents.state import StorePart, state_document, store_part
-from core.errors import UsageError
 from core.messages import say, words
 from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._text import clean, table
 
-ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 SHOWN = 20  # partitions in the text; the JSON has all
 
 
@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> Answer:
     """Counts the rows of every store."""
     ck = Checkpoint.open(args.location, settings)
-    batch_id = _batch(ck, args.batch)
+    batch_id = committed_batch(ck, args.batch)
     version = batch_id + 1
     ck.load([batch_id])
     operators = state_inventory(ck).operators if ck.has_state else ()
@@ -64,15 +64,6 @@ def run(args: Namespace, settings: Settings) -> Answer:
     return Answer(
         state_document(ck, batch_id, counted), "\n".join([head, *lines]) + "\n", not_read=ck.not_read
     )
-
-
-def _batch(ck: Checkpoint, asked: int | None) -> int:
-    newest = ck.last_committed_batch
-    if newest is None:
-        raise UsageError(say("cli.nothing_committed"))
-    if asked is not None and asked not in ck.commit_files:
-        raise UsageError(say("cli.not_committed", batch_id=asked, first=ck.commit_ids[0], newest=newest))
-    return newest if asked is None else asked
 
 
 def _text(

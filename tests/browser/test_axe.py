@@ -10,11 +10,13 @@ import pytest
 from tests.browser.conftest import Visiting
 
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-PAGES = ("overview", "timeline", "state", "watermark", "ends", "integrity", "recovery")
+PAGES = ("overview", "timeline", "state", "watermark", "ends", "integrity", "compare", "recovery")
 BESIDE = "samples/delta-batch-already-in-table"
 CHECKPOINTS = {
-    "fails": "ck=samples/missing-delta-file/checkpoint&partition=2&level=normal&loss=false",
-    "several sources and stores": "ck=samples/join-watermark-held-back/checkpoint&batch=3",
+    "fails": "ck=samples/missing-delta-file/checkpoint&partition=2&level=normal&loss=false"
+    "&with=samples/windowed-aggregation-hot-partition/checkpoint",
+    "several sources and stores": "ck=samples/join-watermark-held-back/checkpoint&batch=3"
+    "&with=samples/windowed-aggregation-hot-partition/checkpoint&depth=bytes",
     "source and sink given": (
         f"ck={BESIDE}/checkpoint&sink={BESIDE}/sink&at_0={BESIDE}/source&batch=3&a_sink=delta"
     ),

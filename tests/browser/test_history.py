@@ -92,6 +92,29 @@ def test_back_over_partitions(visit: Visiting) -> None:
     one.wait_for_text("Partition 3, store default")
 
 
+def test_back_over_checkpoints_to_compare_with(visit: Visiting) -> None:
+    one = visit()
+    page = one.open(f"/compare?ck={HOT}")
+    field = page.get_by_role("combobox", name="B, to compare with")
+    one.wait_for_text("Choose a checkpoint to compare this one with.")
+    for name in (DIED, "samples/named-sources/checkpoint"):
+        field.click()
+        field.fill(name)
+        field.press("Enter")
+        one.wait_for_text(f"B is {name}")
+        one.settle()
+    page.go_back()
+    one.wait_for_text(f"B is {DIED}")
+    one.settle()
+    assert (asked(page, "with"), field.input_value()) == (DIED, DIED)
+    page.go_back()
+    one.wait_for_text("Choose a checkpoint to compare this one with.")
+    one.settle()
+    assert (asked(page, "with"), field.input_value()) == ("", "")
+    page.go_forward()
+    one.wait_for_text(f"B is {DIED}")
+
+
 @pytest.fixture(scope="module")
 def three_windows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return kafka_checkpoint(tmp_path_factory.mktemp("windows"), range(300), commits=range(300))
@@ -123,6 +146,7 @@ TITLES = {
     "watermark": "Watermark",
     "ends": "Source & sink",
     "integrity": "Integrity",
+    "compare": "Compare",
     "recovery": "Recovery",
 }
 
@@ -163,3 +187,21 @@ def test_a_page_that_does_not_exist_keeps_the_checkpoint_and_leads_to_its_overvi
     one.wait_for_text("What happens at the next start")
     assert asked(page, "ck") == DIED
     assert page.get_by_role("dialog").count() == 0
+
+
+def test_back_over_choices_whose_labels_are_not_in_the_address(visit: Visiting) -> None:
+    one = visit()
+    page = one.open(f"/state?ck={HOT}")
+    one.wait_for_text("Choose what to find")
+    page.get_by_role("combobox", name="Find").scroll_into_view_if_needed()
+    page.get_by_role("combobox", name="Find").press("ArrowDown")
+    page.get_by_role("option", name="the largest values").click()
+    page.wait_for_url("**find=largest_values**")
+    one.wait_for_text("49 rows.")
+    one.settle()
+    page.go_back()
+    one.wait_for_text("Choose what to find")
+    assert asked(page, "find") == ""
+    page.go_forward()
+    one.wait_for_text("49 rows.")
+    assert asked(page, "find") == "largest_values"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlsplit
 
 from tests.browser.conftest import Visiting, click_mark
-from tests.support.app import running_app
+from tests.support.app import PROJECT, running_app
 
 CLEAN = "samples/files-stopped-cleanly/checkpoint"
 DIED = "samples/files-died-mid-batch/checkpoint"
@@ -182,3 +182,26 @@ def test_pasting_a_location_opens_it_under_its_short_name(visit: Visiting) -> No
     page.wait_for_url("**/overview?ck=**")
     one.wait_for_text("Spark will re-run batch 7")
     assert parameters(page.url) == {"ck": [DIED]}
+
+
+def test_a_location_pasted_to_compare_with_is_in_the_address_by_its_short_name(visit: Visiting) -> None:
+    one = visit()
+    page = one.open(f"/compare?ck={CLEAN}")
+    one.wait_for_text("Choose a checkpoint to compare this one with.")
+    field = page.get_by_role("combobox", name="B, to compare with")
+    field.click()
+    field.fill(f"  {PROJECT / 'sample_checkpoints' / 'files-died-mid-batch' / 'checkpoint'}/ ")
+    field.press("Enter")
+    page.wait_for_url("**with=**")
+    assert parameters(page.url) == {"ck": [CLEAN], "with": [DIED]}
+    one.wait_for_text("A and B differ in 26 places")
+    page.reload()
+    one.settle()
+    one.wait_for_text("A and B differ in 26 places")
+    assert parameters(page.url) == {"ck": [CLEAN], "with": [DIED]}
+    page.locator('[data-testid="stSidebarNav"]').get_by_text("Timeline").click()
+    page.wait_for_url("**/timeline?**")
+    one.settle()
+    page.locator('[data-testid="stSidebarNav"]').get_by_text("Compare").click()
+    page.wait_for_url("**/compare?**with=**")
+    one.wait_for_text("A and B differ in 26 places")

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from ui import survey_job
 
 PROJECT = Path(__file__).resolve().parents[2]
-PAGES = ("overview", "timeline", "state", "watermark", "ends", "integrity", "recovery")
+PAGES = ("overview", "timeline", "state", "watermark", "ends", "integrity", "compare", "recovery")
 SECONDS = 120
 
 OpenPage = Callable[..., AppTest]

@@ -18,6 +18,7 @@ from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.counts import count_keys
 from core.checkpoint.state_content.replay import KeyCount
 from tests.support.build import SAMPLES
+from tests.support.copies import with_its_own_schemas
 from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB, join, source, windows, write_file
 
 if TYPE_CHECKING:
@@ -134,15 +135,7 @@ def test_a_row_of_each_state_variable_counts_for_transform_with_state(
 ) -> None:
     root = tmp_path / "ck"
     shutil.copytree(SAMPLES / "transform-with-state-timers/checkpoint", root)
-    metadata = root / "state/0/_metadata/v2/0"
-    first, text = metadata.read_text(encoding="utf-8").split("\n", 1)
-    content = json.loads(text)
-    for store in content["stateStoreInfo"]:  # they are absolute, and the sample was written elsewhere
-        store["stateSchemaFilePaths"] = [
-            f"file:{root}/state/" + path.split("/state/")[1] for path in store["stateSchemaFilePaths"]
-        ]
-    metadata.write_text(f"{first}\n{json.dumps(content)}", encoding="utf-8")
-    metadata.with_name(".0.crc").unlink()
+    with_its_own_schemas(root)
     last = Checkpoint.open(str(root)).last_committed_batch
     assert last is not None
     variables = ({"stateVarName": "totals"}, {"stateVarName": "amounts", "flattenCollectionTypes": "false"})

@@ -16,6 +16,7 @@ from fsspec.spec import AbstractFileSystem
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.state import state_inventory
+from core.checkpoint.state_content.state_rows import row_choices
 from core.cli import main
 from core.documents.inspect import inspect_document
 from core.settings import RootSettings, Settings
@@ -63,6 +64,16 @@ def visit(location: str) -> None:
 def run_verb(verb: str, location: str) -> None:
     # A verb that is new and cannot be run with a location alone fails here until it is given what it needs.
     other = [location, "--level", "deep"] if verb == "compare" else []
+    if verb == "evidence":
+        with tempfile.TemporaryDirectory() as place:
+            assert main([verb, location, "--to", f"{place}/taken.zip", "--json"]) == 0
+        return
+    if verb == "rows":
+        ck = Checkpoint.open(location)
+        operators = state_inventory(ck).operators if ck.has_state else ()
+        if not operators:
+            return
+        other = next(iter(row_choices(ck, operators[0]).values())).option.split()
     assert main([verb, location, *other, "--json", *NEEDED.get(verb, [])]) in (0, 1)
 
 
@@ -99,6 +110,7 @@ def test_the_door_and_its_stores_have_no_other_verb() -> None:
 
     # "changed" shows the place as it would be: what is written is in memory
     verbs = {"open", "list", "look", "read", "changed", "requests", "not_read", "note_not_read"}
+    verbs |= {"evidence", "origin"}
     assert public(Door) == verbs
 
 

@@ -1,8 +1,9 @@
-"""Copies of a checkpoint that Spark may still be at work on."""
+"""Copies of checkpoints: of one that Spark may still be at work on, of one that Spark has to find its way in."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 from pathlib import Path
 
@@ -20,3 +21,18 @@ def copy_of(checkpoint: Path, target: Path) -> Path:
 def _copy_if_there(source: str, target: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         shutil.copy2(source, target)
+
+
+def with_its_own_schemas(root: Path) -> Path:
+    """A copy of a sample of transformWithState in which Spark finds the schemas: it opens them at the absolute
+    paths in the operator metadata, which name the place where the sample was written."""
+    metadata = root / "state/0/_metadata/v2/0"
+    first, text = metadata.read_text(encoding="utf-8").split("\n", 1)
+    content = json.loads(text)
+    for store in content["stateStoreInfo"]:
+        store["stateSchemaFilePaths"] = [
+            f"file:{root}/state/" + path.split("/state/")[1] for path in store["stateSchemaFilePaths"]
+        ]
+    metadata.write_text(f"{first}\n{json.dumps(content)}", encoding="utf-8")
+    metadata.with_name(".0.crc").unlink()
+    return root

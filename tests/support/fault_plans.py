@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.checkpoint import Checkpoint
+from core.checkpoint.state import state_inventory
+from core.checkpoint.state_content.state_rows import row_choices
 from tests.support.build import SAMPLES, unpack_corpus
 from tests.support.fault_rules import differences
 from tests.support.faults import KINDS, LISTING_KINDS, FaultyStores, Kind, Run, Target
@@ -124,6 +127,9 @@ def plans(place: Place, error: Path) -> list[Plan]:
         ]
     if (place.checkpoint / "state").is_dir():
         found += [Plan(place, "state", ()), Plan(place, "state", ("--replay",))]
+        ck = Checkpoint.open(str(place.checkpoint))
+        first = next(iter(row_choices(ck, state_inventory(ck).operators[0]).values()))
+        found.append(Plan(place, "rows", (*first.option.split(), "--reveal", "--limit", "10000")))
     return found
 
 

@@ -223,6 +223,18 @@ def _state(healthy: Any, faulty: Any) -> Iterator[str]:
                     yield f"{at} bounds {part['at_least']} to {part['at_most']}, keys {before['keys']}"
 
 
+def _rows(healthy: Any, faulty: Any) -> Iterator[str]:
+    yield from _equal(healthy, faulty, "batch", "operator", "store", "columns")
+    if faulty["rows_total"] not in (None, healthy["rows_total"]):
+        yield f"rows {healthy['rows_total']} -> {faulty['rows_total']}"
+    broken = set(healthy["partitions_not_read"]) | set(faulty["partitions_not_read"])
+    rows = [row for row in healthy["rows"] if row["partition"] not in broken]
+    if [row for row in faulty["rows"] if row["partition"] not in broken] != rows:
+        yield "other rows in partitions that could be read"
+    if any(row["partition"] in faulty["partitions_not_read"] for row in faulty["rows"]):
+        yield "rows of a partition that could not be read"
+
+
 def _recover(healthy: Any, faulty: Any) -> Iterator[str]:
     known = {option["id"]: option for option in healthy["options"]}
     for option in faulty["options"]:
@@ -274,6 +286,7 @@ _RULES: Mapping[str, Callable[[Any, Any], Iterator[str]]] = {
     "resume": _resume,
     "inspect": _inspect,
     "state": _state,
+    "rows": _rows,
     "recover": _recover,
     "explain": _explain,
 }

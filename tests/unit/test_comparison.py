@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.comparison import AREAS, compare
+from core.analysis.comparison import AREAS, READ_AT_ONCE, compare
 from core.checkpoint import Checkpoint
 from core.cli import main
 from core.messages.comparison import AREAS as NAMES
@@ -183,12 +183,33 @@ def test_a_flipped_bit_in_a_state_file_is_found_when_the_bytes_are_read(tmp_path
     flipped("state/0/1/**/*.delta")(b)
     one, other = Checkpoint.open(str(a)), Checkpoint.open(str(b))
     quick = compare(one, other, 100)
-    assert (
-        quick.is_equal and "state file" in quick.not_compared[0] and "--level deep" in quick.not_compared[0]
-    )
+    assert quick.is_equal and "state file" in quick.not_compared[0] and "level deep" in quick.not_compared[0]
     deep = compare(one, other, 100, with_state_bytes=True)
     assert [difference.area for difference in deep.differences] == ["state"]
     assert "from byte" in deep.differences[0].what and deep.not_compared == ()
+    files = [path for path in (a / "state").rglob("*") if path.is_file() and path.name[0] != "."]
+    assert (quick.unread_files, deep.unread_files, deep.unread_bytes) == (len(files), 0, 0)
+    assert quick.unread_bytes == sum(path.stat().st_size for path in files)
+
+
+def test_state_files_for_which_no_time_is_left_are_named_and_not_called_equal_or_different(
+    tmp_path: Path,
+) -> None:
+    a, b = copied(STATE, tmp_path / "a"), copied(STATE, tmp_path / "b")
+    for path in (b / "state").rglob("*.delta"):
+        path.write_bytes(bytes(path.stat().st_size))
+    looked: list[bool] = []
+
+    def is_over() -> bool:
+        looked.append(True)
+        return len(looked) > 1
+
+    one, other = Checkpoint.open(str(a)), Checkpoint.open(str(b))
+    whole = compare(one, other, 100, with_state_bytes=True)
+    found = compare(one, other, 100, with_state_bytes=True, is_over=is_over)
+    assert 0 < len(found.differences) <= READ_AT_ONCE < len(whole.differences)
+    assert found.unread_files == compare(one, other, 100).unread_files - READ_AT_ONCE
+    assert len(found.not_compared) == 1 and f"{found.unread_files} state files" in found.not_compared[0]
 
 
 @pytest.mark.parametrize("name", sample_names())

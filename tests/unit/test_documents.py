@@ -98,7 +98,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[st
 def test_every_answer_on_samples_and_corpus_is_as_its_schema_says(
     verb: str, answers: dict[str, list[tuple[str, Any]]]
 ) -> None:
-    assert len(answers[verb]) >= 37  # 16 samples and 21 corpus entries
+    # 16 samples and 21 corpus entries; rows can be asked of those that keep state, and where one kind is kept
+    assert len(answers[verb]) >= (9 if verb == "rows" else 37)
     wrong = {name: found for name, answer in answers[verb] if (found := errors(verb, answer))}
     assert wrong == {}
     assert all(answer["version"] == __version__ and answer["location"] for _, answer in answers[verb])

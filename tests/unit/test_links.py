@@ -84,6 +84,7 @@ def chosen_script() -> None:
 
     from ui import links
 
+    links.entered(st.session_state.get("page", "recovery"))
     st.text(str(links.chosen("option", ["reset", "full_refresh"])))
     st.button("pick", key="pick", on_click=links.pick, args=("option", "reset"))
     st.button("forget", key="forget", on_click=links.forget_view)
@@ -94,11 +95,22 @@ def test_a_picked_choice_stays_and_is_forgotten_with_the_view() -> None:
     assert at.text[0].value == "None"
     at.button(key="pick").click().run()
     assert at.text[0].value == "reset"
-    at.query_params.clear()  # as a click in the menu does
+    at.query_params.clear()  # as a click in the menu does, which opens another page and later this one again
+    at.session_state["page"] = "again"
     at.run()
     assert at.text[0].value == "reset"
     at.button(key="forget").click().run()
     assert at.text[0].value == "None"
+
+
+def test_a_choice_that_the_address_loses_while_the_page_stays_is_gone() -> None:
+    at = run(chosen_script)
+    at.button(key="pick").click().run()
+    assert at.text[0].value == "reset"
+    at.query_params.clear()  # as Back in the browser does
+    at.run()
+    assert at.text[0].value == "None"
+    assert "option" not in at.query_params
 
 
 def test_the_address_beats_what_was_picked_before() -> None:

@@ -24,7 +24,9 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("core/analysis",),
     ("core/recovery",),
     ("core/judgement.py",),
+    ("core/spark",),
     ("core/survey",),
+    ("core/incident",),
     ("core/documents",),
     ("core/verbs",),
     ("core/cli.py", "core/__main__.py"),
@@ -35,6 +37,9 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 SCREEN_LIBRARIES = ("streamlit", "plotly")
 MAY_IMPORT_FSSPEC = "core/storage/"
+# What runs in the worker process; nothing else may import these two, or pyspark.
+IN_THE_WORKER = ("core/spark/worker.py", "core/spark/scan.py")
+MAY_IMPORT_SPARK = ("core/spark/", "core/documents/", "core/verbs/", "ui/")
 
 
 def modules() -> list[Path]:
@@ -145,6 +150,22 @@ def test_core_knows_no_screen_and_only_storage_knows_fsspec() -> None:
             )
             if top in ("fsspec", "s3fs", "aiobotocore", "botocore"):
                 assert relative.startswith(MAY_IMPORT_FSSPEC), f"{relative}:{line} imports {name}"
+
+
+def test_only_the_worker_process_imports_pyspark() -> None:
+    for path in modules():
+        relative = path.relative_to(PROJECT).as_posix()
+        for name, line, _ in imports_of(path):
+            if name.partition(".")[0] in ("pyspark", "py4j"):
+                assert relative in IN_THE_WORKER, f"{relative}:{line} imports {name}"
+            other = by_name().get(name)
+            if other is None:
+                continue
+            imported = other.relative_to(PROJECT).as_posix()
+            if imported in IN_THE_WORKER:
+                assert relative in IN_THE_WORKER, f"{relative}:{line} imports {name} into the app's process"
+            if imported.startswith("core/spark/"):
+                assert relative.startswith(MAY_IMPORT_SPARK), f"{relative}:{line} imports {name}"
 
 
 def drawn() -> set[str]:

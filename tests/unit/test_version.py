@@ -79,8 +79,13 @@ def test_every_json_answer_names_the_version(
 ) -> None:
     error = tmp_path / "error.txt"
     error.write_text("org.apache.spark.SparkException: nobody knows this one", encoding="utf-8")
-    place = str(SAMPLES / "kafka-pipeline-died-mid-batch" / "checkpoint")
-    more = {"explain": ["--error", str(error)], "compare": [place]}.get(verb, [])
+    name = "state-format-2" if verb == "rows" else "kafka-pipeline-died-mid-batch"
+    place = str(SAMPLES / name / "checkpoint")
+    more = {
+        "explain": ["--error", str(error)],
+        "compare": [place],
+        "evidence": ["--to", str(tmp_path / "taken.zip")],
+    }.get(verb, [])
     status = main([verb, place, *more, "--json"])
     answer = json.loads(capsys.readouterr().out)
     assert status in (0, 1)

@@ -28,7 +28,7 @@ def checklist(c: ChangeContext) -> tuple[Sentence, ...]:
         else say("changes.check_pending", batch=query.pending_batch)
     )
     return (
-        say("changes.check_backup", state=state, last=last, location=ck.location.url),
+        say("changes.check_backup", state=state, last=last, location=ck.door.origin.url),
         say("changes.check_stop"),
         planned,
         say("changes.check_retries", batch=first),

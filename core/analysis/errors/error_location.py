@@ -59,14 +59,14 @@ def find_place(ck: Checkpoint, text: Pasted, main: Recognised) -> Place:
                     (Evidence("metadata"),),
                 )
             )
-    paths, roots = _split(ck.location, [*_parameters(main), *text.paths])
+    paths, roots = _split(ck.door.origin, [*_parameters(main), *text.paths])
     root = None
-    if roots and _same_root(ck.location) not in roots:
+    if roots and _same_root(ck.door.origin) not in roots:
         root = roots[0]
         sentence = say(
             "errors_lookup.moved" if same_query else "errors_lookup.other_place",
             root=root,
-            here=ck.location.url,
+            here=ck.door.origin.url,
         )
         statements.append(Statement(sentence, certainty="inferred"))
     return Place(tuple(statements), tuple(paths)[:_FILES_SHOWN], root, other_query)

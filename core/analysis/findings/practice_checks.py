@@ -84,9 +84,9 @@ def inside_data(ck: Checkpoint, connectors: ConnectorAnswers | None) -> Iterator
     ends += [(f"source {key}", table.location) for key, table in said.tables.items()]
     for end, given in ends:
         outer = given.url.rstrip("/") + "/" if given is not None else None
-        if outer is None or not ck.location.url.startswith(outer):
+        if outer is None or not ck.door.origin.url.startswith(outer):
             continue
-        inner = ck.location.url.removeprefix(outer)
+        inner = ck.door.origin.url.removeprefix(outer)
         if not any(part.startswith(("_", ".")) for part in inner.split("/")):
             sentence = say("findings_health.inside_data", end=end, url=outer.rstrip("/"))
             yield finding("CHECKPOINT_INSIDE_DATA", sentence, Evidence(inner))
@@ -107,7 +107,7 @@ def short_retention(ck: Checkpoint) -> Iterator[Finding]:
 
 def temporary_location(ck: Checkpoint) -> Iterator[Finding]:
     """A place that is gone with the cluster or the session."""
-    if ck.location.protocol == "memory" or is_temporary_place(ck.location.url):
+    if ck.door.origin.protocol == "memory" or is_temporary_place(ck.door.origin.url):
         sentence = say("findings_checks.temporary_location")
         yield finding("TEMPORARY_LOCATION", sentence, Evidence("."), certainty="inferred")
 

@@ -47,15 +47,15 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
                 severity="attention",  # where the forecast does not name it, the next start loads no state
                 place=str(op.operator_id),
             )
-        highest = max(f.version or 0 for f in later)
+        named = max(later, key=lambda file: (file.version or 0, file.path))  # however they are listed
         sentence = say(
             "findings_checks.state_of_later_batches",
             operator_id=op.operator_id,
-            highest=highest,
+            highest=named.version or 0,
             newest=newest,
             expected=newest + 1,
         )
-        yield finding("STATE_OF_LATER_BATCHES", sentence, Evidence(later[-1].path), place=str(op.operator_id))
+        yield finding("STATE_OF_LATER_BATCHES", sentence, Evidence(named.path), place=str(op.operator_id))
 
 
 def way_back(ck: Checkpoint) -> tuple[Sentence, int | None]:

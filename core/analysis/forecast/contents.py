@@ -17,6 +17,7 @@ from core.analysis.forecast.model import DUPLICATES, LOSS, Damage, DataEffect
 from core.analysis.forecast.replaced_files import replaced_files
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
+from core.checkpoint.conf import ROW_CHECKSUM_KEY
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema, parse_operator_metadata, parse_schemas
 from core.checkpoint.restore_chain import store_directory
@@ -28,7 +29,6 @@ from core.messages import say
 from core.sparklogs.evidence import Evidence, Problem
 from core.storage import FileInfo
 
-ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 PARTITIONS_KEY = "spark.sql.shuffle.partitions"
 
 CONTENTS = "contents"  # the slot of a checkpoint that keeps what was read

@@ -369,12 +369,12 @@ class RestartContext:
     @cached_property
     def location(self) -> str:
         """The location as it reads in Spark's messages."""
-        return self.checkpoint.location.url
+        return self.checkpoint.door.origin.url
 
     @cached_property
     def is_local(self) -> bool:
         """Whether Hadoop keeps checksum side files here (the local file system)."""
-        return self.checkpoint.location.is_local
+        return self.checkpoint.door.origin.is_local
 
     @cached_property
     def offset_checksums(self) -> frozenset[int]:

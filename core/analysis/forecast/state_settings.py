@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from core.analysis.forecast.context import RestartContext, Verdict, failed
 from core.analysis.forecast.model import DUPLICATES, EXACT, LOSS, DataEffect, Risk
 from core.analysis.forecast.versions import V42, V43
-from core.checkpoint.conf import codec_named
+from core.checkpoint.conf import ROW_CHECKSUM_KEY, codec_named
 from core.checkpoint.model import CommitEntry, OffsetEntry, OperatorState
 from core.checkpoint.restore_chain import store_directory
 from core.checkpoint.state import CODEC_KEY, PARTITIONS_KEY, PROVIDER_KEY, provider_of_class, state_inventory
@@ -25,7 +25,6 @@ FORMATS = {
     "stateStoreSave": "spark.sql.streaming.aggregation.stateFormatVersion",
     "symmetricHashJoin": "spark.sql.streaming.join.stateFormatVersion",
 }
-ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 PACKED_FILES = ("delta", "snapshot", "changelog")  # packed with the codec of the settings
 
 

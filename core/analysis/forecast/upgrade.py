@@ -10,13 +10,13 @@ from core.analysis.forecast.context import RestartContext, Verdict, failed
 from core.analysis.forecast.key_order import HASHED_FROM, hashed_order
 from core.analysis.forecast.model import DUPLICATES, UNKNOWN, Risk
 from core.analysis.forecast.versions import V34, V35, V40, V42, V43, parse_version
+from core.checkpoint.conf import ROW_CHECKSUM_KEY
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.state import read_schemas, state_inventory
 from core.messages import say
 from core.sparklogs.evidence import Evidence
 
-ROW_CHECKSUM = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 KEY_ORDER = "spark.sql.dropDuplicates.deterministicKeyOrder.enabled"
 EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
@@ -67,7 +67,7 @@ def _crosses_4_0(s: RestartContext) -> bool:
 
 def _row_checksum(s: RestartContext, op: OperatorState) -> Verdict | None:
     newest = s.newest
-    if newest is None or newest.conf.get(ROW_CHECKSUM) != "true" or s.version >= V42:
+    if newest is None or newest.conf.get(ROW_CHECKSUM_KEY) != "true" or s.version >= V42:
         return None
     at = Evidence(newest.evidence.path, 2)
     why = say("forecast_steps.row_checksums", at=str(at), spark=s.version)

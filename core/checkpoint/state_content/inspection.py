@@ -187,7 +187,7 @@ def inspect_stores(
             last, file = work[key]
             settle(last)
             walk = walks.setdefault(last, _walk_of(chosen[last], has_row_checksums))
-            _take(walk, file, contents, unpacked.get(file.path), door.location.is_local)
+            _take(walk, file, contents, unpacked.get(file.path), door.origin.is_local)
         done += len(wave)
         if progress is not None:
             progress(done, len(work))

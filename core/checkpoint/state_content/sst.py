@@ -1,16 +1,17 @@
-"""A RocksDB ``.sst`` file: whether every block still has the checksum it was written with. Bytes in, verdict
-out.
+"""A RocksDB ``.sst`` file: its entries, and whether every block still has the checksum it was written with.
+Bytes in, entries or a verdict out.
 
 The block-based table of RocksDB, format versions 2 to 5 (Spark 3.2 to 4.3 writes 5): data blocks, meta
 blocks, one
 index block, and a footer of 53 bytes. Each block is followed by one byte for its compression and four for its
-checksum (``table/block_based`` and ``table/format.cc`` of RocksDB). Rows are not decoded here.
+checksum (``table/block_based`` and ``table/format.cc`` of RocksDB). What keys and values mean is not known
+here.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -34,6 +35,11 @@ _INDEX_TYPE: Final = b"rocksdb.block.based.table.index.type"
 _DELTA_ENCODED: Final = b"rocksdb.index.value.is.delta.encoded"
 _FILTERS: Final = (b"fullfilter.", b"filter.")
 _BINARY_SEARCH: Final = b"\0\0\0\0"
+_COMPARATOR: Final = b"rocksdb.comparator"
+_BYTEWISE: Final = b"leveldb.BytewiseComparator"
+_GLOBAL_SEQUENCE: Final = b"rocksdb.external_sst_file.global_seqno"
+_DELETED_RANGES: Final = b"rocksdb.range_del"
+_NO_ENTRIES: Final = b"\0\0\0\0"  # a block without entries and restart points
 
 
 class _DamagedError(Exception):
@@ -78,6 +84,42 @@ def verify_sst(data: bytes) -> SstVerdict:
         return SstVerdict(not_checked=str(error))
 
 
+class SstNotReadError(Exception):
+    """Why the entries of a file cannot be read; one clause."""
+
+
+EntryKind = Literal["put", "delete", "merge"]
+Entry = tuple[bytes, int, EntryKind, bytes]
+"""Key, minus the sequence number (so that of two entries of a key the newer sorts first), kind, value."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedRange:
+    """Keys from ``start`` to before ``end`` are gone, as far as their entries are older."""
+
+    start: bytes
+    end: bytes
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class SstEntries:
+    """``entries`` in the order of the file: by key, of one key the newest first. Iterating raises
+    SstNotReadError at a damaged block."""
+
+    entries: Iterator[Entry]
+    deleted_ranges: tuple[DeletedRange, ...]
+
+
+def read_sst(data: bytes) -> SstEntries:
+    """The entries of an SST file; each block is compared with its checksum before it is read. Raises
+    SstNotReadError."""
+    try:
+        return _Table(data).entries()
+    except (_DamagedError, _NotKnownError) as error:
+        raise SstNotReadError(str(error)) from error
+
+
 class _Table:
     def __init__(self, data: bytes) -> None:
         if len(data) < FOOTER_BYTES:
@@ -97,20 +139,8 @@ class _Table:
 
     def verify(self) -> SstVerdict:
         """Compares every block. Raises _DamagedError for what RocksDB reads when it opens the file."""
-        properties: dict[bytes, bytes] = {}
-        filters: list[_Handle] = []
-        for name, value in _entries(self._block(self._meta)):
-            handle = _handle(value, 0)[1]
-            if name.startswith(_FILTERS):
-                filters.append(handle)
-                continue
-            content = self._block(handle)
-            if name == b"rocksdb.properties":
-                properties = dict(_entries(content))
-        if properties.get(_INDEX_TYPE, _BINARY_SEARCH) != _BINARY_SEARCH:
-            raise _NotKnownError(say("sst.index"))
-        index = self._block(self._index)
-        rows = list(_data_blocks(index, properties.get(_DELTA_ENCODED) == b"\1"))
+        contents, filters = self._meta_blocks()
+        rows = self._rows(contents)
         parts: tuple[tuple[Part, list[_Handle]], ...] = (("rows", rows), ("filter", filters))
         for part, handles in parts:
             for handle in handles:
@@ -119,6 +149,46 @@ class _Table:
                 except _DamagedError as error:
                     return SstVerdict(str(error), part, blocks=self._blocks)
         return SstVerdict(blocks=self._blocks)
+
+    def entries(self) -> SstEntries:
+        """What the data blocks hold."""
+        contents, _ = self._meta_blocks()
+        properties = _properties(contents)
+        if properties.get(_COMPARATOR, _BYTEWISE) != _BYTEWISE:
+            raise _NotKnownError(say("sst.comparator"))
+        if any(properties.get(_GLOBAL_SEQUENCE, b"")):
+            raise _NotKnownError(say("sst.global_sequence"))
+        ranges = (
+            DeletedRange(key[:-8], value, int.from_bytes(key[-8:], "little") >> 8)
+            for key, value in _entries(contents.get(_DELETED_RANGES, _NO_ENTRIES))
+        )
+        return SstEntries(self._read_rows(self._rows(contents)), tuple(ranges))
+
+    def _read_rows(self, handles: list[_Handle]) -> Iterator[Entry]:
+        try:
+            for handle in handles:
+                yield from _row_entries(self._block(handle))
+        except (_DamagedError, _NotKnownError) as error:
+            raise SstNotReadError(str(error)) from error
+
+    def _meta_blocks(self) -> tuple[dict[bytes, bytes], list[_Handle]]:
+        """The contents of the meta blocks by name, and where the filters lie."""
+        contents: dict[bytes, bytes] = {}
+        filters: list[_Handle] = []
+        for name, value in _entries(self._block(self._meta)):
+            handle = _handle(value, 0)[1]
+            if name.startswith(_FILTERS):
+                filters.append(handle)
+            else:
+                contents[name] = self._block(handle)
+        return contents, filters
+
+    def _rows(self, contents: Mapping[bytes, bytes]) -> list[_Handle]:
+        """The data blocks."""
+        properties = _properties(contents)
+        if properties.get(_INDEX_TYPE, _BINARY_SEARCH) != _BINARY_SEARCH:
+            raise _NotKnownError(say("sst.index"))
+        return list(_data_blocks(self._block(self._index), properties.get(_DELTA_ENCODED) == b"\1"))
 
     def _compare(self, handle: _Handle) -> bytes:
         end = handle.offset + handle.size
@@ -153,6 +223,8 @@ def _masked_crc32c(content: bytes, kind: int) -> int:
     return ((crc >> 15 | crc << 17) + _CRC_MASK) & 0xFFFFFFFF
 
 
+# kTypeDeletion, kTypeValue, kTypeMerge, kTypeSingleDeletion (db/dbformat.h)
+_ENTRY_KINDS: dict[int, EntryKind] = {0: "delete", 1: "put", 2: "merge", 7: "delete"}
 _CHECKSUMS: dict[int, Callable[[bytes, int], int]] = {1: _masked_crc32c, 2: _xxh32, 3: _xxh64, 4: _xxh3}
 
 
@@ -195,6 +267,35 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
         key = key[:shared] + block[at : at + rest]
         at += rest
         yield key, block[at : at + size]
+        at += size
+
+
+def _properties(contents: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    return dict(_entries(contents.get(b"rocksdb.properties", _NO_ENTRIES)))
+
+
+def _row_entries(block: bytes) -> Iterator[Entry]:
+    """The entries of a data block: a key ends in its kind and its sequence number."""
+    if len(block) >= 4 and block[-1] & 0x80:
+        raise _NotKnownError(say("sst.hash_index"))
+    at, end, key = 0, _end_of_entries(block), b""
+    while at < end:
+        shared, rest, size = block[at], block[at + 1], block[at + 2]
+        if (shared | rest | size) < 0x80:  # three numbers of one byte each, nearly always
+            at += 3
+        else:
+            at, shared = _varint(block, at)
+            at, rest = _varint(block, at)
+            at, size = _varint(block, at)
+        key = key[:shared] + block[at : at + rest]
+        at += rest
+        if at + size > end or len(key) < 8:
+            raise _DamagedError(say("sst.number"))
+        packed = int.from_bytes(key[-8:], "little")
+        kind = _ENTRY_KINDS.get(packed & 0xFF)
+        if kind is None:
+            raise _NotKnownError(say("sst.entry_kind", kind=packed & 0xFF))
+        yield key[:-8], -(packed >> 8), kind, block[at : at + size]
         at += size
 
 

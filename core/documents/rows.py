@@ -1,0 +1,224 @@
+"""The answer of ``python -m core rows``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from core.checkpoint import Checkpoint
+from core.checkpoint.state_content.state_rows import RowsAnswer, StateRow
+from core.checkpoint.state_content.unsafe_row import Json, masked
+from core.checkpoint.state_names import DEFAULT_STORE
+from core.documents.base import Document, Part
+from core.messages import say
+from core.spark import StateAnswer, StateQuestion
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnPart(Part):
+    """A column of the rows, in its place."""
+
+    part: Literal["key", "value"]
+    name: str
+    """A name that stands twice is numbered: ``max``, ``max#2``."""
+    type: str
+    """As Spark writes types in SQL."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RowPart(Part):
+    """One row, or one change of a row."""
+
+    partition: int
+    key: Mapping[str, object]
+    """By column. Times are ISO texts in UTC, decimals texts, bytes base64, intervals microseconds or months.
+    Without ``--reveal`` every value is ``***``."""
+    value: object
+    """By column; a list of such objects where the row holds a list; null for a deletion."""
+    key_bytes: int | None
+    """As Spark stored it, without the number of the column family; null when Spark read the rows."""
+    value_bytes: int | None
+    batch: int | None
+    """Of a change: the batch that made it."""
+    change: str | None
+    """Of a change: update, append (to a list) or delete."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ComparedPart(Part):
+    """How many rows Spark read in a partition, and whether the files say the same."""
+
+    partition: int
+    rows: int
+    compared: str
+    """How the files tell the number, which is the same: recorded, replayed, or within bounds. unknown: they
+    tell none, nothing was compared."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResultPart(Part):
+    """What a query over the view ``state`` gave."""
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    rows: tuple[Mapping[str, object], ...]
+    """Without ``--reveal`` every value is ``***``."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RowsDocument(Document):
+    """Rows of the state after a batch."""
+
+    batch: int
+    state_version: int
+    operator: int
+    store: str
+    side: str | None
+    variable: str | None
+    """The column family, where the store has some."""
+    engine: Literal["files", "spark"]
+    """What read the rows."""
+    revealed: bool
+    """Whether keys and values are shown."""
+    columns: tuple[ColumnPart, ...]
+    rows: tuple[RowPart, ...]
+    rows_total: int | None
+    """How many rows are asked for; null when not all partitions were gone through."""
+    truncated: bool
+    """There are more rows, or there may be."""
+    partitions_read: int
+    partitions_not_read: tuple[int, ...]
+    """Their rows are in no number here; ``not_read`` has the reasons."""
+    spark_read: tuple[ComparedPart, ...] = ()
+    """Empty for the engine files. A difference is no answer but an error."""
+    result: ResultPart | None = None
+    """With ``--sql``: what the query gave; ``rows`` is empty then."""
+
+
+def rows_document(ck: Checkpoint, found: RowsAnswer, side: str | None, *, is_revealed: bool) -> RowsDocument:
+    """The rows; keys and values hidden unless ``is_revealed``."""
+    target = found.target
+    return RowsDocument(
+        location=ck.location.url,
+        batch=found.batch_id,
+        state_version=found.batch_id + 1,
+        operator=found.operator.operator_id,
+        store=target.store,
+        side=side,
+        variable=target.family if target.has_families and side is None else None,
+        engine="files",
+        revealed=is_revealed,
+        columns=tuple(ColumnPart(part=c.part, name=c.name, type=c.type) for c in found.columns),
+        rows=tuple(_row(row, is_revealed) for row in found.rows),
+        rows_total=found.total,
+        truncated=found.is_truncated,
+        partitions_read=found.partitions_read,
+        partitions_not_read=tuple(part.partition_id for part in found.not_read),
+    )
+
+
+def spark_document(
+    ck: Checkpoint, question: StateQuestion, found: StateAnswer, *, is_revealed: bool
+) -> RowsDocument:
+    """The rows that Spark read; all values hidden unless ``is_revealed``."""
+    is_query = question.sql is not None
+    shown = found.rows if is_revealed else tuple(map(_masked, found.rows))
+    return RowsDocument(
+        location=ck.location.url,
+        batch=question.batch_id,
+        state_version=question.batch_id + 1,
+        operator=question.operator,
+        store=question.store or DEFAULT_STORE,
+        side=question.side,
+        variable=question.variable,
+        engine="spark",
+        revealed=is_revealed,
+        columns=(),
+        rows=() if is_query else tuple(map(_spark_row, shown)),
+        rows_total=found.rows_total,
+        truncated=found.is_truncated,
+        partitions_read=len(found.rows_per_partition),
+        partitions_not_read=(),
+        spark_read=tuple(
+            ComparedPart(partition=i, rows=rows, compared=found.compared.get(i, "unknown"))
+            for i, rows in sorted(found.rows_per_partition.items())
+        ),
+        result=ResultPart(
+            columns=tuple(name for name, _ in found.columns),
+            types=tuple(kind for _, kind in found.columns),
+            rows=shown,
+        )
+        if is_query
+        else None,
+    )
+
+
+_ABOUT = ("partition_id", "batch_id", "change_type", "key")
+
+
+def _spark_row(row: Mapping[str, object]) -> RowPart:
+    rest = {name: value for name, value in row.items() if name not in _ABOUT}
+    batch, change, key = row.get("batch_id"), row.get("change_type"), row.get("key")
+    return RowPart(
+        partition=cast("int", row.get("partition_id")),
+        key=key if isinstance(key, Mapping) else {},
+        value=rest["value"] if rest.keys() == {"value"} else rest,
+        key_bytes=None,
+        value_bytes=None,
+        batch=batch if isinstance(batch, int) else None,
+        change=change if isinstance(change, str) else None,
+    )
+
+
+def _masked(row: Mapping[str, object]) -> Mapping[str, object]:
+    """All values hidden but where a row lies and which batch changed it."""
+    return {
+        name: value if name in _ABOUT and name != "key" else masked(cast("Json", value))
+        for name, value in row.items()
+    }
+
+
+def _row(row: StateRow, is_revealed: bool) -> RowPart:
+    shown = row if is_revealed else hidden(row)
+    return RowPart(
+        partition=row.partition_id,
+        key=shown.key,
+        value=shown.value,
+        key_bytes=row.key_bytes,
+        value_bytes=row.value_bytes,
+        batch=row.batch_id,
+        change=row.change,
+    )
+
+
+def hidden(row: StateRow) -> StateRow:
+    """The row with all of its values hidden."""
+    return StateRow(
+        row.partition_id,
+        {name: masked(value) for name, value in row.key.items()},
+        masked(row.value),
+        row.key_bytes,
+        row.value_bytes,
+        row.batch_id,
+        row.change,
+    )
+
+
+def count_text(found: RowsAnswer) -> str:
+    """How many rows there are, and how many of them are shown."""
+    shown = len(found.rows)
+    if found.is_stopped:
+        return say("state_rows.stopped", shown=shown)
+    if found.not_read:
+        return say("state_rows.part", shown=shown, partitions=found.partitions_read)
+    return shown_of_all(shown, found.total)
+
+
+def shown_of_all(shown: int, total: int | None) -> str:
+    """How many rows are shown, of how many; None: there are more than were counted."""
+    if total is None:
+        return say("state_rows.first", shown=shown)
+    if total == shown:
+        return say("state_rows.all", total=total)
+    return say("state_rows.some", shown=shown, total=total)

@@ -1,0 +1,62 @@
+"""``python -m core evidence``: one zip that keeps what a checkpoint shows now. Every verb opens it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+
+from core.checkpoint.layout import read_layout
+from core.documents.evidence import EvidenceDocument, evidence_document
+from core.incident import take, target_of
+from core.messages import say, say_of
+from core.settings import Settings
+from core.sparklogs.evidence import NotRead
+from core.storage import Door
+from core.verbs import Answer, Verb
+from core.verbs._text import clean
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What ``evidence`` takes beside the location."""
+    parser.add_argument("--to", required=True, metavar="FILE.zip", help=say("evidence.help_to"))
+    parser.add_argument("--with-state-contents", action="store_true", help=say("evidence.help_contents"))
+    parser.add_argument("--overwrite", action="store_true", help=say("evidence.help_overwrite"))
+
+
+def run(args: Namespace, settings: Settings) -> Answer:
+    """Takes the evidence; what could not be read is named."""
+    door = Door.open(args.location, settings)
+    target = target_of(args.to, door, may_overwrite=args.overwrite)
+    read_layout(door)  # only of a checkpoint
+    taken = take(door, target, with_state_contents=args.with_state_contents)
+    document = evidence_document(taken, door.location.without_credentials())
+    failed = [NotRead(part.path, part.reason) for part in document.left_out if part.reason is not None]
+    failed += [NotRead(f"{path}/", reason) for path, reason in taken.manifest.not_listed.items()]
+    return Answer(document, "\n".join(_text(document)) + "\n", not_read=tuple(failed))
+
+
+def _text(document: EvidenceDocument) -> list[str]:
+    lines: list[str] = [
+        say(
+            "evidence.taken",
+            moment=document.moment_ms,
+            taken=document.files_taken,
+            listed=document.files_listed,
+            size_bytes=document.taken_bytes,
+        ),
+        say("evidence.no_secrets"),
+        say("evidence.written", path=clean(document.file, 400), size_bytes=document.size_bytes),
+        say("evidence.sha256", sha256=document.sha256),
+    ]
+    if document.gone:
+        lines.append(say("evidence.now_gone", count=len(document.gone)))
+    counts = Counter(part.why for part in document.left_out)
+    if counts:
+        lines += [
+            say("evidence.left_out"),
+            *(f"  {say_of('evidence', 'LEFT_OUT', why, count=n)}" for why, n in counts.items()),
+        ]
+    return lines
+
+
+VERB = Verb("evidence", add_arguments, run)

@@ -1,0 +1,36 @@
+"""An evidence file opens on every page in place of the checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.checkpoint import Checkpoint
+from core.incident import take
+from core.storage import Door
+from tests.pages.conftest import PAGES, OpenPage, assert_no_error, words_of
+from tests.support.build import SAMPLES
+from ui import evidence_file
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_opens_evidence(open_page: OpenPage, tmp_path: Path, page: str) -> None:
+    file = tmp_path / "taken.zip"
+    take(Door.open(str(SAMPLES / "windowed-aggregation-hot-partition" / "checkpoint")), file)
+    at = open_page(page, file)
+    assert_no_error(at)
+    shown = words_of(at)
+    assert "taken.zip" in shown and "Evidence of " in shown
+
+
+def test_overview_hands_out_the_file_and_it_opens(open_page: OpenPage, tmp_path: Path) -> None:
+    at = open_page("overview", "samples/files-died-mid-batch/checkpoint")
+    assert_no_error(at)
+    assert "Take evidence" in [expander.label for expander in at.expander]
+    ck = Checkpoint.open(str(SAMPLES / "files-died-mid-batch" / "checkpoint"))
+    file = tmp_path / "handed-out.zip"
+    file.write_bytes(evidence_file._taken(ck))
+    assert Checkpoint.open(str(file)).pending_batch == ck.pending_batch == 7
+    again = open_page("overview", file)
+    assert "Take evidence" not in [expander.label for expander in again.expander]

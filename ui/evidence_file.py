@@ -1,0 +1,36 @@
+"""Taking an evidence file of the open checkpoint, before Spark purges what explains an incident."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import streamlit as st
+
+from core.checkpoint import Checkpoint
+from core.incident import take
+from core.messages import say, words
+from ui import cards
+from ui.open_checkpoints import Opened
+
+
+def folded(opened: Opened, ck: Checkpoint) -> None:
+    """A button behind its title; nothing for what is evidence already."""
+    if ck.door.evidence is not None:
+        return
+    with st.expander(say("evidence.title")):
+        cards.text(say("evidence.what"), "small")
+        st.download_button(
+            say("evidence.button"),
+            lambda: _taken(ck),
+            f"{words.file_name(opened.title)}-evidence.zip",
+            "application/zip",
+            key="evidence",
+            on_click="ignore",
+        )
+
+
+def _taken(ck: Checkpoint) -> bytes:
+    """The zip, as the command line writes it. Nothing is left on this machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        return take(ck.door, Path(folder) / "evidence.zip").path.read_bytes()
