@@ -87,6 +87,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for engine, names in ENGINES.items():
             if fixtures.intersection(names) and item.get_closest_marker(mark_of(engine)) is None:
                 item.add_marker(mark_of(engine))
+        if item.get_closest_marker("browser") is not None:
+            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=["TimeoutError"]))
         for engine in sorted(without):
             if item.get_closest_marker(mark_of(engine)) is not None:
                 item.add_marker(pytest.mark.skip(reason=f"left out by --without {engine}"))

@@ -10,7 +10,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, Route, WebSocket, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, Playwright, Route, WebSocket, sync_playwright
+from playwright.sync_api import TimeoutError as NotInTime
 
 from tests.support.app import RunningApp, running_app
 
@@ -130,6 +131,29 @@ def visit(browser: Browser, app: RunningApp) -> Iterator[Visiting]:
             )
         finally:
             made.page.context.close()
+
+
+def choose(one: Visit, field: Locator, option: str, typed: str = "") -> None:
+    """Chooses an option of a select box, as a hand does: when a late drawing closed the list, it is opened again.
+
+    ``typed``: what is written into the field first, to narrow the options.
+    """
+    found = one.page.get_by_role("option", name=option).first
+    for again in range(10):
+        one.settle()
+        field.scroll_into_view_if_needed()
+        if typed:
+            field.click()
+            field.fill(typed)
+        else:
+            field.press("ArrowDown")
+        try:
+            found.click(timeout=TIMEOUT_MS / 10)
+            return
+        except NotInTime:
+            if again == 9:
+                raise
+            field.press("Escape")
 
 
 CHART_POINT = """([key, wanted]) => {

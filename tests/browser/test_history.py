@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import Visit, Visiting, click_mark
+from tests.browser.conftest import Visit, Visiting, choose, click_mark
 from tests.support.build import kafka_checkpoint
 
 DIED = "samples/files-died-mid-batch/checkpoint"
@@ -193,9 +193,7 @@ def test_back_over_choices_whose_labels_are_not_in_the_address(visit: Visiting) 
     one = visit()
     page = one.open(f"/state?ck={HOT}")
     one.wait_for_text("Choose what to find")
-    page.get_by_role("combobox", name="Find").scroll_into_view_if_needed()
-    page.get_by_role("combobox", name="Find").press("ArrowDown")
-    page.get_by_role("option", name="the largest values").click()
+    choose(one, page.get_by_role("combobox", name="Find"), "the largest values")
     page.wait_for_url("**find=largest_values**")
     one.wait_for_text("49 rows.")
     one.settle()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from tests.browser.conftest import Visiting, click_mark
+from tests.browser.conftest import Visiting, choose, click_mark
 from tests.support.app import PROJECT, running_app
 
 CLEAN = "samples/files-stopped-cleanly/checkpoint"
@@ -91,10 +91,7 @@ def test_the_menu_keeps_the_checkpoint_and_brings_the_batch_back(visit: Visiting
 def test_choosing_another_checkpoint_forgets_the_batch_of_the_first(visit: Visiting) -> None:
     one = visit()
     page = one.open(f"/timeline?ck={CLEAN}&batch=5")
-    box = page.get_by_role("combobox", name="Checkpoint")
-    box.click()
-    box.fill(DIED)
-    page.get_by_role("option", name=DIED).first.click()
+    choose(one, page.get_by_role("combobox", name="Checkpoint"), DIED, typed=DIED)
     one.wait_for_text("Batches 0 to 7 of 8 batches")
     one.settle()
     assert parameters(page.url) == {"ck": [DIED]}
@@ -103,13 +100,10 @@ def test_choosing_another_checkpoint_forgets_the_batch_of_the_first(visit: Visit
 def test_an_answer_of_the_recovery_chooser_is_in_the_address_and_survives_a_reload(visit: Visiting) -> None:
     one = visit()
     page = one.open(f"/recovery?ck={DIED}")
-    page.get_by_role("combobox", name="Where does the query write?").click()
-    page.get_by_role("option", name="Kafka topic").click()
+    choose(one, page.get_by_role("combobox", name="Where does the query write?"), "Kafka topic")
     page.wait_for_url("**a_sink=kafka**")
     one.settle()
-    page.get_by_role("combobox", name="Plan and code for").scroll_into_view_if_needed()
-    page.get_by_role("combobox", name="Plan and code for").press("ArrowDown")
-    page.get_by_role("option", name="Full table refresh").click()
+    choose(one, page.get_by_role("combobox", name="Plan and code for"), "Full table refresh")
     page.wait_for_url("**option=full_refresh**")
     page.reload()
     one.settle()
@@ -136,10 +130,7 @@ def test_the_ends_of_a_link_stay_from_page_to_page_and_a_click_on_the_sink_choos
     page.reload()
     one.settle()
     assert parameters(page.url)["sink"] == [f"{beside}/sink"]
-    box = page.get_by_role("combobox", name="Checkpoint")
-    box.click()
-    box.fill(CLEAN)
-    page.get_by_role("option", name=CLEAN).first.click()
+    choose(one, page.get_by_role("combobox", name="Checkpoint"), CLEAN, typed=CLEAN)
     one.wait_for_text("files-stopped-cleanly")
     page.wait_for_url(lambda url: "sink=" not in url)
 
