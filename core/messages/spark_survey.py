@@ -18,4 +18,14 @@ SENTENCES: dict[str, str] = {
     "level_of_view": "The option level is for the view survey; the view {view} takes none",
     "option": "There is no option {given}; a checkpoint is read with {options:listed}",
     "schema": "The view {view} has a schema of its own; read it without schema(...) and select the columns",
+    # The survey as a job.
+    "no_delta": (
+        "This Spark has no Delta Lake, so nothing was surveyed. Give it the package"
+        " (spark.jars.packages=io.delta:delta-spark_2.13:VERSION in its spark-defaults.conf, of a version"
+        " that fits this Spark), or choose --format parquet"
+    ),
+    "task_failed": "Spark could not read this checkpoint; its task failed: {reason}. That is no damage.",
+    "no_row": "Spark gave no row for this checkpoint. That is no damage.",
+    "progress_starting": "Starting Spark",
+    "progress": "{done:number} of {known:counted task}",
 }

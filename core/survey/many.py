@@ -66,7 +66,12 @@ def search_root(text: str, settings: Settings) -> RootSearch:
 def search_roots(texts: Iterable[str], settings: Settings) -> list[RootSearch]:
     """The search of each root, in the given order, the same text once. Raises :class:`NotACheckpoint` when
     all could be listed and none has a checkpoint."""
-    searched = [search_root(text, settings) for text in dict.fromkeys(texts)]
+    return with_checkpoints([search_root(text, settings) for text in dict.fromkeys(texts)], settings)
+
+
+def with_checkpoints(searched: list[RootSearch], settings: Settings) -> list[RootSearch]:
+    """The same searches. Raises :class:`NotACheckpoint` when all could be listed and none has a
+    checkpoint."""
     if not any(found.places or found.error is not None for found in searched):
         names = [found.root for found in searched]
         raise NotACheckpoint(say("survey.none", levels=settings.checkpoint_levels, roots=names), names[0])

@@ -215,8 +215,15 @@ def survey_values(row: SurveyRow) -> Row:
     }
 
 
-def survey_row_of(values: Mapping[str, Any]) -> SurveyRow:
-    """The row that :func:`survey_values` was made of. Times are epoch microseconds."""
+def survey_rows_of(table: pa.Table) -> list[SurveyRow]:
+    """The rows that a table of the view survey holds."""
+    for name in ("read_at", "newest_at"):
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, name, table.column(at).cast(pa.int64()))
+    return [_survey_row(values) for values in table.to_pylist()]
+
+
+def _survey_row(values: Mapping[str, Any]) -> SurveyRow:
     given = {name: value for name, value in values.items() if name not in ("read_at", "newest_at", "read")}
     newest, requests = values["newest_at"], values["read"]
     row = unreadable_row("", "")

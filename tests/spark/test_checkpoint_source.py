@@ -17,7 +17,7 @@ from core.judgement import judge
 from core.settings import DEFAULTS, RootSettings
 from core.storage import Requests
 from core.survey import SurveyRow, each_once, search_root, survey_places
-from core.survey.tables import COLUMNS, survey_row_of
+from core.survey.tables import COLUMNS, survey_rows_of
 from tests.support.build import SAMPLES
 from tests.support.s3 import S3Server
 
@@ -41,12 +41,7 @@ def read(session: SparkSession, root: Path | str, **options: str) -> DataFrame:
 
 def rows_of(frame: DataFrame) -> list[SurveyRow]:
     """Rows of the view survey as the rows of a local survey."""
-    found = []
-    for row in frame.toArrow().to_pylist():
-        for name in ("read_at", "newest_at"):
-            row[name] = None if row[name] is None else round(row[name].timestamp() * 1_000_000)
-        found.append(survey_row_of(row))
-    return sorted(found, key=lambda row: row.location)
+    return sorted(survey_rows_of(frame.toArrow()), key=lambda row: row.location)
 
 
 def local_rows(root: Path) -> list[SurveyRow]:

@@ -38,7 +38,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 SCREEN_LIBRARIES = ("streamlit", "plotly")
 MAY_IMPORT_FSSPEC = "core/storage/"
 # What runs in the worker process, or in a Spark of the user's own; nothing else may import these, or pyspark.
-IN_THE_WORKER = ("core/spark/worker.py", "core/spark/scan.py", "core/spark/datasource.py")
+IN_THE_WORKER = tuple(f"core/spark/{name}.py" for name in ("worker", "scan", "survey_job", "datasource"))
 MAY_IMPORT_SPARK = ("core/spark/", "core/documents/", "core/verbs/", "ui/")
 
 
