@@ -125,6 +125,16 @@ class Settings(BaseSettings):
             " listing and read when asked for."
         ),
     )
+    look_for_new_seconds: int = Field(
+        default=30,
+        ge=0,
+        le=86_400,
+        description=(
+            "How often an open page looks whether the checkpoint was written since it was read, and a"
+            " followed one is read again: at most four requests for all viewers together, no listing. 0"
+            " never looks, for stores that charge by the request."
+        ),
+    )
     log_file_bytes: int = Field(
         default=32 * 1024 * 1024,
         ge=1024,
