@@ -55,8 +55,10 @@ SENTENCES: dict[str, str] = {
 }
 
 NAMES: dict[str, str] = {
+    "ask": "the question to Spark",
     "batch": "batch",
     "becomes": "what it becomes",
+    "column": "the column",
     "depth": "the comparison of",
     "find": "the rows to find",
     "follow": "following:",
