@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,8 @@ from core.settings import DEFAULTS
 from core.spark.executors import PLACES_OF_A_TASK, Work, spread
 from core.spark.package import NEEDED, code_zip
 from core.survey import each_once, search_root, survey_row
-from core.survey.tables import COLUMNS
-from tests.support.build import PROJECT
+from core.survey.tables import COLUMNS, TableQuestion, tables
+from tests.support.build import PROJECT, corpus_names, unpack_corpus
 
 SAMPLES = PROJECT / "sample_checkpoints"
 READ = """
@@ -75,14 +76,10 @@ def test_tasks_share_the_checkpoints_and_none_is_in_two() -> None:
 def test_a_number_that_no_column_can_hold_is_an_error_of_its_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from dataclasses import replace
-
-    from core.survey import tables
-
     place = each_once([search_root(str(SAMPLES / "missing-delta-file"), DEFAULTS)])[0]
     wide = replace(survey_row(place.location), next_batch=2**70)
-    monkeypatch.setattr(tables, "survey_row", lambda *_: wide)
-    (batch,) = tables.tables([place], DEFAULTS, tables.TableQuestion())
+    monkeypatch.setattr("core.survey.tables.survey_row", lambda *_: wide)
+    (batch,) = tables([place], DEFAULTS, TableQuestion())
     (row,) = batch.to_pylist()
     assert row["status"] == "unreadable" and "OverflowError" in row["error"] and row["path"] == place.path
 
@@ -96,3 +93,16 @@ def test_the_documented_schemas_are_those_of_the_views() -> None:
         named = (column.split(" ", 1) for column in re.split(r",\s+", columns.strip()))
         written[view] = dict(named)
     assert written == {view: dict(columns) for view, columns in COLUMNS.items()}
+
+
+@pytest.mark.parametrize("view", COLUMNS)
+def test_every_view_reads_checkpoints_of_every_spark(view: str, tmp_path: Path) -> None:
+    for name in corpus_names():
+        unpack_corpus(name, tmp_path)
+    places = each_once([search_root(str(tmp_path), DEFAULTS)])
+    rows = [row for batch in tables(places, DEFAULTS, TableQuestion(view)) for row in batch.to_pylist()]
+    assert {row["location"] for row in rows} <= {place.location.url for place in places}
+    # An offset that cannot be read is a row of its batch, with the reason.
+    assert [row["error"] for row in rows if row["error"] and row.get("batch_id") is None] == []
+    seen = {row["path"] for row in rows}
+    assert len(seen) == len(places) == len(corpus_names()) if view in ("survey", "batches") else len(seen) > 3
