@@ -18,7 +18,7 @@ import orjson
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from core.errors import FileNotRead, StorageError, UsageError
+from core.errors import FileNotRead, LocationNotFound, StorageError, UsageError
 from core.messages import say
 from core.settings import Settings
 from core.storage import Door, Location, parse_location
@@ -48,9 +48,9 @@ def keeping(text: str, format_name: Format, settings: Settings) -> Keeping:
     for place in (location, *_above(location)):
         try:
             listing = Door.open(place, settings).list([""], first_page=True)[""]
-        except StorageError:
-            if location.is_local:  # not made yet
-                continue
+        except LocationNotFound:  # not made yet
+            continue
+        except StorageError:  # not to be asked from here
             break
         if not CHECKPOINT_DIRECTORIES.isdisjoint(listing.directory_names()):
             raise UsageError(say("survey.to_inside", place=location.url, checkpoint=place.url))

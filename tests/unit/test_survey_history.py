@@ -7,6 +7,7 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
+import fsspec
 import pytest
 from pyarrow import Table, dataset
 
@@ -105,6 +106,18 @@ def test_a_place_inside_a_checkpoint_that_only_the_search_knows_is_refused() -> 
     refuse_inside(keep, ["s3://bucket/team/order", "s3://bucket/team/orders-2"])
     with pytest.raises(UsageError, match="inside the checkpoint s3://bucket/team/orders"):
         refuse_inside(keep, ["s3://bucket/team/order", "s3://bucket/team/orders"])
+
+
+def test_a_place_in_another_store_is_looked_at_from_here() -> None:
+    store = fsspec.filesystem("memory")
+    store.pipe("/lake/orders/offsets/0", b"v1")
+    try:
+        for inside in ("memory://lake/orders", "memory://lake/orders/new", "memory://lake/orders/new/deep"):
+            with pytest.raises(UsageError, match="lies inside the checkpoint memory://lake/orders,"):
+                keeping(inside, "parquet", DEFAULTS)
+        assert keeping("memory://lake/history", "csv", DEFAULTS).location.url == "memory://lake/history"
+    finally:
+        store.rm("/lake", recursive=True)
 
 
 def test_a_directory_that_cannot_be_written_is_one_sentence(
