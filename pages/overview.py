@@ -23,6 +23,7 @@ from ui import (
     impact_card,
     live_figures,
     operator_list,
+    report_panel,
     shell,
     start_position,
     start_steps,
@@ -77,6 +78,7 @@ def judgement(
         start_position.block(opened, ck)
         error_translator.folded(ck)
         evidence_file.folded(opened, ck)
+        report_panel.folded(opened, ck)
 
 
 def verdict(forecast: Forecast | str) -> None:
