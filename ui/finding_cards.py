@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import streamlit as st
 
@@ -49,14 +49,21 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
     else:
         for item in notes:
             one(ck, item, above)
-    not_checked = "; ".join(report.not_checked)
-    looked_at = (
-        say("screen_start.looked_at", checked="; ".join(report.checked), not_checked=not_checked)
-        if report.findings
-        else say("screen_start.not_checked", parts=not_checked)  # the headline says what was checked
-    )
-    cards.text(looked_at, "small")
+    for looked_at in _looked_at(report, is_whole=level is not None):
+        cards.text(looked_at, "small")
     return any(item.severity in TO_RECOVERY for item in report.findings)
+
+
+def _looked_at(report: FindingsReport, is_whole: bool) -> Iterator[str]:
+    """What was and was not looked at. Without findings the headline says what was; where the forecast stands
+    above, it says what was not."""
+    checked, not_checked = "; ".join(report.checked), "; ".join(report.not_checked)
+    if is_whole and report.findings:
+        yield say("screen_start.looked_at", checked=checked, not_checked=not_checked)
+    elif is_whole:
+        yield say("screen_start.not_checked", parts=not_checked)
+    elif report.findings:
+        yield say("screen_start.looked_at_short", checked=checked)
 
 
 def some(opened: Opened, ck: Checkpoint, ids: Collection[str], place: str | None = None) -> set[str]:

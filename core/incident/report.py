@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from core import __version__
 from core.analysis.findings import FindingsReport
 from core.analysis.forecast import Forecast
 from core.analysis.forecast.model import Severity
+from core.analysis.forecast.verdict import Tone, in_few_words, tone_of
 from core.errors import CheckpointExplorerError, UnsupportedSparkError
 from core.incident.batch_marks import Marks, newest_marks
 from core.incident.secrets import secrets_of, without_secrets
@@ -26,9 +27,6 @@ from core.recovery import Answers, ResumeAnswer, SourceResume, as_pyspark, optio
 from core.storage.location import title_of
 
 T = TypeVar("T")
-Tone = Literal["fails", "risk", "reruns", "resumes", "fresh_start", "unknown"]
-"""What the next start does, for a mark and a colour; "risk" is a start that works and may lose or repeat
-rows."""
 TONE_MARKS: dict[Tone, str] = {
     "fails": "▲",
     "risk": "◐",
@@ -129,13 +127,14 @@ class _Writing:
 
     def report(self) -> Report:
         ck, found = self._ck, self._forecast
+        known = None if isinstance(found, str) else found
         not_checked = tuple(self._not_checked())
         moment = ck.read_at_ms
         is_evidence = ck.door.evidence is not None
         return Report(
             name=_line(title_of(ck.door.origin.without_credentials())),
-            tone=_tone(found),
-            verdict=_verdict(found),
+            tone=tone_of(known),
+            verdict=in_few_words(known),
             sentence=_line(self._sentence()),
             proof=_proof(found),
             to_do=Section(say("report.to_do"), tuple(self._to_do())),
@@ -272,25 +271,6 @@ def _said(part: Callable[[], T]) -> T | str:
         raise
     except CheckpointExplorerError as error:
         return str(error)
-
-
-def _tone(found: Forecast | str) -> Tone:
-    if isinstance(found, str):
-        return "unknown"
-    if found.outcome == "resume":
-        return "risk" if found.is_data_risk else "resumes"
-    return "fails" if found.outcome == "fail" else "reruns" if found.outcome == "rerun" else "fresh_start"
-
-
-def _verdict(found: Forecast | str) -> str:
-    """``re-runs batch 8``: the verdict in a few words."""
-    tone = _tone(found)
-    batch = None if isinstance(found, str) else found.batch_id
-    if batch is not None and tone == "fails":
-        return say("survey.fails_in", batch=batch)
-    if batch is not None and tone == "reruns":
-        return say("survey.reruns_batch", batch=batch)
-    return say_of("report", "VERDICTS", tone)
 
 
 def _proof(found: Forecast | str) -> Paragraph:

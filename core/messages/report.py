@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-VERDICTS: dict[str, str] = {
-    "fails": "fails at the next start",
-    "risk": "resumes, with a risk for the data",
-    "reruns": "re-runs a batch",
-    "resumes": "resumes",
-    "fresh_start": "starts from scratch",
-    "unknown": "the next start is not known",
-}
-"""The verdict in a few words."""
-
 SENTENCES: dict[str, str] = {
     "title": "Incident report: {name}",
     "proof": "Proof ({certainty}): {because} [{files}]",

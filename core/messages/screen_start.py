@@ -7,7 +7,6 @@ SENTENCES: dict[str, str] = {
     "start_not_known": "What happens at the next start is not known: {reason}",
     "check_not_finished": "The check could not be finished: {reason}",
     "look_failed": "The second look failed: {reason}",
-    "title": "What happens at the next start",
     "proof": "{certainty} · {because}",
     "after_that": "After that: {then}",
     "not_checked": "Not checked: {parts}.",
@@ -19,6 +18,7 @@ SENTENCES: dict[str, str] = {
     "findings": "Findings so far",
     "checking": "Checking ...",
     "no_problems": "No problems found in {checked}.",
+    "looked_at_short": "Looked at: {checked}.",
     "looked_at": "Looked at: {checked}. Not checked: {not_checked}.",
     "as_above": "This is why the next start does what is described above.",
     "what_to_do": "What to do: {action}",
@@ -30,6 +30,7 @@ SENTENCES: dict[str, str] = {
     "to_recovery": "Recovery options",
     # impact of deleting
     "impact": "Impact of deleting this checkpoint",
+    "impact_why": "What these numbers rest on",
     "impact_none": "Nothing is planned or committed yet, so nothing would be repeated or lost.",
     "impact_not_known": "The impact of deleting this checkpoint is not known: {reason}",
     "impact_connect": "Some numbers are not known: connect source and sink",
@@ -50,6 +51,7 @@ SENTENCES: dict[str, str] = {
     "position_no_source": (
         "The offset log does not name a source yet, so there is no position to resume from."
     ),
+    "position_effects": "How exact this is, what it repeats and skips",
     "position_source": "Source {key}: {kind}",
     "no_option": "The {kind} has no option that starts at this position.",
     "no_option_from": (
