@@ -12,6 +12,7 @@ SENTENCES: dict[str, str] = {
     "not_checked": "Not checked: {parts}.",
     "nothing_left_out": "Not checked: nothing.",
     "how": "How we know: the {n:number} steps of a start of Spark {spark}",
+    "no_step": "No other step",
     "rules": "The rules of Spark {spark} are applied: {why}.",
     "error": "The error as Spark words it",
     # findings
@@ -69,6 +70,13 @@ SENTENCES: dict[str, str] = {
     ),
     "other_way": "Or, in a query that cannot take these options:",
 }
+
+STEPS: dict[str, str] = {
+    "passes": "{n:counted step} {n:one passes/pass}",
+    "does_not_apply": "{n:number} {n:one does/do} not apply",
+    "not_reached": "{n:number} {n:one is/are} not reached",
+}
+"""How many steps of the start became what."""
 
 SEVERITIES: dict[str, str] = {
     "blocks_restart": "{mark} {n:number} {n:one blocks/block} the restart",
