@@ -95,9 +95,12 @@ def verdict(forecast: Forecast | str) -> None:
         cards.text(say("screen_start.proof", certainty=certainty, because=because), "small")
         if forecast.then:
             cards.text(say("screen_start.after_that", then=forecast.then))
-        with st.expander(say("screen_overview.not_checked", n=len(forecast.not_checked))):
-            for part in forecast.not_checked:
-                cards.text(words.capital(part), "small")
+        if forecast.not_checked:
+            with st.expander(say("screen_overview.not_checked", n=len(forecast.not_checked))):
+                for part in forecast.not_checked:
+                    cards.text(words.capital(part), "small")
+        else:
+            start_steps.not_checked(forecast.not_checked)
         with st.expander(say("screen_start.how", n=len(forecast.steps), spark=forecast.spark)):
             start_steps.rules(forecast)
             start_steps.steps(forecast, "steps")
