@@ -50,6 +50,7 @@ _STYLE = """<style>
   white-space: normal !important;
 }
 [class*="st-key-box-"] [data-testid="stPageLink"] {margin-top: 0.45rem;}
+[class*="st-key-box-"] [data-testid="stExpander"] {margin-top: 0.3rem;}
 [class*="st-key-box-"] [data-testid="stPageLink"] [data-testid="stPageLink"] {margin-top: 0;}
 .st-key-header button {
   white-space: nowrap;

@@ -23,6 +23,7 @@ SENTENCES: dict[str, str] = {
     "looked_at": "Looked at: {checked}. Not checked: {not_checked}.",
     "as_above": "This is why the next start does what is described above.",
     "what_to_do": "What to do: {action}",
+    "to_do_and_proof": "What to do, and where it was seen",
     "notes": "{n:counted note}",
     "to_batch": "Batch {batch}",
     "to_partition": "Partition {partition} of operator {operator}",
