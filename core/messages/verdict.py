@@ -11,7 +11,7 @@ WORDS: dict[str, str] = {
     "unknown": "the next start is not known",
 }
 
-WITH_BATCH: dict[str, str] = {
+NUMBERED: dict[str, str] = {
     "fails": "fails in batch {batch}",
     "reruns": "re-runs batch {batch}",
     "resumes": "resumes with batch {batch}",

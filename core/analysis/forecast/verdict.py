@@ -24,5 +24,5 @@ def in_few_words(found: Forecast | None) -> str:
     """``re-runs batch 8``, ``fails in batch 10``, ``resumes with batch 10``."""
     tone = tone_of(found)
     if found is not None and found.batch_id is not None and tone in ("fails", "reruns", "resumes"):
-        return say_of("verdict", "WITH_BATCH", tone, batch=found.batch_id)
+        return say_of("verdict", "NUMBERED", tone, batch=found.batch_id)
     return say_of("verdict", "WORDS", tone)
