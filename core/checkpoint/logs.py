@@ -8,7 +8,7 @@ The version in the FILE decides how it is read, never a setting. Known: offset l
 from __future__ import annotations
 
 import re
-import uuid
+import string
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,13 +16,15 @@ from core.checkpoint.conf import ConfPool
 from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
 from core.messages import say
 from core.sparklogs.evidence import Evidence, Problem, problem
-from core.sparklogs.json_text import is_broken, json_trouble
+from core.sparklogs.json_text import first_value, is_broken, json_trouble
 from core.sparklogs.versioned import VersionedText, decoded, json_object, json_problem, versioned
 
 MAX_OFFSET_VERSION = 2
 MAX_COMMIT_VERSION = 3
 
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
+
+_UUID_CHARACTERS, _UUID_GROUPS = 36, 5
 
 LARGEST_MS = 2**61  # milliseconds; no clock shows it, and sums and differences of two still fit into 64 bits
 
@@ -39,22 +41,40 @@ class ParsedOffset:
 def parse_metadata(data: bytes, path: str = "metadata") -> tuple[str | None, Problem | None]:
     """The query id of a ``metadata`` file, and what is wrong with the file.
 
-    An id that is no UUID is given back with a problem: Spark refuses to start on it.
+    An id that is no UUID to Java is given back with a problem: Spark refuses to start on it. What follows the
+    JSON object is not looked at, as in Spark (:func:`first_value`).
     """
     text = decoded(data, path)
     if isinstance(text, Problem):
         return None, text
-    content = json_object(text, path, data)
+    content = json_object(first_value(text), path, data)
     if isinstance(content, Problem):
         return None, content
     query_id = content.get("id")
+    if isinstance(query_id, int) and not isinstance(query_id, bool):
+        query_id = str(query_id)  # Spark takes a number for the text of it
     if not isinstance(query_id, str):
         return None, problem(path, "bad_json", say("logs.no_query_id"), data)
-    try:
-        uuid.UUID(query_id)
-    except ValueError:
+    if java_uuid_trouble(query_id) is not None:
         return query_id, problem(path, "bad_json", say("logs.query_id_no_uuid"), data)
     return query_id, None
+
+
+def java_uuid_trouble(text: str) -> tuple[str, str] | None:
+    """The Java exception, and its message, for a text that ``UUID.fromString`` refuses (Java 17); None for
+    one that it takes: five groups of hexadecimal digits, of any length."""
+    if len(text) > _UUID_CHARACTERS:
+        return "IllegalArgumentException", "UUID string too large"
+    groups = text.split("-")
+    if len(groups) != _UUID_GROUPS:
+        return "IllegalArgumentException", f"Invalid UUID string: {text}"
+    for group in groups:
+        wrong = next((i for i, digit in enumerate(group) if digit not in string.hexdigits), None)
+        if wrong is not None:
+            return "NumberFormatException", f'Error at index {wrong} in: "{group}"'
+        if not group:
+            return "NumberFormatException", ""
+    return None
 
 
 def parse_offset(data: bytes, batch_id: int, path: str, pool: ConfPool) -> ParsedOffset:

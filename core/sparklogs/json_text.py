@@ -34,6 +34,17 @@ def parse_object(text: str) -> dict[str, object]:
     return value
 
 
+def first_value(text: str) -> str:
+    """``text`` up to the end of its first JSON value: Spark's reader of ``metadata`` (Jackson) does not look
+    at what follows (seen with 3.5, 4.2 and 4.3). All of it when it does not begin with a value."""
+    begins = len(text) - len(text.lstrip())
+    try:
+        _, ends = json.JSONDecoder().raw_decode(text, begins)
+    except (ValueError, RecursionError):
+        return text
+    return text[:ends]
+
+
 def is_broken(text: str) -> bool:
     """Whether a text that begins like a JSON object or array is not valid JSON."""
     if not text.lstrip().startswith(("{", "[")):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from core.checkpoint.conf import ConfPool, conf_changes
-from core.checkpoint.logs import parse_commit, parse_metadata, parse_offset
+from core.checkpoint.logs import java_uuid_trouble, parse_commit, parse_metadata, parse_offset
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.messages import say
 from core.sparklogs.evidence import RAW_LIMIT_BYTES, Problem
@@ -72,7 +72,8 @@ def test_metadata_may_end_with_a_line_break() -> None:
         (b'{"id" "x"}', "bad_json"),
         (b'["x"]', "bad_json"),
         (b'{"name":"x"}', "bad_json"),
-        (b'{"id":7}', "bad_json"),
+        (b'{"id":true}', "bad_json"),
+        (b"null", "bad_json"),
         (b"\xff\xfe\x00{", "not_text"),
     ],
 )
@@ -88,6 +89,30 @@ def test_a_query_id_that_is_no_uuid_is_shown_with_a_problem() -> None:
     assert query_id == "my-query"
     assert problem is not None
     assert problem.clause == say("logs.query_id_no_uuid")
+
+
+def test_what_follows_the_object_in_metadata_is_not_looked_at() -> None:
+    for junk in ("junk", "}", '{"id":"other"}', "\n# by hand\n"):
+        assert parse_metadata(f'{{"id":"{QUERY_ID}"}}{junk}'.encode()) == (QUERY_ID, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "trouble"),
+    [
+        (QUERY_ID, None),
+        ("1-2-3-4-5", None),
+        ("7", ("IllegalArgumentException", "Invalid UUID string: 7")),
+        (
+            QUERY_ID.replace("-", ""),
+            ("IllegalArgumentException", f"Invalid UUID string: {QUERY_ID.replace('-', '')}"),
+        ),
+        (QUERY_ID + "0", ("IllegalArgumentException", "UUID string too large")),
+        (QUERY_ID[:-1] + "y", ("NumberFormatException", f'Error at index 11 in: "{QUERY_ID[-12:-1]}y"')),
+        ("1--3-4-5", ("NumberFormatException", "")),
+    ],
+)
+def test_a_uuid_is_what_java_takes_for_one(text: str, trouble: tuple[str, str] | None) -> None:
+    assert java_uuid_trouble(text) == trouble
 
 
 # offsets, version 1

@@ -59,6 +59,10 @@ _NO_TRACKER = (
     " because the return value of"
     ' "org.apache.spark.sql.execution.streaming.{package}MicroBatchExecution.watermarkTracker()" is null'
 )
+_NO_METADATA = (
+    'Cannot invoke "org.apache.spark.sql.execution.streaming.{package}StreamMetadata.id()" because the return'
+    ' value of "org.apache.spark.sql.execution.streaming.{package}StreamExecution.streamMetadata()" is null'
+)
 _NEW_OPERATION = (
     "If the stream job is restarted with a new or updated state operation, please create a new checkpoint"
     " location"
@@ -79,7 +83,17 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(V33, None, "MismatchedInputException", "No content to map due to end-of-input"),
     ),
     "metadata_without_id": (ErrorForm(V33, None, "MappingException", "No usable value for id"),),
-    "metadata_bad_id": (ErrorForm(V33, None, "IllegalArgumentException", "Invalid UUID string: {id}"),),
+    "metadata_bad_id": (ErrorForm(V33, None, "IllegalArgumentException", "{reason}"),),
+    "metadata_bad_part_of_id": (ErrorForm(V33, None, "NumberFormatException", "{reason}"),),
+    "metadata_null": (
+        ErrorForm(V33, None, "NullPointerException", _NO_METADATA.format(package="")),
+        ErrorForm(V41, None, "NullPointerException", _NO_METADATA.format(package="runtime.")),
+    ),
+    "metadata_null_id": (
+        ErrorForm(
+            V33, None, "NullPointerException", 'Cannot invoke "String.length()" because "name" is null'
+        ),
+    ),
     "location_not_empty": (
         ErrorForm(V41, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY", _NOT_EMPTY, _LOCATION, "42K03"),
     ),

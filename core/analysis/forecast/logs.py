@@ -18,11 +18,12 @@ from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.pinned_values import PARTITIONS, check_pinned_values
 from core.analysis.forecast.upgrade import check_named_sources
 from core.analysis.forecast.versions import V40, V41, V42, V43, Version
+from core.checkpoint.logs import java_uuid_trouble
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.state import state_inventory
 from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence, Problem
-from core.sparklogs.json_text import parse_object
+from core.sparklogs.json_text import first_value, parse_json
 
 FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
@@ -45,7 +46,8 @@ def check_metadata(s: RestartContext) -> Verdict:
         return unread(problem)
     if problem is not None:
         why = say("forecast_steps.metadata_unreadable", clause=problem.clause)
-        details = {"id": s.checkpoint.query_id or first_line(problem)}
+        refused = java_uuid_trouble(s.checkpoint.query_id) if s.checkpoint.query_id is not None else None
+        details = {"reason": refused[1] if refused is not None else first_line(problem)}
         return failed(
             s, _metadata_error(s, problem), "METADATA_UNREADABLE", why, problem.evidence, details=details
         )
@@ -69,12 +71,17 @@ def _metadata_error(s: RestartContext, problem: Problem) -> str:
     if problem.condition in ("empty", "truncated"):
         return {"empty": "metadata_empty", "truncated": "json_cut"}[problem.condition]
     if s.checkpoint.query_id is not None:
-        return "metadata_bad_id"
+        refused = java_uuid_trouble(s.checkpoint.query_id)
+        is_part = refused is not None and refused[0] == "NumberFormatException"
+        return "metadata_bad_part_of_id" if is_part else "metadata_bad_id"
     try:
-        parse_object(problem.raw.decode("utf-8", "replace"))
+        value = parse_json(first_value(problem.raw.decode("utf-8", "replace")))
     except ValueError:
         return "json_bad"
-    return "metadata_without_id"
+    if value is None:
+        return "metadata_null"
+    has_null = isinstance(value, dict) and "id" in value and value["id"] is None
+    return "metadata_null_id" if has_null else "metadata_without_id"
 
 
 def check_newest_offset(s: RestartContext) -> Verdict:

@@ -19,6 +19,9 @@ EVERY = (
     "compacted",
 )
 OTHER_ID = '{"id":"dddc5e7f-1e71-454c-8362-de184444fb5a"}'
+NOT_HEXADECIMAL = '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5y"}'
+NO_DASHES = '{"id":"730aa21141ff4ee3b1b99e62ed047c5f"}'
+LONG_ID = '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f0"}'
 PENDING_CUT = d.both(COMMIT_MISSING, d.cut("offsets/{n}", 0.3))
 
 BROKEN_SOURCE = d.changed("offsets/{n}", d.line(3, '{"logOffset":'))
@@ -62,6 +65,15 @@ METADATA: list[Case] = [
     *metadata("RF 1.2", STATELESS, "metadata_not_json", d.holding("metadata", "hello")),
     *metadata("RF 1.2", STATELESS, "metadata_without_id", d.holding("metadata", "{}")),
     *metadata("RF 1.3", STATELESS, "metadata_bad_id", d.holding("metadata", '{"id":"not-a-uuid"}')),
+    *metadata("RF 1.2", STATELESS, "metadata_null", d.holding("metadata", "null")),
+    *metadata("RF 1.2", STATELESS, "metadata_null_id", d.holding("metadata", '{"id":null}')),
+    *metadata("RF 1.2", STATELESS, "metadata_a_list", d.holding("metadata", "[1]")),
+    *metadata("RF 1.2", STATELESS, "metadata_and_junk", d.holding("metadata", OTHER_ID + "some junk}")),
+    *metadata("RF 1.3", STATELESS, "metadata_id_a_number", d.holding("metadata", '{"id":7}')),
+    *metadata("RF 1.3", STATELESS, "metadata_id_not_hexadecimal", d.holding("metadata", NOT_HEXADECIMAL)),
+    *metadata("RF 1.3", STATELESS, "metadata_id_without_dashes", d.holding("metadata", NO_DASHES)),
+    *metadata("RF 1.3", STATELESS, "metadata_id_short", d.holding("metadata", '{"id":"1-2-3-4-5"}')),
+    *metadata("RF 1.3", STATELESS, "metadata_id_long", d.holding("metadata", LONG_ID)),
     *metadata("RF 1.4", STATELESS, "metadata_other_id", d.holding("metadata", OTHER_ID)),
     *metadata(
         "RF 1.8",
