@@ -125,8 +125,8 @@ SENTENCES: dict[str, str] = {
         " stops with CONCURRENT_STREAM_LOG_UPDATE, or loads an abandoned snapshot unchecked."
     ),
     "best_rewind": (
-        "Everything is complete for batch {batch}, the damage lies behind it, this sink shows no row twice,"
-        " and no old data is read to rebuild state."
+        "Everything is complete for batch {batch}, the damage lies behind it, and this sink shows no row"
+        " twice."
     ),
     "restore_table": "Restore the Delta table to the version that has batch {batch}.",
     "restore_table_why": (
