@@ -7,7 +7,7 @@ import ipaddress
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Secret, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -123,6 +123,16 @@ class Settings(BaseSettings):
         description=(
             "How many of the newest batches are read for the first view. Older ones are known from the"
             " listing and read when asked for."
+        ),
+    )
+    look_for_new_seconds: int = Field(
+        default=30,
+        ge=0,
+        le=86_400,
+        description=(
+            "How often an open page looks whether the checkpoint was written since it was read, and a"
+            " followed one is read again: at most four requests for all viewers together, no listing. 0"
+            " never looks, for stores that charge by the request."
         ),
     )
     log_file_bytes: int = Field(
@@ -435,6 +445,14 @@ class Settings(BaseSettings):
         description=(
             "For how long a page may decode state files in the deep check. What was not reached is named; the"
             " command line takes as long as its --seconds allows."
+        ),
+    )
+    spark_in_app: Literal["private", "always", "never"] = Field(
+        default="private",
+        description=(
+            "Whether the page State may start Spark: private (only where the app listens on this machine"
+            " alone), always or never. On a server each viewer could keep its cores busy. The command line"
+            " always may."
         ),
     )
     spark_master: str = Field(

@@ -39,6 +39,8 @@ PICKED = (
     "target",
     "with",
     "depth",
+    "ask",
+    "column",
 )
 """The same for choices that are bound by :func:`chosen` and :func:`pick`; ``a_...`` are answers of the
 recovery chooser."""

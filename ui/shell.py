@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import streamlit as st
@@ -14,8 +13,8 @@ from streamlit.navigation.page import StreamlitPage
 
 from core.checkpoint import Checkpoint
 from core.errors import NotACheckpoint, StorageError, place_of
-from core.messages import say, words
-from ui import browser, cached_answers, cards, connector_settings, links, open_checkpoints
+from core.messages import say
+from ui import browser, cached_answers, cards, connector_settings, freshness, links, open_checkpoints
 from ui.open_checkpoints import Opened
 
 LIST = "Checkpoints"
@@ -107,6 +106,11 @@ def checkpoint() -> tuple[Opened, Checkpoint]:
 
 def main() -> None:
     """Everything that happens in one run of the app."""
+    with freshness.drawing():
+        _main()
+
+
+def _main() -> None:
     cards.restart_keys()
     st.set_page_config(page_icon="🧭", layout="wide", initial_sidebar_state="auto")
     cards.style()
@@ -185,7 +189,9 @@ def _choose() -> Opened | None:
             help=say("screens.choose_help"),
         )
         name = st.session_state.get("ck")
-    return open_checkpoints.opened(name) if name else None
+        opened = open_checkpoints.opened(name) if name else None
+        freshness.follow_toggle(opened)
+    return opened
 
 
 def _chosen() -> None:
@@ -207,7 +213,7 @@ def _header(opened: Opened | None) -> st.delta_generator.DeltaGenerator:
         cards.text(browser.TITLE if opened is None else opened.title, "large", "content")
         if opened is not None and opened.ck is not None:
             cards.text(cached_answers.what_it_is(opened.ck), "small", "content")
-            _read_at(opened.ck.read_at_ms)
+            freshness.line(opened)
             st.button(
                 "Refresh",
                 key="refresh",
@@ -223,13 +229,6 @@ def _header(opened: Opened | None) -> st.delta_generator.DeltaGenerator:
     if opened is not None and opened.problem is not None:
         _problem(opened)
     return slot
-
-
-@st.fragment(run_every="30s")
-def _read_at(read_at_ms: int) -> None:
-    age = words.age(int(time.time() * 1000) - read_at_ms)
-    with st.container(key="read-at", width="content"):
-        cards.text(f"read at {words.clock(read_at_ms)}, {age}", "small", "content")
 
 
 def _problem(opened: Opened) -> None:

@@ -21,7 +21,7 @@ from core.messages.state_rows import FINDS
 from core.spark import StateQuestion, question_code
 from core.spark.question import Side
 from core.sparklogs.json_text import parse_object
-from ui import cached_answers, cards, selection, tables
+from ui import cached_answers, cards, selection, state_spark, tables
 from ui.open_checkpoints import Opened
 
 LIMIT = 200
@@ -44,7 +44,21 @@ def panel(opened: Opened, ck: Checkpoint, operator: OperatorState, partition_id:
         batch_id = selection.number_field(say("state_rows.batch"), "batch", say("state_rows.batch_last"))
     if find is None:
         cards.text(say("state_rows.nothing_asked"), "small")
-        return
+    else:
+        _found(opened, ck, operator, choice, find, batch_id, partition_id)
+    state_spark.panel(opened, ck, operator, choice, batch_id, partition_id)
+
+
+def _found(
+    opened: Opened,
+    ck: Checkpoint,
+    operator: OperatorState,
+    choice: Choice,
+    find: str,
+    batch_id: int | None,
+    partition_id: int | None,
+) -> None:
+    """What was asked, from the files."""
     key = _key(choice) if find == "key" else None
     if find == "key" and key is None:
         return

@@ -123,7 +123,7 @@ def spark_document(
 ) -> RowsDocument:
     """The rows that Spark read; all values hidden unless ``is_revealed``."""
     is_query = question.sql is not None
-    shown = found.rows if is_revealed else tuple(map(_masked, found.rows))
+    shown = found.rows if is_revealed else spark_rows_hidden(found, is_query)
     return RowsDocument(
         location=ck.location.url,
         batch=question.batch_id,
@@ -171,12 +171,14 @@ def _spark_row(row: Mapping[str, object]) -> RowPart:
     )
 
 
-def _masked(row: Mapping[str, object]) -> Mapping[str, object]:
-    """All values hidden but where a row lies and which batch changed it."""
-    return {
-        name: value if name in _ABOUT and name != "key" else masked(cast("Json", value))
-        for name, value in row.items()
-    }
+def spark_rows_hidden(found: StateAnswer, is_query: bool) -> tuple[Mapping[str, object], ...]:
+    """The rows with all values hidden but where a row lies and which batch changed it. A query can give
+    anything these names, so that all of its columns are hidden."""
+    kept = () if is_query else tuple(name for name in _ABOUT if name != "key")
+    return tuple(
+        {name: value if name in kept else masked(cast("Json", value)) for name, value in row.items()}
+        for row in found.rows
+    )
 
 
 def _row(row: StateRow, is_revealed: bool) -> RowPart:

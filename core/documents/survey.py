@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from core.analysis.findings import Level
 from core.documents.base import Document, Part, Texts
@@ -100,6 +101,17 @@ class SurveyRowPart(Part):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class KeptPart(Part):
+    """Where the rows were appended."""
+
+    location: str
+    format: Literal["parquet", "csv", "json", "delta"]
+    surveyed_at_ms: int
+    """The column `surveyed_at` of these rows."""
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SurveyDocument(Document):
     """Many checkpoints at once: one row for each, what needs attention first on top."""
 
@@ -108,11 +120,20 @@ class SurveyDocument(Document):
     level: Level
     roots: tuple[RootPart, ...]
     rows: tuple[SurveyRowPart, ...]
+    engine: Literal["local", "spark"]
+    """Who read the checkpoints; the rows are the same."""
+    kept: KeptPart | None
+    """Where the rows were appended; null when nobody asked for it."""
     seconds: float
 
 
 def survey_document(
-    searched: Sequence[RootSearch], rows: Sequence[SurveyRow], level: Level, seconds: float
+    searched: Sequence[RootSearch],
+    rows: Sequence[SurveyRow],
+    level: Level,
+    seconds: float,
+    engine: Literal["local", "spark"] = "local",
+    kept: KeptPart | None = None,
 ) -> SurveyDocument:
     """The rows in the order they are given in."""
     return SurveyDocument(
@@ -120,6 +141,8 @@ def survey_document(
         level=level,
         roots=tuple(_root(found) for found in searched),
         rows=tuple(row_part(row) for row in rows),
+        engine=engine,
+        kept=kept,
         seconds=round(seconds, 3),
     )
 

@@ -30,6 +30,17 @@ SENTENCES: dict[str, str] = {
     "storage_stopped": "Refresh when the storage answers again.",
     "link_help": "This address opens exactly this view. Copy it here or from the address bar.",
     "refresh_help": "Lists the directory again and reads what is new.",
+    "read_at": "read at {clock}, {age}",
+    "since_planned": "batch {batch} was planned since",
+    "since_committed": "batch {batch} was committed since",
+    "since_removed": "the log entry of batch {batch} was removed since",
+    "since_unknown": "could not look for newer batches: {reason}",
+    "since_show": "Show",
+    "follow": "Follow",
+    "follow_help": (
+        "Looks every {seconds:number} s whether a batch was planned or committed, and then reads the"
+        " checkpoint again, like Refresh."
+    ),
     "listing_roots": "Looking for checkpoints below the roots ...",
     "password_refused": (
         "This location contains a password, which would become part of every link. Configure it as a root"
@@ -44,10 +55,13 @@ SENTENCES: dict[str, str] = {
 }
 
 NAMES: dict[str, str] = {
+    "ask": "the question to Spark",
     "batch": "batch",
     "becomes": "what it becomes",
+    "column": "the column",
     "depth": "the comparison of",
     "find": "the rows to find",
+    "follow": "following:",
     "isolation": "the isolation level",
     "last": "a window that ends at batch",
     "level": "check level",

@@ -2,7 +2,46 @@
 
 from __future__ import annotations
 
+READY: dict[str, str] = {
+    "rows": "the first rows",
+    "per_partition": "rows per partition",
+    "per_value": "rows per value of a column of the key",
+    "own": "a query of my own",
+}
+"""What the page State offers to ask Spark."""
+
 SENTENCES: dict[str, str] = {
+    # The page State.
+    "title": "Ask Spark",
+    "about": (
+        "Spark reads a staged copy of the state files, here or on the configured cluster; the first question"
+        " starts it. The rows of every partition are counted by the files too."
+    ),
+    "ready": "Question",
+    "column": "Column",
+    "per_value_of": "rows per value of {column}",
+    "own_query": "SQL over the view state",
+    "own_help": "Columns: {columns:listed}. A query reads this view only, and is not part of the link.",
+    "own_forbidden": (
+        "Queries of your own are not taken here: the setting CHECKPOINT_EXPLORER_REVEAL_STATE is off."
+    ),
+    "ask": "Ask Spark",
+    "cancel": "Cancel",
+    "asked": "Asked: {question}, state after batch {batch:number}.",
+    "staging": "Copying the files of this version ...",
+    "starting": "Starting Spark ...",
+    "reading": "Reading: {done:number} of {known:counted task} done.",
+    "reading_first": "Reading ...",
+    "took": "{rows} Answered in {ms:duration}.",
+    "equal": "The number of rows of {n:number} of {all:counted partition} is the one that the files tell.",
+    "not_in_app": (
+        "Spark is not started for this page here (setting CHECKPOINT_EXPLORER_SPARK_IN_APP). The same on the"
+        " command line:"
+    ),
+    "on_command_line": "python -m core rows LOCATION --engine spark",
+    "sql_per_partition": "SELECT partition_id, COUNT(*) AS rows FROM state GROUP BY 1 ORDER BY 2 DESC",
+    "sql_per_value": "SELECT {name} AS value, COUNT(*) AS rows FROM state GROUP BY 1 ORDER BY 2 DESC",
+    "result": "What Spark answered, state after batch {batch:number}",
     # What can be asked.
     "no_store": "There is no store {store}; choose one of {stores:listed}",
     "needs_side": "Operator {operator_id} is a join: choose its left or its right side, or one of its stores",

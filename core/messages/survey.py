@@ -39,5 +39,20 @@ SENTENCES: dict[str, str] = {
     "note": "{name}: {sentence}",
     "temporary": "{name} (temporary)",
     "cost": "Read: {listings:counted listing}, {files:counted file}, {size_bytes:size}, in {seconds} s.",
+    "help_engine": "local (the default) reads from here; spark spreads the checkpoints over tasks of a Spark",
+    "help_to": "append the rows, with surveyed_at: a directory; with --engine spark any place",
+    "help_format": "how they are kept (default parquet); delta needs --engine spark and a Spark with Delta",
+    "format_alone": "--format needs --to.",
+    "delta_needs_spark": "--format delta needs --engine spark, and a Spark that has Delta Lake.",
+    "to_needs_spark": (
+        "{place} is no directory of this machine; --engine spark can write there, or choose a directory."
+    ),
+    "to_file": "{place} is a file; name a directory for the rows.",
+    "to_inside": (
+        "{place} lies inside the checkpoint {checkpoint}, where nothing is ever written; choose another"
+        " place."
+    ),
+    "not_kept": "The rows of the survey could not be written to {place}: {reason}.",
+    "kept": "{n:counted row} appended to {place} ({format}).",
     "progress": "{done:number} of {total:counted checkpoint}",
 }

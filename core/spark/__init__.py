@@ -1,9 +1,11 @@
-"""State through Spark: the one room that knows Spark at run time. Nothing here imports pyspark but the
-modules of the worker process (``worker``, ``scan``)."""
+"""Spark at run time: state through Spark, and many checkpoints. Nothing here imports pyspark but the modules
+of the worker process (``worker``, ``scan``, ``survey_job``) and ``datasource``, which users load into a Spark
+of their own."""
 
 from core.spark.code import question_code
 from core.spark.engine import SparkEngine
 from core.spark.question import StateAnswer, StateQuestion, state_choices
+from core.spark.survey import survey_on_spark
 
 __all__ = [
     "SparkEngine",
@@ -11,4 +13,5 @@ __all__ = [
     "StateQuestion",
     "question_code",
     "state_choices",
+    "survey_on_spark",
 ]

@@ -10,6 +10,7 @@ from core.messages import say
 from core.recovery.quoting import python_literal
 from core.spark.question import SQL_VIEW, StateQuestion, reader_options
 from core.spark.staging import needs_prefix
+from core.storage import Location
 
 _FORMAT_VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
@@ -44,11 +45,16 @@ def question_code(ck: Checkpoint, question: StateQuestion) -> str:
 
 
 def spark_place(ck: Checkpoint) -> str:
-    """The location of a checkpoint as Spark writes it: Hadoop's names of the stores."""
-    if ck.location.is_local:
-        return ck.location.path
-    scheme = {"s3": "s3a", "abfs": "abfss"}.get(ck.location.protocol, ck.location.protocol)
-    return f"{scheme}://{ck.location.url.partition('://')[2]}"
+    """The location of a checkpoint as Spark writes it."""
+    return place_for_spark(ck.location)
+
+
+def place_for_spark(location: Location) -> str:
+    """A location as Spark writes it: Hadoop's names of the stores."""
+    if location.is_local:
+        return location.path
+    scheme = {"s3": "s3a", "abfs": "abfss"}.get(location.protocol, location.protocol)
+    return f"{scheme}://{location.url.partition('://')[2]}"
 
 
 def _head(ck: Checkpoint, operator: OperatorState, question: StateQuestion) -> list[str]:

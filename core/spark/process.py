@@ -39,6 +39,7 @@ _NOT_PASSED = (
 )
 _NO_MEMORY = "OutOfMemoryError"
 _CALL = re.compile(r"An error occurred .* o\d+\.\w+\.?$")
+_OWN_ERROR = re.compile(r"core\.errors\.SparkError: ([^\n]+)")
 _TASK_FAILURE = re.compile(r"Lost task[^\n]*?\): ([^\n]+)")
 
 
@@ -155,6 +156,8 @@ class WorkerProcess:
         """The error of a ``failed`` line. ``hide``: texts that stand in it for others, as the place of a
         staged copy for the checkpoint's."""
         cause, text = line["kind"], str(line["reason"])
+        if found := _OWN_ERROR.search(text):  # of this project's code in a Python worker
+            return SparkError(found[1])
         if cause == "memory" or (cause in ("ended", "failed") and _NO_MEMORY in self._tail()):
             return SparkStopped(say("spark.no_memory", memory=self._settings.spark_memory))
         if cause == "ended":
@@ -177,6 +180,8 @@ class WorkerProcess:
         }
         if is_here(self._settings):
             own["SPARK_LOCAL_IP"] = "127.0.0.1"
+        elif "PYSPARK_PYTHON" in kept:  # of the executors, which need not have the Python of this machine
+            del own["PYSPARK_PYTHON"]
         return kept | own
 
     def _send(self, line: Mapping[str, object]) -> None:

@@ -1,5 +1,4 @@
-"""What Spark does for one question. Runs in the worker process only: this module and ``worker`` are the ones
-that import pyspark."""
+"""What Spark does for one question. Runs in the worker process only."""
 
 from __future__ import annotations
 

@@ -21,7 +21,10 @@ from typing import IO, Any
 
 from pyspark.sql import SparkSession
 
+from core.errors import UsageError
+from core.spark.process import PROJECT
 from core.spark.scan import Request, scan
+from core.spark.survey_job import CANCELLED, NoDeltaError, survey
 
 AT_ONCE = 2  # questions; a third waits, as two cores are busy with two
 LOOK_SECONDS = 0.25
@@ -70,6 +73,9 @@ class Worker:
             session: SparkSession = SparkSession.builder.remote(remote).create()
             return session
         directory = self._settings["directory"]
+        # Spark's own Python workers get the project as they do on a cluster: from the zip.
+        paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path and path != str(PROJECT))
         options = {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
@@ -132,12 +138,12 @@ class Worker:
                 session.addTag(number)
                 session.registerProgressHandler(self._connect_progress(number))
                 with self._connect_cancel(session, number):
-                    return scan(session, request)
+                    return _run(session, request)
             finally:
                 session.stop()
         session = self._session.newSession()
         session.sparkContext.setJobGroup(number, "checkpoint-explorer", True)
-        return scan(session, request)
+        return _run(session, request)
 
     def _connect_progress(self, number: str) -> Any:
         def told(stages: Any = (), **_: object) -> None:
@@ -203,6 +209,10 @@ class Worker:
         shutil.rmtree(place, ignore_errors=True)
 
 
+def _run(session: SparkSession, request: Request) -> dict[str, Any]:
+    return survey(session, request["survey"]) if "survey" in request else scan(session, request)
+
+
 def _text(error: BaseException) -> str:
     java = getattr(error, "java_exception", None)
     text = str(error)
@@ -215,9 +225,11 @@ def _text(error: BaseException) -> str:
 def _kind(error: BaseException) -> str:
     name = type(error).__name__
     text = str(error)
+    if isinstance(error, UsageError | NoDeltaError):
+        return "refused"
     if "OutOfMemoryError" in text:
         return "memory"
-    if "SPARK_JOB_CANCELLED" in text or "OPERATION_CANCELED" in text:
+    if any(mark in text for mark in CANCELLED):
         return "cancelled"
     if name in ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError"):
         return "ended"

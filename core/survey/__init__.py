@@ -1,7 +1,15 @@
 """Many checkpoints at once: which lie below some roots, one row of facts and judgement for each, and which
 needs attention first, and the same as metrics."""
 
-from core.survey.many import RootSearch, SurveyPlace, each_once, search_root, search_roots, survey_places
+from core.survey.many import (
+    RootSearch,
+    SurveyPlace,
+    each_once,
+    search_root,
+    search_roots,
+    survey_places,
+    with_checkpoints,
+)
 from core.survey.metrics import Metric, Newest, measure, to_openmetrics
 from core.survey.row import (
     LEVELS,
@@ -33,4 +41,5 @@ __all__ = [
     "survey_row",
     "to_openmetrics",
     "unreadable_row",
+    "with_checkpoints",
 ]

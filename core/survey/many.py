@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from core.analysis.findings import Level
 from core.errors import NotACheckpoint, StorageError
@@ -15,6 +16,8 @@ from core.storage.checkpoint_search import checkpoints_below
 from core.storage.location import child_of
 from core.storage.roots import link_for, locate
 from core.survey.row import SurveyRow, survey_row
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,13 @@ class RootSearch:
     is_complete: bool = True
     error: str | None = None
 
+    @property
+    def trouble(self) -> str | None:
+        """One sentence when it could not be searched, or not to its end."""
+        if self.error is None and not self.is_complete:
+            return say("survey.stopped", root=self.root, listed=self.listed)
+        return self.error
+
 
 def search_root(text: str, settings: Settings) -> RootSearch:
     """The checkpoints below the name of a root, a URL or a path. Never raises."""
@@ -56,7 +66,12 @@ def search_root(text: str, settings: Settings) -> RootSearch:
 def search_roots(texts: Iterable[str], settings: Settings) -> list[RootSearch]:
     """The search of each root, in the given order, the same text once. Raises :class:`NotACheckpoint` when
     all could be listed and none has a checkpoint."""
-    searched = [search_root(text, settings) for text in dict.fromkeys(texts)]
+    return with_checkpoints([search_root(text, settings) for text in dict.fromkeys(texts)], settings)
+
+
+def with_checkpoints(searched: list[RootSearch], settings: Settings) -> list[RootSearch]:
+    """The same searches. Raises :class:`NotACheckpoint` when all could be listed and none has a
+    checkpoint."""
     if not any(found.places or found.error is not None for found in searched):
         names = [found.root for found in searched]
         raise NotACheckpoint(say("survey.none", levels=settings.checkpoint_levels, roots=names), names[0])
@@ -74,13 +89,18 @@ def survey_places(
 ) -> Iterator[SurveyRow]:
     """One row per place, as they are read: ``survey_at_once`` at one time. Who stops taking rows stops the
     reading of those that were not begun."""
+    for place, row in at_each(places, settings, lambda place: survey_row(place.location, settings, level)):
+        yield replace(row, root=place.root, path=place.path)
+
+
+def at_each(
+    places: Sequence[SurveyPlace], settings: Settings, look: Callable[[SurveyPlace], T]
+) -> Iterator[tuple[SurveyPlace, T]]:
+    """What ``look`` gives for each place, as they are ready: ``survey_at_once`` at one time."""
     pool = ThreadPoolExecutor(min(settings.survey_at_once, max(1, len(places))), "survey")
     try:
-        waiting: dict[Future[SurveyRow], SurveyPlace] = {
-            pool.submit(survey_row, place.location, settings, level): place for place in places
-        }
+        waiting: dict[Future[T], SurveyPlace] = {pool.submit(look, place): place for place in places}
         for done in as_completed(waiting):
-            place = waiting.pop(done)
-            yield replace(done.result(), root=place.root, path=place.path)
+            yield waiting.pop(done), done.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from core.settings import DEFAULTS, Settings
 from core.sparklogs.evidence import Certainty
 from core.storage import Door, Location, Requests, parse_location
 from core.storage.patience import NoAnswer, in_time
+
+T = TypeVar("T")
 
 Status = Literal["fails", "reruns", "resumes", "fresh_start", "unknown", "unreadable"]
 STATUSES: Mapping[str, Status] = {
@@ -152,18 +154,29 @@ def survey_row(location: Location | str, settings: Settings = DEFAULTS, level: L
     as a start of Spark reads it, up to ten small files.
     """
     started, url = time.monotonic(), str(location)
-    try:
+
+    def look() -> SurveyRow:
+        nonlocal url
         place = parse_location(location) if isinstance(location, str) else location
         url = place.url
-        row = in_time(lambda: _looked_into(place, settings, level), settings.survey_seconds)
-    except CheckpointExplorerError as error:
-        row = unreadable_row(url, str(error))
-    except NoAnswer:
-        row = unreadable_row(url, say("survey.too_slow", seconds=f"{settings.survey_seconds:g}"))
-    except Exception as error:  # of one checkpoint among thousands: the others are answered all the same
-        sentence = say("errors_program.command", error=type(error).__name__, place=place_of(error))
-        row = unreadable_row(url, sentence)
+        return _looked_into(place, settings, level)
+
+    found, error = guarded(look, settings)
+    row = unreadable_row(url, error or "") if found is None else found
     return replace(row, seconds=round(time.monotonic() - started, 3))
+
+
+def guarded(look: Callable[[], T], settings: Settings) -> tuple[T | None, Sentence | str | None]:
+    """What ``look`` gives for one checkpoint, or None and one sentence: what could not be read, or that it
+    took longer than ``survey_seconds``. Never raises: the others are answered all the same."""
+    try:
+        return in_time(look, settings.survey_seconds), None
+    except CheckpointExplorerError as error:
+        return None, str(error)
+    except NoAnswer:
+        return None, say("survey.too_slow", seconds=f"{settings.survey_seconds:g}")
+    except Exception as error:
+        return None, say("errors_program.command", error=type(error).__name__, place=place_of(error))
 
 
 def unreadable_row(url: str, error: str) -> SurveyRow:

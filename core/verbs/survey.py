@@ -8,10 +8,14 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Sequence
 
+from pyarrow import Table
+
 from core.analysis.findings import Level
-from core.documents.survey import survey_document
+from core.documents.survey import KeptPart, survey_document
+from core.errors import UsageError
 from core.messages import say, say_of, words
 from core.settings import Settings
+from core.spark import survey_on_spark
 from core.sparklogs.evidence import NotRead
 from core.survey import (
     LEVELS,
@@ -22,10 +26,14 @@ from core.survey import (
     each_once,
     search_roots,
     survey_places,
+    with_checkpoints,
 )
+from core.survey.history import FORMATS, Keeping, append_here, keeping, kept_table, refuse_inside
+from core.survey.tables import survey_table
 from core.verbs import Answer, Verb
 from core.verbs._text import clean, table
 
+ENGINES = ("local", "spark")
 PROGRESS_EVERY_SECONDS = 2.0
 MARKS = {"fails": "FAIL", "reruns": "again", "resumes": "ok", "fresh_start": "new"}
 SENTENCES_SHOWN = 20  # of rows that need somebody; the JSON has all
@@ -34,26 +42,90 @@ SENTENCES_SHOWN = 20  # of rows that need somebody; the JSON has all
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``survey`` takes beside the roots."""
     parser.add_argument("--level", choices=LEVELS, default="normal", help=say("cli.help_survey_level"))
+    parser.add_argument("--engine", choices=ENGINES, default="local", help=say("survey.help_engine"))
+    parser.add_argument("--master", metavar="URL", help=say("state_rows.help_master"))
+    parser.add_argument("--remote", metavar="URL", help=say("state_rows.help_remote"))
+    parser.add_argument("--to", metavar="LOCATION", help=say("survey.help_to"))
+    parser.add_argument("--format", choices=FORMATS, help=say("survey.help_format"))
 
 
 def run(args: Namespace, settings: Settings) -> Answer:
     """One row per checkpoint; problems are those that fail or risk data. When not one of them could be looked
     into, that is what could not be read."""
-    started = time.monotonic()
-    searched = search_roots(args.location, settings)
-    rows = sorted(_rows(searched, settings, args.level), key=attention)
-    broken = [found for found in searched if found.error is not None]
+    started, surveyed_at_ms = time.monotonic(), time.time_ns() // 1_000_000
+    keep = _keep(args, settings)
+    if args.engine == "spark":
+        searched, found = _through_spark(args, settings, keep, surveyed_at_ms)
+    else:
+        searched = search_roots(args.location, settings)
+        if keep is not None:
+            refuse_inside(keep, (place.location.url for each in searched for place in each.places))
+        found = _rows(searched, settings, args.level)
+        if keep is not None and found:
+            table = Table.from_batches([survey_table(found)])
+            append_here(kept_table(table, surveyed_at_ms, keep.format), keep, surveyed_at_ms)
+    kept = _kept(keep, surveyed_at_ms, len(found))
+    rows = sorted(found, key=attention)
+    broken = [each for each in searched if each.error is not None]
     seconds = time.monotonic() - started
     is_unanswered = all(row.status in ("unreadable", "unknown") for row in rows)
-    not_read = [NotRead(found.url, found.error) for found in broken if found.error is not None]
+    not_read = [NotRead(each.url, each.error) for each in broken if each.error is not None]
     not_read += [NotRead(row.location, row.error) for row in rows if row.error is not None]
     not_read += [NotRead(f"{row.location}/{path}", row.sentence) for row in rows for path in row.not_read]
+    lines = _text(searched, rows, seconds)
+    if kept is not None:
+        where = clean(kept.location)
+        lines.append(say("survey.kept", n=kept.rows, place=where, format=kept.format))
     return Answer(
-        survey_document(searched, rows, args.level, seconds),
-        "\n".join(_text(searched, rows, seconds)) + "\n",
+        survey_document(searched, rows, args.level, seconds, args.engine, kept),
+        "\n".join(lines) + "\n",
         has_problems=any(row.has_problems for row in rows),
         not_read=tuple(not_read) if is_unanswered else (),
     )
+
+
+def _keep(args: Namespace, settings: Settings) -> Keeping | None:
+    """Where the rows are kept. Raises UsageError for options that do not fit together."""
+    of_spark = [name for name in ("master", "remote") if getattr(args, name) is not None]
+    if args.engine != "spark" and of_spark:
+        raise UsageError(say("state_rows.only_spark", options=[f"--{name}" for name in of_spark]))
+    if args.to is None:
+        if args.format is not None:
+            raise UsageError(say("survey.format_alone"))
+        return None
+    if args.engine != "spark" and args.format == "delta":
+        raise UsageError(say("survey.delta_needs_spark"))
+    keep = keeping(args.to, args.format or FORMATS[0], settings)
+    if args.engine != "spark" and not keep.location.is_local:
+        raise UsageError(say("survey.to_needs_spark", place=keep.location.url))
+    return keep
+
+
+def _through_spark(
+    args: Namespace, settings: Settings, keep: Keeping | None, surveyed_at_ms: int
+) -> tuple[list[RootSearch], list[SurveyRow]]:
+    chosen = {"spark_master": args.master, "spark_remote": args.remote}
+    settings = settings.model_copy(update={name: url for name, url in chosen.items() if url is not None})
+    said = time.monotonic()
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{say('spark_survey.progress_starting')}\n")
+
+    def progress(done: int, known: int) -> None:
+        nonlocal said
+        if sys.stderr.isatty() and time.monotonic() - said >= PROGRESS_EVERY_SECONDS:
+            said = time.monotonic()
+            sys.stderr.write(f"{say('spark_survey.progress', done=done, known=known)}\n")
+
+    found = survey_on_spark(
+        args.location, settings, args.level, keep=keep, surveyed_at_ms=surveyed_at_ms, on_progress=progress
+    )
+    return with_checkpoints(found.searched, settings), found.rows
+
+
+def _kept(keep: Keeping | None, surveyed_at_ms: int, rows: int) -> KeptPart | None:
+    if keep is None or not rows:
+        return None
+    return KeptPart(location=keep.location.url, format=keep.format, surveyed_at_ms=surveyed_at_ms, rows=rows)
 
 
 def _rows(searched: Sequence[RootSearch], settings: Settings, level: Level) -> list[SurveyRow]:

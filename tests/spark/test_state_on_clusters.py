@@ -3,16 +3,8 @@ Spark Connect server. All of them are started from what the PySpark package carr
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,6 +14,7 @@ from core.errors import SparkCancelled, SparkError, SparkNotStarted
 from core.settings import Settings
 from core.spark import SparkEngine, StateQuestion
 from tests.support.build import SAMPLES
+from tests.support.clusters import connect_server, free_port, standalone_cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.clusters]
 
@@ -33,61 +26,6 @@ QUESTIONS = [
     ("transform-with-state-timers", StateQuestion(17, variable="amounts")),
     ("transform-with-state-timers", StateQuestion(17, timers=True)),
 ]
-
-
-def home() -> Path:
-    spec = find_spec("pyspark")
-    assert spec is not None and spec.origin is not None
-    return Path(spec.origin).parent
-
-
-def free_port() -> int:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return int(server.getsockname()[1])
-
-
-@contextmanager
-def daemon(place: Path, name: str, *command: str, **more: str) -> Iterator[Path]:
-    """A process of Spark with what it prints in a file; it and what it started are gone afterwards."""
-    log = place / f"{name}.txt"
-    env = {
-        **os.environ,
-        "SPARK_HOME": str(home()),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_LOG_DIR": str(place),
-        "SPARK_PID_DIR": str(place),
-        "SPARK_NO_DAEMONIZE": "1",
-        "PYSPARK_PYTHON": sys.executable,
-        **more,
-    }
-    with (
-        log.open("wb") as out,
-        subprocess.Popen(
-            command,
-            env=env,
-            stdout=out,
-            stderr=out,
-            stdin=subprocess.DEVNULL,
-            cwd=place,
-            start_new_session=True,
-        ) as process,
-    ):
-        try:
-            yield log
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def wait_for(port: int, log: Path, seconds: float = 180) -> None:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        with socket.socket() as client:
-            client.settimeout(1)
-            if client.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.3)
-    raise AssertionError(log.read_text(errors="replace")[-3000:])
 
 
 @pytest.fixture(scope="module")
@@ -108,24 +46,9 @@ def answers(engine: SparkEngine) -> list[object]:
 
 
 def test_a_standalone_cluster_gives_the_same_rows(local: SparkEngine, tmp_path: Path) -> None:
-    spark_class = str(home() / "bin/spark-class")
-    deploy = "org.apache.spark.deploy"
-    port = free_port()
-    master = f"spark://127.0.0.1:{port}"
-    small = {"SPARK_DAEMON_MEMORY": "256m"}
-    with ExitStack() as running:
-        ports = ("--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
-        log = running.enter_context(
-            daemon(tmp_path, "master", spark_class, f"{deploy}.master.Master", *ports, **small)
-        )
-        wait_for(port, log)
-        for number in range(2):
-            size = ("--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0")
-            work = ("--work-dir", str(tmp_path / f"work{number}"))
-            command = (spark_class, f"{deploy}.worker.Worker", master, *size, *work)
-            running.enter_context(daemon(tmp_path, f"worker{number}", *command, **small))
+    with standalone_cluster(tmp_path) as cluster:
         settings = Settings(
-            spark_directory=str(tmp_path / "engine"), spark_master=master, spark_memory="512m"
+            spark_directory=str(tmp_path / "engine"), spark_master=cluster.master, spark_memory="512m"
         )
         Path(settings.spark_directory).mkdir()
         engine = SparkEngine(settings)
@@ -139,17 +62,9 @@ def test_a_standalone_cluster_gives_the_same_rows(local: SparkEngine, tmp_path: 
 def test_spark_connect_gives_the_same_rows_without_java_here_and_cancels(
     local: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    port = free_port()
-    options = ("--master", "local[2]", "--driver-memory", "1g")
-    binding = {"address": "127.0.0.1", "port": str(port)}
-    for key, value in binding.items():
-        options += ("--conf", f"spark.connect.grpc.binding.{key}={value}")
     expected = answers(local)
-    with daemon(tmp_path, "connect", str(home() / "sbin/start-connect-server.sh"), *options) as log:
-        wait_for(port, log)
-        settings = Settings(
-            spark_directory=str(tmp_path / "engine"), spark_remote=f"sc://127.0.0.1:{port}", spark_seconds=300
-        )
+    with connect_server(tmp_path) as remote:
+        settings = Settings(spark_directory=str(tmp_path / "engine"), spark_remote=remote, spark_seconds=300)
         Path(settings.spark_directory).mkdir()
         engine = SparkEngine(settings)
         # Only Java is hidden: the client needs none.

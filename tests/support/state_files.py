@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import cramjam
+import xxhash
 
 from core.checkpoint.state_content.framing import Unpacked, unpack
 from core.checkpoint.state_content.records import (
@@ -17,7 +18,6 @@ from core.checkpoint.state_content.records import (
     parse_delta,
     parse_snapshot,
 )
-from core.checkpoint.state_content.xxhash32 import xxhash32
 
 LZ4_SEED = 0x9747B28C
 BLOCK_BYTES = 32 * 1024
@@ -37,7 +37,7 @@ def pack_lz4(content: bytes, block_bytes: int = BLOCK_BYTES) -> bytes:
                 (0x20 if is_smaller else 0x10) | token,
                 len(data),
                 len(block),
-                xxhash32([block], LZ4_SEED)[0] & 0x0FFFFFFF,
+                xxhash.xxh32_intdigest(block, LZ4_SEED) & 0x0FFFFFFF,
             )
             + data
         )

@@ -23,7 +23,6 @@ from core.checkpoint.state_content.rocksdb_zip import (
     read_zip,
     tail_trouble,
 )
-from core.checkpoint.state_content.xxhash32 import xxhash32
 from tests.support.build import SAMPLES, corpus_names, unpack_corpus
 from tests.support.state_files import BLOCK_BYTES, encode, pack_lz4, pack_snappy, records_of
 
@@ -42,16 +41,6 @@ def content_of(data: bytes, codec: str | None = None) -> Unpacked:
     found = unpack({"x": data}, codec)["x"]
     assert isinstance(found, Unpacked)
     return found
-
-
-def test_xxhash_gives_the_published_values() -> None:
-    texts = [b"", b"a", b"abc", b"Nobody inspects the spammish repetition"]
-    assert xxhash32(texts, 0) == [0x02CC5D05, 0x550D7456, 0x32D153FF, 0xE2293B2F]
-
-
-def test_xxhash_of_many_blocks_is_that_of_each_alone() -> None:
-    blocks = [bytes(range(256)) * (length // 256 + 1) for length in (0, 3, 16, 17, 4096, 100, 33_000, 15)]
-    assert xxhash32(blocks, 7) == [xxhash32([block], 7)[0] for block in blocks]
 
 
 @pytest.mark.parametrize("kind", ["delta", "snapshot", "changelog"])

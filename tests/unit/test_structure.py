@@ -24,8 +24,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("core/analysis",),
     ("core/recovery",),
     ("core/judgement.py",),
-    ("core/spark",),
     ("core/survey",),
+    ("core/spark",),
     ("core/incident",),
     ("core/documents",),
     ("core/verbs",),
@@ -37,8 +37,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 SCREEN_LIBRARIES = ("streamlit", "plotly")
 MAY_IMPORT_FSSPEC = "core/storage/"
-# What runs in the worker process; nothing else may import these two, or pyspark.
-IN_THE_WORKER = ("core/spark/worker.py", "core/spark/scan.py")
+# What runs in the worker process, or in a Spark of the user's own; nothing else may import these, or pyspark.
+IN_THE_WORKER = tuple(f"core/spark/{name}.py" for name in ("worker", "scan", "survey_job", "datasource"))
 MAY_IMPORT_SPARK = ("core/spark/", "core/documents/", "core/verbs/", "ui/")
 
 

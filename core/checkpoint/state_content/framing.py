@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 
 import cramjam
 import numpy as np
+import xxhash
 
 from core.checkpoint.conf import codec_named
-from core.checkpoint.state_content.xxhash32 import xxhash32
 from core.messages import say
 
 Codec = Literal["lz4", "zstd", "snappy", "lzf"]
@@ -73,9 +73,8 @@ def unpack(files: Mapping[str, bytes], codec: str | None) -> dict[str, Unpacked 
     """The contents of state files by path, checksums of lz4 blocks included. ``codec`` is the pinned one
     (short name or class name).
 
-    Many files at once, because the checksums of all their blocks are computed side by side. A file whose
-    first bytes are those of no codec is in trouble from its first byte on when the pinned codec is one that
-    is unpacked here.
+    A file whose first bytes are those of no codec is in trouble from its first byte on when the pinned codec
+    is one that is unpacked here.
     """
     found: dict[str, Unpacked | NotUnpacked] = {}
     parts: dict[str, _Blocks] = {}
@@ -162,11 +161,9 @@ def _lz4_block(packed: bytes, size: int) -> bytes | None:
 
 def _verified(files: Mapping[str, _Blocks]) -> dict[str, Unpacked | NotUnpacked]:
     """The contents up to the first block whose checksum does not fit."""
-    hashes = iter(xxhash32([block.content for file in files.values() for block in file.blocks], _SEED))
     found: dict[str, Unpacked | NotUnpacked] = {}
     for path, (blocks, trouble, is_too_large, is_cut) in files.items():
-        fits = [next(hashes) & _CHECKSUM_BITS == block.checksum for block in blocks]
-        good = fits.index(False) if False in fits else len(blocks)
+        good = next((i for i, block in enumerate(blocks) if not _fits(block)), len(blocks))
         if good < len(blocks):
             trouble, is_cut = say("state_files.lz4_checksum", at=blocks[good].start), False
         found[path] = (
@@ -175,6 +172,10 @@ def _verified(files: Mapping[str, _Blocks]) -> dict[str, Unpacked | NotUnpacked]
             else Unpacked(b"".join(block.content for block in blocks[:good]), trouble, is_cut)
         )
     return found
+
+
+def _fits(block: _Block) -> bool:
+    return xxhash.xxh32_intdigest(block.content, _SEED) & _CHECKSUM_BITS == block.checksum
 
 
 def _snappy(data: bytes) -> Unpacked | NotUnpacked:

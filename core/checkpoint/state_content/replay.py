@@ -88,10 +88,10 @@ class Replay:
 
     def apply(self, records: Iterable[Record]) -> None:
         """The changes of the next version."""
-        rows, removed = self._rows, self._removed
+        rows, removed, mark = self._rows, self._removed, self._mark
         for kind, key, value in records:
             if kind == "put" or kind == "merge":
-                rows[key] = self._mark(value)
+                rows[key] = mark(value)
             elif kind == "delete":
                 plain = key[_CHECKSUM_BYTES:] if self._has_row_checksums else key
                 rows.pop(plain, None)

@@ -1,0 +1,180 @@
+"""Compares reading state through Spark's reader with decoding the files, in one run: processor seconds.
+
+    .venv/bin/python -m scripts.bench.state_rows [--keys 1000000] [--partitions 200] [--rounds 3]
+
+Real Spark writes the state first (dropDuplicates over as many keys, RocksDB and HDFS-backed). Then both ways
+take turns: Spark in a warm session (one question before the first round is not counted), ours in this process
+without any cache. Processor seconds are those of the Java process and of this one; they bear a busy machine,
+walls do not. Both ways have to give the same number, or the comparison ends with an error. Quote the LOWEST
+ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.checkpoint import Checkpoint, state_inventory
+from core.checkpoint.state import committed_ids
+from core.checkpoint.state_content.counts import count_keys
+from core.checkpoint.state_content.state_rows import RowsQuestion, read_rows
+from core.settings import Settings
+
+PROVIDERS = {
+    "RocksDB": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "HDFS-backed": "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
+}
+NO_CACHE = Settings(content_cache_bytes=0, deep_check_seconds=600)
+MOST = 2_000_000
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line: what is asked, and the two ways. Each returns the number of rows that it found."""
+
+    name: str
+    spark: Callable[[], int]
+    ours: Callable[[], int]
+
+
+def session(directory: Path) -> Any:
+    """A local Spark with two cores."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]").appName("bench")
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.driver.memory": "4g",
+        "spark.local.dir": str(directory / "local"),
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+    }
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def write_state(spark: Any, directory: Path, provider: str, keys: int, partitions: int) -> Path:
+    """A checkpoint of dropDuplicates with so many keys, written by one batch."""
+    source, checkpoint = directory / "in", directory / f"ck-{provider}"
+    if not source.exists():
+        spark.range(keys).selectExpr("concat('order-', id) as id").write.parquet(str(source))
+    spark.conf.set("spark.sql.streaming.stateStore.providerClass", PROVIDERS[provider])
+    spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    stream = spark.readStream.schema("id string").parquet(str(source)).dropDuplicates(["id"])
+    writer = stream.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    return checkpoint
+
+
+def cases(spark: Any, checkpoint: Path, keys: int) -> list[Case]:
+    """Counts of all partitions, one key, all rows of one partition."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    place = str(checkpoint)
+
+    def frame() -> Any:
+        return spark.newSession().read.format("statestore").load(place)
+
+    def counted() -> int:
+        ck = Checkpoint.open(place, NO_CACHE)
+        found = count_keys(
+            ck.door,
+            state_inventory(ck).operators[0],
+            1,
+            committed_ids(ck),
+            replay=True,
+            has_row_checksums=False,
+        )
+        return sum(part.count.keys or 0 for parts in found.values() for part in parts)
+
+    def rows(question: RowsQuestion) -> int:
+        return len(read_rows(Checkpoint.open(place, NO_CACHE), question).rows)
+
+    wanted = f"order-{keys // 2}"
+    return [
+        Case(
+            "counts",
+            lambda: int(sum(row[1] for row in frame().groupBy("partition_id").count().collect())),
+            counted,
+        ),
+        Case(
+            "one key",
+            lambda: len(frame().where(F.col("key.id") == wanted).collect()),
+            lambda: rows(RowsQuestion(key={"id": wanted})),
+        ),
+        Case(
+            "one partition",
+            lambda: len(frame().where(F.col("partition_id") == 0).collect()),
+            lambda: rows(RowsQuestion(partition_id=0, limit=MOST)),
+        ),
+    ]
+
+
+def java_pid(spark: Any) -> int:
+    """The process that Spark runs in."""
+    return int(spark._jvm.java.lang.ProcessHandle.current().pid())
+
+
+def java_seconds(pid: int) -> float:
+    """User and system time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return sum(int(fields[at]) for at in (11, 12)) / TICKS
+
+
+def measured(way: Callable[[], int], java: int | None = None) -> tuple[int, float]:
+    """What a way found, and its processor seconds: of this process, and of Java where it is asked."""
+
+    def spent() -> float:
+        return time.process_time() + (java_seconds(java) if java is not None else 0.0)
+
+    before = spent()
+    found = way()
+    return found, spent() - before
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Writes the state, lets both ways take turns, prints the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--keys", type=int, default=1_000_000)
+    parser.add_argument("--partitions", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args(arguments)
+    directory = Path(tempfile.mkdtemp(prefix="bench-state-"))
+    try:
+        spark = session(directory)
+        pid = java_pid(spark)
+        print(f"{args.keys:,} keys in {args.partitions} partitions, dropDuplicates, Spark {spark.version}")
+        print(f"{'state':12} {'asked':14} {'rows':>10} {'Spark CPU s':>12} {'ours CPU s':>11} {'ratio':>8}")
+        for provider in PROVIDERS:
+            checkpoint = write_state(spark, directory, provider, args.keys, args.partitions)
+            for case in cases(spark, checkpoint, args.keys):
+                case.spark()
+                rounds = [(measured(case.spark, pid), measured(case.ours)) for _ in range(args.rounds)]
+                for (theirs, _), (ours, _) in rounds:
+                    if theirs != ours:
+                        print(f"{provider}, {case.name}: Spark found {theirs} rows, the files {ours}")
+                        return 1
+                (rows, their_cpu), (_, our_cpu) = min(rounds, key=lambda both: both[0][1] / both[1][1])
+                print(
+                    f"{provider:12} {case.name:14} {rows:10,} {their_cpu:12.2f} {our_cpu:11.3f}"
+                    f" {their_cpu / our_cpu:7.1f}x",
+                    flush=True,
+                )
+        return 0
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

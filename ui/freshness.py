@@ -1,0 +1,98 @@
+"""How old the reading is, whether the checkpoint was written since, and following a query that runs.
+
+A page that is drawn sends no request for this: only the line that redraws itself looks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+
+import streamlit as st
+
+from core.checkpoint.written_since import WrittenSince, written_since
+from core.errors import StorageError
+from core.messages import say, words
+from core.settings import get_settings
+from ui import cards, links, open_checkpoints
+from ui.open_checkpoints import Opened
+
+AGE_SECONDS = 30  # the age is written again this often when nobody looks for newer batches
+_SHARED_SECONDS = 5  # viewers of the same reading share what one of them saw
+
+_run = threading.local()
+
+
+@contextlib.contextmanager
+def drawing() -> Iterator[None]:
+    """Marks this thread as drawing a whole page, in which nobody looks."""
+    _run.is_whole = True
+    try:
+        yield
+    finally:
+        _run.is_whole = False
+
+
+def follow_toggle(opened: Opened | None) -> None:
+    """The switch in the sidebar. Not for an evidence file, which never changes, and not where a setting
+    forbids to look."""
+    seconds = get_settings().look_for_new_seconds
+    if opened is None or opened.ck is None or opened.ck.door.evidence is not None or seconds == 0:
+        return
+    refused = links.refusal("follow", ("true", "false"))
+    if refused is not None:
+        cards.message("plain", refused)
+    st.toggle(
+        say("screens.follow"),
+        key="follow",
+        bind="query-params",
+        help=say("screens.follow_help", seconds=seconds),
+    )
+
+
+def line(opened: Opened) -> None:
+    """When the checkpoint was read, and what was written since. Followed, the page is read and drawn
+    again."""
+    seconds = get_settings().look_for_new_seconds
+    st.fragment(_line, run_every=seconds or AGE_SECONDS)(opened)
+
+
+def _line(opened: Opened) -> None:
+    ck = opened.ck
+    if ck is None:
+        return
+    is_whole = getattr(_run, "is_whole", False)
+    since = None if is_whole or not get_settings().look_for_new_seconds else _since(opened.key, opened)
+    age = words.age(int(time.time() * 1000) - ck.read_at_ms)
+    with st.container(key="read-at", width="content", horizontal=True, vertical_alignment="center"):
+        cards.text(say("screens.read_at", clock=words.clock(ck.read_at_ms), age=age), "small", "content")
+        if since is None:
+            return
+        if since.what == "unknown":
+            cards.text(say("screens.since_unknown", reason=since.reason), "small", "content")
+            return
+        is_followed = bool(st.session_state.get("follow"))
+        cards.text(_sentence(since), "small", "content")
+        if is_followed or st.button(say("screens.since_show"), key="since-show", type="tertiary"):
+            open_checkpoints.refresh(opened.name)
+            st.rerun()
+
+
+def _sentence(since: WrittenSince) -> str:
+    if since.what == "planned":
+        return say("screens.since_planned", batch=since.batch_id)
+    if since.what == "committed":
+        return say("screens.since_committed", batch=since.batch_id)
+    return say("screens.since_removed", batch=since.batch_id)
+
+
+@st.cache_data(ttl=_SHARED_SECONDS, max_entries=open_checkpoints.MOST_OPEN, show_spinner=False)
+def _since(key: tuple[str, int], _opened: Opened) -> WrittenSince | None:
+    if _opened.ck is None:
+        return None
+    try:
+        return written_since(_opened.ck)
+    except StorageError as error:
+        return WrittenSince("unknown", reason=str(error))
