@@ -60,10 +60,16 @@ def test_exactly_the_rows_of_the_batch_are_lost_and_the_query_continues(
         done = run_in_session(script, spark)
         assert done.status == 0 and "proven on the files" in done.output, done.output
     assert fingerprint(pipeline.checkpoint, pipeline.output) == before
+    (kept,) = (path for path in Path(f"{new}.skipped-files").iterdir() if not path.name.startswith("."))
+    assert kept.read_bytes() == (pipeline.source / "part 002.json").read_bytes()
     put_files(pipeline.source, range(3, 16))  # beyond a compaction of the logs
     pipeline.run(new)
     assert ids(pipeline) == [*range(20), *range(30, 160)]
     assert Checkpoint.open(str(new)).commit_ids[:4] == (0, 1, 2, 3)
+    repaired = kept.read_text().replace(f'"id": {POISON},', '"id": 1000,')
+    (pipeline.source / "repaired.json").write_text(repaired)
+    pipeline.run(new)
+    assert ids(pipeline) == sorted({*range(160), 1000} - {POISON})
     again = run_in_session(script, spark)
     assert again.status == 4 and "the query has run with it since" in again.output, again.output
 
