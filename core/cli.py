@@ -84,7 +84,7 @@ def _as_json(answer: Answer) -> str:
 
 def _as_text(answer: Answer) -> str:
     """The text, with what could not be read at its end."""
-    if not answer.not_read:
+    if not answer.not_read or answer.is_whole:
         return answer.text
     shown = [f"  {clean(item.sentence, 400)}" for item in answer.not_read[:MOST_NOT_READ]]
     title = say("cli.not_read", count=len(answer.not_read))

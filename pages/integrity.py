@@ -33,13 +33,19 @@ Place = st.delta_generator.DeltaGenerator
 
 def main() -> None:
     opened, ck = shell.checkpoint()
-    first, second = st.container(), st.container()
+    translator, first, second = st.container(), st.container(), st.container()
     if connectors.waits(ck):  # a broker may take seconds: what does not need it comes first
         rest(opened, ck)
         judgement(opened, ck, first, second)
     else:
         judgement(opened, ck, first, second)
         rest(opened, ck)
+    if cached_answers.verdict(opened) == "blocked":  # then somebody has an error to paste
+        with translator:
+            error_translator.folded(ck)
+    else:
+        cards.text(say("screen_errors.title"), "section")
+        error_translator.show(ck)
 
 
 def judgement(opened: Opened, ck: Checkpoint, first: Place, second: Place) -> None:
@@ -55,8 +61,6 @@ def rest(opened: Opened, ck: Checkpoint) -> None:
     """What needs neither source nor sink."""
     changes_panel.show(opened, ck)
     liveness(ck)
-    cards.text(say("screen_errors.title"), "section")
-    error_translator.show(ck)
 
 
 def start(opened: Opened, ck: Checkpoint) -> None:
@@ -84,7 +88,7 @@ def start(opened: Opened, ck: Checkpoint) -> None:
     if spark is not None or query == "stateless" or loss == "false":
         what_if(answer, usual)
     start_steps.rules(answer)
-    start_steps.steps(answer, "integrity-steps")
+    start_steps.open_first(answer, "integrity-steps")
     if answer.then:
         cards.text(say("screen_start.after_that", then=answer.then))
     start_steps.not_checked(answer.not_checked)
@@ -115,7 +119,7 @@ def check(opened: Opened, ck: Checkpoint) -> None:
     cards.text(cost(ck, level), "small")
     how_large(opened, ck, level)
     if finding_cards.show(opened, ck, level):
-        impact_card.card(opened, ck)
+        impact_card.card(opened, ck, is_short=True)
 
 
 def how_large(opened: Opened, ck: Checkpoint, level: Level) -> None:

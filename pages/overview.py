@@ -23,6 +23,7 @@ from ui import (
     impact_card,
     live_figures,
     operator_list,
+    report_panel,
     shell,
     start_position,
     start_steps,
@@ -72,11 +73,12 @@ def judgement(
     with stands_out:
         finding_cards.show(opened, ck)
     with costs:
-        impact_card.card(opened, ck)
+        impact_card.card(opened, ck, with_link=False, is_short=True)
     with start:
-        start_position.block(opened, ck)
+        start_position.block(opened, ck, is_short=True)
         error_translator.folded(ck)
         evidence_file.folded(opened, ck)
+        report_panel.folded(opened, ck)
 
 
 def verdict(forecast: Forecast | str) -> None:
@@ -87,14 +89,18 @@ def verdict(forecast: Forecast | str) -> None:
         return
     tone = cached_answers.tone_of(forecast)
     with cards.box(tone):
-        cards.text(say("screen_start.title"), "small")
         cards.text(f"{cards.MARKS[tone]} {forecast.sentence}", "lead")
         certainty = cached_answers.CERTAINTY[forecast.certainty]
         because = words.one_line(forecast.because, 400)
         cards.text(say("screen_start.proof", certainty=certainty, because=because), "small")
         if forecast.then:
             cards.text(say("screen_start.after_that", then=forecast.then))
-        start_steps.not_checked(forecast.not_checked)
+        if forecast.not_checked:
+            with st.expander(say("screen_overview.not_checked", n=len(forecast.not_checked))):
+                for part in forecast.not_checked:
+                    cards.text(words.capital(part), "small")
+        else:
+            start_steps.not_checked(forecast.not_checked)
         with st.expander(say("screen_start.how", n=len(forecast.steps), spark=forecast.spark)):
             start_steps.rules(forecast)
             start_steps.steps(forecast, "steps")
@@ -122,15 +128,16 @@ def story(name: str, ck: Checkpoint) -> None:
 def the_query(opened: Opened, ck: Checkpoint, live_state: Place) -> None:
     """What the query is: sources, operators, watermark, settings, and what else lies in the directory. The
     listing of the state fills its figure above, too."""
-    cards.text(say("screen_overview.query"), "section")
-    identity(ck)
-    sources(ck)
     if ck.has_state:
         with st.spinner("Listing the state ..."):
             inventory = cached_answers.state(ck)
-        operators(inventory)
+    with st.expander(say("screen_overview.query")):
+        identity(ck)
+        sources(ck)
+        if ck.has_state:
+            operators(inventory)
+        settings(ck)
     live_figures.of_state(opened, ck, live_state)
-    settings(ck)
     the_rest(ck)
 
 

@@ -56,14 +56,17 @@ def main() -> None:
     found = balance(operator, store, measure=choose_measure())
     picture, versions = st.container(), st.container()
     cards.text("One partition", "section")
-    chosen = selection.number_field(
-        "Partition", "partition", say("screen_state.partition_placeholder"), width=230
-    )
+    heaviest = found.heaviest
+    empty: str = say("screen_state.partition_placeholder")
+    if heaviest is not None:  # shown as long as none is chosen: the address names none, and Back stays simple
+        empty = say("screen_state.partition_largest", partition=heaviest.partition_id)
+    chosen = selection.number_field("Partition", "partition", empty, width=230)
     with picture:
         spread(found, chosen)
     with versions:
         grown(growth(operator, store))
-    one_partition(operator, store, found, chosen)
+    shown = chosen if chosen is not None or heaviest is None else heaviest.partition_id
+    one_partition(operator, store, found, shown)
     state_rows.panel(opened, ck, operator, chosen)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.analysis.pace import BatchInput, batch_input
 from core.analysis.timeline import Column, Timeline, bins
 from core.checkpoint import Checkpoint
 from core.messages import say, words
@@ -30,13 +31,15 @@ def main() -> None:
     view = selection.controls(listed, with_axis=True)
     selection.read(ck, listed, view)
     timeline = cached_answers.timeline(opened, ck)
+    found = batch_input(ck, timeline, timeline.batch_ids[view.rows].tolist())
+    headline = timeline_texts.headline(timeline, view.rows, found)
     with lead:
-        cards.text(timeline_texts.headline(timeline, view.rows), "lead")
+        cards.text(headline, "lead")
     if len(timeline) > view.size * selection.SLACK:
         strip(timeline, view)
-    marks(timeline, view)
-    progress(ck, timeline, view)
+    marks(timeline, view, found, headline)
     details(ck, timeline, view)
+    progress(ck, timeline, view)
 
 
 def strip(timeline: Timeline, view: selection.View) -> None:
@@ -53,13 +56,13 @@ def strip(timeline: Timeline, view: selection.View) -> None:
     charts.show(figure, "strip", f"{shown} {peak}", selection.strip_clicked)
 
 
-def marks(timeline: Timeline, view: selection.View) -> None:
+def marks(timeline: Timeline, view: selection.View, found: BatchInput | None, headline: str) -> None:
     """The batches of the window; a click chooses one."""
-    figure = timeline_charts.window(timeline, view.rows, view.by, view.chosen)
-    charts.show(figure, "marks", timeline_texts.headline(timeline, view.rows), selection.marks_clicked)
+    figure = timeline_charts.window(timeline, view.rows, view.by, view.chosen, found)
+    charts.show(figure, "marks", headline, selection.marks_clicked)
     cards.text(timeline_texts.notes(timeline), "small")
     tables.behind(
-        lambda: timeline_texts.window_columns(timeline, view.rows),
+        lambda: timeline_texts.window_columns(timeline, view.rows, found),
         say("screen_timeline.window_table"),
         "timeline",
     )

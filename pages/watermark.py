@@ -40,12 +40,14 @@ def main() -> None:
         cards.message("plain", *watermark_texts.no_watermark(ck, history))
         return
     with lead:
-        cards.text(history.headline, "lead")
+        cards.text(watermark_texts.headline(ck, history), "lead")
         figures(history)
-    picture(history, view)
     shown = finding_cards.some(opened, ck, FINDINGS)
-    what_stands_out(ck, history, shown)
     stalls(ck, history, shown)
+    picture(history, view)
+    what_stands_out(ck, history, shown)
+    with st.expander(say("screen_state.rule_title")):
+        cards.text(history.rule)
     tables.behind(
         lambda: watermark_texts.as_columns(history), say("screen_state.watermark_table"), "watermark"
     )
@@ -78,8 +80,7 @@ def picture(history: WatermarkHistory, view: selection.View) -> None:
 
 
 def what_stands_out(ck: Checkpoint, history: WatermarkHistory, shown: set[str]) -> None:
-    """The rule in words, and what is not as usual and no finding says. ``shown``: the findings above."""
-    cards.text(history.rule)
+    """What is not as usual and no finding says. ``shown``: the findings above."""
     if history.jump is not None and "WATERMARK_AHEAD" not in shown:
         jump(history.jump)
     for batch in () if "WATERMARK_WENT_BACK" in shown else history.went_back[:MOST_REWINDS]:

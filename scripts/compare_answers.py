@@ -193,7 +193,7 @@ def run(target: Path, scratch: Path, only: Sequence[str]) -> None:
         connectors = _connectors(facts, beside)
         for label, arguments in _runs(place, scratch):
             _kept(target, name, label, arguments, scratch)
-            if connectors and arguments[0] in ("forecast", "check", "resume", "recover"):
+            if connectors and arguments[0] in ("forecast", "check", "resume", "recover", "report"):
                 _kept(target, name, f"{label}+connectors", [*arguments, *connectors], scratch)
 
 
@@ -260,6 +260,9 @@ def _runs(place: Path, scratch: Path) -> Iterator[tuple[str, list[str]]]:
     yield "changes-usage", ["changes", at, "--set", "change.nothing=1"]
     yield "compare", ["compare", at, at]
     yield "evidence", ["evidence", at, "--to", str(scratch / "evidence.zip"), "--overwrite"]
+    yield "report", ["report", at]
+    yield "report-html", ["report", at, "--format", "html", "--level", "deep"]
+    yield "report-chat", ["report", at, "--format", "chat"]
     yield "survey", ["survey", at]
     yield "survey-quick", ["survey", at, "--level", "quick"]
     yield "metrics", ["metrics", at]

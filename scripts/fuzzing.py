@@ -54,6 +54,9 @@ VERBS = (
     ("recover", "--option", "{option}", "--set", "{setting}", "--set", "{setting}"),
     ("explain", "--error", "{error}"),
     ("changes",),
+    ("report", "{ends}"),
+    ("report", "--format", "html", "--level", "deep"),
+    ("report", "--format", "chat"),
 )
 NUMBERS = (
     0,

@@ -23,6 +23,7 @@ from core.documents.forecast import ForecastDocument
 from core.documents.inspect import InspectDocument
 from core.documents.metrics import MetricsDocument
 from core.documents.recover import RecoverDocument
+from core.documents.report import ReportDocument
 from core.documents.resume import ResumeDocument
 from core.documents.rows import RowsDocument
 from core.documents.state import StateDocument
@@ -41,6 +42,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "changes": ChangesDocument,
     "compare": CompareDocument,
     "evidence": EvidenceDocument,
+    "report": ReportDocument,
     "survey": SurveyDocument,
     "metrics": MetricsDocument,
 }

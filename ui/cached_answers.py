@@ -13,6 +13,7 @@ from core.analysis.findings.liveness import Liveness
 from core.analysis.findings.liveness import second_look as look_twice
 from core.analysis.forecast import Forecast, Query
 from core.analysis.forecast.contents import CONTENTS
+from core.analysis.forecast.verdict import in_few_words
 from core.analysis.pace import Pace, Paces, paces, state_pace
 from core.analysis.timeline import Timeline, build_timeline
 from core.checkpoint import Checkpoint, Source
@@ -246,17 +247,36 @@ def start_sentence(opened: Opened, ck: Checkpoint) -> str:
     return "" if isinstance(found, str) else str(found.sentence)
 
 
+def in_header(opened: Opened, is_shown_below: bool) -> None:
+    """The forecast in the one line that stays in view: mark and sentence, or a few words where the sentence
+    stands below."""
+    if opened.ck is None:
+        return
+    found = next_start(opened, opened.ck)
+    if isinstance(found, str):
+        cards.text(f"{cards.MARKS['plain']} {in_few_words(None)}", "verdict")
+        return
+    shown = in_few_words(found) if is_shown_below or stands_out(found) else found.sentence
+    cards.text(f"{cards.MARKS[tone_of(found)]} {shown}", "verdict")
+
+
 def line(opened: Opened) -> None:
-    """The forecast in one line: sentence, certainty, proof."""
+    """The forecast in a box with certainty and proof, where it is more than one line in the header says: a
+    start that fails, repeats or risks data, or is not known."""
     if opened.ck is None:
         return
     found = next_start(opened, opened.ck)
     if isinstance(found, str):
         cards.message("plain", found)
-        return
-    cards.message(
-        tone_of(found), found.sentence, f"{CERTAINTY[found.certainty]} · {words.one_line(found.because, 300)}"
-    )
+    elif stands_out(found):
+        because = words.one_line(found.because, 300)
+        proof = say("screen_start.proof", certainty=CERTAINTY[found.certainty], because=because)
+        cards.message(tone_of(found), found.sentence, proof)
+
+
+def stands_out(found: Forecast) -> bool:
+    """Whether a forecast is more than that the query resumes or starts."""
+    return tone_of(found) in ("doubt", "blocked")
 
 
 def source_words(source: Source) -> str:

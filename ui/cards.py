@@ -25,13 +25,45 @@ EDGES: dict[Tone, str] = {
 # Fixed text of this program, no value in it: sizes, the coloured edge of boxes, and less empty space above
 # the first line.
 _STYLE = """<style>
-[data-testid="stMainBlockContainer"] {padding: 3.9rem 2.2rem 3rem 2.2rem; max-width: 1500px;}
+[data-testid="stMainBlockContainer"] {padding: 0 2.2rem 3rem 2.2rem; max-width: 1500px;}
+[data-testid="stHeader"] {
+  background: transparent;
+  pointer-events: none;
+}
+[data-testid="stHeader"] * {pointer-events: none;}
+[data-testid="stHeader"] button, [data-testid="stHeader"] button * {pointer-events: auto;}
+[data-testid="stLayoutWrapper"]:has(> .st-key-header) {
+  position: sticky; top: 0; z-index: 999; margin: -1rem -0.4rem 0; padding: 0 2.2rem 0 0.4rem;
+  width: calc(100% + 0.8rem); max-width: none;
+  background: light-dark(#ffffff, #10151a); border-bottom: 1px solid rgba(128, 128, 128, 0.25);
+}
+.st-key-header {min-height: 3.4rem; flex-wrap: nowrap; column-gap: 0.9rem;}
+.stApp:has([data-testid="stExpandSidebarButton"]) .st-key-header > :first-child {margin-left: 2rem;}
+.st-key-header > [data-testid="stLayoutWrapper"]:has(> .st-key-verdict) {flex: 1 1 0; min-width: 0;}
+.st-key-verdict [data-testid="stText"], .st-key-verdict [data-testid="stText"] *,
+[class*="st-key-name-"] [data-testid="stText"], [class*="st-key-name-"] [data-testid="stText"] * {
+  white-space: nowrap !important;
+  overflow: hidden;
+  text-overflow: ellipsis;
+}
+.st-key-verdict:hover [data-testid="stText"], .st-key-verdict:hover [data-testid="stText"] * {
+  white-space: normal !important;
+}
+[class*="st-key-box-"] [data-testid="stPageLink"] {margin-top: 0.45rem;}
+[class*="st-key-box-"] [data-testid="stExpander"] {margin-top: 0.3rem;}
+[class*="st-key-box-"] [data-testid="stPageLink"] [data-testid="stPageLink"] {margin-top: 0;}
+.st-key-header button {
+  white-space: nowrap;
+}
+.st-key-header .stTooltipIcon {display: flex;}
 [data-testid="stSidebarHeader"] {height: 2.6rem; margin-bottom: 0;}
 [data-testid="stPageLink"] a {
   border: 1px solid rgba(128, 128, 128, 0.35); border-radius: 6px; padding: 0.35rem 0.7rem;
 }
 .st-key-read-at [data-testid="stText"] {white-space: nowrap;}
 [data-testid="stMain"] [data-testid="stText"] {overflow-wrap: anywhere;}
+[class*="st-key-name-"] [data-testid="stText"] {font-size: 1.25rem; font-weight: 650; line-height: 1.25;}
+[class*="st-key-verdict-"] [data-testid="stText"] {font-size: 0.95rem; font-weight: 600;}
 [class*="st-key-large-"] [data-testid="stText"] {font-size: 1.45rem; font-weight: 650; line-height: 1.25;}
 [class*="st-key-section-"] [data-testid="stText"] {
   font-size: 1.22rem; font-weight: 650; line-height: 1.3; margin-top: 0.6rem;
@@ -59,10 +91,21 @@ EDGES_HERE
     position: static !important; height: auto !important; overflow: visible !important;
   }
   [data-testid="stMainBlockContainer"] {padding: 0;}
+  [data-testid="stLayoutWrapper"]:has(> .st-key-header) {position: static; margin: 0; padding: 0;}
+  .st-key-verdict [data-testid="stText"] * {white-space: normal !important;}
   [class*="st-key-box-"], [data-testid="stPlotlyChart"], [data-testid="stDataFrame"] {break-inside: avoid;}
 }
 @media (max-width: 640px) {
-  [data-testid="stMainBlockContainer"] {padding: 3.9rem 0.8rem 3rem 0.8rem;}
+  [data-testid="stMainBlockContainer"] {padding: 0 0.8rem 3rem 0.8rem;}
+  [data-testid="stLayoutWrapper"]:has(> .st-key-header) {padding-right: 2.6rem;}
+  .st-key-header {flex-wrap: wrap; row-gap: 0; padding: 0.55rem 0 0.35rem; align-content: center;}
+  .st-key-header > :has(> [class*="st-key-name-"]) {flex: 1 1 0; min-width: 0;}
+  [class*="st-key-name-"] [data-testid="stText"] {font-size: 1.08rem;}
+  .st-key-header > [data-testid="stLayoutWrapper"]:has(> .st-key-verdict) {order: 9; flex: 1 0 100%;}
+  .st-key-header button p {
+    position: absolute; width: 1px; height: 1px; overflow: hidden;
+    clip-path: inset(50%);
+  }
   [class*="st-key-large-"] [data-testid="stText"] {font-size: 1.2rem;}
 }
 </style>""".replace(
@@ -94,7 +137,7 @@ def restart_keys() -> None:
 
 def text(
     body: str,
-    look: Literal["plain", "small", "strong", "lead", "section", "large"] = "plain",
+    look: Literal["plain", "small", "strong", "lead", "section", "large", "name", "verdict"] = "plain",
     width: Literal["stretch", "content"] = "stretch",
 ) -> None:
     """A text exactly as it is, whatever is in it. ``width`` "content" for texts that stand side by side."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import streamlit as st
 
@@ -40,23 +40,31 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
     serious = [item for item in report.findings if item.severity != "note"]
     notes = [item for item in report.findings if item.severity == "note"]
     cards.text(headline(report), "strong")
+    is_short = level is None
     for item in serious:
-        one(ck, item, above)
+        one(ck, item, above, is_short)
     if notes and serious:
         with st.expander(say("screen_start.notes", n=len(notes))):
             for item in notes:
-                one(ck, item, above)
+                one(ck, item, above, is_short)
     else:
         for item in notes:
-            one(ck, item, above)
-    not_checked = "; ".join(report.not_checked)
-    looked_at = (
-        say("screen_start.looked_at", checked="; ".join(report.checked), not_checked=not_checked)
-        if report.findings
-        else say("screen_start.not_checked", parts=not_checked)  # the headline says what was checked
-    )
-    cards.text(looked_at, "small")
+            one(ck, item, above, is_short)
+    for looked_at in _looked_at(report, is_whole=level is not None):
+        cards.text(looked_at, "small")
     return any(item.severity in TO_RECOVERY for item in report.findings)
+
+
+def _looked_at(report: FindingsReport, is_whole: bool) -> Iterator[str]:
+    """What was and was not looked at. Without findings the headline says what was; where the forecast stands
+    above, it says what was not."""
+    checked, not_checked = "; ".join(report.checked), "; ".join(report.not_checked)
+    if is_whole and report.findings:
+        yield say("screen_start.looked_at", checked=checked, not_checked=not_checked)
+    elif is_whole:
+        yield say("screen_start.not_checked", parts=not_checked)
+    elif report.findings:
+        yield say("screen_start.looked_at_short", checked=checked)
 
 
 def some(opened: Opened, ck: Checkpoint, ids: Collection[str], place: str | None = None) -> set[str]:
@@ -88,20 +96,31 @@ def headline(report: FindingsReport) -> str:
     return "   ".join(parts) or say("screen_start.no_problems", checked="; ".join(report.checked))
 
 
-def one(ck: Checkpoint, item: Finding, above: str = "") -> None:
+def one(ck: Checkpoint, item: Finding, above: str = "", is_short: bool = False) -> None:
     """One finding: what is so, what to do, how sure that is and where it was seen. ``above``: the sentence
-    that stands above everything else."""
-    tone, label = TONES[item.severity], say_of("screen_start", "SEVERITY_NAMES", item.severity)
+    that stands above everything else. ``is_short``: of a finding that is not serious, only what is so is
+    unfolded."""
+    tone = TONES[item.severity]
     with cards.box(tone):
         cards.text(f"{cards.MARKS[tone]} {without(item.sentence, above)}", "strong")
-        cards.text(say("screen_start.what_to_do", action=item.action))
-        files = words.listed(item.evidence, 6) if item.evidence else ""
-        cards.text(
-            f"{label} · {cached_answers.CERTAINTY[item.certainty]} · {item.id}"
-            + (f" · {files}" if files else ""),
-            "small",
-        )
+        if is_short and item.severity not in TO_RECOVERY:
+            with st.expander(say("screen_start.to_do_and_proof")):
+                _to_do(item)
+        else:
+            _to_do(item)
         _way_on(ck, item)
+
+
+def _to_do(item: Finding) -> None:
+    """What to do, how sure the finding is, and where it was seen."""
+    label = say_of("screen_start", "SEVERITY_NAMES", item.severity)
+    cards.text(say("screen_start.what_to_do", action=item.action))
+    files = words.listed(item.evidence, 6) if item.evidence else ""
+    cards.text(
+        f"{label} · {cached_answers.CERTAINTY[item.certainty]} · {item.id}"
+        + (f" · {files}" if files else ""),
+        "small",
+    )
 
 
 def without(sentence: str, above: str) -> str:

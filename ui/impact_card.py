@@ -12,9 +12,9 @@ from ui import cached_answers, cards
 from ui.open_checkpoints import Opened
 
 
-def card(opened: Opened, ck: Checkpoint, with_link: bool = True) -> None:
+def card(opened: Opened, ck: Checkpoint, with_link: bool = True, is_short: bool = False) -> None:
     """Three ways of starting again after this checkpoint was deleted: what each repeats and loses, or what to
-    give to know it."""
+    give to know it. ``is_short``: the sentences behind the numbers are folded away."""
     impacts = cached_answers.impacts(opened, ck)
     cards.text(say("screen_start.impact"), "section")
     if isinstance(impacts, str):
@@ -25,7 +25,11 @@ def card(opened: Opened, ck: Checkpoint, with_link: bool = True) -> None:
         return
     with st.grid(len(impacts), min_column_width=260, vertical_alignment="top"):
         for impact in impacts:
-            _one(impact)
+            _one(impact, is_short)
+    if is_short:
+        with st.expander(say("screen_start.impact_why")):
+            for impact in impacts:
+                cards.text(f"{impact.sentence} ({cached_answers.CERTAINTY[impact.certainty]})", "small")
     if not with_link:
         return
     missing = [item for item in impacts if item.repeats_rows is None or item.loses_rows is None]
@@ -55,7 +59,7 @@ def in_one_line(opened: Opened, ck: Checkpoint) -> None:
     cards.text(say("screen_start.impact_line", starts=starts), "small")
 
 
-def _one(impact: DeletionImpact) -> None:
+def _one(impact: DeletionImpact, is_short: bool) -> None:
     numbers = (impact.repeats_rows, impact.loses_rows)
     costs = any(number for number in numbers)
     tone: cards.Tone = (
@@ -68,6 +72,8 @@ def _one(impact: DeletionImpact) -> None:
             f"{cards.MARKS[tone]} {_repeats(impact.repeats_rows, most)}, {_loses(impact.loses_rows, most)}",
             "strong",
         )
+        if is_short:
+            return
         cards.text(impact.sentence)
         cards.text(cached_answers.CERTAINTY[impact.certainty], "small")
 

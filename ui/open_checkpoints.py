@@ -18,6 +18,7 @@ from core.checkpoint import Checkpoint
 from core.errors import InvalidSettingError, NotACheckpoint, StorageError
 from core.messages import say
 from core.settings import get_settings
+from core.storage.location import title_of
 from core.storage.roots import FoundCheckpoints, find_checkpoints, link_for, locate, require_roots, roots
 
 MOST_OPEN = 24
@@ -49,17 +50,6 @@ class Opened:
     def title(self) -> str:
         """What people call it: the last telling part of its name."""
         return title_of(self.name)
-
-
-def title_of(name: str) -> str:
-    """The telling part of a name: its last part, or the one before where the last is only ``checkpoint``."""
-    parts = [part for part in name.replace("\\", "/").split("/") if part]
-    telling = [
-        part
-        for part in parts
-        if part.lower() not in ("checkpoint", "checkpoints", "_checkpoint", "_checkpoints")
-    ]
-    return (telling or parts or [name])[-1]
 
 
 def server_problem() -> str | None:

@@ -22,6 +22,7 @@ WITHOUT_LINE = (
     LIST,
     "Overview",
 )  # Overview shows the whole forecast, Checkpoints is about all of them
+Place = st.delta_generator.DeltaGenerator
 _UNKNOWN_PAGE = "_unknown_page"
 
 _run = threading.local()
@@ -126,7 +127,7 @@ def _main() -> None:
     opened = _choose()
     connector_settings.restore(None if opened is None else opened.name)
     browser.tab_title(page.title, None if opened is None or page.title == LIST else opened.title)
-    slot = _header(opened)
+    verdict, slot = _header(opened)
     unknown = st.session_state.pop(_UNKNOWN_PAGE, None)
     if unknown is not None:
         cards.message("plain", say("screens.no_such_page", page=unknown, shown=page.title))
@@ -150,6 +151,10 @@ def _main() -> None:
         if opened is not None and opened.ck is not None and page.title not in WITHOUT_LINE:
             with above, st.spinner(say("screen_start.working")):
                 _last_resort(cached_answers.line, opened)
+        if opened is not None and opened.ck is not None and page.title != LIST:
+            with verdict:
+                is_shown_below = page.title in WITHOUT_LINE
+                _last_resort(lambda it: cached_answers.in_header(it, is_shown_below), opened)
         if opened is not None and page.title != LIST:
             browser.tab_title(page.title, opened.title, cached_answers.verdict(opened))
 
@@ -207,28 +212,33 @@ def open_checkpoint(name: str) -> None:
     st.session_state["ck"] = name
 
 
-def _header(opened: Opened | None) -> st.delta_generator.DeltaGenerator:
-    """The header line. Returns the place for the link, which is known only after the page ran."""
+def _header(opened: Opened | None) -> tuple[Place, Place]:
+    """The line that stays in view, and below it what the checkpoint is. Returns the places for the verdict
+    and for the link, which are known only after the page ran."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
-        cards.text(browser.TITLE if opened is None else opened.title, "large", "content")
+        cards.text(browser.TITLE if opened is None else opened.title, "name", "content")
+        verdict = st.container(key="verdict", gap=None)
         if opened is not None and opened.ck is not None:
-            cards.text(cached_answers.what_it_is(opened.ck), "small", "content")
-            freshness.line(opened)
             st.button(
                 "Refresh",
+                icon=":material/refresh:",
                 key="refresh",
                 on_click=open_checkpoints.refresh,
                 args=(opened.name,),
                 type="tertiary",
                 help=say("screens.refresh_help"),
             )
-        slot = st.popover("Copy link", type="tertiary")
+        slot = st.popover("Copy link", icon=":material/link:", type="tertiary")
+    if opened is not None and opened.ck is not None:
+        with st.container(horizontal=True, gap="small", key="about"):
+            cards.text(cached_answers.what_it_is(opened.ck), "small", "content")
+            freshness.line(opened)
     if opened is not None and opened.ck is not None and opened.ck.door.evidence is not None:
         record = opened.ck.door.evidence
         cards.message("plain", say("evidence.is_evidence", moment=record.moment_ms, location=record.location))
     if opened is not None and opened.problem is not None:
         _problem(opened)
-    return slot
+    return verdict, slot
 
 
 def _problem(opened: Opened) -> None:

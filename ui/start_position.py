@@ -12,9 +12,9 @@ from ui import cached_answers, cards
 from ui.open_checkpoints import Opened
 
 
-def block(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> None:
+def block(opened: Opened, ck: Checkpoint, batch_id: int | None = None, is_short: bool = False) -> None:
     """The start position per source after ``batch_id`` (default: the last committed batch), with what repeats
-    and what is skipped."""
+    and what is skipped; ``is_short``: that is folded away."""
     answer = cached_answers.resume(opened, ck, batch_id)
     if isinstance(answer, str):
         cards.text(say("screen_start.position"), "section")
@@ -23,9 +23,18 @@ def block(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> None:
     cards.text(_title(ck, answer.batch), "section")
     if not answer.sources:
         cards.text(say("screen_start.position_no_source"), "small")
+    several = len(answer.sources) > 1
     for source in answer.sources:
-        _source(source, several=len(answer.sources) > 1)
-    if answer.note:
+        _paste(source, several)
+        if not is_short:
+            _effects(source)
+    if is_short and answer.sources:
+        with st.expander(say("screen_start.position_effects")):
+            for source in answer.sources:
+                _effects(source)
+            if answer.note:
+                cards.text(answer.note, "small")
+    elif answer.note:
         cards.text(answer.note, "small")
 
 
@@ -37,7 +46,8 @@ def _title(ck: Checkpoint, batch: int | None) -> str:
     return say("screen_start.position_after", batch=batch)
 
 
-def _source(source: SourceResume, several: bool) -> None:
+def _paste(source: SourceResume, several: bool) -> None:
+    """What to paste, or that there is nothing to paste."""
     point, kind = source.point, source.kind.label
     if several:
         cards.text(say("screen_start.position_source", key=source.key, kind=kind), "strong")
@@ -47,14 +57,20 @@ def _source(source: SourceResume, several: bool) -> None:
             say("screen_start.no_option", kind=kind)
             if source.evidence is None
             else say("screen_start.no_option_from", kind=kind, evidence=source.evidence),
-            words.one_line(point.note, 1_500),
         )
+    else:
+        st.code(as_pyspark(point, source.kind), language="python", wrap_lines=True)
+
+
+def _effects(source: SourceResume) -> None:
+    """How exact it is, what repeats and what is skipped, and the other way."""
+    point = source.point
+    if point.options is None:
+        cards.text(words.one_line(point.note, 1_500), "small")
         without = say("screen_start.without_option", repeats=point.repeats, skips=point.skips)
         cards.text(without, "small")
-        _other_way(point)
-        return
-    st.code(as_pyspark(point, source.kind), language="python", wrap_lines=True)
-    cards.text(words.one_line(_effect(point, source.evidence), 1_500), "small")
+    else:
+        cards.text(words.one_line(_effect(point, source.evidence), 1_500), "small")
     _other_way(point)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from core.analysis.forecast import Forecast, Step, StepStatus
-from core.messages import say
+from core.messages import say, say_of, words
 from ui import cards, tables
 
 _RESULTS: Mapping[StepStatus, str] = {
@@ -18,6 +19,9 @@ _RESULTS: Mapping[StepStatus, str] = {
     "not_checked": "○ not checked",
     "not_reached": "○ not reached",
 }
+
+_IN_FULL: tuple[StepStatus, ...] = ("fails", "cannot_be_judged", "not_checked")
+_FOLDED: tuple[StepStatus, ...] = ("passes", "does_not_apply", "not_reached")
 
 
 def steps(forecast: Forecast, key: str) -> None:
@@ -30,6 +34,26 @@ def steps(forecast: Forecast, key: str) -> None:
     if forecast.error is not None:
         cards.text(say("screen_start.error"), "strong")
         cards.raw(forecast.error.message)
+
+
+def open_first(forecast: Forecast, key: str) -> None:
+    """The same with what fails or is not known in full, and the steps that pass behind their number."""
+    counts = Counter(step.status for step in forecast.steps)
+    first = [step for step in forecast.steps if step.status in _IN_FULL]
+    with st.container(gap="xsmall"):
+        for step in first:
+            _one(step)
+    if forecast.error is not None:
+        cards.text(say("screen_start.error"), "strong")
+        cards.raw(forecast.error.message)
+    titles = [
+        say_of("screen_start", "STEPS", status, n=counts[status]) for status in _FOLDED if counts[status]
+    ]
+    with st.expander(words.capital(", ".join(titles)) or say("screen_start.no_step")):
+        for step in forecast.steps:
+            if step.status not in _IN_FULL:
+                _one(step)
+        tables.downloads(as_columns(forecast), "next-start", key=key)
 
 
 def _one(step: Step) -> None:

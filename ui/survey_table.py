@@ -12,8 +12,9 @@ import streamlit as st
 from core.documents.base import to_json
 from core.documents.survey import row_part
 from core.messages import say, say_of, words
+from core.storage.location import title_of
 from core.survey import SurveyRow, attention, unreadable_row
-from ui import links, open_checkpoints, selection
+from ui import links, selection
 from ui.cards import MARKS
 
 FILTERS = ("fails", "risk", "reruns", "resumes", "fresh_start", "not_read")
@@ -142,7 +143,7 @@ def columns(lines: Sequence[Line]) -> dict[str, list[object]]:
 
 def _cells(line: Line) -> dict[str, object]:
     row = line.row
-    title = open_checkpoints.title_of(line.name)
+    title = title_of(line.name)
     if row is None:
         row = unreadable_row(line.name, "")
         start, is_read = f"? {line.note}", False

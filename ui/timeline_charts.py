@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from core.analysis.pace import BatchInput, rate_in_words
 from core.analysis.timeline import STATUSES, Bins, Column, Status, Timeline, status_words
 from core.messages import say, words
 from ui import charts
@@ -35,6 +36,7 @@ are added up in columns."""
 MOST_PARTITIONS = 300
 MOST_GAPS = 200
 LABEL_PX = 22
+MOST_WHOLE_TICKS = 4
 
 
 def overview(timeline: Timeline, found: Bins, column: Column, window: slice) -> go.Figure:
@@ -94,22 +96,28 @@ def overview(timeline: Timeline, found: Bins, column: Column, window: slice) -> 
     return charts.layout(figure, 210)
 
 
-def window(timeline: Timeline, rows: slice, by: By, chosen: int | None) -> go.Figure:
-    """The batches of one window: how long each took (where known) and how long after it the next one began,
-    on one x axis."""
+def window(
+    timeline: Timeline, rows: slice, by: By, chosen: int | None, found: BatchInput | None = None
+) -> go.Figure:
+    """The batches of one window: how long each took (where known), how much it read, and how long after it
+    the next one began, on one x axis."""
     has_durations = bool(np.any(timeline.duration_ms[rows] >= 0))
+    has_input = found is not None and bool(np.any(found.amounts > 0))
     panels: list[tuple[Column, str]] = [("gap_ms", "start to next start")]
     if has_durations:
         panels.insert(0, ("duration_ms", "duration"))
+    heights = [0.6, 0.4] if has_durations else [1.0]
+    places = list(range(1, len(panels) + 1))
+    if has_input:  # below the first panel, which stays the largest
+        heights.insert(1, 0.35)
+        places = [1, 3][: len(panels)]
     figure = make_subplots(
-        rows=len(panels),
-        cols=1,
-        shared_xaxes=True,
-        vertical_spacing=0.07,
-        row_heights=[0.6, 0.4][: len(panels)] or None,
+        rows=len(heights), cols=1, shared_xaxes=True, vertical_spacing=0.06, row_heights=heights
     )
-    for at, (column, title) in enumerate(panels):
-        _panel(figure, timeline, rows, by, column, title, at + 1)
+    for (column, title), place in zip(panels, places, strict=True):
+        _panel(figure, timeline, rows, by, column, title, place)
+    if has_input and found is not None:
+        _input(figure, timeline, by, found)
     ids = timeline.batch_ids[rows]
     if by == "id":
         figure.update_xaxes(**charts.batch_axis(int(ids[0]), int(ids[-1])))
@@ -124,9 +132,9 @@ def window(timeline: Timeline, rows: slice, by: By, chosen: int | None) -> go.Fi
         if by == "id" or x >= 0:
             figure.add_vline(x=x, line={"color": charts.CHOSEN, "width": 2, "dash": "dot"}, layer="below")
     figure.update_xaxes(
-        title_text="batch ID" if by == "id" else say("screen_timeline.axis_time"), row=len(panels), col=1
+        title_text="batch ID" if by == "id" else say("screen_timeline.axis_time"), row=len(heights), col=1
     )
-    height = 400 if has_durations else 300
+    height = (400 if has_durations else 300) + (110 if has_input else 0)
     laid_out = charts.layout(figure, height)
     if np.any(
         timeline.status[rows] == STATUSES.index("pending")
@@ -204,6 +212,59 @@ def _panel(
                 yanchor="bottom",
             )
     figure.update_yaxes(title_text=title, row=row, col=1, **axis)
+
+
+def _input(figure: go.Figure, timeline: Timeline, by: By, found: BatchInput) -> None:
+    """How much each batch read, as bars in the second panel; hatched where the batch is not committed."""
+    places = np.searchsorted(timeline.batch_ids, found.batch_ids)
+    x = found.batch_ids if by == "id" else timeline.planned_ms[places]
+    is_pending = timeline.status[places] == STATUSES.index("pending")
+    unit = words.for_chart(found.unit)
+    known = timeline.gap_ms[places][timeline.gap_ms[places] > 0]
+    width = 0.7 if by == "id" else float(np.median(known)) * 0.7 if len(known) else 1_000.0
+    for pending in (False, True):
+        some = (is_pending == pending) & (x >= 0) & ~np.isnan(found.amounts)
+        if not some.any():
+            continue
+        hover = [
+            _read(batch, amount, rate, unit)
+            for batch, amount, rate in zip(
+                found.batch_ids[some], found.amounts[some], found.per_second[some], strict=True
+            )
+        ]
+        name = say("screen_timeline.input_pending" if pending else "screen_timeline.input_name")
+        colour = charts.PENDING if pending else charts.COMMITTED
+        hatched = {"shape": "/", "fgcolor": colour, "bgcolor": "rgba(0,0,0,0)", "solidity": 0.4}
+        figure.add_trace(
+            go.Bar(
+                x=charts.ints(x[some]) if by == "id" else x[some].astype(np.float64),
+                y=found.amounts[some].astype(np.float32),
+                width=width,
+                customdata=charts.ints(found.batch_ids[some]),
+                text=hover,
+                textposition="none",
+                name=name,
+                showlegend=False,
+                marker={
+                    "color": colour,
+                    "opacity": 0.85,
+                    "line": {"width": 1.5 if pending else 0, "color": colour},
+                    **({"pattern": hatched} if pending else {}),
+                },
+                unselected={"marker": {"opacity": 0.85}},
+                hovertemplate="%{text}<extra></extra>",
+            ),
+            row=2,
+            col=1,
+        )
+    is_small = bool(np.nanmax(found.amounts) <= MOST_WHOLE_TICKS)  # no tick at half a file
+    ticks = {"dtick": 1} if is_small else {"nticks": 4}
+    figure.update_yaxes(title_text=unit, rangemode="tozero", **ticks, row=2, col=1)
+
+
+def _read(batch: int, amount: float, rate: float, unit: str) -> str:
+    text = f"batch {int(batch)}: {words.amount(int(amount), unit)}"
+    return text if np.isnan(rate) else f"{text}, {rate_in_words(float(rate), unit)}"
 
 
 def outline(status: Status, is_known: bool) -> float:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from core.analysis.pace import BatchInput, rate_in_words
 from core.analysis.timeline import STATUSES, Bins, Column, Timeline, status_words
 from core.checkpoint import SourceProgress
 from core.messages import say, say_of, words
 from ui import tables
 
 
-def headline(timeline: Timeline, rows: slice) -> str:
-    """The conclusion of the window: which batches, what is not in order, how long they took."""
+def headline(timeline: Timeline, rows: slice, found: BatchInput | None = None) -> str:
+    """The conclusion of the window: which batches, what is not in order, how long they took, how much they
+    read."""
     sentences = [_which(timeline, rows), *_statuses(timeline, rows)]
     took = timeline.duration_ms[rows]
     took = took[took >= 0]
@@ -25,6 +27,12 @@ def headline(timeline: Timeline, rows: slice) -> str:
         sentences.append(
             say("screen_timeline.gaps", median=median) if median else say("screen_timeline.gaps_too_short")
         )
+    rate = None if found is None else found.median_per_second
+    if found is not None and rate:
+        sentences.append(say("screen_timeline.input", rate=rate_in_words(rate, found.unit)))
+    elif found is not None and found.median_amount:
+        amount = words.amount(round(found.median_amount), found.unit)
+        sentences.append(say("screen_timeline.input_per_batch", amount=amount))
     return " ".join(sentences)
 
 
@@ -82,9 +90,9 @@ def notes(timeline: Timeline) -> str:
     return " ".join(sentences)
 
 
-def window_columns(timeline: Timeline, rows: slice) -> tables.Columns:
+def window_columns(timeline: Timeline, rows: slice, found: BatchInput | None = None) -> tables.Columns:
     """The window as a table."""
-    return {
+    columns: tables.Columns = {
         "batch": timeline.batch_ids[rows].tolist(),
         "status": [status_words(STATUSES[int(code)]) for code in timeline.status[rows]],
         "planned (UTC)": [words.exact_moment(int(ms)) for ms in timeline.planned_ms[rows]],
@@ -92,6 +100,18 @@ def window_columns(timeline: Timeline, rows: slice) -> tables.Columns:
         "committed (UTC)": [words.exact_moment(int(ms)) for ms in timeline.committed_ms[rows]],
         "duration ms": _known(timeline.duration_ms[rows]),
         "to next start ms": _known(timeline.gap_ms[rows]),
+    }
+    if found is None:
+        return columns
+    amounts = dict(zip(found.batch_ids.tolist(), found.amounts.tolist(), strict=True))
+    rates = dict(zip(found.batch_ids.tolist(), found.per_second.tolist(), strict=True))
+    ids = timeline.batch_ids[rows].tolist()
+    return {
+        **columns,
+        found.unit: [None if np.isnan(v := amounts.get(i, np.nan)) else int(v) for i in ids],
+        f"{found.unit} per second": [
+            None if np.isnan(v := rates.get(i, np.nan)) else round(v, 3) for i in ids
+        ],
     }
 
 

@@ -22,6 +22,18 @@ def no_watermark(ck: Checkpoint, history: WatermarkHistory) -> tuple[str, str]:
     return say("screen_state.no_watermark", n=len(history)), f"{say('screen_state.no_lag')} {state}"
 
 
+def headline(ck: Checkpoint, history: WatermarkHistory) -> str:
+    """The conclusion; when the watermark is stuck now, since when, and which source brings nothing where the
+    logs show one."""
+    stuck = next((found for found in history.stalls if found.reaches_end), None)
+    if stuck is None:
+        return history.headline
+    reason = held_back_by(ck, history, stuck)
+    if reason.key == "watermark.held_back_by_source":
+        return say("screen_state.stuck_by_source", first=stuck.first, sources=reason.values["sources"])
+    return say("screen_state.stuck", first=stuck.first, n=stuck.batches)
+
+
 def stall(found: Stall) -> str:
     """``Stall of 803 batches (17 to 819, 3 h), 12 of them with data. The watermark stayed at ...``."""
     first, last, data = found.first, found.last, found.data_batches

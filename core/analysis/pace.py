@@ -46,6 +46,55 @@ def paces(ck: Checkpoint, timeline: Timeline) -> Paces:
     return Paces(input_pace(ck, timeline), duration_pace(timeline), watermark_pace(watermark_history(ck)))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchInput:
+    """How much the sources read in each of some batches, in ``unit``: ``amounts``, and ``per_second`` over
+    the time to the start of the next batch. NaN where not known: the newest batch has no next one."""
+
+    unit: str
+    batch_ids: NDArray[np.int64]
+    amounts: Floats
+    per_second: Floats
+
+    @property
+    def median_per_second(self) -> float | None:
+        """The median of the rates that are known; None where none is."""
+        known = self.per_second[~np.isnan(self.per_second)]
+        return float(np.median(known)) if len(known) else None
+
+    @property
+    def median_amount(self) -> float | None:
+        """The median of the amounts that are known; None where none is."""
+        known = self.amounts[~np.isnan(self.amounts)]
+        return float(np.median(known)) if len(known) else None
+
+
+def batch_input(ck: Checkpoint, timeline: Timeline, batch_ids: Iterable[int]) -> BatchInput | None:
+    """The input of these batches, by what was read of the logs; None without a source that counts something.
+
+    Of sources that log in different units only those of the first unit are counted, offsets before files.
+    """
+    wanted = [batch_id for batch_id in batch_ids if batch_id in ck.offset_files]
+    if not ck.sources or not wanted:
+        return None
+    order = sorted(ck.sources, key=lambda source: source.kind.has_own_log)
+    found = [ck.progress(source.key, wanted) for source in order]
+    first = found[0]
+    same = [one for one in found if one.unit == first.unit and np.array_equal(one.batch_ids, first.batch_ids)]
+    if not first.unit or not len(first.batch_ids):
+        return None
+    totals = np.stack([one.total for one in same])
+    amounts = np.where((totals >= 0).all(axis=0), totals.sum(axis=0), np.nan).astype(np.float64)
+    gaps_ms = timeline.gap_ms[np.searchsorted(timeline.batch_ids, first.batch_ids)]
+    seconds = np.where(gaps_ms > 0, gaps_ms / 1_000, np.nan)
+    return BatchInput(first.unit, first.batch_ids, amounts, amounts / seconds)
+
+
+def rate_in_words(per_second: float, unit: str) -> str:
+    """``5,300 offsets/s``, ``2.4 files/min``: per the first period in which it is one or more."""
+    return _rate(round(per_second * 1_000_000), 1_000_000_000, unit)
+
+
 def input_pace(ck: Checkpoint, timeline: Timeline) -> Pace | None:
     """How much the sources read, over the time from the start of each batch to that of the next; None without
     a source.

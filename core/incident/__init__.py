@@ -1,5 +1,21 @@
-"""What lasts of an incident: the evidence file."""
+"""What lasts of an incident: the evidence file and the report."""
 
-from core.incident.evidence import Taken, take, target_of
+from core.incident.evidence import Taken, take
+from core.incident.report import Beside, Report, is_address, report
+from core.incident.report_html import to_html
+from core.incident.report_markdown import to_chat, to_markdown
+from core.incident.target import target_of, written_whole
 
-__all__ = ["Taken", "take", "target_of"]
+__all__ = [
+    "Beside",
+    "Report",
+    "Taken",
+    "is_address",
+    "report",
+    "take",
+    "target_of",
+    "to_chat",
+    "to_html",
+    "to_markdown",
+    "written_whole",
+]

@@ -16,6 +16,7 @@ from pathlib import Path
 from core import __version__
 from core.checkpoint.state_names import directory_of, name_of
 from core.errors import StorageError, UsageError
+from core.incident.target import written_whole
 from core.messages import say
 from core.settings import Settings
 from core.storage import Door, FileInfo, Gone, Listing, ReadFailure
@@ -55,20 +56,6 @@ class Taken:
         return [file for file in self.manifest.files if file.sha256 is not None]
 
 
-def target_of(text: str, door: Door, *, may_overwrite: bool) -> Path:
-    """The file to write. Raises :class:`UsageError` when evidence of this location must not be written
-    there."""
-    path = Path(text).expanduser().absolute()
-    if "://" in text or path.suffix != ".zip" or path.is_dir():
-        raise UsageError(say("evidence.to_ending", path=text))
-    inside = Path(door.location.path).resolve() if door.location.is_local else None
-    if inside is not None and path.resolve().is_relative_to(inside):
-        raise UsageError(say("evidence.to_inside", path=text))
-    if path.exists() and not may_overwrite:
-        raise UsageError(say("evidence.to_exists", path=text))
-    return path
-
-
 def take(
     door: Door,
     target: Path,
@@ -83,31 +70,23 @@ def take(
     written.
     """
     listed = _listing(door)
-    unfinished = target.with_name(f".{target.name}.unfinished")
-    try:
-        try:
-            with unfinished.open("wb") as handle, ZipWriter(handle) as writer:
-                taking = _Taking(door, writer, with_state_contents)
-                files = taking.contents(listed.files)
-                manifest = Manifest(
-                    version=__version__,
-                    moment_ms=listed.moment_ms if moment_ms is None else moment_ms,
-                    location=door.location.without_credentials()[:MOST_TEXT],
-                    with_state_contents=with_state_contents,
-                    files=files,
-                    directories=listed.directories,
-                    not_listed={path: taking.plain(reason) for path, reason in listed.not_listed.items()},
-                )
-                writer.add(NAME, manifest.to_bytes())
-            size_bytes = unfinished.stat().st_size
-            with unfinished.open("rb") as written:
-                sha256 = hashlib.file_digest(written, "sha256").hexdigest()
-            unfinished.replace(target)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        sentence = say("evidence.to_not_written", path=target, reason=error.strerror or type(error).__name__)
-        raise UsageError(sentence) from error
+    with written_whole(target) as unfinished:
+        with unfinished.open("wb") as handle, ZipWriter(handle) as writer:
+            taking = _Taking(door, writer, with_state_contents)
+            files = taking.contents(listed.files)
+            manifest = Manifest(
+                version=__version__,
+                moment_ms=listed.moment_ms if moment_ms is None else moment_ms,
+                location=door.location.without_credentials()[:MOST_TEXT],
+                with_state_contents=with_state_contents,
+                files=files,
+                directories=listed.directories,
+                not_listed={path: taking.plain(reason) for path, reason in listed.not_listed.items()},
+            )
+            writer.add(NAME, manifest.to_bytes())
+        size_bytes = unfinished.stat().st_size
+        with unfinished.open("rb") as written:
+            sha256 = hashlib.file_digest(written, "sha256").hexdigest()
     return Taken(target, manifest, size_bytes, sha256, tuple(taking.gone))
 
 

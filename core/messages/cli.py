@@ -12,6 +12,7 @@ VERBS: dict[str, str] = {
     "changes": "what a changed query does to this checkpoint, before it is deployed",
     "compare": "where two checkpoints differ",
     "evidence": "one zip that keeps what the checkpoint shows now; every verb opens it",
+    "report": "the incident as Markdown, as one HTML file or as a chat message",
     "survey": "one row for each checkpoint below some roots, what needs attention first",
     "metrics": "the same as OpenMetrics text, printed once or served on loopback",
 }

@@ -41,7 +41,7 @@ SENTENCES: dict[str, str] = {
     "help_to": "the file to write, ending in .zip; never inside the checkpoint",
     "help_contents": "the contents of the state files too: keys and values of the state are in them",
     "help_overwrite": "write over an existing file",
-    "to_ending": "--to takes a file on this machine that ends in .zip, not {path}.",
+    "to_ending": "--to takes a file on this machine that ends in {ending}, not {path}.",
     "to_inside": "{path} lies inside the checkpoint, where nothing is ever written; choose another place.",
     "to_exists": "{path} exists already; choose another name, or write over it with --overwrite.",
     "to_not_written": "{path} cannot be written ({reason}).",

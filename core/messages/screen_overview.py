@@ -11,6 +11,7 @@ SENTENCES: dict[str, str] = {
     "all_committed": "every planned batch is committed",
     "none_planned": "no batch is planned",
     "notes": "Notes (story.md)",
+    "not_checked": "Not checked: {n:counted thing}",
     # links of the verdict
     "to_integrity": "All steps and findings",
     "to_recovery": "Recovery: options and their code",

@@ -7,21 +7,23 @@ SENTENCES: dict[str, str] = {
     "start_not_known": "What happens at the next start is not known: {reason}",
     "check_not_finished": "The check could not be finished: {reason}",
     "look_failed": "The second look failed: {reason}",
-    "title": "What happens at the next start",
     "proof": "{certainty} · {because}",
     "after_that": "After that: {then}",
     "not_checked": "Not checked: {parts}.",
     "nothing_left_out": "Not checked: nothing.",
     "how": "How we know: the {n:number} steps of a start of Spark {spark}",
+    "no_step": "No other step",
     "rules": "The rules of Spark {spark} are applied: {why}.",
     "error": "The error as Spark words it",
     # findings
     "findings": "Findings so far",
     "checking": "Checking ...",
     "no_problems": "No problems found in {checked}.",
+    "looked_at_short": "Looked at: {checked}.",
     "looked_at": "Looked at: {checked}. Not checked: {not_checked}.",
     "as_above": "This is why the next start does what is described above.",
     "what_to_do": "What to do: {action}",
+    "to_do_and_proof": "What to do, and where it was seen",
     "notes": "{n:counted note}",
     "to_batch": "Batch {batch}",
     "to_partition": "Partition {partition} of operator {operator}",
@@ -32,6 +34,7 @@ SENTENCES: dict[str, str] = {
     "impact_line": "Impact of deleting this checkpoint: {starts}.",
     "impact_start": "{start}: {repeats}, {loses}",
     "impact": "Impact of deleting this checkpoint",
+    "impact_why": "What these numbers rest on",
     "impact_none": "Nothing is planned or committed yet, so nothing would be repeated or lost.",
     "impact_not_known": "The impact of deleting this checkpoint is not known: {reason}",
     "impact_connect": "Some numbers are not known: connect source and sink",
@@ -52,6 +55,7 @@ SENTENCES: dict[str, str] = {
     "position_no_source": (
         "The offset log does not name a source yet, so there is no position to resume from."
     ),
+    "position_effects": "How exact this is, what it repeats and skips",
     "position_source": "Source {key}: {kind}",
     "no_option": "The {kind} has no option that starts at this position.",
     "no_option_from": (
@@ -69,6 +73,13 @@ SENTENCES: dict[str, str] = {
     ),
     "other_way": "Or, in a query that cannot take these options:",
 }
+
+STEPS: dict[str, str] = {
+    "passes": "{n:counted step} {n:one passes/pass}",
+    "does_not_apply": "{n:number} {n:one does/do} not apply",
+    "not_reached": "{n:number} {n:one is/are} not reached",
+}
+"""How many steps of the start became what."""
 
 SEVERITIES: dict[str, str] = {
     "blocks_restart": "{mark} {n:number} {n:one blocks/block} the restart",

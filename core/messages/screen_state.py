@@ -48,6 +48,7 @@ SENTENCES: dict[str, str] = {
     "version": "Version {first} is kept; it wrote {size_bytes:size}",
     "unversioned": "{size_bytes:size} in files without a version (sst, log).",
     # one partition
+    "partition_largest": "{partition}, the largest",
     "partition_placeholder": "click a bar, or type",
     "no_partition": (
         "This link asks for partition {partition}. Operator {operator} has partitions {first} to {last}"
@@ -66,6 +67,9 @@ SENTENCES: dict[str, str] = {
     "no_lag": "Lag and stalls do not apply.",
     "never_evicted": "The state is not evicted by event time as long as there is no watermark.",
     "no_state": "The query keeps no state either.",
+    "stuck": "Stuck since batch {first}: {n:counted batch/batches} without a new watermark.",
+    "stuck_by_source": "Stuck since batch {first}: no new data from {sources:listed}.",
+    "rule_title": "How the watermark moves",
     "lag_note": "batch start minus watermark",
     "policy_pinned": "pinned in the offset log",
     "policy_default": "not in the log, Spark takes min",

@@ -17,6 +17,10 @@ SENTENCES: dict[str, str] = {
     "durations": "Median duration {median:duration}, longest {longest:duration}.",
     "gaps": "A batch started every {median:duration} (median). How long each one ran is not known.",
     "gaps_too_short": "Batches started less than 1 ms apart (median). How long each one ran is not known.",
+    "input": "Median input {rate}.",
+    "input_per_batch": "Median input {amount} in a batch.",
+    "input_name": "input",
+    "input_pending": "input, not committed",
     # the strip of all batches
     "no_times": "The times of the other batches are not known until every batch is read. {note}",
     "strip_duration": (

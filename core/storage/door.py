@@ -72,6 +72,11 @@ class Door:
         return None if self._evidence is None else self._evidence.manifest
 
     @property
+    def evidence_sha256(self) -> str | None:
+        """The SHA-256 of that evidence file, in hexadecimal digits; None for a directory."""
+        return None if self._evidence is None else self._evidence.sha256
+
+    @property
     def origin(self) -> Location:
         """Where the files lay when they were listed: the location, or the one that an evidence file recorded.
         For sentences and judgement; it is never opened."""

@@ -36,6 +36,8 @@ class Archive:
     folders: Mapping[str, tuple[tuple[str, ...], tuple[FileInfo, ...]]]
     """By directory ("" is the root): its directories and its files."""
     content: CheckedZip
+    sha256: str
+    """Of the whole file."""
 
     def read(self, path: str) -> Content:
         """The content of a file."""
@@ -68,7 +70,7 @@ def read_archive(data: bytes, most_bytes: int) -> Archive:
         if hashlib.sha256(content.read(name)).hexdigest() != file.sha256:
             raise EvidenceRefused(say("evidence.other_content", path=ascii(file.info.path[:80])[1:-1]))
     files = {file.info.path: file for file in manifest.files}
-    return Archive(manifest, files, _folders(manifest), content)
+    return Archive(manifest, files, _folders(manifest), content, hashlib.sha256(data).hexdigest())
 
 
 _opened: OrderedDict[tuple[object, ...], Archive] = OrderedDict()
@@ -94,6 +96,11 @@ class EvidenceStore:
     def manifest(self) -> Manifest | None:
         """The record of the evidence file; None for a directory, and before anything was listed or read."""
         return None if self._archive is None else self._archive.manifest
+
+    @property
+    def sha256(self) -> str | None:
+        """The checksum of the evidence file; None as for ``manifest``."""
+        return None if self._archive is None else self._archive.sha256
 
     def list(
         self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally

@@ -91,6 +91,17 @@ def texts_in(value: object) -> set[str]:
     return {value} if isinstance(value, str) and len(value) > 2 else set()
 
 
+def title_of(name: str) -> str:
+    """The telling part of a name: its last part, or the one before where the last is only ``checkpoint``."""
+    parts = [part for part in name.replace("\\", "/").split("/") if part]
+    telling = [
+        part
+        for part in parts
+        if part.lower() not in ("checkpoint", "checkpoints", "_checkpoint", "_checkpoints")
+    ]
+    return (telling or parts or [name])[-1]
+
+
 def parse_location(
     text: str, storage_options: Mapping[str, Any] | None = None, name: str | None = None
 ) -> Location:

@@ -27,6 +27,7 @@ MODULES = (
     "changes",
     "compare",
     "evidence",
+    "report",
     "survey",
     "metrics",
 )
@@ -37,12 +38,14 @@ OF_ROOTS = frozenset({"survey", "metrics"})
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a verb found: as JSON, for a person, whether there are problems (exit status 1), and what could
-    not be read (else exit status 10)."""
+    not be read (else exit status 10). ``is_whole``: the text names itself what could not be read, and nothing
+    is added to it."""
 
     document: Document
     text: str
     has_problems: bool = False
     not_read: tuple[NotRead, ...] = ()
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,3 +34,15 @@ def test_overview_hands_out_the_file_and_it_opens(open_page: OpenPage, tmp_path:
     assert Checkpoint.open(str(file)).pending_batch == ck.pending_batch == 7
     again = open_page("overview", file)
     assert "Take evidence" not in [expander.label for expander in again.expander]
+
+
+def test_overview_gives_the_report_to_download_and_to_paste(open_page: OpenPage) -> None:
+    at = open_page("overview", "samples/kafka-pipeline-died-mid-batch/checkpoint")
+    assert "report-html" not in [button.key for button in at.get("download_button")]
+    at.session_state["report"] = True
+    at.run()
+    assert_no_error(at)
+    labels = [button.proto.label for button in at.get("download_button")]
+    assert "Report (HTML)" in labels and "Report (Markdown)" in labels
+    chat = next(code.value for code in at.code if code.value.startswith("**"))
+    assert "kafka-pipeline-died-mid-batch: Re-runs batch 8" in chat and "startingOffsets" in chat

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from core.messages import words
-from ui import cards, charts, open_checkpoints, tables, timeline_charts
+from core.storage.location import title_of
+from ui import cards, charts, tables, timeline_charts
 from ui.links import LARGEST_NUMBER
 
 
@@ -131,7 +132,7 @@ def test_the_address_beats_what_was_picked_before() -> None:
     ],
 )
 def test_a_title_is_the_telling_part_of_a_name(name: str, title: str) -> None:
-    assert open_checkpoints.title_of(name) == title
+    assert title_of(name) == title
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,7 @@ def test_every_json_answer_names_the_version(
         "explain": ["--error", str(error)],
         "compare": [place],
         "evidence": ["--to", str(tmp_path / "taken.zip")],
+        "report": ["--link", "https://host/overview?ck=a"],
     }.get(verb, [])
     status = main([verb, place, *more, "--json"])
     answer = json.loads(capsys.readouterr().out)
@@ -114,6 +115,7 @@ def test_the_installed_package_has_every_template_and_answers_from_another_folde
     templates = {path.name for path in (PROJECT / "core/recovery/templates").glob("*.j2")}
     assert templates
     assert {path.name for path in (installed / "core/recovery/templates").glob("*.j2")} == templates
+    assert (installed / "core/incident/report.html.j2").is_file()
     environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def answer(*command: str) -> str:

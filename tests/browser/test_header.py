@@ -1,0 +1,81 @@
+"""The line with the verdict stays in view on every page, is one line (two on a phone) and is printed once; the
+report asks nobody and has no barrier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.cli import main
+from tests.browser.conftest import Visiting
+from tests.browser.test_axe import violations
+
+FAILS = "ck=samples/missing-delta-file/checkpoint"
+WORKS = "ck=samples/windowed-aggregation-hot-partition/checkpoint"
+BOX = """() => {
+  const box = document.querySelector('.st-key-header').getBoundingClientRect();
+  return {top: box.top, height: box.height, on_top:
+    document.elementFromPoint(box.left + 60, box.top + box.height / 2).closest('.st-key-header') !== null};
+}"""
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 60), (390, 80)])
+def test_the_verdict_stays_in_view_on_every_page(visit: Visiting, width: int, most: int) -> None:
+    one = visit(width=width)
+    for name in ("overview", "timeline", "state", "integrity", "recovery"):
+        page = one.open(f"/{name}?{FAILS}")
+        one.wait_for_text("fails in batch 10")
+        page.locator('[data-testid="stMain"]').evaluate("main => { main.scrollTop = 700; }")
+        page.wait_for_function("document.querySelector('.st-key-header').getBoundingClientRect().top >= 0")
+        found = page.evaluate(BOX)
+        assert found["on_top"], name
+        assert found["top"] <= 1 and found["height"] <= most, (name, found)
+        assert page.locator(".st-key-verdict").inner_text() == "▲ fails in batch 10"
+
+
+def test_a_query_that_resumes_says_its_sentence_in_the_header_only(visit: Visiting) -> None:
+    one = visit()
+    page = one.open(f"/timeline?{WORKS}")
+    one.wait_for_text("Spark will resume with batch 10")
+    assert page.get_by_text("Spark will resume with batch 10").count() == 1
+    one.open(f"/overview?{WORKS}")
+    one.wait_for_text("Spark will resume with batch 10")
+    assert page.locator(".st-key-verdict").inner_text() == "● resumes with batch 10"
+
+
+def test_the_header_is_printed_where_it_stands(visit: Visiting) -> None:
+    page = visit().open(f"/timeline?{FAILS}")
+    page.emulate_media(media="print")
+    assert page.evaluate(
+        "getComputedStyle(document.querySelector('[data-testid=\"stLayoutWrapper\"]:has(> .st-key-header)')).position"
+    ) == ("static")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_report_asks_nobody_and_has_no_barrier(visit: Visiting, tmp_path: Path, theme: str) -> None:
+    one = visit(width=390, theme=theme)
+    file = tmp_path / "report.html"
+    place = Path(__file__).parents[2] / "sample_checkpoints" / "missing-delta-file" / "checkpoint"
+    assert main(["report", str(place), "--to", str(file), "--link", "https://host/overview?ck=a"]) == 1
+    asked: list[str] = []
+    one.page.on("request", lambda request: asked.append(request.url))
+    one.page.set_content(file.read_text(encoding="utf-8"))
+    assert asked == []
+    assert violations(one.page) == []
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    one.page.emulate_media(media="print")
+    paper = one.page.pdf(format="A4")
+    assert 1 <= paper.count(b"/Type /Page\n") <= 3
+
+
+def test_overview_offers_the_report(visit: Visiting) -> None:
+    one = visit()
+    page = one.open(f"/overview?{FAILS}")
+    page.get_by_text("Report", exact=True).click()
+    one.wait_for_text("For a chat message:")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Report (HTML)").click()
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>") or "<!DOCTYPE html>" in text[:200]
+    assert "Fails in batch 10" in text and f"/overview?{FAILS.replace('/', '/')}" in text

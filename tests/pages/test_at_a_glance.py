@@ -1,0 +1,102 @@
+"""What a page answers without a click: input, the largest partition, why the watermark is stuck, which step
+fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from core.analysis.pace import batch_input, rate_in_words
+from core.analysis.timeline import build_timeline
+from core.checkpoint import Checkpoint
+from tests.pages.conftest import OpenPage, assert_no_error, charts_of, words_of
+from tests.support.build import SAMPLES
+from ui import timeline_charts
+
+HOT = "samples/windowed-aggregation-hot-partition/checkpoint"
+
+
+def test_the_input_of_each_batch_is_what_its_offsets_say() -> None:
+    ck = Checkpoint.open(str(SAMPLES / "kafka-pipeline-died-mid-batch" / "checkpoint"))
+    timeline = build_timeline(ck)
+    found = batch_input(ck, timeline, ck.offset_ids)
+    assert found is not None and found.unit == "offsets"
+    assert found.amounts.sum() == 704 + 88  # committed, and planned in the batch that is not
+    gaps = timeline.gap_ms[:-1] / 1000
+    assert np.allclose(found.per_second[:-1], found.amounts[:-1] / gaps)
+    assert np.isnan(found.per_second[-1])  # no batch after it
+    assert rate_in_words(31.4, "offsets") == "31 offsets/s"
+    assert rate_in_words(0.04, "files") == "2.4 files/min"
+
+
+def test_a_batch_that_is_not_committed_is_hatched() -> None:
+    ck = Checkpoint.open(str(SAMPLES / "kafka-pipeline-died-mid-batch" / "checkpoint"))
+    timeline = build_timeline(ck)
+    found = batch_input(ck, timeline, ck.offset_ids)
+    for by in ("id", "time"):
+        figure = timeline_charts.window(timeline, slice(0, len(timeline)), by, None, found)  # type: ignore[arg-type]
+        bars = [trace for trace in figure.data if trace.type == "bar"]
+        assert [len(bar.x) for bar in bars] == [8, 1]
+        assert [bar.marker.pattern.shape for bar in bars] == [None, "/"]
+        assert list(bars[1].customdata) == [8]
+
+
+def test_the_timeline_says_the_median_input_and_shows_the_batch_before_the_sources(
+    open_page: OpenPage,
+) -> None:
+    at = open_page("timeline", "samples/kafka-pipeline-died-mid-batch/checkpoint", batch="3")
+    assert_no_error(at)
+    shown = words_of(at)
+    assert "Median input 31 offsets/s." in shown
+    assert shown.index("Batch 3") < shown.index("Source progress")
+
+
+def test_a_source_that_reads_nothing_has_no_bars(open_page: OpenPage) -> None:
+    at = open_page("timeline", "samples/files-stopped-cleanly/checkpoint")
+    assert_no_error(at)
+    assert "Median input" in words_of(at) and charts_of(at)
+
+
+def test_the_largest_partition_is_shown_and_not_in_the_address(open_page: OpenPage) -> None:
+    at = open_page("state", HOT)
+    assert_no_error(at)
+    assert "Partition 1, store default" in words_of(at)
+    assert at.number_input(key="partition").value is None
+    assert "partition" not in at.query_params
+    at = open_page("state", HOT, partition="2")
+    assert "Partition 2, store default" in words_of(at) and "Partition 1, store default" not in words_of(at)
+
+
+def test_the_watermark_says_which_source_brings_nothing(open_page: OpenPage) -> None:
+    at = open_page("watermark", "samples/join-watermark-held-back/checkpoint")
+    assert_no_error(at)
+    assert "Stuck since batch 4: no new data from source 1 (file source)." in words_of(at)
+    assert "How the watermark moves" in [one.label for one in at.expander]
+
+
+def test_no_watermark_no_controls(open_page: OpenPage) -> None:
+    at = open_page("watermark", "samples/files-stopped-cleanly/checkpoint")
+    assert_no_error(at)
+    assert not at.number_input and "◀ Previous" not in [button.label for button in at.button]
+
+
+def test_the_step_that_fails_stands_before_those_that_pass(open_page: OpenPage) -> None:
+    at = open_page("integrity", "samples/missing-delta-file/checkpoint")
+    assert_no_error(at)
+    shown, folded = words_of(at), [one.label for one in at.expander]
+    assert "12 steps pass, 1 does not apply, 1 is not reached" in folded
+    assert shown.index("▲ fails: load state version 10") < shown.index("● passes: read metadata")
+    assert folded[0] == "What does this error mean here?"  # somebody has one to paste
+    at = open_page("integrity", "samples/files-stopped-cleanly/checkpoint")
+    assert "What does this error mean here?" not in [one.label for one in at.expander]
+    assert at.text_area(key="pasted-error")
+
+
+def test_overview_names_what_was_not_checked_only_behind_its_number(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    at = open_page("overview", HOT)
+    assert_no_error(at)
+    labels = [one.label for one in at.expander]
+    assert "Not checked: 5 things" in labels and "What the query is" in labels
