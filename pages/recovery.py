@@ -17,7 +17,7 @@ from core.recovery import (
     Option,
     Plan,
     RecoveryContext,
-    generate,
+    forms,
     options,
     plan,
     questions,
@@ -36,8 +36,15 @@ from ui import (
 )
 from ui.open_checkpoints import Opened
 
+MIME = {
+    "python": "text/x-python",
+    "sql": "application/sql",
+    "bash": "text/x-sh",
+    "markdown": "text/markdown",
+    "json": "application/json",
+}
 CODE_PX, MOST_LINES = 620, 32
-"""Longer code scrolls in a box of this height. The box holds the copy button, so that it can be reached and
+"""A longer file scrolls in a box of this height. The box holds the copy button, so that it can be reached and
 scrolled with the keyboard."""
 
 
@@ -45,21 +52,21 @@ def main() -> None:
     opened, ck = shell.checkpoint()
     with st.spinner(say("screen_recovery.reading")):
         context = read(opened, ck)
-    impact_card.card(opened, ck)
     connectors.what_was_asked(opened, ck, with_offer=False)
     if isinstance(context, str):
+        impact_card.card(opened, ck)
         cards.message("plain", context)
         return
     cards.text(say("screen_recovery.questions"), "section")
     recovery_answers.ask(questions(context))
+    impact_card.in_one_line(opened, ck)
     found = options(context)
     cards.text(say("screen_recovery.options"), "section")
     chosen = choose(found)
     recovery_answers.ask_numbers(chosen.id)
     in_short(chosen)
     code(context, chosen)
-    more(found, chosen, plan(context, chosen.recipe))
-    start_position.block(opened, ck)
+    more(found, chosen, plan(context, chosen.recipe), opened, ck)
 
 
 def read(opened: Opened, ck: Checkpoint) -> RecoveryContext | str:
@@ -92,9 +99,9 @@ def verdict(option: Option) -> None:
         cards.text(say("screen_recovery.possible", why=option.why), "small")
 
 
-def more(found: tuple[Option, ...], option: Option, made: Plan) -> None:
+def more(found: tuple[Option, ...], option: Option, made: Plan, opened: Opened, ck: Checkpoint) -> None:
     """What a person looks at before deciding, in tabs: the steps, each kind of sink, each source, all
-    options."""
+    options, and what a start without a recovery does."""
     parts: dict[str, Callable[[], None]] = {}
     if made.steps:
         parts[say("screen_recovery.tab_steps")] = lambda: steps(made)
@@ -102,6 +109,8 @@ def more(found: tuple[Option, ...], option: Option, made: Plan) -> None:
     if made.before_after:
         parts[say("screen_recovery.before_and_after")] = lambda: before_and_after(made)
     parts[say("screen_recovery.tab_all", count=len(found))] = lambda: compare(found)
+    parts[say("screen_recovery.tab_position")] = lambda: start_position.block(opened, ck)
+    parts[say("screen_recovery.tab_impact")] = lambda: impact_card.card(opened, ck)
     for tab, show in zip(st.tabs(list(parts)), parts.values(), strict=True):
         with tab:
             show()
@@ -178,7 +187,6 @@ def consequences(option: Option) -> None:
 
 def steps(made: Plan) -> None:
     """What the code does, in order."""
-    cards.text(say("screen_recovery.steps"), "section")
     for number, step in enumerate(made.steps, start=1):
         with st.container(gap=None):
             cards.text(f"{number}. {step.title}", "strong")
@@ -202,25 +210,44 @@ def before_and_after(made: Plan) -> None:
 
 
 def code(context: RecoveryContext, option: Option) -> None:
-    """The code, one tab per platform, to copy and to download."""
+    """What to paste, then the downloads; the values that the code needs and the whole file are folded."""
     cards.text(say("screen_recovery.code"), "section")
-    if option.id == "restart":
-        cards.message("done" if option.possible else "blocked", why_no_code(context, option.id))
-        return
-    recovery_answers.ask_texts(recovery_answers.fields(context, option.id))
-    blocks = generate(context, option.id)
-    if not blocks:
+    made = forms(context, option.id)
+    if not made:
         cards.message("blocked", say("screen_recovery.no_code", why=why_no_code(context, option.id)))
         return
-    cards.text(say("screen_recovery.code_note"), "small")
-    if len(blocks) == 1:
-        show_block(blocks[0], 0)
+    short = made[0]
+    st.code(short.text, language=short.language, wrap_lines=True)
+    others = [each for each in made[1:] if each.kind != "file" or each.platform == short.platform]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for at, block in enumerate(others):
+            download(block, f"form-{at}")
+    files = [each for each in made if each.kind == "file"]
+    if not files:
         return
-    for at, (tab, block) in enumerate(
-        zip(st.tabs([tab_name(block) for block in blocks]), blocks, strict=True)
-    ):
-        with tab:
-            show_block(block, at)
+    recovery_answers.ask_texts(recovery_answers.fields(context, option.id))
+    with st.expander(say("screen_recovery.whole_file", files=[each.file_name for each in files])):
+        cards.text(say("screen_recovery.code_note"), "small")
+        if len(files) == 1:
+            show_block(files[0], 0)
+            return
+        for at, (tab, block) in enumerate(
+            zip(st.tabs([tab_name(block) for block in files]), files, strict=True)
+        ):
+            with tab:
+                show_block(block, at)
+
+
+def download(block: CodeBlock, key: str) -> None:
+    """The button that gives one piece of code as a file."""
+    st.download_button(
+        say("screen_recovery.download", file=block.file_name),
+        block.text,
+        block.file_name,
+        MIME[block.language],
+        key=key,
+        on_click="ignore",
+    )
 
 
 def tab_name(block: CodeBlock) -> str:
@@ -230,18 +257,10 @@ def tab_name(block: CodeBlock) -> str:
 
 
 def show_block(block: CodeBlock, at: int) -> None:
-    """One piece of code."""
+    """One file."""
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.text(block.title, "strong", "content")
-        mime = {"python": "text/x-python", "sql": "application/sql", "bash": "text/x-sh"}[block.language]
-        st.download_button(
-            say("screen_recovery.download", file=block.file_name),
-            block.text,
-            block.file_name,
-            mime,
-            key=f"code-{at}",
-            on_click="ignore",
-        )
+        download(block, f"code-{at}")
     is_long = block.text.count("\n") > MOST_LINES
     with st.container(height=CODE_PX if is_long else "content", border=False, key=f"code-box-{at}"):
         st.code(block.text, language=block.language, wrap_lines=True)

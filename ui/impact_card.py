@@ -37,6 +37,28 @@ def card(opened: Opened, ck: Checkpoint, with_link: bool = True, is_short: bool 
     st.page_link("pages/ends.py", label=label, query_params={})
 
 
+def in_one_line(opened: Opened, ck: Checkpoint) -> None:
+    """What is known of it in one line, for a page that has the cards further down."""
+    impacts = cached_answers.impacts(opened, ck)
+    known = [
+        item
+        for item in impacts
+        if not isinstance(item, str) and None not in (item.repeats_rows, item.loses_rows)
+    ]
+    if not known:
+        return
+    starts = "; ".join(
+        say(
+            "screen_start.impact_start",
+            start=say_of("impact", "STARTS", impact.start),
+            repeats=_repeats(impact.repeats_rows, impact.is_at_most),
+            loses=_loses(impact.loses_rows, impact.is_at_most),
+        )
+        for impact in known
+    )
+    cards.text(say("screen_start.impact_line", starts=starts), "small")
+
+
 def _one(impact: DeletionImpact, is_short: bool) -> None:
     numbers = (impact.repeats_rows, impact.loses_rows)
     costs = any(number for number in numbers)

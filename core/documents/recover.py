@@ -15,14 +15,15 @@ from core.recovery import (
     OptionId,
     Question,
     RecoveryContext,
-    generate,
+    forms,
     options,
     plan,
     questions,
     why_no_code,
 )
-from core.recovery.code import Language, Platform
+from core.recovery.code import Kind, Language
 from core.recovery.model import Level
+from core.recovery.places import Platform
 from core.recovery.sinks import Behaviour
 
 
@@ -134,6 +135,9 @@ class PlanPart(Part):
 class CodePart(Part):
     """One piece of code to copy or download."""
 
+    kind: Kind
+    """``snippet``: what a person pastes, at most 25 lines; ``file``: ready to run; ``runbook``: Markdown;
+    ``plan``: JSON."""
     platform: Platform
     language: Language
     title: str
@@ -154,25 +158,29 @@ class RecoverDocument(Document):
     price_of_deleting: tuple[ImpactPart, ...]
     """The impact of deleting the checkpoint; empty when no batch was planned."""
     no_code: str
-    """Why there is no code for the chosen option."""
+    """Why there is no file to run for the chosen option."""
 
 
 def recover_document(
-    context: RecoveryContext, option: OptionId | None = None, impacts: Sequence[DeletionImpact] = ()
+    context: RecoveryContext,
+    option: OptionId | None = None,
+    impacts: Sequence[DeletionImpact] = (),
+    kind: Kind | None = None,
 ) -> RecoverDocument:
-    """Everything that is needed to choose. Without ``option`` the plan is null and the code empty."""
+    """Everything that is needed to choose. Without ``option`` the plan is null and the code empty; with
+    ``kind`` the code is only of that form."""
     found = options(context)
     chosen = next((each for each in found if each.id == option), None)
-    blocks = generate(context, option) if option is not None else ()
+    blocks = forms(context, option) if option is not None else ()
     return RecoverDocument(
         location=context.url,
         answers=context.answers.values,
         questions=tuple(_question(question) for question in questions(context)),
         options=tuple(_option(each) for each in found),
         plan=_plan(context, chosen) if chosen is not None and chosen.possible else None,
-        code=tuple(_code(block) for block in blocks),
+        code=tuple(_code(block) for block in blocks if kind in (None, block.kind)),
         price_of_deleting=impact_parts(impacts),
-        no_code=why_no_code(context, option) if option is not None and not blocks else "",
+        no_code=why_no_code(context, option) if option is not None else "",
     )
 
 
@@ -245,6 +253,7 @@ def _plan(context: RecoveryContext, option: Option) -> PlanPart:
 
 def _code(block: CodeBlock) -> CodePart:
     return CodePart(
+        kind=block.kind,
         platform=block.platform,
         language=block.language,
         title=block.title,

@@ -8,6 +8,7 @@ TITLES: dict[str, str] = {
     "repair_files": "Repair single files of the checkpoint",
     "restore_backup": "Restore a backup of the checkpoint",
     "backup": "Back up the checkpoint",
+    "skip_batch": "Skip the planned batch",
     "drop_state": "Keep the checkpoint and drop state/",
     "full_refresh": "Full table refresh",
     "backup_and_backfill": "Full refresh with backup and backfill",

@@ -17,6 +17,10 @@ SENTENCES: dict[str, str] = {
     "deploy_start": "Deploy first: the flow's source with its start position",
     "deploy_backfill": "2. Deploy: the flow that backfills once",
     "with_curl": "The same call with curl",
+    # the other forms
+    "snippet": "To paste into the query",
+    "runbook": "Runbook",
+    "plan": "Plan for programs",
     "restart": "No code is needed: start the job again as it is, with the same checkpoint location.",
     # comments of constants
     "old_checkpoint": (

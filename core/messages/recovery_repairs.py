@@ -21,6 +21,45 @@ SENTENCES: dict[str, str] = {
     ),
     "verify_copy": "Compare every copied file with the original.",
     "verify_copy_why": "Content, not only names and sizes.",
+    # without the planned batch
+    "skip_possible": "Batch {batch} is planned and not committed; a copy of the checkpoint starts behind it.",
+    "skip_nothing": "No batch is planned, so there is none to skip.",
+    "skip_sparse": "Batch {batch} does not follow directly on a committed one, so its range is not known.",
+    "skip_state": (
+        "Only for a query without state: leaving a batch out of the state was not verified. Filter the rows"
+        " that fail in the query, or rewind."
+    ),
+    "skip_txn": (
+        "Delta may have committed batch {batch} for a txnAppId although the batch failed later, and would"
+        " then skip the new rows that come under this batch ID."
+    ),
+    "skip_source": "The end offsets of the planned batch are not known: {sources:listed}.",
+    "skip_first_restart": (
+        "Only for a batch that fails at every start: a plain start loses nothing. Where the rows that fail"
+        " can be filtered in the query, do that and restart: then the other rows of batch {batch} are not"
+        " lost."
+    ),
+    "skip_written_already": "What batch {batch} had written before it failed stays in the sink.",
+    "skip_loses": "All rows of batch {batch} ({amount}), also those that do not fail.",
+    "skip_repeats": "Nothing. Rows that batch {batch} had written before it failed stay.",
+    "best_skip": "Batch {batch} fails at every start; exactly its rows are left out, and nothing else.",
+    "skip_range": "Source {key}: from {start} to {end}.",
+    "skip_keep": "Keep what batch {batch} would have read, to repair and write it later.",
+    "skip_keep_files": "{count:counted file}: {names:listed 5}. The file lists all of them.",
+    "skip_copy": "Copy the checkpoint to a new location without the plan of batch {batch}.",
+    "skip_copy_why": (
+        "In the copy, batch {committed} ends where the planned batch was planned to end; everything else is"
+        " as it was."
+    ),
+    "skip_start_why": (
+        "Batch {batch} is planned again under the same batch ID, with what is new. The old checkpoint stays"
+        " until you remove it."
+    ),
+    "skip_constant": "The ranges that are never processed.",
+    "skip_mistake": (
+        "Writing the missing commit file by hand: the log of a file sink then lacks this batch, and readers"
+        " of the output fail."
+    ),
     # without the state
     "drop_possible": "All stateful operators are gone from the query, so the state is left out of a copy.",
     "drop_no_state": "The checkpoint has no state.",
@@ -125,8 +164,8 @@ SENTENCES: dict[str, str] = {
         " stops with CONCURRENT_STREAM_LOG_UPDATE, or loads an abandoned snapshot unchecked."
     ),
     "best_rewind": (
-        "Everything is complete for batch {batch}, the damage lies behind it, this sink shows no row twice,"
-        " and no old data is read to rebuild state."
+        "Everything is complete for batch {batch}, the damage lies behind it, and this sink shows no row"
+        " twice."
     ),
     "restore_table": "Restore the Delta table to the version that has batch {batch}.",
     "restore_table_why": (

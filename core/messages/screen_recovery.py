@@ -23,7 +23,8 @@ SENTENCES: dict[str, str] = {
     "tab_all": "Compare all {count}",
     "tab_sinks": "By kind of sink",
     "tab_steps": "Steps",
-    "steps": "What the code does, in order",
+    "tab_position": "Start position",
+    "tab_impact": "Impact of deleting",
     "before_and_after": "Before and after",
     "before_and_after_table": "Each source before and after",
     "code": "The code",
@@ -32,12 +33,13 @@ SENTENCES: dict[str, str] = {
         "The code is shown and downloaded, never run by this app. Without --execute a script prints its"
         " plan and stops."
     ),
+    "whole_file": "To run: {files:listed}",
     "download": "Download {file}",
-    "values": "Values for the code that the checkpoint does not contain",
+    "values": "Values for the code",
     "values_note": (
-        "What stays empty becomes a named constant at the top of the script, which refuses to run until"
-        " it is filled in. These texts are not part of the link. Never type a password here: name the"
-        " environment variable that contains it."
+        "The checkpoint does not contain these. What stays empty becomes a named constant at the top of"
+        " the script, which refuses to run until it is filled in. These texts are not part of the link."
+        " Never type a password here: name the environment variable that contains it."
     ),
     "from_sink": "{answer} (according to the sink)",
     "from_checkpoint": "{answer} (according to the checkpoint)",

@@ -31,6 +31,8 @@ SENTENCES: dict[str, str] = {
     "to_rewind": "Recovery: rewind to batch {batch}",
     "to_recovery": "Recovery options",
     # impact of deleting
+    "impact_line": "Impact of deleting this checkpoint: {starts}.",
+    "impact_start": "{start}: {repeats}, {loses}",
     "impact": "Impact of deleting this checkpoint",
     "impact_why": "What these numbers rest on",
     "impact_none": "Nothing is planned or committed yet, so nothing would be repeated or lost.",

@@ -5,6 +5,21 @@ from __future__ import annotations
 SENTENCES: dict[str, str] = {
     "option_help": "print the plan and the code of this option",
     "set_help": "an answer, for example sink=file",
+    "form_help": "print only this form of the code of the option",
+    "to_help": (
+        "write the file of the option (with --form another form) to FILE, which must not exist, and not into"
+        " a checkpoint or an output"
+    ),
+    "needs_option": "--form and --to need --option: which code is wanted?",
+    "other_forms": "Also: --form snippet, file, runbook or plan prints one of them; --to FILE writes it.",
+    "written": "Written: {path} ({title})",
+    "to_which": (
+        "This option has several files. Give --to the name of one of them, in any directory: {names:listed}."
+    ),
+    "to_local": "{path} is not a file of this machine: write it here, then copy it.",
+    "to_inside": "{path} lies in {place}, which belongs to a query or a table. Choose another directory.",
+    "to_exists": "{path} exists, and is not overwritten. Choose another name.",
+    "to_not_written": "{path} cannot be written: {reason}.",
     "impact_title": "Impact of deleting this checkpoint",
     "questions_title": "Questions (answer with --set)",
     "from_sink": "{answer} (from the sink)",

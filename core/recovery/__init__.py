@@ -11,6 +11,7 @@ from core.recovery.answers import CHOICES, OPTION_IDS, Answers, OptionId
 from core.recovery.code import CodeBlock, generate, why_no_code
 from core.recovery.context import RecoveryContext, read_recovery_context
 from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
+from core.recovery.forms import forms
 from core.recovery.model import Cell
 from core.recovery.options import Option, options
 from core.recovery.plan import Plan, plan
@@ -33,6 +34,7 @@ __all__ = [
     "ResumeAnswer",
     "SourceResume",
     "as_pyspark",
+    "forms",
     "generate",
     "impact_of_deleting",
     "options",

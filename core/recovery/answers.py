@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from core.errors import AnswerError
 from core.messages import say
 
-RepairId = Literal["repair_files", "rewind", "drop_state", "restore_backup", "backup"]
+RepairId = Literal["repair_files", "rewind", "drop_state", "restore_backup", "backup", "skip_batch"]
 """Options that make a repaired copy of the checkpoint; ``core.recovery.repairs`` has one module for each."""
 OptionId = Literal["restart", RepairId, "full_refresh", "backup_and_backfill", "reset"]
 OPTION_IDS: tuple[OptionId, ...] = get_args(OptionId)
@@ -20,7 +20,15 @@ OPTION_IDS: tuple[OptionId, ...] = get_args(OptionId)
 
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "what_happened": ("crash", "query_changed", "damaged", "data_expired", "source_changed", "reprocess"),
+        "what_happened": (
+            "crash",
+            "query_changed",
+            "damaged",
+            "data_expired",
+            "source_changed",
+            "reprocess",
+            "batch_fails",
+        ),
         "source_complete": ("yes", "no", "unknown"),
         "sink": (
             "delta",

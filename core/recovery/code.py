@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from core import __version__
 from core.messages import say, say_of
@@ -17,14 +17,17 @@ from core.recovery.answers import OptionId, is_secret
 from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.lakeflow import lakeflow_blocks
 from core.recovery.model import Constant
+from core.recovery.places import Platform, after, batch_name, beside, new_checkpoint, old_checkpoint
 from core.recovery.plan import plan
 from core.recovery.quoting import environment
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import Repair, repair_of
 from core.recovery.sinks import FOREACH
 
-Platform = Literal["pyspark", "databricks", "lakeflow"]
-Language = Literal["python", "sql", "bash"]
+Language = Literal["python", "sql", "bash", "markdown", "json"]
+Kind = Literal["snippet", "file", "runbook", "plan"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+"""The forms of the code of an option: what to paste, what to run, what to read, what a program reads."""
 
 TEMPLATES = environment(Path(__file__).parent / "templates")
 TEMPLATES.globals["made_by"] = f"checkpoint-explorer {__version__}"  # every script names it
@@ -50,11 +53,12 @@ class CodeBlock:
     title: str
     file_name: str
     text: str
+    kind: Kind = "file"
 
 
 def generate(context: RecoveryContext, option_id: OptionId) -> tuple[CodeBlock, ...]:
-    """The code for one option; empty when it cannot be done or needs none, :func:`why_no_code` then says
-    why."""
+    """The files of one option, ready to run; empty when it cannot be done or needs none, :func:`why_no_code`
+    then says why."""
     if option_id == "restart":
         return ()
     wanted = context.answers.get("platform")
@@ -75,7 +79,7 @@ def generate(context: RecoveryContext, option_id: OptionId) -> tuple[CodeBlock, 
 
 
 def why_no_code(context: RecoveryContext, option_id: OptionId) -> str:
-    """Why there is no code for this option; empty when there is some."""
+    """Why there is no file to run for this option; empty when there is one."""
     if generate(context, option_id):
         return ""
     made = recipe(context, option_id)
@@ -85,25 +89,21 @@ def why_no_code(context: RecoveryContext, option_id: OptionId) -> str:
 def _script(context: RecoveryContext, made: Recipe, platform: Platform) -> CodeBlock:
     constants = _constants(context, made, platform)
     needed = [constant for constant in constants if constant.required is not None]
-    kinds = {source.kind.name for source in context.sources} | (
-        {"kafka"} if context.sink == "kafka" else set()
-    )
-    connectors = kinds | ({"delta"} if context.sink in ("delta", "foreach_txn") else set())
     template = TEMPLATES.get_template(SCRIPTS[made.method or "from_start"])
     text = template.render(
-        title=_title(context, made),
+        title=title_of(context, made),
         constants=constants,
         required=[(constant.name, constant.required) for constant in needed],
         sources=[_source_values(context, made, source) for source in context.sources],
         plan=[f"{step.title} {step.why}".strip() for step in plan(context, made).steps],
-        kinds=sorted(kinds),
+        kinds=sorted(_kinds(context)),
         sink=context.sink,
         method=made.method,
         new_output=made.new_output,
-        after=f".after-batch-{_batch(context)}",
-        before=f".before-refresh-batch-{_batch(context)}",
-        backfill=f".backfill-batch-{_batch(context)}",
-        packages=",".join(PACKAGES[kind] for kind in sorted(connectors) if kind in PACKAGES),
+        after=after(context),
+        before=f".before-refresh-batch-{batch_name(context)}",
+        backfill=f".backfill-batch-{batch_name(context)}",
+        packages=packages(context, made),
         with_backfill=made.option == "backup_and_backfill",
     )
     option = say_of("recovery", "TITLES", made.option)
@@ -112,7 +112,7 @@ def _script(context: RecoveryContext, made: Recipe, platform: Platform) -> CodeB
 
 
 def _repair_script(context: RecoveryContext, made: Recipe, repair: Repair, platform: Platform) -> CodeBlock:
-    constants = [*_repair_places(context, repair, platform), *repair.constants(context)]
+    constants = [*_repair_places(context, made, repair, platform), *repair.constants(context)]
     title = say_of("recovery", "TITLES", repair.id)
     text = TEMPLATES.get_template(repair.template).render(
         title=title,
@@ -120,29 +120,43 @@ def _repair_script(context: RecoveryContext, made: Recipe, repair: Repair, platf
         required=[(each.name, each.required) for each in constants if each.required is not None],
         plan=[f"{step.title} {step.why}".strip() for step in plan(context, made).steps],
         sink=None,  # nothing is written to it, so no connector that only writes is needed
-        packages=PACKAGES["delta"] if context.sink == "delta" and repair.asks_sink else "",
+        packages=packages(context, made),
     )
     shown = say_of("recovery_code", "TITLES_OF_CODE", platform, option=title)
     return CodeBlock(platform, "python", shown, f"recover_{repair.id}.py", text)
 
 
-def _title(context: RecoveryContext, made: Recipe) -> str:
+def packages(context: RecoveryContext, made: Recipe) -> str:
+    """The connectors that Spark needs to run the file of an option, comma-separated."""
+    repair = repair_of(made.option)
+    if repair is not None:
+        return PACKAGES["delta"] if context.sink == "delta" and repair.asks_sink else ""
+    needed = _kinds(context) | ({"delta"} if context.sink in ("delta", "foreach_txn") else set())
+    return ",".join(PACKAGES[kind] for kind in sorted(needed) if kind in PACKAGES)
+
+
+def _kinds(context: RecoveryContext) -> set[str]:
+    kinds = {source.kind.name for source in context.sources}
+    return kinds | {"kafka"} if context.sink == "kafka" else kinds
+
+
+def title_of(context: RecoveryContext, made: Recipe) -> str:
+    """The option, and for one that makes a new start also after which batch."""
     option = say_of("recovery", "TITLES", made.option)
+    if repair_of(made.option) is not None or made.option == "restart":
+        return option
     if context.last_committed is None:
         return say("recovery_code.nothing_committed", option=option)
     return say("recovery_code.after_batch", option=option, batch=context.last_committed)
 
 
-def _batch(context: RecoveryContext) -> str:
-    return str(context.last_committed if context.last_committed is not None else "none")
-
-
 # ---------------------------------------------------------------- values
 
 
-def _repair_places(context: RecoveryContext, repair: Repair, platform: Platform) -> list[Constant]:
-    place = _place(context, platform)
-    new = context.answers.get(repair.place) or (place and f"{place}.{repair.suffix(context)}")
+def _repair_places(
+    context: RecoveryContext, made: Recipe, repair: Repair, platform: Platform
+) -> list[Constant]:
+    place, new = old_checkpoint(context, platform), new_checkpoint(context, made, platform)
     is_backup = repair.place == "backup_to"
     return [
         Constant(
@@ -164,14 +178,9 @@ def _repair_places(context: RecoveryContext, repair: Repair, platform: Platform)
     ]
 
 
-def _place(context: RecoveryContext, platform: Platform) -> str | None:
-    return context.url if platform == "databricks" and context.spark_path is not None else context.spark_path
-
-
 def _constants(context: RecoveryContext, made: Recipe, platform: Platform) -> list[Constant]:
-    place = _place(context, platform)
     return [
-        *_places(context, made, place),
+        *_places(context, made, platform),
         *_query_values(context, made),
         *_sink_values(context, made),
         *_method_values(context, made),
@@ -179,13 +188,8 @@ def _constants(context: RecoveryContext, made: Recipe, platform: Platform) -> li
     ]
 
 
-def _places(context: RecoveryContext, made: Recipe, place: str | None) -> list[Constant]:
-    def beside(what: str) -> str | None:
-        return None if place is None else f"{place}.{what}-{_batch(context)}"
-
-    new = context.answers.get("checkpoint_new") or beside(
-        "reset-after-batch" if made.option == "reset" else "refresh-after-batch"
-    )
+def _places(context: RecoveryContext, made: Recipe, platform: Platform) -> list[Constant]:
+    place, new = old_checkpoint(context, platform), new_checkpoint(context, made, platform)
     found = [
         Constant(
             "OLD_CHECKPOINT",
@@ -201,7 +205,7 @@ def _places(context: RecoveryContext, made: Recipe, place: str | None) -> list[C
         ),
         Constant(
             "BACKUP",
-            context.answers.get("backup_to") or beside("backup-batch"),
+            context.answers.get("backup_to") or beside(context, platform, "backup-batch"),
             say("recovery_code.backup_first"),
             say("recovery_code.need_backup"),
         ),
@@ -212,7 +216,12 @@ def _places(context: RecoveryContext, made: Recipe, place: str | None) -> list[C
     ]
     if made.method == "from_start":
         found.append(
-            Constant("ASIDE_CHECKPOINT", beside("before-refresh-batch"), "", say("recovery_code.need_aside"))
+            Constant(
+                "ASIDE_CHECKPOINT",
+                beside(context, platform, "before-refresh-batch"),
+                "",
+                say("recovery_code.need_aside"),
+            )
         )
     return found
 

@@ -85,6 +85,38 @@ def shell_variable(value: object) -> Quoted:
     return Quoted("${" + identifier(value) + "}")
 
 
+_MARKDOWN = re.compile(r"[\\`*_\[\]#+!|<>~&$@]|(?<=:)//|(?<=www)\.|^[-=]|(?<=^\d)[.)]", re.IGNORECASE)
+
+
+def markdown_text(value: object) -> Quoted:
+    """Text inside a paragraph, a list item or a cell of Markdown, on one line: nothing in it is a link, HTML
+    or the beginning of another block. What is not printable is written as its escape sequence."""
+    return Quoted(_MARKDOWN.sub(lambda found: "\\" + "\\".join(found[0]), _one_line(value)))
+
+
+def markdown_code(value: object) -> Quoted:
+    """Text as code inside a paragraph: the fence is longer than any run of backticks in it."""
+    text = _one_line(value)
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    return Quoted(f"{fence} {text} {fence}" if "`" in text or not text.strip() else f"{fence}{text}{fence}")
+
+
+def markdown_cell(value: object) -> Quoted:
+    """Text as code inside a cell of a table: a bar would end the cell."""
+    return Quoted(markdown_code(value).replace("|", "\\|"))
+
+
+def own_file_name(value: object) -> Quoted:
+    """The name of a file that this program makes."""
+    if not isinstance(value, str) or not re.fullmatch(r"[a-z_]+\.[a-z]+", value):
+        raise QuotingError(say("quoting.name", value=value))
+    return Quoted(value)
+
+
+def _one_line(value: object) -> str:
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in str(value))
+
+
 def _only_quoted(value: object) -> object:
     if isinstance(value, Quoted):
         return value
@@ -110,6 +142,10 @@ def environment(directory: Path) -> Environment:
             "words": plain_words,
             "name": identifier,
             "var": shell_variable,
+            "md": markdown_text,
+            "mdcode": markdown_code,
+            "mdcell": markdown_cell,
+            "file": own_file_name,
         }
     )
     return made

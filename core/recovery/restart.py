@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CHANGED = ("changed", "removed", "added")
 """Answers to ``stateful`` after which the query that runs next is another one than the forecast is about."""
-NO_RESTART = ("query_changed", "source_changed", "reprocess")
+NO_RESTART = ("query_changed", "source_changed", "reprocess", "batch_fails")
 """Answers to ``what_happened`` that a plain restart does not answer."""
 
 

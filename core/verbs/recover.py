@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from core.checkpoint import Checkpoint
 from core.documents.recover import recover_document
+from core.errors import UsageError
 from core.judgement import judge
 from core.messages import say
 from core.recovery import (
@@ -17,16 +19,20 @@ from core.recovery import (
     OptionId,
     Question,
     RecoveryContext,
+    forms,
     generate,
     options,
     plan,
     questions,
     why_no_code,
 )
+from core.recovery.code import KINDS, Kind
+from core.recovery.places import platform_of
 from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
 from core.verbs._text import clean
+from core.verbs._to_file import write_new_file
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,24 +46,60 @@ def add_arguments(parser: ArgumentParser) -> None:
         dest="answers",
         help=say("verb_recover.set_help"),
     )
+    parser.add_argument("--form", choices=KINDS, help=say("verb_recover.form_help"))
+    parser.add_argument("--to", metavar="FILE", help=say("verb_recover.to_help"))
     add_connector_options(parser)
 
 
 def run(args: Namespace, settings: Settings) -> Answer:
-    """Questions and options; with ``--option`` also its plan and code."""
+    """Questions and options; with ``--option`` also its plan and code, with ``--form`` only that form."""
     answers = Answers.parse(args.answers)
+    if args.option is None and (args.form is not None or args.to is not None):
+        raise UsageError(say("verb_recover.needs_option"))
     ck = Checkpoint.open(args.location, settings)
     judgement = judge(ck, connectors_of(ck, args))
     context, impacts = judgement.recovery(answers), judgement.impacts
+    lines = _form(context, args.option, args.form) if args.form else _text(context, args.option, impacts)
+    if args.to is not None:
+        lines = _written(context, args)
     return Answer(
-        recover_document(context, args.option, impacts),
-        "\n".join(_text(context, args.option, impacts)) + "\n",
+        recover_document(context, args.option, impacts, args.form),
+        "\n".join(lines) + "\n",
         not_read=judgement.not_read,
     )
 
 
+def _form(context: RecoveryContext, chosen: OptionId, kind: Kind) -> list[str]:
+    """One form and nothing else, to be piped; several files with their names between them."""
+    blocks = [block for block in forms(context, chosen) if block.kind == kind]
+    if not blocks:
+        raise UsageError(say("verb_recover.no_code", why=clean(why_no_code(context, chosen), 2000)))
+    if len(blocks) == 1:
+        return [blocks[0].text.rstrip("\n")]
+    return [line for block in blocks for line in (f"----- {block.file_name}", block.text)]
+
+
+def _written(context: RecoveryContext, args: Namespace) -> list[str]:
+    """Writes one form (the file to run, unless another was asked for) and says where it is."""
+    kind = args.form or "file"
+    blocks = [block for block in forms(context, args.option) if block.kind == kind]
+    if not blocks:
+        raise UsageError(say("verb_recover.no_code", why=clean(why_no_code(context, args.option), 2000)))
+    chosen = [each for each in blocks if each.platform == platform_of(context)]
+    if len(chosen) != 1:
+        chosen = [each for each in blocks if each.file_name == PurePath(args.to).name]
+    if not chosen:
+        raise UsageError(say("verb_recover.to_which", names=[each.file_name for each in blocks]))
+    sources = [source.path_guess for source in context.sources]
+    answered = [context.answers.get("sink_path"), context.answers.get("checkpoint_new")]
+    places = [context.url, args.sink, *answered, *sources]
+    path = write_new_file(chosen[0].text, args.to, places)
+    return [say("verb_recover.written", path=clean(path, 400), title=chosen[0].title)]
+
+
 def _text(context: RecoveryContext, chosen: OptionId | None, impacts: Sequence[DeletionImpact]) -> list[str]:
-    lines = impact_lines(impacts)
+    lines = _snippet(context, chosen) if chosen is not None else []
+    lines += impact_lines(impacts)
     lines += [say("verb_recover.questions_title")]
     for question in questions(context):
         values = ", ".join(choice.value for choice in question.choices)
@@ -68,6 +110,16 @@ def _text(context: RecoveryContext, chosen: OptionId | None, impacts: Sequence[D
     if chosen is not None:
         lines += ["", *_plan(context, chosen), "", *_code(context, chosen)]
     return lines
+
+
+def _snippet(context: RecoveryContext, chosen: OptionId) -> list[str]:
+    """What to paste comes first; every value in it is an escaped literal."""
+    return [
+        line
+        for block in forms(context, chosen)
+        if block.kind == "snippet"
+        for line in (f"----- {block.title}", block.text)
+    ]
 
 
 def _answer(question: Question) -> str:
@@ -126,6 +178,8 @@ def _code(context: RecoveryContext, chosen: OptionId) -> list[str]:
     for block in blocks:
         # Every value in the text is an escaped literal, so it can be printed as it is.
         lines += [f"----- {block.title} ({block.file_name})", block.text]
+    if forms(context, chosen):
+        lines.append(say("verb_recover.other_forms"))
     return lines
 
 

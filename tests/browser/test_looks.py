@@ -80,3 +80,26 @@ def test_a_click_in_the_strip_of_all_batches_moves_the_window(visit: Visiting, l
     page.wait_for_url(f"**batch={last - 50}**")
     one.settle()
     assert one.received_bytes - before < MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "files-died-mid-batch/checkpoint",
+        "dropduplicates-removed/checkpoint&a_sink=file&a_stateful=removed",
+        "missing-delta-file/checkpoint&a_sink=foreach_merge",
+    ],
+)
+def test_what_to_paste_stands_within_a_screen_and_a_half_on_a_page_of_500_words(
+    visit: Visiting, answers: str
+) -> None:
+    one = visit()
+    page = one.open(f"/recovery?ck=samples/{answers}")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    code = page.locator('[data-testid="stMain"] [data-testid="stCode"]').first
+    code.wait_for()
+    box = code.bounding_box()
+    assert box is not None and box["y"] + box["height"] <= 1350
+    assert "WRITER = {" in code.inner_text()
+    words = one.text().split()
+    assert 150 < len(words) <= 500, len(words)
