@@ -218,11 +218,11 @@ def code(context: RecoveryContext, option: Option) -> None:
         return
     short = made[0]
     st.code(short.text, language=short.language, wrap_lines=True)
-    others = [each for each in made[1:] if each.kind != "file" or each.platform == short.platform]
+    others = [each for each in made[1:] if each.form != "file" or each.platform == short.platform]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for at, block in enumerate(others):
             download(block, f"form-{at}")
-    files = [each for each in made if each.kind == "file"]
+    files = [each for each in made if each.form == "file"]
     if not files:
         return
     recovery_answers.ask_texts(recovery_answers.fields(context, option.id))

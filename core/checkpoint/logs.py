@@ -11,6 +11,7 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from core.checkpoint.conf import ConfPool
 from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
@@ -38,6 +39,15 @@ class ParsedOffset:
     problems: tuple[Problem, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class UuidTrouble:
+    """What is wrong with a text that should be a UUID; ``at`` counts characters in the ``group``."""
+
+    what: Literal["too_long", "no_groups", "no_number"]
+    group: str = ""
+    at: int = 0
+
+
 def parse_metadata(data: bytes, path: str = "metadata") -> tuple[str | None, Problem | None]:
     """The query id of a ``metadata`` file, and what is wrong with the file.
 
@@ -60,20 +70,18 @@ def parse_metadata(data: bytes, path: str = "metadata") -> tuple[str | None, Pro
     return query_id, None
 
 
-def java_uuid_trouble(text: str) -> tuple[str, str] | None:
-    """The Java exception, and its message, for a text that ``UUID.fromString`` refuses (Java 17); None for
-    one that it takes: five groups of hexadecimal digits, of any length."""
+def java_uuid_trouble(text: str) -> UuidTrouble | None:
+    """Why ``UUID.fromString`` of Java 17 refuses a text; None for one that it takes: five groups of
+    hexadecimal digits, of any length."""
     if len(text) > _UUID_CHARACTERS:
-        return "IllegalArgumentException", "UUID string too large"
+        return UuidTrouble("too_long")
     groups = text.split("-")
     if len(groups) != _UUID_GROUPS:
-        return "IllegalArgumentException", f"Invalid UUID string: {text}"
+        return UuidTrouble("no_groups")
     for group in groups:
         wrong = next((i for i, digit in enumerate(group) if digit not in string.hexdigits), None)
-        if wrong is not None:
-            return "NumberFormatException", f'Error at index {wrong} in: "{group}"'
-        if not group:
-            return "NumberFormatException", ""
+        if wrong is not None or not group:
+            return UuidTrouble("no_number", group, wrong or 0)
     return None
 
 

@@ -21,7 +21,7 @@ from core.recovery import (
     questions,
     why_no_code,
 )
-from core.recovery.code import Kind, Language
+from core.recovery.code import Form, Language
 from core.recovery.model import Level
 from core.recovery.places import Platform
 from core.recovery.sinks import Behaviour
@@ -135,7 +135,7 @@ class PlanPart(Part):
 class CodePart(Part):
     """One piece of code to copy or download."""
 
-    kind: Kind
+    kind: Form
     """``snippet``: what a person pastes, at most 25 lines; ``file``: ready to run; ``runbook``: Markdown;
     ``plan``: JSON."""
     platform: Platform
@@ -165,7 +165,7 @@ def recover_document(
     context: RecoveryContext,
     option: OptionId | None = None,
     impacts: Sequence[DeletionImpact] = (),
-    kind: Kind | None = None,
+    kind: Form | None = None,
 ) -> RecoverDocument:
     """Everything that is needed to choose. Without ``option`` the plan is null and the code empty; with
     ``kind`` the code is only of that form."""
@@ -178,7 +178,7 @@ def recover_document(
         questions=tuple(_question(question) for question in questions(context)),
         options=tuple(_option(each) for each in found),
         plan=_plan(context, chosen) if chosen is not None and chosen.possible else None,
-        code=tuple(_code(block) for block in blocks if kind in (None, block.kind)),
+        code=tuple(_code(block) for block in blocks if kind in (None, block.form)),
         price_of_deleting=impact_parts(impacts),
         no_code=why_no_code(context, option) if option is not None else "",
     )
@@ -253,7 +253,7 @@ def _plan(context: RecoveryContext, option: Option) -> PlanPart:
 
 def _code(block: CodeBlock) -> CodePart:
     return CodePart(
-        kind=block.kind,
+        kind=block.form,
         platform=block.platform,
         language=block.language,
         title=block.title,

@@ -25,8 +25,8 @@ from core.recovery.repairs import Repair, repair_of
 from core.recovery.sinks import FOREACH
 
 Language = Literal["python", "sql", "bash", "markdown", "json"]
-Kind = Literal["snippet", "file", "runbook", "plan"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+Form = Literal["snippet", "file", "runbook", "plan"]
+FORMS: tuple[Form, ...] = get_args(Form)
 """The forms of the code of an option: what to paste, what to run, what to read, what a program reads."""
 
 TEMPLATES = environment(Path(__file__).parent / "templates")
@@ -53,7 +53,7 @@ class CodeBlock:
     title: str
     file_name: str
     text: str
-    kind: Kind = "file"
+    form: Form = "file"
 
 
 def generate(context: RecoveryContext, option_id: OptionId) -> tuple[CodeBlock, ...]:

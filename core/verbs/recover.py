@@ -26,7 +26,7 @@ from core.recovery import (
     questions,
     why_no_code,
 )
-from core.recovery.code import KINDS, Kind
+from core.recovery.code import FORMS, Form
 from core.recovery.places import platform_of
 from core.settings import Settings
 from core.verbs import Answer, Verb
@@ -46,7 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         dest="answers",
         help=say("verb_recover.set_help"),
     )
-    parser.add_argument("--form", choices=KINDS, help=say("verb_recover.form_help"))
+    parser.add_argument("--form", choices=FORMS, help=say("verb_recover.form_help"))
     parser.add_argument("--to", metavar="FILE", help=say("verb_recover.to_help"))
     add_connector_options(parser)
 
@@ -69,9 +69,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
     )
 
 
-def _form(context: RecoveryContext, chosen: OptionId, kind: Kind) -> list[str]:
+def _form(context: RecoveryContext, chosen: OptionId, kind: Form) -> list[str]:
     """One form and nothing else, to be piped; several files with their names between them."""
-    blocks = [block for block in forms(context, chosen) if block.kind == kind]
+    blocks = [block for block in forms(context, chosen) if block.form == kind]
     if not blocks:
         raise UsageError(say("verb_recover.no_code", why=clean(why_no_code(context, chosen), 2000)))
     if len(blocks) == 1:
@@ -82,7 +82,7 @@ def _form(context: RecoveryContext, chosen: OptionId, kind: Kind) -> list[str]:
 def _written(context: RecoveryContext, args: Namespace) -> list[str]:
     """Writes one form (the file to run, unless another was asked for) and says where it is."""
     kind = args.form or "file"
-    blocks = [block for block in forms(context, args.option) if block.kind == kind]
+    blocks = [block for block in forms(context, args.option) if block.form == kind]
     if not blocks:
         raise UsageError(say("verb_recover.no_code", why=clean(why_no_code(context, args.option), 2000)))
     chosen = [each for each in blocks if each.platform == platform_of(context)]
@@ -117,7 +117,7 @@ def _snippet(context: RecoveryContext, chosen: OptionId) -> list[str]:
     return [
         line
         for block in forms(context, chosen)
-        if block.kind == "snippet"
+        if block.form == "snippet"
         for line in (f"----- {block.title}", block.text)
     ]
 

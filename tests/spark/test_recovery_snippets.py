@@ -28,7 +28,7 @@ def snippet(
     ck = Checkpoint.open(str(checkpoint))
     connectors = ask_connectors(ck, given) if given is not None else None
     context = read_recovery_context(ck, Answers({"platform": "pyspark", **answers}), connectors)
-    (text,) = (block.text for block in forms(context, option) if block.kind == "snippet")
+    (text,) = (block.text for block in forms(context, option) if block.form == "snippet")
     scope: dict[str, Any] = {}
     exec(text, {"__builtins__": {}}, scope)
     return text, scope

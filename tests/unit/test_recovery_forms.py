@@ -27,7 +27,7 @@ SINKS = ("file", "delta", "kafka", "foreach_append", "foreach_merge", "foreach_t
 
 def snippet_of(context: RecoveryContext, option: OptionId) -> dict[str, object]:
     """What a snippet defines."""
-    text = next(block.text for block in forms(context, option) if block.kind == "snippet")
+    text = next(block.text for block in forms(context, option) if block.form == "snippet")
     scope: dict[str, object] = {}
     exec(text, {"__builtins__": {}}, scope)  # literals only: no name is there
     return scope
@@ -42,7 +42,7 @@ def test_every_possible_option_has_all_its_forms_and_a_snippet_that_is_read_in_o
             context = read_recovery_context(ck, Answers(answers))
             for option in options(context):
                 made = forms(context, option.id)
-                kinds = [block.kind for block in made]
+                kinds = [block.form for block in made]
                 if not option.possible:
                     assert kinds == []
                     continue
@@ -58,7 +58,7 @@ def test_every_possible_option_has_all_its_forms_and_a_snippet_that_is_read_in_o
                     option.repeats,
                     option.loses,
                 )
-                assert document["files"] == [block.file_name for block in made if block.kind == "file"]
+                assert document["files"] == [block.file_name for block in made if block.form == "file"]
                 for heading in (
                     "Steps",
                     "Run",
@@ -140,14 +140,14 @@ def test_strange_names_are_data_in_every_form(text: str, tmp_path: Path) -> None
         )
         for option in OPTION_IDS:
             for block in forms(context, option):
-                if block.kind == "snippet":
+                if block.form == "snippet":
                     assert not any(isinstance(node, ast.Call) for node in ast.walk(ast.parse(block.text)))
                     comments = [each for each in block.text.splitlines() if each.startswith("#")]
                     assert not any("boom" in each for each in comments)
                     assert snippet_of(context, option)
-                if block.kind == "plan":
+                if block.form == "plan":
                     assert json.loads(block.text)["query_id"] == topic
-                if block.kind == "runbook":
+                if block.form == "runbook":
                     assert_plain(block.text)
 
 
@@ -190,7 +190,7 @@ def test_the_file_is_written_once_and_never_into_a_checkpoint_or_an_output(
     target = tmp_path / "recover.py"
     assert recover(*given_options, "--to", str(target)) == 0
     context = read_recovery_context(ck, Answers({"sink": "file", "sink_path": str(out)}))
-    expected = next(b.text for b in forms(context, "reset") if b.kind == "file")
+    expected = next(b.text for b in forms(context, "reset") if b.form == "file")
     assert target.read_text(encoding="utf-8") == expected
     assert str(target) in capsys.readouterr().out
     for refused, why in (
@@ -212,7 +212,7 @@ def test_the_file_is_written_once_and_never_into_a_checkpoint_or_an_output(
     for form in ("snippet", "runbook", "plan"):
         assert recover(*given_options, "--form", form, "--to", str(tmp_path / form)) == 0
         assert (tmp_path / form).read_text() == next(
-            b.text for b in forms(context, "reset") if b.kind == form
+            b.text for b in forms(context, "reset") if b.form == form
         )
 
 
@@ -221,13 +221,13 @@ def test_a_form_alone_is_printed_as_it_is(tmp_path: Path, capsys: pytest.Capture
     answers = ["--set", "sink=foreach_append", "--set", "platform=pyspark"]
     context = read_recovery_context(ck, Answers({"sink": "foreach_append", "platform": "pyspark"}))
     for block in forms(context, "reset"):
-        assert recover(str(tmp_path / "ck"), "--option", "reset", *answers, "--form", block.kind) == 0
+        assert recover(str(tmp_path / "ck"), "--option", "reset", *answers, "--form", block.form) == 0
         assert capsys.readouterr().out == block.text.rstrip("\n") + "\n"
         assert (
-            recover(str(tmp_path / "ck"), "--option", "reset", *answers, "--form", block.kind, "--json") == 0
+            recover(str(tmp_path / "ck"), "--option", "reset", *answers, "--form", block.form, "--json") == 0
         )
         code = json.loads(capsys.readouterr().out)["code"]
-        assert [(each["kind"], each["text"]) for each in code] == [(block.kind, block.text)]
+        assert [(each["kind"], each["text"]) for each in code] == [(block.form, block.text)]
     assert recover(str(tmp_path / "ck"), "--option", "reset", *answers) == 0
     shown = capsys.readouterr().out
     assert shown.index("START = ") < shown.index("Questions (answer") < shown.index("ACCEPT_LOSS")

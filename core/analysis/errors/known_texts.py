@@ -97,8 +97,14 @@ PLAIN: tuple[Known, ...] = (
         (said("offset_no_metadata"), 'WatermarkTracker.currentWatermark()" because the return value of'),
     ),
     Known("LOG_FILE_ONLY_VERSION", (said("offset_only_version"),), weight=GENERAL),
-    Known("METADATA_BAD_ID", (said("metadata_bad_id"),)),
-    Known("METADATA_WITHOUT_ID", (said("metadata_without_id"),)),
+    Known("METADATA_BAD_ID", (said("metadata_bad_id"), said("metadata_long_id"))),
+    Known(
+        "METADATA_WITHOUT_ID",
+        (said("metadata_without_id"), 'StreamMetadata.id()" because the return value of'),
+    ),
+    # UUID.fromString says the same wherever it is called.
+    Known("METADATA_BAD_ID", (said("metadata_id_no_number"),), weight=GENERAL),
+    Known("METADATA_WITHOUT_ID", (said("metadata_null_id"),), weight=GENERAL),
     Known("METADATA_NOT_JSON", (), JSON_CLASSES, needs=("StreamMetadata",)),
     Known("SOURCE_OF_ANOTHER_KIND", ("No usable value for logOffset",)),
     Known(

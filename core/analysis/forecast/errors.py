@@ -83,8 +83,11 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(V33, None, "MismatchedInputException", "No content to map due to end-of-input"),
     ),
     "metadata_without_id": (ErrorForm(V33, None, "MappingException", "No usable value for id"),),
-    "metadata_bad_id": (ErrorForm(V33, None, "IllegalArgumentException", "{reason}"),),
-    "metadata_bad_part_of_id": (ErrorForm(V33, None, "NumberFormatException", "{reason}"),),
+    "metadata_bad_id": (ErrorForm(V33, None, "IllegalArgumentException", "Invalid UUID string: {id}"),),
+    "metadata_long_id": (ErrorForm(V33, None, "IllegalArgumentException", "UUID string too large"),),
+    "metadata_id_no_number": (
+        ErrorForm(V33, None, "NumberFormatException", 'Error at index {at} in: "{group}"'),
+    ),
     "metadata_null": (
         ErrorForm(V33, None, "NullPointerException", _NO_METADATA.format(package="")),
         ErrorForm(V41, None, "NullPointerException", _NO_METADATA.format(package="runtime.")),

@@ -25,6 +25,11 @@ from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence, Problem
 from core.sparklogs.json_text import first_value, parse_json
 
+_BAD_IDS = {
+    "too_long": "metadata_long_id",
+    "no_groups": "metadata_bad_id",
+    "no_number": "metadata_id_no_number",
+}
 FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
 
@@ -46,8 +51,11 @@ def check_metadata(s: RestartContext) -> Verdict:
         return unread(problem)
     if problem is not None:
         why = say("forecast_steps.metadata_unreadable", clause=problem.clause)
-        refused = java_uuid_trouble(s.checkpoint.query_id) if s.checkpoint.query_id is not None else None
-        details = {"reason": refused[1] if refused is not None else first_line(problem)}
+        query_id = s.checkpoint.query_id or first_line(problem)
+        refused = java_uuid_trouble(query_id)
+        details = {"id": query_id}
+        if refused is not None:
+            details |= {"at": str(refused.at), "group": refused.group}
         return failed(
             s, _metadata_error(s, problem), "METADATA_UNREADABLE", why, problem.evidence, details=details
         )
@@ -72,8 +80,7 @@ def _metadata_error(s: RestartContext, problem: Problem) -> str:
         return {"empty": "metadata_empty", "truncated": "json_cut"}[problem.condition]
     if s.checkpoint.query_id is not None:
         refused = java_uuid_trouble(s.checkpoint.query_id)
-        is_part = refused is not None and refused[0] == "NumberFormatException"
-        return "metadata_bad_part_of_id" if is_part else "metadata_bad_id"
+        return "metadata_bad_id" if refused is None else _BAD_IDS[refused.what]
     try:
         value = parse_json(first_value(problem.raw.decode("utf-8", "replace")))
     except ValueError:
