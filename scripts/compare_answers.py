@@ -276,6 +276,7 @@ def _runs(place: Path, scratch: Path) -> Iterator[tuple[str, list[str]]]:
 
 def _kept(target: Path, name: str, label: str, arguments: list[str], scratch: Path) -> Any:
     from core.cli import main
+    from core.messages.words import moment
 
     written, err = io.BytesIO(), io.StringIO()
     out = io.TextIOWrapper(written, encoding="utf-8")
@@ -288,6 +289,9 @@ def _kept(target: Path, name: str, label: str, arguments: list[str], scratch: Pa
     out.flush()
     text = written.getvalue().decode("utf-8")
     answer = json.loads(_portable(text, scratch)) if text else None
+    if arguments[0] == "report" and answer is not None:
+        text = json.dumps(answer).replace(moment(answer["moment_ms"]), "MOMENT")  # it says when it was made
+        answer = json.loads(text)
     kept = {"exit_status": status, "answer": answer, "stderr": _portable(err.getvalue(), scratch)}
     (target / f"{name} {label}.json").write_text(json.dumps(kept, indent=1, sort_keys=True), encoding="utf-8")
     return answer or {}

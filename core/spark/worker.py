@@ -31,7 +31,10 @@ LOOK_SECONDS = 0.25
 _REASON = 4_000  # characters of an error that are sent; the first line tells, the rest is Spark's plan
 
 # A JVM for small jobs that lives for minutes: the first compiler and the serial collector halve its start.
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError"
+# With the first compiler alone Java reserves 48 MB for code, which many questions fill.
+JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError"
+)
 
 
 class Worker:

@@ -21,7 +21,12 @@ CRASH_REPORT = "hs_err_pid*.log"  # what a JVM leaves that dies in native code; 
 # For a JVM that lives for minutes of small jobs. The compiler for long runs and a parallel collector cost more
 # than they give; Hadoop starts `chmod` or `readlink` for nearly every file it writes, and VFORK starts them
 # without a helper process between (45 restarts of the oracle: 78 s instead of 93).
-SMALL_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK"
+# The first compiler alone reserves 48 MB for code, which one session for hundreds of tests fills (Java 21: then
+# "NoSuchMethodException: linkToVirtual", and the context ends).
+SMALL_JOBS = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+    " -Djdk.lang.Process.launchMechanism=VFORK"
+)
 OLDER_SPARK = "3.5.9"  # the older Spark of the default run, as in scripts/setup-lib.sh
 
 
