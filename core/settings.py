@@ -107,6 +107,14 @@ class Settings(BaseSettings):
             " one, which is faster there."
         ),
     )
+    s3_client: Literal["auto", "s3fs"] = Field(
+        default="auto",
+        description=(
+            "Who sends requests to S3. auto: plain listings and reads are signed and sent by this project in"
+            " the form that botocore gives them, which takes a tenth of the time; all else, and any store"
+            " where that form cannot be repeated exactly, goes through s3fs. s3fs: everything does."
+        ),
+    )
     store_seconds: float = Field(
         default=30.0,
         gt=0,

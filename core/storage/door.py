@@ -242,7 +242,8 @@ def _store(place: Location, path: str, settings: Settings, is_thrifty: bool) -> 
     if place.is_local:
         return LocalStore(path, is_confined=not settings.is_private)
     if place.protocol == "s3":
-        s3 = S3Store(path, lambda: filesystem(place, at_once, seconds), at_once, seconds)
+        is_direct = settings.s3_client == "auto"
+        s3 = S3Store(path, lambda: filesystem(place, at_once, seconds), at_once, seconds, is_direct)
         return FlatStore(s3) if is_thrifty else s3
     return RemoteStore(place.protocol, path, lambda: filesystem(place, at_once, seconds), at_once, seconds)
 

@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import AccessDenied, LocationNotFound, StorageError
 from core.storage import Door, ReadFailure, parse_location
-from core.storage.s3 import ENTRIES, parse_page
+from core.storage.s3_pages import parse_page
 from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server
 
@@ -285,12 +285,12 @@ def test_a_page_is_read_with_and_without_a_name_space_and_with_escaped_keys() ->
         escaped = parse_page(
             f"<ListBucketResult{space}><EncodingType>url</EncodingType>{entry}</ListBucketResult>".encode()
         )
-        assert escaped[ENTRIES] == [("a+b c", 3, "2026-11-20T03:12:11.000Z", None)]
+        assert escaped.entries == [("a+b c", 3, "2026-11-20T03:12:11.000Z", None)]
         plain = parse_page(
-            f"<ListBucketResult{space}><IsTruncated>true</IsTruncated>{entry}</ListBucketResult>".encode()
+            f"<ListBucketResult{space}><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>{entry}</ListBucketResult>".encode()
         )
-        assert plain[ENTRIES][0][0] == "a%2Bb+c"
-        assert plain["IsTruncated"]
+        assert plain.entries[0][0] == "a%2Bb+c"
+        assert plain.next_page == "t"
 
 
 def test_an_error_in_place_of_a_page_is_left_to_the_client() -> None:

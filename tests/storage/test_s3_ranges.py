@@ -6,12 +6,12 @@ The real server's answers are tested in ``test_s3.py``.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.storage.s3 import ENTRIES, _Lister
+from core.storage.s3_listing import Lister
+from core.storage.s3_pages import Entry, Page
 
 TOP = "top/"
 
@@ -25,21 +25,14 @@ class Model:
         self.page_size = page_size
         self.requests = 0
 
-    def split_path(self, path: str) -> tuple[str, str, None]:
-        bucket, _, key = path.partition("/")
-        return bucket, key, None
-
-    async def _call_s3(
+    async def __call__(
         self,
-        method: str,
-        Bucket: str,  # noqa: N803
         Prefix: str,  # noqa: N803
         Delimiter: str = "",  # noqa: N803
         StartAfter: str = "",  # noqa: N803
         ContinuationToken: str = "",  # noqa: N803
         MaxKeys: int = 1000,  # noqa: N803
-    ) -> dict[str, Any]:
-        assert method == "list_objects_v2"
+    ) -> Page:
         self.requests += 1
         after = (ContinuationToken or StartAfter).encode()
         found: list[tuple[str, bool]] = []
@@ -59,12 +52,11 @@ class Model:
             if (name, group is not None) not in found[-1:]:
                 found.append((name, group is not None))
         page = found[: min(self.page_size, MaxKeys)]
-        return {
-            "IsTruncated": len(found) > len(page),
-            "NextContinuationToken": page[-1][0] if page else None,
-            "CommonPrefixes": [name for name, is_group in page if is_group],
-            ENTRIES: [(name, 1, "", None) for name, is_group in page if not is_group],
-        }
+        return Page(
+            [Entry(name, 1, "", None) for name, is_group in page if not is_group],
+            [name for name, is_group in page if is_group],
+            page[-1][0] if len(found) > len(page) else None,
+        )
 
 
 NUMBERS = st.sets(st.integers(0, 3000).map(str), max_size=150)
@@ -102,7 +94,7 @@ def test_every_name_of_a_long_directory_comes_back_once(
 ) -> None:
     names = numbers | {name for name in odd if name.split("/")[0] not in numbers}
     model = Model(names, page_size)
-    folder = asyncio.run(_Lister(model, "bucket/top", False, 64, None).folder("", recursive=False))
+    folder = asyncio.run(Lister(model, "top", False, 64, None).folder("", recursive=False))
     assert sorted(info.path for info in folder.files) == sorted(name for name in names if "/" not in name)
     assert folder.directories == {name.split("/")[0] for name in names if "/" in name}
     assert model.requests <= 1 + 5 * (len(names) // page_size + 1)
@@ -116,5 +108,5 @@ def test_every_name_of_a_tree_comes_back_once(numbers: set[str], odd: set[str], 
         | {f"state/{name}" for name in odd}
     )
     model = Model(names, page_size)
-    folder = asyncio.run(_Lister(model, "bucket/top", False, 64, None).folder("state", recursive=True))
+    folder = asyncio.run(Lister(model, "top", False, 64, None).folder("state", recursive=True))
     assert sorted(info.path for info in folder.files) == sorted(names)

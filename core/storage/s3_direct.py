@@ -1,0 +1,310 @@
+"""A short way to S3: the requests that botocore would send, signed and sent here.
+
+botocore needs about 2 ms of processor time for each request, which is most of what opening a checkpoint
+costs. So it is asked once for each bucket what it would send (nothing leaves the machine then): that shows
+the host, the form of the address, the headers, and who signs for which region. Where signing the same request
+here gives the same signature, later requests are made after this pattern. They use botocore's credentials,
+which renew themselves, and its connections with their certificates and time limits.
+
+Only plain answers are taken from here: a listing, the content of an object, and that there is no such object.
+Whatever else comes back (a refusal, a redirect, "slow down", a connection that broke) is no answer, and the
+caller sends the request through s3fs, which retries and has the words for errors. There is no way here at all
+through a proxy, with another kind of signature, or when anything is not as expected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+from weakref import WeakKeyDictionary
+from xml.etree import ElementTree
+
+import aiohttp
+from yarl import URL
+
+from core.storage.s3_events import watched
+from core.storage.s3_pages import Page, parse_page
+from core.storage.store import Tally
+
+# How often in a row no plain answer may come before s3fs alone is used for a while: a server that is too busy
+# must not be asked twice for everything.
+MOST_ODD = 8
+REST_SECONDS = 10.0
+ELSEWHERE_SECONDS = 300.0  # after a redirect: the bucket is in another region, which s3fs finds out
+
+LIST_NAMES = {
+    "Prefix": "prefix",
+    "Delimiter": "delimiter",
+    "StartAfter": "start-after",
+    "ContinuationToken": "continuation-token",
+    "MaxKeys": "max-keys",
+}
+PROBE = {
+    "Prefix": "a b/+é%",
+    "Delimiter": "/",
+    "StartAfter": "x~'y",
+    "ContinuationToken": "t==",
+    "MaxKeys": 7,
+}
+PROBE_KEY = "a b/é%2F+~'()*=&:@,;!$.txt"
+
+# Headers that are made for each request, and what only counts botocore's own tries.
+_MADE = {"host", "authorization", "x-amz-date", "x-amz-security-token"}
+_LEFT_OUT = {"amz-sdk-invocation-id", "amz-sdk-request"}
+_ALGORITHM = "AWS4-HMAC-SHA256"
+
+RESTING, BROKEN = -1, 0  # in place of the status of an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A request as botocore sends it. ``headers``: those that are always the same, by their small name."""
+
+    origin: str
+    host: str
+    path: str
+    headers: Mapping[str, str]
+    scope: tuple[str, str] | None  # region and service; None: not signed
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Credentials for one request."""
+
+    access: str
+    secret: str
+    token: str | None
+
+
+class Signer:
+    """Signs requests without a body as AWS Signature Version 4 says."""
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[str, ...], bytes] | None = None
+
+    def authorization(
+        self,
+        keys: Keys,
+        scope: tuple[str, str],
+        moment: str,
+        path: str,
+        query: str,
+        headers: Mapping[str, str],
+    ) -> str:
+        """The header of a GET. ``query`` is encoded and in order; ``headers`` are the signed ones."""
+        names = sorted(headers)
+        signed, payload = ";".join(names), headers["x-amz-content-sha256"]
+        request = "\n".join(
+            ["GET", path, query, *(f"{name}:{headers[name]}" for name in names), "", signed, payload]
+        )
+        place = f"{moment[:8]}/{scope[0]}/{scope[1]}/aws4_request"
+        text = f"{_ALGORITHM}\n{moment}\n{place}\n{hashlib.sha256(request.encode()).hexdigest()}"
+        signature = hmac.digest(self._key(keys.secret, moment[:8], *scope), text.encode(), "sha256").hex()
+        return f"{_ALGORITHM} Credential={keys.access}/{place}, SignedHeaders={signed}, Signature={signature}"
+
+    def _key(self, secret: str, *parts: str) -> bytes:
+        if self._last is None or self._last[0] != (secret, *parts):
+            key = b"AWS4" + secret.encode()
+            for part in (*parts, "aws4_request"):
+                key = hmac.digest(key, part.encode(), "sha256")
+            self._last = (secret, *parts), key
+        return self._last[1]
+
+
+class Lane:
+    """The short way to one bucket, with the connections and credentials of a client of botocore."""
+
+    def __init__(self, session: aiohttp.ClientSession, credentials: Any, listing: Pattern, reading: Pattern):
+        self._session = session
+        self._credentials = credentials
+        self._listing = listing
+        self._reading = reading
+        self._signer = Signer()
+        self._odd = 0
+        self._rests_until = 0.0
+
+    async def page(self, where: Mapping[str, Any], tally: Tally) -> Page | None:
+        """One page of a listing; None when there was no plain answer."""
+        pattern = self._listing
+        status, _, body = await self._send(pattern, pattern.path, list_query(where), tally, list=1)
+        if status == 200:
+            try:
+                page = parse_page(body)
+            except (ElementTree.ParseError, ValueError):
+                pass
+            else:
+                self._odd = 0
+                return page
+        self._note_odd(status)
+        return None
+
+    async def read(self, key: str, tally: Tally) -> bytes | None:
+        """The content of an object; None when there was no plain answer. Raises ``FileNotFoundError``."""
+        path = self._reading.path + quoted_key(key)
+        status, headers, body = await self._send(self._reading, path, "", tally, get=1)
+        if status == 200 and is_whole(body, headers):
+            self._odd = 0
+            return body
+        if status == 404 and b"<Code>NoSuchKey</Code>" in body:
+            self._odd = 0
+            raise FileNotFoundError(key)
+        self._note_odd(status)
+        return None
+
+    async def _send(
+        self, pattern: Pattern, path: str, query: str, tally: Tally, **count: int
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and body of an answer; the status is RESTING or BROKEN when there is none."""
+        if self._rests_until and time.monotonic() < self._rests_until:
+            return RESTING, {}, b""
+        try:
+            keys = await keys_of(self._credentials) if pattern.scope is not None else None
+        except Exception:  # of botocore, which cannot renew them; s3fs says so in its own words
+            return BROKEN, {}, b""
+        headers = signed_headers(self._signer, pattern, keys, path, query)
+        url = URL(f"{pattern.origin}{path}{'?' if query else ''}{query}", encoded=True)
+        tally.add(**count)
+        try:
+            async with self._session.get(url, headers=headers, allow_redirects=False) as answer:
+                return answer.status, answer.headers, await answer.read()
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            return BROKEN, {}, b""
+
+    def _note_odd(self, status: int) -> None:
+        if status == RESTING:
+            return
+        self._odd += 1
+        if 300 <= status <= 400:
+            self._rests_until = time.monotonic() + ELSEWHERE_SECONDS
+        elif self._odd >= MOST_ODD:
+            self._odd = 0
+            self._rests_until = time.monotonic() + REST_SECONDS
+
+
+def quoted_key(key: str) -> str:
+    """A key as it stands in an address."""
+    return quote(key, safe="/-_.~")
+
+
+def list_query(where: Mapping[str, Any]) -> str:
+    """The query of a listing, encoded and in the order in which it is signed."""
+    pairs = {LIST_NAMES[name]: str(value) for name, value in where.items()}
+    pairs |= {"list-type": "2", "encoding-type": "url"}
+    return "&".join(f"{name}={quote(pairs[name], safe='-_.~')}" for name in sorted(pairs))
+
+
+def signed_headers(
+    signer: Signer, pattern: Pattern, keys: Keys | None, path: str, query: str, moment: str = ""
+) -> dict[str, str]:
+    """The headers of a request after a pattern, with its signature where it has one."""
+    headers = dict(pattern.headers)
+    if pattern.scope is None or keys is None:
+        return headers
+    moment = moment or time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    headers["x-amz-date"] = moment
+    if keys.token:
+        headers["x-amz-security-token"] = keys.token
+    signed = {name: value for name, value in headers.items() if name.startswith("x-amz-")}
+    signed["host"] = pattern.host
+    headers["authorization"] = signer.authorization(keys, pattern.scope, moment, path, query, signed)
+    return headers
+
+
+def is_whole(body: bytes, headers: Mapping[str, str]) -> bool:
+    """Whether a content fits the checksum that came with it, where there is one of a kind known here."""
+    wanted = headers.get("x-amz-checksum-crc32")
+    if wanted and "-" not in wanted:
+        return base64.b64encode(zlib.crc32(body).to_bytes(4, "big")).decode() == wanted
+    for kind in ("sha256", "sha1"):
+        wanted = headers.get(f"x-amz-checksum-{kind}")
+        if wanted and "-" not in wanted:
+            return base64.b64encode(hashlib.new(kind, body).digest()).decode() == wanted
+    return True
+
+
+async def keys_of(credentials: Any) -> Keys:
+    """The credentials of this moment; botocore renews those that expire."""
+    frozen = await credentials.get_frozen_credentials()
+    return Keys(frozen.access_key, frozen.secret_key, frozen.token or None)
+
+
+# Finding the way: once for each client of botocore and bucket.
+
+_lanes: WeakKeyDictionary[Any, dict[str, Lane | None]] = WeakKeyDictionary()
+_finding: WeakKeyDictionary[Any, asyncio.Lock] = WeakKeyDictionary()
+
+
+async def lane_of(fs: Any, bucket: str) -> Lane | None:
+    """The short way to a bucket of an s3fs file system; None where there is none."""
+    client = await fs.get_s3(bucket)
+    lanes = _lanes.setdefault(client, {})
+    if bucket in lanes:
+        return lanes[bucket]
+    async with _finding.setdefault(client, asyncio.Lock()):
+        if bucket not in lanes:
+            try:
+                lanes[bucket] = await _found(fs, client, bucket)
+            except Exception:  # no credentials, for one; s3fs says so in its own words
+                return None
+        return lanes[bucket]
+
+
+async def _found(fs: Any, client: Any, bucket: str) -> Lane | None:
+    if fs.version_aware:
+        return None
+    listed = await watched(fs, "list_objects_v2", Bucket=bucket, **PROBE)
+    read = await watched(fs, "get_object", Bucket=bucket, Key=PROBE_KEY)
+    http = client._endpoint.http_session
+    if http._proxy_config.proxy_url_for(listed.url):
+        return None
+    credentials = client._request_signer._credentials
+    listing = await _pattern(listed, credentials, list_query(PROBE), "")
+    reading = await _pattern(read, credentials, "", quoted_key(PROBE_KEY))
+    if listing is None or reading is None:
+        return None
+    return Lane(await http._get_session(None), credentials, listing, reading)
+
+
+async def _pattern(request: Any, credentials: Any, query: str, key: str) -> Pattern | None:
+    """What is the same in all such requests; None when this one cannot be made here to the last sign."""
+    url = urlsplit(request.url)
+    headers = {name.lower(): _plain_text(value) for name, value in request.headers.items()}
+    theirs = headers.get("authorization", "")
+    if request.method != "GET" or request.body or not url.path.endswith(key):
+        return None
+    if sorted(url.query.split("&")) != sorted(query.split("&")):
+        return None
+    fixed = {name: value for name, value in headers.items() if name not in _MADE | _LEFT_OUT}
+    fixed["accept-encoding"] = "identity"
+    host = headers.get("host", url.netloc)
+    path = url.path.removesuffix(key)
+    pattern = Pattern(f"{url.scheme}://{url.netloc}", host, path, fixed, None)
+    if not theirs:
+        return pattern if not any(name.startswith("x-amz-date") for name in headers) else None
+    scope = _scope(theirs)
+    if scope is None or credentials is None:
+        return None
+    pattern = Pattern(pattern.origin, host, path, fixed, scope)
+    ours = signed_headers(
+        Signer(), pattern, await keys_of(credentials), url.path, query, headers.get("x-amz-date", "")
+    )
+    made = {name: ours.get(name) for name in _MADE - {"host"}}
+    return pattern if made == {name: headers.get(name) for name in _MADE - {"host"}} else None
+
+
+def _scope(authorization: str) -> tuple[str, str] | None:
+    kind, _, rest = authorization.partition(" ")
+    parts = rest.partition("Credential=")[2].partition(",")[0].split("/")
+    return (parts[-3], parts[-2]) if kind == _ALGORITHM and len(parts) >= 5 else None
+
+
+def _plain_text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)

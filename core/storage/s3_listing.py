@@ -1,0 +1,233 @@
+"""Listing S3 in as few and as short waits as it allows: long directories in ranges of names, trees by
+partition, pages of both side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, Protocol
+
+from core.storage.listing import FileInfo
+from core.storage.patience import awaited_in_time
+from core.storage.s3_pages import Page, milliseconds
+from core.storage.store import Folder, ListingFailed
+
+# Below this many names (``state/<operator>/<partition>``) a tree is listed flat: one piece of work for each
+# partition.
+SHARD_DEPTH = 3
+
+# A directory that is longer than this many pages is listed in ranges of names, side by side.
+PAGES_IN_A_ROW = 2
+
+# Where the numbers on the first page show that there are at least so many more pages, ranges begin with the
+# second one: one wait less for the logs of 20,000 batches.
+PAGES_SURELY_LONG = 6
+
+DIGITS = frozenset("0123456789")
+
+# Sorts behind every name that continues with a digit and an ASCII character; the others are listed with their
+# digit.
+BEHIND_DIGITS = "9~"
+
+# Sorts behind the names of all operators and of whatever else people put into a directory.
+BEHIND_ALL = "~~~~"
+
+# What EMR and old Hadoop versions leave in place of a directory: an empty object with this ending.
+OLD_MARKER = "_$folder$"
+
+
+class Ask(Protocol):
+    """Sends one ListObjectsV2 with these parameters (``Prefix``, ``Delimiter``, ...)."""
+
+    def __call__(self, **where: Any) -> Awaitable[Page]: ...
+
+
+class Lister:
+    """Lists below the key ``top`` of a bucket, at most ``at_once`` requests at one time, each answered within
+    ``seconds``."""
+
+    def __init__(self, ask: Ask, top: str, first_page: bool, at_once: int, seconds: float | None) -> None:
+        self._ask = ask
+        self._seconds = seconds
+        self._first_page = first_page
+        self._top = top.strip("/") + "/" if top.strip("/") else ""
+        self._gate = asyncio.Semaphore(at_once)
+
+    async def without(self, left_out: str) -> Folder | None:
+        """Everything below the root, at any depth, but what is in the directory ``left_out``. Keys come in
+        the order of their bytes, so that one page that reaches the directory holds all before it; a second
+        one lists what sorts behind it. None when that is longer than one page, or nothing is there."""
+        result = Folder(exists=False)
+        try:
+            page = await self._page(Prefix=self._top)
+            self._note(page, result, self._top)
+            if page.next_page:
+                last = max((entry.key for entry in page.entries), default="")[len(self._top) :]
+                if last < f"{left_out}/":
+                    return None
+                behind = await self._page(
+                    Prefix=self._top, StartAfter=f"{self._top}{left_out}/{BEHIND_ALL}", Delimiter="/"
+                )
+                if behind.next_page:
+                    return None
+                self._note(behind, result, self._top)
+        except Exception as error:
+            raise ListingFailed("", first_of(error)) from error
+        if not result.exists:
+            return None
+        inside = f"{left_out}/"
+        result.files = list(
+            {info.path: info for info in result.files if not info.path.startswith(inside)}.values()
+        )
+        result.directories = {path for path in result.directories if not path.startswith(inside)}
+        return result
+
+    async def flat(self, prefix: str) -> Folder:
+        """The whole tree below a prefix, page after page: as few requests as S3 allows."""
+        result = Folder(exists=False)
+        try:
+            await self._flat(result, Prefix=f"{self._top}{prefix}/" if prefix else self._top)
+        except Exception as error:
+            raise ListingFailed(prefix, first_of(error)) from error
+        result.files = list({info.path: info for info in result.files}.values())
+        return result
+
+    async def folder(self, prefix: str, recursive: bool) -> Folder:
+        """One level of a directory, or the whole tree below it; more requests than :meth:`flat`, side by
+        side."""
+        result = Folder(exists=False)
+        below = f"{self._top}{prefix}/" if prefix else self._top
+        try:
+            await self._tree(below, result, recursive)
+        except Exception as error:
+            cause = first_of(error)
+            raise ListingFailed(prefix, cause) from cause
+        result.files = list({info.path: info for info in result.files}.values())
+        if not result.exists and not prefix and self._top:
+            page = await self._page(Prefix=below.rstrip("/"), MaxKeys=1)
+            result.is_file = any(entry.key == below.rstrip("/") for entry in page.entries)
+        return result
+
+    async def _tree(self, below: str, result: Folder, recursive: bool) -> None:
+        depth = below[len(self._top) :].count("/")
+        if recursive and depth >= SHARD_DEPTH:
+            await self._flat(result, Prefix=below)
+            return
+        children: set[str] = set()
+        await self._level(below, below, "", result, children)
+        if not recursive:
+            return
+        ordered = sorted(children)
+        async with asyncio.TaskGroup() as group:
+            if depth + 1 >= SHARD_DEPTH and len(ordered) > 1:
+                # The last two directories share one listing, so that "_metadata" beside the partitions costs
+                # no request of its own.
+                group.create_task(self._flat(result, Prefix=below, StartAfter=ordered[-2]))
+                ordered = ordered[:-2]
+            for child in ordered:
+                group.create_task(self._tree(child, result, recursive))
+
+    async def _flat(self, result: Folder, **where: str) -> None:
+        """All keys below, page after page."""
+        while True:
+            page = await self._page(**where)
+            self._note(page, result, where["Prefix"])
+            if not page.next_page:
+                return
+            where["ContinuationToken"] = page.next_page
+
+    async def _level(self, below: str, prefix: str, after: str, result: Folder, children: set[str]) -> None:
+        """One level of the directory ``below``: the names that begin with ``prefix`` and sort behind
+        ``after``.
+
+        Pages of one listing wait for one another. So when a directory is long and its names are numbers
+        (20,000 batches), the rest is listed by the next digit, side by side, and what sorts behind the digits
+        in one listing more. Numbers with leading zeros (a Delta log) are listed page by page: they all go on
+        with the same digit, so the other ranges would be empty.
+        """
+        where: dict[str, str] = {"Prefix": prefix, "Delimiter": "/"}
+        if after:
+            where["StartAfter"] = after
+        pages = 0
+        while True:
+            page = await self._page(**where)
+            pages += 1
+            self._note(page, result, below)
+            children.update(key for key in page.prefixes if not key.endswith("//"))
+            if not page.next_page:
+                return
+            if self._first_page:
+                result.is_complete = False
+                return
+            last = max([entry.key for entry in page.entries[-1:]] + page.prefixes[-1:], default="")
+            digit = last[len(prefix) : len(prefix) + 1]
+            is_padded = digit == "0" and last[len(prefix) + 1 : len(prefix) + 2].isdigit()
+            is_long = pages >= PAGES_IN_A_ROW or _pages_left(page, prefix) >= PAGES_SURELY_LONG
+            if is_long and not is_padded and digit in DIGITS and after != prefix + BEHIND_DIGITS:
+                break
+            where["ContinuationToken"] = page.next_page
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._level(below, prefix + digit, last, result, children))
+            for following in range(int(digit) + 1, 10):
+                group.create_task(self._level(below, f"{prefix}{following}", "", result, children))
+            group.create_task(self._level(below, prefix, prefix + BEHIND_DIGITS, result, children))
+
+    def _note(self, page: Page, result: Folder, below: str) -> None:
+        """Adds one page to the result. Markers of directories make a directory, never a file."""
+        top, start = len(self._top), len(below) - len(self._top)
+        if page.entries or page.prefixes:
+            result.exists = True
+        noted: str | None = None
+        stamp, modified_ms = "", None
+        add = result.files.append
+        for key, size, modified, etag in page.entries:
+            path = key[top:]
+            if "//" in path:
+                continue  # a name without a name; no file system that Spark writes through makes one
+            folder, _, name = path.rpartition("/")
+            if size == 0 and name.endswith(OLD_MARKER):
+                folder, name = path.removesuffix(OLD_MARKER), ""
+            if name:
+                if modified != stamp:
+                    stamp, modified_ms = modified, milliseconds(modified)
+                add(FileInfo(path, size, modified_ms, etag))
+            if folder != noted:
+                noted = folder
+                _note_folders(folder, start, result)
+        for key in page.prefixes:
+            _note_folders(key[top:].rstrip("/"), start, result)
+
+    async def _page(self, **where: Any) -> Page:
+        async with self._gate:
+            return await awaited_in_time(self._ask(**where), self._seconds)
+
+
+def first_of(error: Exception) -> Exception:
+    """The first of the errors of tasks that ran together."""
+    return first_of(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error
+
+
+def _note_folders(folder: str, start: int, result: Folder) -> None:
+    """``folder`` and the directories above it, down from the one that is listed."""
+    while len(folder) > start and folder not in result.directories:
+        result.directories.add(folder)
+        folder = folder.rpartition("/")[0]
+
+
+def _pages_left(page: Page, prefix: str) -> float:
+    """How many pages may follow this one, by how far its numbers came. A guess that decides how the rest is
+    asked for, not what is found."""
+    at = len(prefix)
+    keys: list[str] = [entry.key for entry in page.entries if entry.key[at : at + 1] in DIGITS]
+    if len(keys) < 2:
+        return 0.0
+    first, last = _part(keys[0], prefix), _part(keys[-1], prefix)
+    return (1 - last) / max(last - first, 0.0001)
+
+
+def _part(key: str, prefix: str) -> float:
+    """Where a number stands among all that begin like it, as text: 0 to 1 ("25" is a quarter)."""
+    digits = key[len(prefix) : len(prefix) + 6]
+    while not digits.isdecimal() or not digits.isascii():
+        digits = digits[:-1]
+    return float(f"0.{digits}")
