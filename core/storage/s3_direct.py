@@ -4,7 +4,7 @@ botocore needs about 2 ms of processor time for each request, which is most of w
 costs. So it is asked once for each bucket what it would send (nothing leaves the machine then): that shows
 the host, the form of the address, the headers, and who signs for which region. Where signing the same request
 here gives the same signature, later requests are made after this pattern. They use botocore's credentials,
-which renew themselves, and its connections with their certificates and time limits.
+which renew themselves, and its certificates and time limits.
 
 Only plain answers are taken from here: a listing, the content of an object, and that there is no such object.
 Whatever else comes back (a refusal, a redirect, "slow down", a connection that broke) is no answer, and the
@@ -27,9 +27,7 @@ from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 from xml.etree import ElementTree
 
-import aiohttp
-from yarl import URL
-
+from core.storage.s3_connections import Broken, Connections
 from core.storage.s3_events import watched
 from core.storage.s3_pages import Page, parse_page
 from core.storage.store import Tally
@@ -122,8 +120,10 @@ class Signer:
 class Lane:
     """The short way to one bucket, with the connections and credentials of a client of botocore."""
 
-    def __init__(self, session: aiohttp.ClientSession, credentials: Any, listing: Pattern, reading: Pattern):
-        self._session = session
+    def __init__(
+        self, connections: Connections, credentials: Any, listing: Pattern, reading: Pattern
+    ) -> None:
+        self._connections = connections
         self._credentials = credentials
         self._listing = listing
         self._reading = reading
@@ -170,12 +170,14 @@ class Lane:
         except Exception:  # of botocore, which cannot renew them; s3fs says so in its own words
             return BROKEN, {}, b""
         headers = signed_headers(self._signer, pattern, keys, path, query)
-        url = URL(f"{pattern.origin}{path}{'?' if query else ''}{query}", encoded=True)
+        lines = [f"GET {path}{'?' if query else ''}{query} HTTP/1.1", f"host: {pattern.host}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        if any("\r" in line or "\n" in line for line in lines):
+            return BROKEN, {}, b""
         tally.add(**count)
         try:
-            async with self._session.get(url, headers=headers, allow_redirects=False) as answer:
-                return answer.status, answer.headers, await answer.read()
-        except (aiohttp.ClientError, TimeoutError, OSError):
+            return await self._connections.get("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        except (Broken, UnicodeError):
             return BROKEN, {}, b""
 
     def _note_odd(self, status: int) -> None:
@@ -268,9 +270,19 @@ async def _found(fs: Any, client: Any, bucket: str) -> Lane | None:
     credentials = client._request_signer._credentials
     listing = await _pattern(listed, credentials, list_query(PROBE), "")
     reading = await _pattern(read, credentials, "", quoted_key(PROBE_KEY))
-    if listing is None or reading is None:
+    if listing is None or reading is None or listing.origin != reading.origin:
         return None
-    return Lane(await http._get_session(None), credentials, listing, reading)
+    url = urlsplit(listed.url)
+    context = (await asyncio.to_thread(http._build_ssl_contexts, None))[0] if url.scheme == "https" else None
+    connections = Connections(
+        url.hostname or "",
+        url.port or (80 if context is None else 443),
+        context,
+        http._max_pool_connections,
+        http._timeout.sock_connect,
+        http._timeout.sock_read,
+    )
+    return Lane(connections, credentials, listing, reading)
 
 
 async def _pattern(request: Any, credentials: Any, query: str, key: str) -> Pattern | None:
