@@ -12,7 +12,10 @@ from typing import Protocol
 import fsspec
 import pytest
 
+from core.settings import Settings
 from core.storage import Door, Location, parse_location
+from core.storage import door as door_module
+from core.storage.store import Store
 from tests.support.s3 import S3Server
 
 BUCKET = "checkpoints"
@@ -108,9 +111,32 @@ def s3_small_pages() -> Iterator[S3Server]:
         yield server
 
 
-@pytest.fixture(params=["local", "memory", "s3"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+S3_CLIENTS = ("auto", "s3fs")
+
+
+def set_s3_client(monkeypatch: pytest.MonkeyPatch, client: str) -> None:
+    """Lets every door to S3 be opened with this value of the setting ``s3_client``."""
+    real = door_module._store
+
+    def store(place: Location, path: str, settings: Settings, is_thrifty: bool) -> Store:
+        return real(place, path, settings.model_copy(update={"s3_client": client}), is_thrifty)
+
+    monkeypatch.setattr(door_module, "_store", store)
+
+
+@pytest.fixture(params=S3_CLIENTS)
+def s3_client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each client of S3 in turn, with nothing read before."""
+    door_module._cache.cache_clear()
+    set_s3_client(monkeypatch, request.param)
+    return str(request.param)
+
+
+@pytest.fixture(params=["local", "memory", "s3", "s3 by s3fs"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     """An empty directory in each kind of store in turn."""
+    if request.param == "s3 by s3fs":
+        set_s3_client(monkeypatch, "s3fs")
     if request.param == "local":
         return LocalPlace(tmp_path)
     if request.param == "memory":

@@ -24,6 +24,8 @@ from scripts.bench.slow_s3 import SlowS3, serving
 from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server
 
+pytestmark = pytest.mark.usefixtures("s3_client")
+
 METADATA = '{{"batchWatermarkMs":0,"batchTimestampMs":{time},"conf":{{"spark.sql.shuffle.partitions":"12"}}}}'
 OFFSET = "v1\n" + METADATA + '\n{{"topic-a":{{"0":{n},"1":{n}}}}}'
 COMMIT = 'v1\n{"nextBatchWatermarkMs":0}'

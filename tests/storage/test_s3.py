@@ -11,6 +11,8 @@ from core.storage.s3_pages import parse_page
 from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server
 
+pytestmark = pytest.mark.usefixtures("s3_client")
+
 # A checkpoint as Spark 4.3 leaves it on s3a:// (RocksDB): 0-byte markers beside their children, some
 # directories without one.
 MARKERS = [
