@@ -183,7 +183,18 @@ def main() -> int:
         action="store_true",
         help="the S3 server of the tests behind a latency proxy instead of the model",
     )
+    parser.add_argument("--table", action="store_true", help="the table of docs/performance.md instead")
+    parser.add_argument("--large", action="store_true", help="with --table: also the state of 440,000 files")
+    parser.add_argument("--write", action="store_true", help="with --table: put it into the document")
     args = parser.parse_args()
+    if args.table:
+        from scripts.bench.table import put, table
+
+        lines = table(args.rounds, args.ms, args.long or 20_000, args.large)
+        print("\n".join(lines))
+        if args.write:
+            put("stores", lines)
+        return 0
     batches = args.batches
     long = args.long or (1_500 if args.moto else 20_000)
     partitions = args.partitions or (20 if args.moto else 200)
