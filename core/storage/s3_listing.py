@@ -62,7 +62,7 @@ class Lister:
             page = await self._page(Prefix=self._top)
             self._note(page, result, self._top)
             if page.next_page:
-                last = max((entry.key for entry in page.entries), default="")[len(self._top) :]
+                last = max((entry[0] for entry in page.entries), default="")[len(self._top) :]
                 if last < f"{left_out}/":
                     return None
                 behind = await self._page(
@@ -105,7 +105,7 @@ class Lister:
         result.files = list({info.path: info for info in result.files}.values())
         if not result.exists and not prefix and self._top:
             page = await self._page(Prefix=below.rstrip("/"), MaxKeys=1)
-            result.is_file = any(entry.key == below.rstrip("/") for entry in page.entries)
+            result.is_file = any(entry[0] == below.rstrip("/") for entry in page.entries)
         return result
 
     async def _tree(self, below: str, result: Folder, recursive: bool) -> None:
@@ -159,7 +159,7 @@ class Lister:
             if self._first_page:
                 result.is_complete = False
                 return
-            last = max([entry.key for entry in page.entries[-1:]] + page.prefixes[-1:], default="")
+            last = max([entry[0] for entry in page.entries[-1:]] + page.prefixes[-1:], default="")
             digit = last[len(prefix) : len(prefix) + 1]
             is_padded = digit == "0" and last[len(prefix) + 1 : len(prefix) + 2].isdigit()
             is_long = pages >= PAGES_IN_A_ROW or _pages_left(page, prefix) >= PAGES_SURELY_LONG
@@ -180,17 +180,17 @@ class Lister:
         noted: str | None = None
         stamp, modified_ms = "", None
         add = result.files.append
-        for key, size, modified, etag in page.entries:
+        for key, modified, etag, size in page.entries:
             path = key[top:]
             if "//" in path:
                 continue  # a name without a name; no file system that Spark writes through makes one
             folder, _, name = path.rpartition("/")
-            if size == 0 and name.endswith(OLD_MARKER):
+            if size == "0" and name.endswith(OLD_MARKER):
                 folder, name = path.removesuffix(OLD_MARKER), ""
             if name:
                 if modified != stamp:
                     stamp, modified_ms = modified, milliseconds(modified)
-                add(FileInfo(path, size, modified_ms, etag))
+                add(FileInfo(path, int(size) if size else None, modified_ms, etag or None))
             if folder != noted:
                 noted = folder
                 _note_folders(folder, start, result)
@@ -218,7 +218,7 @@ def _pages_left(page: Page, prefix: str) -> float:
     """How many pages may follow this one, by how far its numbers came. A guess that decides how the rest is
     asked for, not what is found."""
     at = len(prefix)
-    keys: list[str] = [entry.key for entry in page.entries if entry.key[at : at + 1] in DIGITS]
+    keys: list[str] = [entry[0] for entry in page.entries if entry[0][at : at + 1] in DIGITS]
     if len(keys) < 2:
         return 0.0
     first, last = _part(keys[0], prefix), _part(keys[-1], prefix)

@@ -287,7 +287,7 @@ def test_a_page_is_read_with_and_without_a_name_space_and_with_escaped_keys() ->
         escaped = parse_page(
             f"<ListBucketResult{space}><EncodingType>url</EncodingType>{entry}</ListBucketResult>".encode()
         )
-        assert escaped.entries == [("a+b c", 3, "2026-11-20T03:12:11.000Z", None)]
+        assert escaped.entries == [("a+b c", "2026-11-20T03:12:11.000Z", "", "3")]
         plain = parse_page(
             f"<ListBucketResult{space}><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>{entry}</ListBucketResult>".encode()
         )

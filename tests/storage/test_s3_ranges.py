@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.storage.s3_listing import Lister
-from core.storage.s3_pages import Entry, Page
+from core.storage.s3_pages import Page
 
 TOP = "top/"
 
@@ -53,7 +53,7 @@ class Model:
                 found.append((name, group is not None))
         page = found[: min(self.page_size, MaxKeys)]
         return Page(
-            [Entry(name, 1, "", None) for name, is_group in page if not is_group],
+            [(name, "", "", "1") for name, is_group in page if not is_group],
             [name for name, is_group in page if is_group],
             page[-1][0] if len(found) > len(page) else None,
         )
