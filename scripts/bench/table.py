@@ -5,8 +5,8 @@ the limit, in turns in one run against the slow S3.
 
 The limit is a raw loop that knows what to ask for: it sends unsigned requests, all at once, keeps the bytes
 and parses nothing but names. The ratio is the LOWEST of the rounds, each against the plain way of the same
-round; seconds are the shortest of the rounds. ``--large`` adds the state of 440,000 files, where the plain way
-takes a minute a round. ``--write`` puts the table into the document.
+round; seconds are the shortest of the rounds. ``--large`` adds the state of 440,000 files, where the plain
+way takes a minute a round. ``--write`` puts the table into the document.
 """
 
 from __future__ import annotations
