@@ -73,6 +73,15 @@ class Connections:
             self._keep(connection)
             return answer
 
+    def close(self) -> None:
+        """Closes what is kept open; a request after this opens new connections."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        for connection in self._idle:
+            connection.abort()
+        self._idle.clear()
+
     def _kept(self) -> _Connection | None:
         while self._idle:
             connection = self._idle.pop()

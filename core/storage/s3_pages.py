@@ -56,11 +56,10 @@ def parse_page(body: bytes) -> Page:
             raise ValueError("IsTruncated")  # there is more, and no way to ask for it
     if not is_usual:
         return _parsed(root, space, plain, next_page)
+    if _CODED.search(text, text.find("<Contents>"), text.rfind("</Contents>")):
+        entries = [(plain(_unescaped(key)), *more) for key, *more in entries]
     return Page(
-        [
-            (plain(_unescaped(entry[0])), *entry[1:]) if _CODED.search(entry[0]) else entry
-            for entry in entries
-        ],
+        entries,
         [plain(_unescaped(prefix)) for prefix in prefixes],
         next_page,
     )

@@ -17,6 +17,7 @@ from core.storage import Location
 from scripts.bench.large_checkpoint import PROVIDERS, Shape, files, listing, write
 from scripts.bench.latency_proxy import proxying
 from scripts.bench.slow_s3 import SlowS3, serving
+from scripts.bench.table import DOCUMENT, put, table
 from tests.support.build import PROJECT
 
 pytestmark = pytest.mark.slow
@@ -129,3 +130,27 @@ def test_the_comparison_runs_and_prints_a_ratio_for_every_case(server: list[str]
     assert [row[0].split(":")[0].strip() for row in rows] == ["local", "local", "S3", "S3", "S3", "S3"]
     assert all(plain == ours for _, plain, ours, _, _ in rows)
     assert [int(gets) for *_, gets in rows][2:5] == [8, 9, 12]
+
+
+def test_the_table_has_a_row_for_every_view_and_goes_into_the_document(tmp_path: Path) -> None:
+    lines = table(rounds=1, ms=0, batches=150, is_large=False)
+    rows = [line for line in lines if line.startswith("| ")]
+    assert len(rows) == 4
+    assert all(line.count("|") == 6 for line in rows)
+    assert "4/0/201" in rows[1]
+    assert "state, 22,002 files listed" in rows[3]
+    document = tmp_path / "page.md"
+    document.write_text("before\n<!-- begin stores -->\nold\n<!-- end stores -->\nafter\n")
+    put("stores", lines, document)
+    put("stores", lines, document)
+    text = document.read_text()
+    assert text.startswith("before\n<!-- begin stores -->\n| view |") and text.endswith("-->\nafter\n")
+    assert "old" not in text and text.count("newest 100 of 100 batches") == 1
+    with pytest.raises(SystemExit, match="has no place for other"):
+        put("other", lines, document)
+
+
+def test_the_document_has_a_place_for_both_tables() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for name in ("stores", "state rows"):
+        assert f"<!-- begin {name} -->" in text and f"<!-- end {name} -->" in text
