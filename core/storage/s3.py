@@ -12,20 +12,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from fsspec.asyn import sync
 
 from core.messages import say
 from core.storage.listing import Content, Look
 from core.storage.remote import content_of, gather_bounded, look_of
+from core.storage.s3_direct import Lane, lane_of
 from core.storage.s3_events import PAGE, counting, hang_into
 from core.storage.s3_listing import Lister, first_of
 from core.storage.s3_pages import Page
 from core.storage.store import Folder, Tally, join
-
-if TYPE_CHECKING:
-    from core.storage.s3_direct import Lane
 
 T = TypeVar("T")
 
@@ -151,8 +149,6 @@ class _Client:
     async def _lane(self) -> Lane | None:
         if not self._is_direct:
             return None
-        from core.storage.s3_direct import lane_of  # with aiohttp, which s3fs has loaded by now
-
         return await lane_of(self._fs, self._bucket)
 
 
