@@ -66,7 +66,7 @@ class Connections:
                     answer = await connection.get(head)
             except TimeoutError as error:
                 connection.abort()
-                raise Broken("no answer") from error
+                raise Broken("silent") from error
             except BaseException:
                 connection.abort()
                 raise
@@ -113,7 +113,7 @@ class Connections:
     async def _connected(self) -> _Connection:
         loop = asyncio.get_running_loop()
         name = self._host if self._context is not None else None
-        error: Exception = Broken("no address")
+        error: Exception = Broken("address")
         try:
             async with asyncio.timeout(self._connect_seconds):
                 addresses = await self._resolved()
@@ -181,7 +181,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self.is_open = False
-        self._fail("the connection was closed")
+        self._fail("closed")
 
     def data_received(self, data: bytes) -> None:
         if self._waiting is None:  # nobody asked
@@ -211,7 +211,7 @@ class _Connection(asyncio.Protocol):
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0:
             if len(self._buffer) > LONGEST_HEAD:
-                raise ValueError("no end of the head")
+                raise ValueError("head")
             return False
         first, *lines = self._buffer[:end].decode("latin-1").split("\r\n")
         if first[:9] not in ("HTTP/1.1 ", "HTTP/1.0 ") or not 200 <= int(first[9:12]) <= 599:
@@ -220,13 +220,13 @@ class _Connection(asyncio.Protocol):
             name, colon, value = line.partition(":")
             name = name.lower()
             if not colon or name != name.strip() or (name in _FRAMING and name in self._headers):
-                raise ValueError("a header")
+                raise ValueError("header")
             self._headers[name] = value.strip()
         coding, length = self._headers.get("transfer-encoding"), self._headers.get("content-length")
         if coding is None and length is not None and length.isascii() and length.isdigit():
             self._length = int(length)
         elif first[:9] == "HTTP/1.0 " or coding is None or coding.lower() != "chunked" or length is not None:
-            raise ValueError("no length")
+            raise ValueError("framing")
         if first[:9] == "HTTP/1.0 " or "close" in self._headers.get("connection", "").lower():
             self.is_open = False  # for the next request
         self._status = int(first[9:12])
@@ -238,7 +238,7 @@ class _Connection(asyncio.Protocol):
         if self._length is None:
             return self._chunked()
         if len(self._buffer) > self._length:
-            raise ValueError("more than its length")
+            raise ValueError("length")
         return bytes(self._buffer) if len(self._buffer) == self._length else None
 
     def _chunked(self) -> bytes | None:
@@ -246,17 +246,17 @@ class _Connection(asyncio.Protocol):
             size = int(bytes(self._buffer[self._at : end]).partition(b";")[0].strip(), 16)
             begin = end + 2
             if size < 0:
-                raise ValueError("a size below 0")
+                raise ValueError("size")
             if size == 0:
                 if len(self._buffer) < begin + 2:
                     return None
                 if self._buffer[begin:] != b"\r\n":
-                    raise ValueError("something behind the last chunk")
+                    raise ValueError("trailer")
                 return b"".join(self._chunks)
             if len(self._buffer) < begin + size + 2:
                 return None
             if self._buffer[begin + size : begin + size + 2] != b"\r\n":
-                raise ValueError("a chunk is not as long as it says")
+                raise ValueError("chunk")
             self._chunks.append(bytes(self._buffer[begin : begin + size]))
             self._at = begin + size + 2
         return None
