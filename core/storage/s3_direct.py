@@ -36,7 +36,9 @@ from core.storage.store import Tally
 # must not be asked twice for everything.
 MOST_ODD = 8
 REST_SECONDS = 10.0
-ELSEWHERE_SECONDS = 300.0  # after a redirect: the bucket is in another region, which s3fs finds out
+
+# After a redirect s3fs finds the region of the bucket, and botocore is watched again; so often at most.
+MOST_WAYS = 3
 
 LIST_NAMES = {
     "Prefix": "prefix",
@@ -121,8 +123,10 @@ class Lane:
     """The short way to one bucket, with the connections and credentials of a client of botocore."""
 
     def __init__(
-        self, connections: Connections, credentials: Any, listing: Pattern, reading: Pattern
+        self, connections: Connections, credentials: Any, listing: Pattern, reading: Pattern, number: int
     ) -> None:
+        self.is_elsewhere = False
+        self.number = number
         self._connections = connections
         self._credentials = credentials
         self._listing = listing
@@ -163,7 +167,7 @@ class Lane:
         self, pattern: Pattern, path: str, query: str, tally: Tally, **count: int
     ) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and body of an answer; the status is RESTING or BROKEN when there is none."""
-        if self._rests_until and time.monotonic() < self._rests_until:
+        if self.is_elsewhere or time.monotonic() < self._rests_until:
             return RESTING, {}, b""
         try:
             keys = await keys_of(self._credentials) if pattern.scope is not None else None
@@ -185,7 +189,7 @@ class Lane:
             return
         self._odd += 1
         if 300 <= status <= 400:
-            self._rests_until = time.monotonic() + ELSEWHERE_SECONDS
+            self.is_elsewhere = True
         elif self._odd >= MOST_ODD:
             self._odd = 0
             self._rests_until = time.monotonic() + REST_SECONDS
@@ -248,18 +252,24 @@ async def lane_of(fs: Any, bucket: str) -> Lane | None:
     """The short way to a bucket of an s3fs file system; None where there is none."""
     client = await fs.get_s3(bucket)
     lanes = _lanes.setdefault(client, {})
-    if bucket in lanes:
+    if bucket in lanes and not _is_over(lanes[bucket]):
         return lanes[bucket]
     async with _finding.setdefault(client, asyncio.Lock()):
-        if bucket not in lanes:
+        before = lanes.get(bucket)
+        if bucket not in lanes or _is_over(before):
             try:
-                lanes[bucket] = await _found(fs, client, bucket)
+                lanes[bucket] = await _found(fs, client, bucket, 1 if before is None else before.number + 1)
             except Exception:  # no credentials, for one; s3fs says so in its own words
                 return None
         return lanes[bucket]
 
 
-async def _found(fs: Any, client: Any, bucket: str) -> Lane | None:
+def _is_over(lane: Lane | None) -> bool:
+    """Whether another way may be found, now that s3fs knows where the bucket is."""
+    return lane is not None and lane.is_elsewhere and lane.number < MOST_WAYS
+
+
+async def _found(fs: Any, client: Any, bucket: str, number: int) -> Lane | None:
     if fs.version_aware:
         return None
     listed = await watched(fs, "list_objects_v2", Bucket=bucket, **PROBE)
@@ -282,7 +292,7 @@ async def _found(fs: Any, client: Any, bucket: str) -> Lane | None:
         http._timeout.sock_connect,
         http._timeout.sock_read,
     )
-    return Lane(connections, credentials, listing, reading)
+    return Lane(connections, credentials, listing, reading, number)
 
 
 async def _pattern(request: Any, credentials: Any, query: str, key: str) -> Pattern | None:

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 import s3fs
@@ -329,11 +328,11 @@ Answer = Callable[[int, str], bytes | None]
 
 @contextmanager
 def answering(
-    answer: Answer, context: ssl.SSLContext | None = None
+    answer: Answer, context: ssl.SSLContext | None = None, asked: list[str] | None = None
 ) -> Iterator[tuple[dict[str, Any], list[str]]]:
     """A server that gives these bytes for the n-th request and its target, and closes at None; its storage
     options, and what it was asked."""
-    asked: list[str] = []
+    asked = [] if asked is None else asked
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
@@ -510,17 +509,35 @@ def test_temporary_credentials_are_renewed_before_they_expire(
         assert first != second
 
 
-def test_a_redirect_turns_the_short_way_off_for_a_while(through_s3fs: list[str]) -> None:
-    def answer(number: int, target: str) -> bytes | None:
-        return error("301 Moved Permanently", "PermanentRedirect") if number == 1 else usual(target)
+def test_after_a_redirect_the_short_way_goes_to_the_region_that_s3fs_found(through_s3fs: list[str]) -> None:
+    asked: list[str] = []
 
-    with answering(answer) as (options, asked):
+    def answer(number: int, target: str) -> bytes | None:
+        if "/eu-central-1/" in asked[-1]:
+            return usual(target)
+        body = b"<Error><Code>PermanentRedirect</Code><Message>elsewhere</Message></Error>"
+        return plain(body, "301 Moved Permanently", "x-amz-bucket-region: eu-central-1")
+
+    with answering(answer, asked=asked) as (options, _):
         door = Door.open(parse_location("s3://bucket/ck", options), Settings(content_cache_bytes=0))
         files = door.list([""])[""].files
+        assert set(files) == {"a"}
+        before = len(through_s3fs)
         assert door.read(files.values()) == {"a": b"abcd"}
-        assert len(asked) == 3
-        assert through_s3fs[-1] == "get_object"
-        assert urlsplit(options["endpoint_url"]).port is not None
+        assert through_s3fs[before:] == ["list_objects_v2", "get_object"]  # watched once more
+        assert set(door.list([""])[""].files) == {"a"}
+        assert len(through_s3fs) == before + 2
+        assert len(asked) == door.requests.list + door.requests.get
+
+
+@pytest.mark.parametrize("status", ["301 Moved Permanently", "307 Temporary Redirect", "400 Bad Request"])
+def test_a_store_that_sends_everybody_away_is_left_to_s3fs(status: str, through_s3fs: list[str]) -> None:
+    with answering(lambda number, target: error(status, "AuthorizationHeaderMalformed")) as (options, _):
+        door = Door.open(parse_location("s3://bucket/ck", options), Settings(store_seconds=5))
+        for _ in range(5):
+            with pytest.raises(StorageError):
+                door.list([""])
+        assert through_s3fs.count("list_objects_v2") <= 5 + 3  # and not one for each that is only watched
 
 
 def certificate(directory: Path) -> tuple[Path, Path]:
