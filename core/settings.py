@@ -98,21 +98,23 @@ class Settings(BaseSettings):
         ),
     )
     concurrent_requests: int = Field(
-        default=64,
+        default=128,
         ge=1,
         le=256,
         description=(
-            "How many requests are sent to a remote store at one time. 64 is where s3fs was fastest when it"
-            " was measured; lower it when the store answers with 503 (slow down). A local disk is read one by"
-            " one, which is faster there."
+            "How many requests are sent to a remote store at one time. 128 was a fifth faster than 64 for a"
+            " first view, and at 30 ms a request it stays below the 5,500 reads a second that S3 allows for one"
+            " prefix; lower it when the store answers with 503 (slow down). A local disk is read one by one,"
+            " which is faster there."
         ),
     )
     s3_client: Literal["auto", "s3fs"] = Field(
         default="auto",
         description=(
             "Who sends requests to S3. auto: plain listings and reads are signed and sent by this project in"
-            " the form that botocore gives them, which takes a tenth of the time; all else, and any store"
-            " where that form cannot be repeated exactly, goes through s3fs. s3fs: everything does."
+            " the form that botocore gives them, which takes a fraction of the processor time; all"
+            " else, and any store where that form cannot be repeated exactly, goes through s3fs. s3fs:"
+            " everything does."
         ),
     )
     store_seconds: float = Field(

@@ -27,7 +27,7 @@ from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 from xml.etree import ElementTree
 
-from core.storage.s3_connections import Broken, Connections
+from core.storage.s3_connections import Connections
 from core.storage.s3_events import watched
 from core.storage.s3_pages import Page, parse_page
 from core.storage.store import Tally
@@ -181,7 +181,7 @@ class Lane:
         tally.add(**count)
         try:
             return await self._connections.get("\r\n".join([*lines, "", ""]).encode("latin-1"))
-        except (Broken, UnicodeError):
+        except (OSError, UnicodeError):
             return BROKEN, {}, b""
 
     def _note_odd(self, status: int) -> None:

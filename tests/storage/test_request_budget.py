@@ -72,7 +72,7 @@ def test_many_files_are_one_request_each_sent_side_by_side(s3_server: S3Server) 
     assert len(door.read(files)) == 200
     seen = s3_server.stats()
     assert (seen["list"], seen["head"], seen["get"]) == (0, 0, 200)
-    assert 2 <= seen["most_at_once"] <= 64
+    assert 2 <= seen["most_at_once"] <= 128
     door.read(files)
     assert s3_server.stats()["get"] == 0
 

@@ -458,6 +458,18 @@ def test_a_slow_first_byte_is_waited_for_and_a_silent_server_is_not() -> None:
         release.set()
 
 
+@pytest.mark.parametrize("url", ["http://no-such-host.invalid:9000", "http://127.0.0.1:9", "http://[::1]:9"])
+def test_a_host_that_is_not_there_is_the_sentence_of_s3fs(url: str) -> None:
+    options = {**GIVEN, "endpoint_url": url, "config_kwargs": {"retries": {"max_attempts": 0}}}
+    sentences = []
+    for client in ("auto", "s3fs"):
+        settings = Settings(s3_client=client, store_seconds=10)  # type: ignore[arg-type]
+        with pytest.raises(StorageError, match="cannot be reached") as caught:
+            Door.open(parse_location("s3://bucket/ck", options), settings).list([""])
+        sentences.append(str(caught.value))
+    assert sentences[0] == sentences[1]
+
+
 @pytest.mark.parametrize("client", ["auto", "s3fs"])
 def test_expired_credentials_are_one_sentence(client: Any) -> None:
     with answering(lambda number, target: error("400 Bad Request", "ExpiredToken")) as (options, _):
