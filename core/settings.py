@@ -103,9 +103,9 @@ class Settings(BaseSettings):
         le=256,
         description=(
             "How many requests are sent to a remote store at one time. 128 was a fifth faster than 64 for a"
-            " first view, and at 30 ms a request it stays below the 5,500 reads a second that S3 allows for one"
-            " prefix; lower it when the store answers with 503 (slow down). A local disk is read one by one,"
-            " which is faster there."
+            " first view, and at 30 ms a request it stays below the 5,500 reads a second that S3 allows for"
+            " one prefix; lower it when the store answers with 503 (slow down). A local disk is read one by"
+            " one, which is faster there."
         ),
     )
     s3_client: Literal["auto", "s3fs"] = Field(
