@@ -246,6 +246,7 @@ async def keys_of(credentials: Any) -> Keys:
 
 _lanes: WeakKeyDictionary[Any, dict[str, Lane | None]] = WeakKeyDictionary()
 _finding: WeakKeyDictionary[Any, asyncio.Lock] = WeakKeyDictionary()
+_failed_at: WeakKeyDictionary[Any, float] = WeakKeyDictionary()  # by monotonic time
 
 
 async def lane_of(fs: Any, bucket: str) -> Lane | None:
@@ -255,11 +256,14 @@ async def lane_of(fs: Any, bucket: str) -> Lane | None:
     if bucket in lanes and not _is_over(lanes[bucket]):
         return lanes[bucket]
     async with _finding.setdefault(client, asyncio.Lock()):
+        if time.monotonic() - _failed_at.get(client, -REST_SECONDS) < REST_SECONDS:
+            return None  # whoever waited here does not wait for the same once more
         before = lanes.get(bucket)
         if bucket not in lanes or _is_over(before):
             try:
                 lanes[bucket] = await _found(fs, client, bucket, 1 if before is None else before.number + 1)
             except Exception:  # no credentials, for one; s3fs says so in its own words
+                _failed_at[client] = time.monotonic()
                 return None
         return lanes[bucket]
 

@@ -185,6 +185,21 @@ def test_a_proxy_of_the_environment_is_used_by_s3fs_alone(monkeypatch: pytest.Mo
     assert lane(GIVEN) is None
 
 
+def test_credentials_that_cannot_be_had_are_asked_for_once_in_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script, count = tmp_path / "keys.py", tmp_path / "count"
+    script.write_text(f"open({str(count)!r}, 'a').write('x')\nraise SystemExit('the session has ended')")
+    (tmp_path / "config").write_text(
+        f"[profile over]\nregion=eu-west-1\ncredential_process={sys.executable} {script}\n"
+    )
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    door = Door.open(parse_location("s3://bucket/ck", {"profile": "over"}), Settings(store_seconds=10))
+    with pytest.raises(StorageError, match="the session has ended"):
+        door.list(["", "offsets", "commits", "sources"])
+    assert len(count.read_text()) <= 5
+
+
 def access_key(options: dict[str, Any]) -> str:
     found = lane(options)
     assert found is not None
