@@ -235,7 +235,7 @@ def table(rounds: int, ms: float, batches: int, is_large: bool) -> list[str]:
         names["typical"] = sum(1 for path in (directory / "typical/state").rglob("*") if path.is_file())
         if is_large:
             buckets["large"] = directory / "large.tsv"
-            large = Shape(batches=110, stores=4, partitions=1000, versions=110)
+            large = Shape(batches=100, stores=4, partitions=1000, versions=110)
             write_listing(buckets["large"], large)
             lines = buckets["large"].read_text().splitlines()
             names["large"] = sum(line.startswith("state/") for line in lines)
