@@ -111,10 +111,10 @@ class Settings(BaseSettings):
     s3_client: Literal["auto", "s3fs"] = Field(
         default="auto",
         description=(
-            "Who sends requests to S3. auto: plain listings and reads are signed and sent by this project in"
-            " the form that botocore gives them, which takes a fraction of the processor time; all"
-            " else, and any store where that form cannot be repeated exactly, goes through s3fs. s3fs:"
-            " everything does."
+            "How S3 is asked. auto: plain listings and reads repeat the form that botocore gives such a"
+            " request, without its work around signing and sending, which takes a quarter of the processor"
+            " time; all else, and any store where that form cannot be repeated exactly, goes through s3fs."
+            " s3fs: everything does."
         ),
     )
     store_seconds: float = Field(

@@ -1,15 +1,16 @@
-"""A short way to S3: the requests that botocore would send, signed and sent here.
+"""A short way to S3: the requests that botocore would send, without the work around them.
 
 botocore needs about 2 ms of processor time for each request, which is most of what opening a checkpoint
-costs. So it is asked once for each bucket what it would send (nothing leaves the machine then): that shows
-the host, the form of the address, the headers, and who signs for which region. Where signing the same request
-here gives the same signature, later requests are made after this pattern. They use botocore's credentials,
-which renew themselves, and its certificates and time limits.
+costs; nearly all of it is spent before and after signing and sending (serializing, hooks, parsing). So it is
+asked once for each bucket what it would send (nothing leaves the machine then): that shows the host, the form
+of the address, the headers, and who signs for which region. Where the same request made here is signed alike,
+later requests are made after this pattern: signed by botocore's signer with its credentials, which renew
+themselves, and sent by aiobotocore's connections with their certificates, proxies and time limits.
 
 Only plain answers are taken from here: a listing, the content of an object, and that there is no such object.
 Whatever else comes back (a refusal, a redirect, "slow down", a connection that broke) is no answer, and the
 caller sends the request through s3fs, which retries and has the words for errors. There is no way here at all
-through a proxy, with another kind of signature, or when anything is not as expected.
+with another kind of signature, or when anything is not as expected.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import hmac
 import time
 import zlib
 from collections.abc import Mapping
@@ -27,7 +27,6 @@ from urllib.parse import quote, urlsplit
 from weakref import WeakKeyDictionary
 from xml.etree import ElementTree
 
-from core.storage.s3_connections import Connections
 from core.storage.s3_events import watched
 from core.storage.s3_pages import Page, parse_page
 from core.storage.store import Tally
@@ -69,69 +68,21 @@ class Pattern:
     """A request as botocore sends it. ``headers``: those that are always the same, by their small name."""
 
     origin: str
-    host: str
     path: str
     headers: Mapping[str, str]
     scope: tuple[str, str] | None  # region and service; None: not signed
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """Credentials for one request."""
-
-    access: str
-    secret: str
-    token: str | None
-
-
-class Signer:
-    """Signs requests without a body as AWS Signature Version 4 says."""
-
-    def __init__(self) -> None:
-        self._last: tuple[tuple[str, ...], bytes] | None = None
-
-    def authorization(
-        self,
-        keys: Keys,
-        scope: tuple[str, str],
-        moment: str,
-        path: str,
-        query: str,
-        headers: Mapping[str, str],
-    ) -> str:
-        """The header of a GET. ``query`` is encoded and in order; ``headers`` are the signed ones."""
-        names = sorted(headers)
-        signed, payload = ";".join(names), headers["x-amz-content-sha256"]
-        request = "\n".join(
-            ["GET", path, query, *(f"{name}:{headers[name]}" for name in names), "", signed, payload]
-        )
-        place = f"{moment[:8]}/{scope[0]}/{scope[1]}/aws4_request"
-        text = f"{_ALGORITHM}\n{moment}\n{place}\n{hashlib.sha256(request.encode()).hexdigest()}"
-        signature = hmac.digest(self._key(keys.secret, moment[:8], *scope), text.encode(), "sha256").hex()
-        return f"{_ALGORITHM} Credential={keys.access}/{place}, SignedHeaders={signed}, Signature={signature}"
-
-    def _key(self, secret: str, *parts: str) -> bytes:
-        if self._last is None or self._last[0] != (secret, *parts):
-            key = b"AWS4" + secret.encode()
-            for part in (*parts, "aws4_request"):
-                key = hmac.digest(key, part.encode(), "sha256")
-            self._last = (secret, *parts), key
-        return self._last[1]
-
-
 class Lane:
     """The short way to one bucket, with the connections and credentials of a client of botocore."""
 
-    def __init__(
-        self, connections: Connections, credentials: Any, listing: Pattern, reading: Pattern, number: int
-    ) -> None:
+    def __init__(self, http: Any, credentials: Any, listing: Pattern, reading: Pattern, number: int) -> None:
         self.is_elsewhere = False
         self.number = number
-        self._connections = connections
+        self._http = http
         self._credentials = credentials
         self._listing = listing
         self._reading = reading
-        self._signer = Signer()
         self._odd = 0
         self._rests_until = 0.0
 
@@ -169,19 +120,17 @@ class Lane:
         """Status, headers and body of an answer; the status is RESTING or BROKEN when there is none."""
         if self.is_elsewhere or time.monotonic() < self._rests_until:
             return RESTING, {}, b""
+        from botocore.exceptions import BotoCoreError
+
         try:
-            keys = await keys_of(self._credentials) if pattern.scope is not None else None
-        except Exception:  # of botocore, which cannot renew them; s3fs says so in its own words
-            return BROKEN, {}, b""
-        headers = signed_headers(self._signer, pattern, keys, path, query)
-        lines = [f"GET {path}{'?' if query else ''}{query} HTTP/1.1", f"host: {pattern.host}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        if any("\r" in line or "\n" in line for line in lines):
+            request = await signed_request(pattern, self._credentials, path, query)
+        except Exception:  # of botocore, which cannot renew credentials; s3fs says so in its own words
             return BROKEN, {}, b""
         tally.add(**count)
         try:
-            return await self._connections.get("\r\n".join([*lines, "", ""]).encode("latin-1"))
-        except (OSError, UnicodeError):
+            answer = await self._http.send(request)
+            return answer.status_code, answer.headers, await answer.content
+        except BotoCoreError:
             return BROKEN, {}, b""
 
     def _note_odd(self, status: int) -> None:
@@ -207,21 +156,18 @@ def list_query(where: Mapping[str, Any]) -> str:
     return "&".join(f"{name}={quote(pairs[name], safe='-_.~')}" for name in sorted(pairs))
 
 
-def signed_headers(
-    signer: Signer, pattern: Pattern, keys: Keys | None, path: str, query: str, moment: str = ""
-) -> dict[str, str]:
-    """The headers of a request after a pattern, with its signature where it has one."""
-    headers = dict(pattern.headers)
-    if pattern.scope is None or keys is None:
-        return headers
-    moment = moment or time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    headers["x-amz-date"] = moment
-    if keys.token:
-        headers["x-amz-security-token"] = keys.token
-    signed = {name: value for name, value in headers.items() if name.startswith("x-amz-")}
-    signed["host"] = pattern.host
-    headers["authorization"] = signer.authorization(keys, pattern.scope, moment, path, query, signed)
-    return headers
+async def signed_request(pattern: Pattern, credentials: Any, path: str, query: str) -> Any:
+    """A request after a pattern, signed by botocore where the pattern is signed."""
+    from botocore.auth import S3SigV4Auth
+    from botocore.awsrequest import AWSRequest
+
+    address = f"{pattern.origin}{path}{'?' if query else ''}{query}"
+    request = AWSRequest("GET", address, headers=dict(pattern.headers))
+    if pattern.scope is not None:
+        region, service = pattern.scope
+        # botocore renews those that expire
+        S3SigV4Auth(await credentials.get_frozen_credentials(), service, region).add_auth(request)
+    return request.prepare()
 
 
 def is_whole(body: bytes, headers: Mapping[str, str]) -> bool:
@@ -234,12 +180,6 @@ def is_whole(body: bytes, headers: Mapping[str, str]) -> bool:
         if wanted and "-" not in wanted:
             return base64.b64encode(hashlib.new(kind, body).digest()).decode() == wanted
     return True
-
-
-async def keys_of(credentials: Any) -> Keys:
-    """The credentials of this moment; botocore renews those that expire."""
-    frozen = await credentials.get_frozen_credentials()
-    return Keys(frozen.access_key, frozen.secret_key, frozen.token or None)
 
 
 # Finding the way: once for each client of botocore and bucket.
@@ -279,24 +219,12 @@ async def _found(fs: Any, client: Any, bucket: str, number: int) -> Lane | None:
     listed = await watched(fs, "list_objects_v2", Bucket=bucket, **PROBE)
     read = await watched(fs, "get_object", Bucket=bucket, Key=PROBE_KEY)
     http = client._endpoint.http_session
-    if http._proxy_config.proxy_url_for(listed.url):
-        return None
     credentials = client._request_signer._credentials
     listing = await _pattern(listed, credentials, list_query(PROBE), "")
     reading = await _pattern(read, credentials, "", quoted_key(PROBE_KEY))
     if listing is None or reading is None or listing.origin != reading.origin:
         return None
-    url = urlsplit(listed.url)
-    context = (await asyncio.to_thread(http._build_ssl_contexts, None))[0] if url.scheme == "https" else None
-    connections = Connections(
-        url.hostname or "",
-        url.port or (80 if context is None else 443),
-        context,
-        http._max_pool_connections,
-        http._timeout.sock_connect,
-        http._timeout.sock_read,
-    )
-    return Lane(connections, credentials, listing, reading, number)
+    return Lane(http, credentials, listing, reading, number)
 
 
 async def _pattern(request: Any, credentials: Any, query: str, key: str) -> Pattern | None:
@@ -309,21 +237,23 @@ async def _pattern(request: Any, credentials: Any, query: str, key: str) -> Patt
     if sorted(url.query.split("&")) != sorted(query.split("&")):
         return None
     fixed = {name: value for name, value in headers.items() if name not in _MADE | _LEFT_OUT}
-    fixed["accept-encoding"] = "identity"
-    host = headers.get("host", url.netloc)
     path = url.path.removesuffix(key)
-    pattern = Pattern(f"{url.scheme}://{url.netloc}", host, path, fixed, None)
+    pattern = Pattern(f"{url.scheme}://{url.netloc}", path, fixed, None)
     if not theirs:
         return pattern if not any(name.startswith("x-amz-date") for name in headers) else None
     scope = _scope(theirs)
     if scope is None or credentials is None:
         return None
-    pattern = Pattern(pattern.origin, host, path, fixed, scope)
-    ours = signed_headers(
-        Signer(), pattern, await keys_of(credentials), url.path, query, headers.get("x-amz-date", "")
-    )
-    made = {name: ours.get(name) for name in _MADE - {"host"}}
-    return pattern if made == {name: headers.get(name) for name in _MADE - {"host"}} else None
+    pattern = Pattern(pattern.origin, path, fixed, scope)
+    made = await signed_request(pattern, credentials, url.path, query)
+    ours = {name.lower(): _plain_text(value) for name, value in made.headers.items()}
+    return pattern if _unsigned(ours) == _unsigned(headers) else None
+
+
+def _unsigned(headers: Mapping[str, str]) -> tuple[object, ...]:
+    """What two requests that are signed alike have in common: all but the moment and the signature."""
+    signed = headers["authorization"].partition("Signature=")[0]
+    return signed, headers.get("x-amz-security-token"), headers.get("x-amz-content-sha256")
 
 
 def _scope(authorization: str) -> tuple[str, str] | None:

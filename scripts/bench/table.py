@@ -29,9 +29,9 @@ from core.checkpoint import Checkpoint
 from core.settings import Settings
 from core.storage import Door, Location
 from core.storage.filesystems import forget
-from core.storage.s3_connections import Connections
 from scripts.bench.compare import plain_logs, plain_state
 from scripts.bench.large_checkpoint import Shape, write, write_listing
+from scripts.bench.raw_http import Connections
 from scripts.bench.slow_s3 import SlowS3, serving
 
 PROJECT = Path(__file__).resolve().parents[2]

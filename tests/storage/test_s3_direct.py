@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import json
 import socketserver
@@ -17,8 +18,6 @@ from typing import Any
 
 import pytest
 import s3fs
-from botocore.auth import S3SigV4Auth
-from botocore.awsrequest import AWSRequest
 from botocore.credentials import ReadOnlyCredentials
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -27,20 +26,19 @@ from cryptography.x509.oid import NameOID
 from fsspec.asyn import sync
 from hypothesis import given
 from hypothesis import strategies as st
+from yarl import URL
 
 from core.errors import AccessDenied, StorageError
 from core.settings import Settings
 from core.storage import Door, FileInfo, Gone, ReadFailure, parse_location
 from core.storage.filesystems import filesystem, forget
 from core.storage.s3_direct import (
-    Keys,
     Lane,
     Pattern,
-    Signer,
     lane_of,
     list_query,
     quoted_key,
-    signed_headers,
+    signed_request,
 )
 from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server
@@ -74,30 +72,33 @@ def no_credentials_from_outside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 # ---------------------------------------------------------------- signatures
 
 
+SCOPES = [("eu-west-1", "s3"), ("us-east-1", "s3"), None]
+
+
+class Frozen:
+    """Credentials that do not change."""
+
+    async def get_frozen_credentials(self) -> ReadOnlyCredentials:
+        return ReadOnlyCredentials("AKID", "SECRET", None)
+
+
 @given(
     st.text(min_size=1, max_size=40).filter(lambda key: not key.startswith("/")),
     st.text(max_size=30),
-    st.sampled_from(["eu-west-1", "us-east-1"]),
-    st.sampled_from([None, "token/with+signs=="]),
+    st.sampled_from(SCOPES),
 )
-def test_a_request_is_signed_as_botocore_signs_it(
-    key: str, prefix: str, region: str, token: str | None
+def test_the_address_of_a_request_is_what_was_asked_for(
+    key: str, prefix: str, scope: tuple[str, str] | None
 ) -> None:
-    moment = "20261120T031211Z"
-    payload = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    pattern = Pattern("http://h:1", "", {}, scope)
     where = {"Prefix": prefix, "Delimiter": "/", "StartAfter": key}
-    for path, query in ((f"/b/{quoted_key(key)}", ""), ("/b", list_query(where))):
-        pattern = Pattern("http://h:1", "h:1", "", {"x-amz-content-sha256": payload}, (region, "s3"))
-        ours = signed_headers(Signer(), pattern, Keys("AKID", "SECRET", token), path, query, moment)
-        request = AWSRequest("GET", f"http://h:1{path}{'?' if query else ''}{query}")
-        request.context.update(timestamp=moment, payload_signing_enabled=True)
-        if token:
-            request.headers["X-Amz-Security-Token"] = token
-        request.headers["X-Amz-Content-SHA256"] = payload
-        request.headers["X-Amz-Date"] = moment
-        signer = S3SigV4Auth(ReadOnlyCredentials("AKID", "SECRET", token), "s3", region)
-        text = signer.string_to_sign(request, signer.canonical_request(request))
-        assert ours["authorization"].endswith(f"Signature={signer.signature(text, request)}")
+    read = asyncio.run(signed_request(pattern, Frozen(), f"/b/{quoted_key(key)}", ""))
+    assert unquote(URL(read.url, encoded=True).raw_path) == f"/b/{key}"
+    listed = asyncio.run(signed_request(pattern, Frozen(), "/b", list_query(where)))
+    asked = dict(parse_qsl(URL(listed.url, encoded=True).raw_query_string, keep_blank_values=True))
+    wanted = {"prefix": prefix, "delimiter": "/", "start-after": key}
+    assert asked == {**wanted, "list-type": "2", "encoding-type": "url"}
+    assert ("Authorization" in read.headers) == (scope is not None)
 
 
 # ----------------------------------------------------- who gets the short way
@@ -170,7 +171,6 @@ def test_the_usual_options_have_the_short_way(case: str) -> None:
 WITHOUT = {
     "another kind of signature": {**GIVEN, "config_kwargs": {"signature_version": "s3"}},
     "versions": {**GIVEN, "version_aware": True},
-    "a proxy": {**GIVEN, "config_kwargs": {"proxies": {"https": "http://proxy:3128"}}},
     "no credentials": REGION,
 }
 
@@ -178,26 +178,6 @@ WITHOUT = {
 @pytest.mark.parametrize("case", WITHOUT)
 def test_what_cannot_be_repeated_exactly_is_left_to_s3fs(case: str) -> None:
     assert lane(WITHOUT[case]) is None
-
-
-def test_a_proxy_of_the_environment_is_used_by_s3fs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
-    assert lane(GIVEN) is None
-
-
-def test_credentials_that_cannot_be_had_are_asked_for_once_in_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script, count = tmp_path / "keys.py", tmp_path / "count"
-    script.write_text(f"open({str(count)!r}, 'a').write('x')\nraise SystemExit('the session has ended')")
-    (tmp_path / "config").write_text(
-        f"[profile over]\nregion=eu-west-1\ncredential_process={sys.executable} {script}\n"
-    )
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    door = Door.open(parse_location("s3://bucket/ck", {"profile": "over"}), Settings(store_seconds=10))
-    with pytest.raises(StorageError, match="the session has ended"):
-        door.list(["", "offsets", "commits", "sources"])
-    assert len(count.read_text()) <= 5
 
 
 def access_key(options: dict[str, Any]) -> str:
@@ -428,7 +408,10 @@ def test_what_is_odd_once_is_asked_for_again_and_right(case: str, of: str) -> No
         files = door.list([""])[""].files
         assert {path: info.size_bytes for path, info in files.items()} == {"a": 4}
         assert door.read(files.values()) == {"a": b"abcd"}
-        assert len(asked) == door.requests.list + door.requests.get == 3
+        assert len(asked) == 3
+        # aiohttp itself sends a request again when a connection was closed before its answer.
+        sent_again = case == "a cut connection"
+        assert door.requests.list + door.requests.get == 3 - sent_again
 
 
 def test_a_listing_in_chunks_and_in_pieces_is_read() -> None:
