@@ -135,6 +135,17 @@ class Settings(BaseSettings):
             " never looks, for stores that charge by the request."
         ),
     )
+    kept_listing_seconds: int = Field(
+        default=600,
+        ge=0,
+        le=86_400,
+        description=(
+            "How long a refresh that finds nothing new among the newest files of an object store keeps what"
+            " was listed before: the state, older log files, files of the sources. The page says so and can"
+            " list everything again; where something is wrong everything is listed at once. 0 always lists"
+            " everything."
+        ),
+    )
     log_file_bytes: int = Field(
         default=32 * 1024 * 1024,
         ge=1024,

@@ -21,7 +21,10 @@ def choose(a: Opened) -> Opened | None:
             return None
         st.button(say("screen_compare.swap"), on_click=_swap, args=(a.name, name), type="tertiary")
         st.button(
-            say("screen_compare.read_again"), on_click=open_checkpoints.refresh, args=(name,), type="tertiary"
+            say("screen_compare.read_again"),
+            on_click=open_checkpoints.refresh,
+            args=(name, True),
+            type="tertiary",
         )
     b = open_checkpoints.opened(name)
     if b.ck is None:

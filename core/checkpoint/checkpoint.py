@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from core.checkpoint.model import (
     OffsetEntry,
     WrittenBy,
 )
+from core.checkpoint.newest_files import is_unchanged, shows_nothing_new
 from core.checkpoint.next_batch import NextBatch, next_batch
 from core.checkpoint.progress import SourceProgress, build_progress, parsed
 from core.checkpoint.source import Source, directories_of, read_context
@@ -58,6 +60,8 @@ class Checkpoint:
         self.location: Location = door.location
         self.name = door.location.name
         self.read_at_ms = layout.read_at_ms
+        self.looked_at_ms = layout.read_at_ms
+        """When the newest files were seen as they are here: ``read_at_ms``, or later (:meth:`latest`)."""
         self.newest_plan_seen_ms = layout.read_at_ms
         """When the newest entry of the offset log was first seen, by this reading or by those that were
         refreshed into it."""
@@ -73,6 +77,7 @@ class Checkpoint:
         self.metadata_problem: Problem | None = None
         self._layout = layout
         self._pool = pool
+        self._is_doubted = False
         self._lock = threading.RLock()
         self._offsets: dict[int, OffsetEntry | Problem | None] = {}
         self._commits: dict[int, CommitEntry | Problem | None] = {}
@@ -111,19 +116,45 @@ class Checkpoint:
         if fresh.offset_ids[-1:] == self.offset_ids[-1:]:
             fresh.newest_plan_seen_ms = self.newest_plan_seen_ms
         for batch_id, offset in self._offsets.copy().items():
-            if offset is not None and _unchanged(
+            if offset is not None and is_unchanged(
                 self._layout.offsets.infos[batch_id], fresh._layout.offsets.infos.get(batch_id)
             ):
                 if batch_id in self._line_problems:
                     fresh._line_problems[batch_id] = self._line_problems[batch_id]
                 fresh._offsets[batch_id] = offset
         for batch_id, commit in self._commits.copy().items():
-            if commit is not None and _unchanged(
+            if commit is not None and is_unchanged(
                 self._layout.commits.infos[batch_id], fresh._layout.commits.infos.get(batch_id)
             ):
                 fresh._commits[batch_id] = commit
         fresh._read_first(before=self)
         return fresh
+
+    def latest(self) -> Checkpoint:
+        """This checkpoint, while a look at its newest files shows nothing new, else :meth:`refresh`.
+
+        Costs 3 listings of one page when nothing is new, for any number of batches and state files. What was
+        listed at ``read_at_ms`` (``state/``, ``sources/``, older log files) is then not looked at:
+        ``looked_at_ms`` says when the newest files were. A file of this machine, an evidence file, a reading
+        in which something is wrong (:meth:`doubt`) or not readable, and one that is older than the setting
+        ``kept_listing_seconds`` are read in full: who repaired a file sees it.
+        """
+        now_ms = time.time_ns() // 1_000_000
+        is_kept = (
+            not self.location.is_local
+            and self.door.evidence is None
+            and now_ms - self.read_at_ms <= 1000 * self.settings.kept_listing_seconds
+            and not (self._is_doubted or self.problems or self.not_read)
+            and shows_nothing_new(self.door, self._layout)
+        )
+        if not is_kept:
+            return self.refresh()
+        self.looked_at_ms = now_ms
+        return self
+
+    def doubt(self) -> None:
+        """Notes that something is wrong here: the next look is a full one."""
+        self._is_doubted = True
 
     def _read_first(self, before: Checkpoint | None = None) -> None:
         ids = self.offset_ids[-self._newest :]
@@ -133,7 +164,7 @@ class Checkpoint:
         if self.commit_ids and self.commit_ids[-1] not in commits and len(commits) < self._newest:
             commits.append(self.commit_ids[-1])
         info = self._layout.metadata
-        if before is not None and info is not None and _unchanged(info, before._layout.metadata):
+        if before is not None and info is not None and is_unchanged(info, before._layout.metadata):
             self.query_id, self.metadata_problem, info = before.query_id, before.metadata_problem, None
         contents = self._read(ids, commits, [info] if info is not None else [])
         if info is not None:
@@ -542,11 +573,6 @@ class Checkpoint:
                 self._kept[slot] = read()
             found: T = self._kept[slot]
             return found
-
-
-def _unchanged(before: FileInfo, now: FileInfo | None) -> bool:
-    # Without a time or a mark nothing shows that a file was replaced by one of the same length.
-    return before == now and (before.modified_ms is not None or before.etag is not None)
 
 
 def _content(
