@@ -2,8 +2,8 @@
 somebody asks for it.
 
 A session keeps looking at the state it read until Refresh; a new session shares what another one read, where
-a look at the newest files shows nothing new, or reads again. Opened checkpoints are kept in a bounded cache and never changed, except that they
-read more of the files they listed.
+a look at the newest files shows nothing new, or reads again. Opened checkpoints are kept in a bounded cache
+and never changed, except that they read more of the files they listed.
 """
 
 from __future__ import annotations

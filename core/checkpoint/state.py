@@ -38,6 +38,7 @@ from core.sparklogs.budget import read_within
 from core.sparklogs.evidence import Certainty, Problem, problem
 from core.storage import FileInfo
 
+_CHECKSUMS = "state_checksums"
 PARTITIONS_KEY = "spark.sql.shuffle.partitions"
 PROVIDER_KEY = "spark.sql.streaming.stateStore.providerClass"
 CODEC_KEY = "spark.sql.streaming.stateStore.compression.codec"
@@ -106,6 +107,7 @@ class SortedState:
 
     operators: dict[int, _Operator] = field(default_factory=dict)
     leftovers: list[Leftover] = field(default_factory=list)
+    checksums: dict[str, FileInfo] = field(default_factory=dict)
 
 
 def sort_files(files: Iterable[FileInfo]) -> SortedState:
@@ -150,6 +152,8 @@ def sort_files(files: Iterable[FileInfo]) -> SortedState:
         directory, _, name = info.path.rpartition("/")
         if f"{directory}/{name[1:-4]}" not in present:
             found.leftovers.append(_leftover(info, "temporary"))
+        else:
+            found.checksums[info.path] = info
     for operator in found.operators.values():
         operator.stores = {key: files for key, files in operator.stores.items() if files}
     return found
@@ -394,9 +398,22 @@ def state_inventory(ck: Checkpoint) -> StateInventory:
     return ck.kept("state", lambda: _read_state(ck))
 
 
+def state_checksums(ck: Checkpoint) -> Mapping[str, FileInfo]:
+    """Hadoop's hidden checksum files of the files below ``state/``, by path, from the listing that
+    :func:`state_inventory` made. On this machine, where there is one for each file and a listing costs no
+    request, they are not kept but listed again."""
+    state_inventory(ck)
+    if not ck.location.is_local:
+        return ck.kept(_CHECKSUMS, dict[str, FileInfo])
+    files = ck.door.list(["state"], recursive=True)["state"].files.values() if ck.has_state else ()
+    return sort_files(files).checksums
+
+
 def _read_state(ck: Checkpoint) -> StateInventory:
     listing = ck.door.list(["state"], recursive=True, known_there=ck.has_state)["state"]
     found = sort_files(listing.files.values())
+    if not ck.location.is_local:
+        ck.kept(_CHECKSUMS, lambda: found.checksums)
     metadata, schemas = _read_metadata(ck, found)
     partitions = plain_number(ck.conf.get(PARTITIONS_KEY, ""))
     context = StateContext(

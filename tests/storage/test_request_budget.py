@@ -9,6 +9,7 @@ moto; the large ones come from the generator and the slow server of ``scripts/be
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
 
@@ -17,8 +18,9 @@ import pytest
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.state import state_inventory
-from core.settings import Settings
+from core.settings import SAMPLES, Settings
 from core.storage import Door, Location
+from core.verbs import verb_named
 from scripts.bench.large_checkpoint import Shape, write_listing
 from scripts.bench.slow_s3 import SlowS3, serving
 from tests.storage.conftest import BUCKET
@@ -325,3 +327,34 @@ def test_a_reading_is_kept_as_long_as_the_setting_allows(s3_server: S3Server) ->
     location = put(s3_server, "look-long", IDENTITY | logs(0, 3))
     ck = Checkpoint.open(location, Settings(kept_listing_seconds=0))
     assert ck.latest() is not ck
+
+
+def test_the_deep_check_lists_the_state_once_and_reads_every_file_once(s3_server: S3Server) -> None:
+    """Of a checkpoint in which nothing is wrong; where something is, it is looked at a second time."""
+    root = SAMPLES / "windowed-aggregation-hot-partition" / "checkpoint"
+    files = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
+    files = {name: path for name, path in files.items() if not name.rpartition("/")[2].startswith(".")}
+    location = put(s3_server, "deep", {name: path.read_bytes() for name, path in files.items()})
+    ck = Checkpoint.open(location)
+    s3_server.stats()
+    answer = forecast(ck, level="deep")
+    assert answer.outcome in ("resume", "rerun"), answer.sentence
+    seen = s3_server.stats()
+    operators = state_inventory(ck).operators
+    partitions = sum(len(operator.partitions) for operator in operators)
+    logs_again = ("", "offsets", "commits", "sources/0")
+    assert seen["list"] <= 1 + len(operators) + partitions + len(ck.sources) + len(logs_again)
+    state_files = [name for name in files if name.startswith("state/")]
+    assert len(state_files) > 50
+    assert seen["get"] <= len(state_files) + 10 * len(ck.sources)
+
+
+def test_the_rows_of_the_state_cost_the_newest_log_entries_and_no_others(
+    s3_server: S3Server,
+) -> None:
+    files = IDENTITY | logs(0, 30) | state(1, 12, ("",), 30)
+    location = put(s3_server, "rows", files)
+    verb_named("state").run(Namespace(location=location, batch=None, replay=False), Settings())
+    seen = s3_server.stats()
+    assert (seen["head"], seen["get"]) == (0, 1 + 2 * 2 + 1)  # metadata, two batches, the operator's metadata
+    assert seen["list"] <= 4 + 2 + 12
