@@ -19,7 +19,8 @@ from core.errors import InvalidSettingError, NotACheckpoint, StorageError
 from core.messages import say
 from core.settings import get_settings
 from core.storage.location import title_of
-from core.storage.roots import FoundCheckpoints, find_checkpoints, link_for, locate, require_roots, roots
+from core.storage.roots import link_for, locate, require_roots
+from ui import collector
 
 MOST_OPEN = 24
 """Checkpoints kept open, over all viewers. One of 20,000 batches takes about 50 MB."""
@@ -29,7 +30,6 @@ SHARED_MS = 10_000
 
 MOST_RECENT = 8
 _PASSWORD = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-]*://[^/@]*:[^/@]*@")
-_ROOTS_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,39 +134,6 @@ def recent() -> list[str]:
     return found
 
 
-def known_names() -> list[str]:
-    """Names of all checkpoints below the roots, for the choice in the sidebar."""
-    names: list[str] = []
-    for root in root_names():
-        found = below(root)
-        if isinstance(found, FoundCheckpoints):
-            names.extend(found.links)
-    return names
-
-
-def root_names() -> list[str]:
-    """The configured roots."""
-    return list(roots(get_settings()))
-
-
-def below(root: str) -> FoundCheckpoints | str:
-    """The checkpoints below a root, or one sentence why they cannot be listed. At most a minute old."""
-    return _below(root)
-
-
-def list_again() -> None:
-    """Forgets which checkpoints lie below the roots."""
-    _below.clear()
-
-
-@st.cache_resource(max_entries=64, ttl=_ROOTS_SECONDS, show_spinner=say("screens.listing_roots"))
-def _below(root: str) -> FoundCheckpoints | str:
-    try:
-        return find_checkpoints(root, get_settings())
-    except StorageError as error:
-        return str(error)
-
-
 @st.cache_resource(max_entries=MOST_OPEN, show_spinner="Reading the checkpoint ...")
 def _read(name: str, token: int) -> Checkpoint:
     before = _latest().get(name)
@@ -182,6 +149,7 @@ def _read(name: str, token: int) -> Checkpoint:
 
 def _keep(name: str, token: int, ck: Checkpoint) -> None:
     """Notes the newest reading of a checkpoint."""
+    collector.look_at_everything()
     latest = _latest()
     latest.pop(name, None)
     latest[name] = (token, ck)

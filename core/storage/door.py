@@ -157,6 +157,11 @@ class Door:
             read_at_ms = self.evidence.moment_ms
         return {prefix: _listing(prefix, folders[prefix], read_at_ms) for prefix in wanted}
 
+    @property
+    def begins_behind_names(self) -> bool:
+        """Whether :meth:`list_after` lists less than the whole directory (S3)."""
+        return isinstance(self._store, ListsAfter)
+
     def list_after(self, after: Mapping[str, str], first_page: bool = False) -> dict[str, Listing]:
         """One level of each directory, only the names that sort behind the one given for it, in the order of
         their bytes: ``9999`` is behind ``10000``. A directory with no such name is an empty listing.

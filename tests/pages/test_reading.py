@@ -3,16 +3,20 @@ stops answering is told."""
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import fsspec
 import pytest
 
 from core.errors import StorageError
+from core.settings import Settings
 from core.storage import Door
+from core.storage.roots import FoundCheckpoints
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
 from tests.support.build import commit_text, kafka_checkpoint, kafka_offset, offset_text, write
-from ui import open_checkpoints
+from ui import open_checkpoints, root_listings
 
 
 def test_a_session_keeps_its_view_until_refresh(open_page: OpenPage, tmp_path: Path) -> None:
@@ -143,3 +147,25 @@ def test_a_location_with_a_password_is_not_opened_and_never_repeated(open_page: 
 def test_the_story_beside_a_sample_is_shown_as_plain_text(open_page: OpenPage) -> None:
     at = open_page("overview", "samples/files-died-mid-batch/checkpoint")
     assert "The job reads order files one at a time" in words_of(at)
+
+
+def test_no_page_waits_for_the_listing_of_a_root(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sidebar offers the names once they are known."""
+    found, is_free = root_listings.find_checkpoints, threading.Event()
+
+    def slow(root: str, settings: Settings) -> FoundCheckpoints:
+        is_free.wait()
+        return found(root, settings)
+
+    monkeypatch.setattr(root_listings, "find_checkpoints", slow)
+    monkeypatch.setattr(root_listings, "FIRST_SECONDS", 0.01)
+    at = open_page("overview", kafka_checkpoint(tmp_path, range(3)))
+    assert "Last committed\nbatch 2" in words_of(at)
+    assert not any(name.startswith("samples/") for name in at.sidebar.selectbox(key="ck").options)
+    is_free.set()
+    while not root_listings.offered():
+        time.sleep(0.01)
+    at.run()
+    assert any(name.startswith("samples/") for name in at.sidebar.selectbox(key="ck").options)
