@@ -8,8 +8,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.checkpoint.conf import NOTHING, ConfPool, conf_changes
 from core.checkpoint.layout import Layout, read_layout
@@ -20,14 +21,14 @@ from core.checkpoint.model import (
     Leftover,
     LogFile,
     OffsetEntry,
+    SourceAmounts,
     WrittenBy,
 )
 from core.checkpoint.newest_files import is_unchanged, shows_nothing_new
 from core.checkpoint.next_batch import NextBatch, next_batch
-from core.checkpoint.progress import SourceProgress, build_progress, parsed
 from core.checkpoint.source import Source, directories_of, read_context
 from core.checkpoint.sources.base import Advance, SourceContext, SourceKind
-from core.checkpoint.sources.forms import OnePosition, compact, parse
+from core.checkpoint.sources.forms import OnePosition, compact, parse, parsed
 from core.checkpoint.sources.registry import kind_of
 from core.checkpoint.tracking import Tracking, track
 from core.checkpoint.written_by import version_key, written_by
@@ -37,8 +38,12 @@ from core.sparklogs.budget import content_within
 from core.sparklogs.evidence import NotRead, Problem, problem
 from core.storage import Content, Door, FileInfo, Location, parse_location
 
+if TYPE_CHECKING:  # numpy is imported by who asks for matrices, not by who opens a checkpoint
+    from core.checkpoint.progress import SourceProgress
+
 T = TypeVar("T")
 
+NOT_KNOWN = -1  # as an amount; what moved back by one counts as not known, too
 KIND_SAMPLE = 20  # so many of the newest offsets decide what kind a source is
 UNSURE_KINDS = (
     "counter",
@@ -550,7 +555,30 @@ class Checkpoint:
         kind: SourceKind = source.kind if source is not None else kind_of([])
         may_read = batch_ids is not None or len(self.offset_ids) < self._newest
         texts = [self._known_texts(i, key, may_read) for i in ids]
-        return build_progress(key, kind, ids, texts, lambda _, start, end: self._advance(key, start, end))
+        matrices = import_module("core.checkpoint.progress")
+        made: SourceProgress = matrices.build_progress(
+            key, kind, ids, texts, lambda _, start, end: self._advance(key, start, end)
+        )
+        return made
+
+    def amounts(self, key: str, batch_ids: Iterable[int]) -> SourceAmounts:
+        """How much each of these batches read from a source: what :meth:`progress` says as ``total``, without
+        the matrices. For a few hundred batches."""
+        found: dict[int, int] = {}
+        unit = ""
+        for batch_id in batch_ids:
+            start, end = self.source_texts(batch_id, key)
+            if end is None:
+                continue
+            advance = self._advance(key, None if start is None else parsed(start), parsed(end))
+            if advance is None:
+                continue
+            amount = advance.amount
+            if amount is not None or not unit:
+                unit = advance.unit
+            if amount is not None and amount != NOT_KNOWN and abs(amount) < 2**63:
+                found[batch_id] = amount
+        return SourceAmounts(unit, found)
 
     def _known_texts(self, batch_id: int, key: str, may_read: bool) -> tuple[str | None, str | None]:
         end = self._end_text(batch_id, key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -14,9 +14,10 @@ from core.checkpoint.model import (
     OffsetEntry,
     OperatorState,
     Provider,
+    SourceAmounts,
     StateInventory,
 )
-from core.checkpoint.progress import NOT_KNOWN, SourceProgress, parsed
+from core.checkpoint.sources.forms import parsed
 from core.checkpoint.state import state_inventory
 from core.checkpoint.tracking import Mode
 from core.documents.base import Document, Part, Texts
@@ -24,6 +25,7 @@ from core.errors import StorageError
 from core.sparklogs.evidence import Certainty, Condition, Problem, not_listed
 
 SHOWN_BATCHES = 100
+FEW_BATCHES = 200  # up to so many are worked out one by one, without importing what works on matrices
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,11 +194,7 @@ def inspect_document(ck: Checkpoint, all_batches: bool = False) -> InspectDocume
     shown = ids if all_batches else ids[-SHOWN_BATCHES:]
     before = [previous for i in shown[:1] if (previous := ck.previous_offset_id(i)) is not None]
     ck.load([*before, *shown])
-    progress = {source.key: ck.progress(source.key, shown) for source in ck.sources}
-    amounts = {
-        key: dict(zip(found.batch_ids.tolist(), found.total.tolist(), strict=True))
-        for key, found in progress.items()
-    }
+    amounts = {source.key: _amounts(ck, source.key, shown) for source in ck.sources}
     batches = tuple(_batch(ck, i, amounts) for i in shown)
     state, refused = state_of(ck)
     tracking, writer = ck.tracking, ck.written_by
@@ -209,7 +207,7 @@ def inspect_document(ck: Checkpoint, all_batches: bool = False) -> InspectDocume
         last_committed_batch=ck.last_committed_batch,
         pending_batch=ck.pending_batch,
         batches=batches,
-        sources=_sources(ck, progress),
+        sources=_sources(ck, amounts),
         operators=tuple(_operator(operator) for operator in (state.operators if state is not None else ())),
         conf=ck.conf,
         conf_changes=tuple(
@@ -270,7 +268,15 @@ def _log(ck: Checkpoint, which: Literal["offsets", "commits"]) -> LogPart:
     )
 
 
-def _batch(ck: Checkpoint, batch_id: int, amounts: Mapping[str, Mapping[int, int]]) -> BatchPart:
+def _amounts(ck: Checkpoint, key: str, batch_ids: Sequence[int]) -> SourceAmounts:
+    if len(batch_ids) <= FEW_BATCHES:
+        return ck.amounts(key, batch_ids)
+    found = ck.progress(key, batch_ids)
+    totals = zip(found.batch_ids.tolist(), found.total.tolist(), strict=True)
+    return SourceAmounts(found.unit, {batch_id: total for batch_id, total in totals if total != -1})
+
+
+def _batch(ck: Checkpoint, batch_id: int, amounts: Mapping[str, SourceAmounts]) -> BatchPart:
     offset, commit = ck.offset(batch_id), ck.commit(batch_id)
     offset_file, commit_file = ck.offset_files.get(batch_id), ck.commit_files.get(batch_id)
     entry = offset if isinstance(offset, OffsetEntry) else None
@@ -285,31 +291,30 @@ def _batch(ck: Checkpoint, batch_id: int, amounts: Mapping[str, Mapping[int, int
         no_data=ck.is_no_data(batch_id),
         repartition=ck.is_repartition(batch_id),
         sources=tuple(
-            _batch_source(ck, batch_id, line.key, amounts.get(line.key, {}))
+            _batch_source(ck, batch_id, line.key, amounts.get(line.key))
             for line in (() if entry is None else entry.sources)
         ),
     )
 
 
-def _batch_source(ck: Checkpoint, batch_id: int, key: str, amounts: Mapping[int, int]) -> BatchSourcePart:
+def _batch_source(ck: Checkpoint, batch_id: int, key: str, amounts: SourceAmounts | None) -> BatchSourcePart:
     start, end = ck.source_texts(batch_id, key)
-    amount = amounts.get(batch_id, NOT_KNOWN)
     return BatchSourcePart(
         key=key,
         start=None if start is None else parsed(start),
         end=None if end is None else parsed(end),
-        advance=None if amount == NOT_KNOWN else amount,
+        advance=None if amounts is None else amounts.by_batch.get(batch_id),
     )
 
 
-def _sources(ck: Checkpoint, progress: Mapping[str, SourceProgress]) -> tuple[SourcePart, ...]:
+def _sources(ck: Checkpoint, amounts: Mapping[str, SourceAmounts]) -> tuple[SourcePart, ...]:
     return tuple(
         SourcePart(
             key=source.key,
             kind=source.kind.name,
             partitions=source.partitions,
             directory=source.directory,
-            advance_unit=progress[source.key].unit or None,
+            advance_unit=amounts[source.key].unit or None,
         )
         for source in ck.sources
     )
