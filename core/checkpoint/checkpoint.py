@@ -243,6 +243,15 @@ class Checkpoint:
         )
         self._commits[batch_id] = parse_commit(data, batch_id, file.path) if isinstance(data, bytes) else data
 
+    def forget_texts(self, batch_ids: Iterable[int]) -> None:
+        """Lets go of the texts of these offset log entries; their settings and times stay. For who reads a
+        long log once, some batches at a time, and asks for the offsets of none of them again."""
+        with self._lock:
+            for batch_id in batch_ids:
+                entry = self._offsets.get(batch_id)
+                if isinstance(entry, OffsetEntry):
+                    self._offsets[batch_id] = replace(entry, raw="", sources=())
+
     def offset(self, batch_id: int) -> OffsetEntry | Problem | None:
         """The offset log entry of a batch. None: no such file, or it was removed since the listing. Reads it
         when needed."""
