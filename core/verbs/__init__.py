@@ -35,6 +35,10 @@ OF_ROOTS = frozenset({"survey", "metrics"})
 """Verbs that take one root or more in place of one checkpoint."""
 
 
+MAY_LACK_LOCATION = frozenset({"recover"})
+"""Verbs that have an answer for a checkpoint that is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class LongField:
     """A field of a document that is too long for memory: its items as JSON texts, one on each line of a
