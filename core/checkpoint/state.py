@@ -38,6 +38,7 @@ from core.sparklogs.budget import read_within
 from core.sparklogs.evidence import Certainty, Problem, problem
 from core.storage import FileInfo
 
+_DEFINITIONS = "state_definitions"
 _CHECKSUMS = "state_checksums"
 PARTITIONS_KEY = "spark.sql.shuffle.partitions"
 PROVIDER_KEY = "spark.sql.streaming.stateStore.providerClass"
@@ -520,8 +521,14 @@ def _read_schema_files(ck: Checkpoint, files: Iterable[StateFile]) -> tuple[Stat
 
 
 def read_definitions(ck: Checkpoint, files: Iterable[StateFile]) -> dict[str, bytes | Problem | None]:
-    """Metadata and schemas of operators by path, up to the setting ``state_definition_bytes``."""
-    return read_within(ck.door, map(_info, files), ck.settings.state_definition_bytes)
+    """Metadata and schemas of operators by path, up to the setting ``state_definition_bytes``. What could be
+    read is kept with the checkpoint, also where the store's times do not allow that."""
+    wanted = list(files)
+    kept = ck.kept(_DEFINITIONS, dict[str, bytes])
+    missing = [_info(file) for file in wanted if file.path not in kept]
+    found = read_within(ck.door, missing, ck.settings.state_definition_bytes) if missing else {}
+    kept.update({path: data for path, data in found.items() if isinstance(data, bytes)})
+    return {file.path: kept[file.path] if file.path in kept else found[file.path] for file in wanted}
 
 
 def _info(file: StateFile) -> FileInfo:
