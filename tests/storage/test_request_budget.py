@@ -9,6 +9,7 @@ moto; the large ones come from the generator and the slow server of ``scripts/be
 
 from __future__ import annotations
 
+import itertools
 from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
@@ -269,6 +270,14 @@ def test_a_look_that_finds_nothing_new_costs_three_listings_for_any_size(slow: S
 IDENTITY = {"metadata": b'{"id":"0f4b8d3c-6f4e-4d2a-9a53-0c1d2e3f4a5b"}'}
 
 
+_numbers = itertools.count()
+
+
+def own(name: str) -> str:
+    """A directory that no other test, and no other run of this one, has written to."""
+    return f"{name}-{next(_numbers)}"
+
+
 def kept(s3_server: S3Server, name: str, files: dict[str, bytes]) -> Checkpoint:
     ck = Checkpoint.open(put(s3_server, name, IDENTITY | files))
     assert ck.latest() is ck
@@ -279,7 +288,7 @@ def kept(s3_server: S3Server, name: str, files: dict[str, bytes]) -> Checkpoint:
 @pytest.mark.parametrize("batches", [(0, 30), (18_990, 19_990)])
 def test_a_look_sees_every_change_of_the_newest_files(s3_server: S3Server, batches: tuple[int, int]) -> None:
     first, end = batches
-    name = f"look-{first}"
+    name = own("look")
     ck = kept(s3_server, name, logs(first, end - first))
     prefix = name
     s3_server.put(BUCKET, f"{prefix}/offsets/{end}", b"v1\n{}\n{}")
@@ -301,30 +310,33 @@ def test_a_look_sees_every_change_of_the_newest_files(s3_server: S3Server, batch
 
 def test_ids_that_grow_by_a_digit_are_listed_in_full(s3_server: S3Server) -> None:
     """10000 is listed before 9999."""
-    ck = Checkpoint.open(put(s3_server, "look-digit", IDENTITY | logs(9_000, 1_000)))
-    s3_server.put(BUCKET, "look-digit/offsets/10000", b"v1\n{}\n{}")
+    name = own("look-digit")
+    ck = Checkpoint.open(put(s3_server, name, IDENTITY | logs(9_000, 1_000)))
+    s3_server.put(BUCKET, f"{name}/offsets/10000", b"v1\n{}\n{}")
     assert ck.latest().offset_ids[-1] == 10_000
 
 
 def test_a_short_log_from_which_an_old_file_was_removed_is_seen(s3_server: S3Server) -> None:
-    ck = kept(s3_server, "look-old", logs(0, 30))
-    s3_server.delete(BUCKET, "look-old/offsets/0")
+    name = own("look-old")
+    ck = kept(s3_server, name, logs(0, 30))
+    s3_server.delete(BUCKET, f"{name}/offsets/0")
     assert ck.latest().offset_ids[0] == 1
 
 
 def test_where_something_is_wrong_everything_is_listed(s3_server: S3Server) -> None:
     """Who repairs a state file and asks for a refresh sees it, although the newest commit is the same."""
+    name = own("look-repair")
     files = logs(0, 3) | state(1, 12, ("",), 3)
     damaged = {path: content for path, content in files.items() if path != "state/0/2/3.delta"}
-    location = put(s3_server, "look-repair", IDENTITY | damaged)
+    location = put(s3_server, name, IDENTITY | damaged)
     ck = Checkpoint.open(location)
     assert forecast(ck).outcome == "fail"
-    s3_server.put(BUCKET, "look-repair/state/0/2/3.delta", files["state/0/2/3.delta"])
+    s3_server.put(BUCKET, f"{name}/state/0/2/3.delta", files["state/0/2/3.delta"])
     assert forecast(ck.latest()).outcome != "fail"
 
 
 def test_a_reading_is_kept_as_long_as_the_setting_allows(s3_server: S3Server) -> None:
-    location = put(s3_server, "look-long", IDENTITY | logs(0, 3))
+    location = put(s3_server, own("look-long"), IDENTITY | logs(0, 3))
     ck = Checkpoint.open(location, Settings(kept_listing_seconds=0))
     assert ck.latest() is not ck
 
@@ -334,7 +346,7 @@ def test_the_deep_check_lists_the_state_once_and_reads_every_file_once(s3_server
     root = SAMPLES / "windowed-aggregation-hot-partition" / "checkpoint"
     files = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
     files = {name: path for name, path in files.items() if not name.rpartition("/")[2].startswith(".")}
-    location = put(s3_server, "deep", {name: path.read_bytes() for name, path in files.items()})
+    location = put(s3_server, own("deep"), {name: path.read_bytes() for name, path in files.items()})
     ck = Checkpoint.open(location)
     s3_server.stats()
     answer = forecast(ck, level="deep")
@@ -353,7 +365,7 @@ def test_the_rows_of_the_state_cost_the_newest_log_entries_and_no_others(
     s3_server: S3Server,
 ) -> None:
     files = IDENTITY | logs(0, 30) | state(1, 12, ("",), 30)
-    location = put(s3_server, "rows", files)
+    location = put(s3_server, own("rows"), files)
     verb_named("state").run(Namespace(location=location, batch=None, replay=False), Settings())
     seen = s3_server.stats()
     assert (seen["head"], seen["get"]) == (0, 1 + 2 * 2 + 1)  # metadata, two batches, the operator's metadata
