@@ -10,7 +10,7 @@ large directory is listed in ranges side by side (``s3_listing``), and plain req
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -72,6 +72,16 @@ class S3Store:
         async def listed(client: _Client) -> dict[str, Folder]:
             lister = self._lister(client)
             return {prefix: await lister.flat(prefix) for prefix in prefixes}
+
+        return self._run(tally, listed)
+
+    def list_after(self, after: Mapping[str, str], first_page: bool, tally: Tally) -> dict[str, Folder]:
+        """One level of each directory: what sorts behind a name."""
+
+        async def listed(client: _Client) -> dict[str, Folder]:
+            lister = self._lister(client, first_page)
+            found = await asyncio.gather(*(lister.after(prefix, name) for prefix, name in after.items()))
+            return dict(zip(after, found, strict=True))
 
         return self._run(tally, listed)
 

@@ -82,6 +82,16 @@ class Lister:
         result.directories = {path for path in result.directories if not path.startswith(inside)}
         return result
 
+    async def after(self, prefix: str, name: str) -> Folder:
+        """One level of a directory: what sorts behind a name."""
+        result = Folder(exists=False)
+        below = f"{self._top}{prefix}/" if prefix else self._top
+        try:
+            await self._level(below, below, below + name, result, set())
+        except Exception as error:
+            raise ListingFailed(prefix, first_of(error)) from error
+        return result
+
     async def flat(self, prefix: str) -> Folder:
         """The whole tree below a prefix, page after page: as few requests as S3 allows."""
         result = Folder(exists=False)
