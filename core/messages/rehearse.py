@@ -18,6 +18,10 @@ REFUSED: dict[str, str] = {
         "The environment variable {reason} is not set; an option of a source that is a secret is read"
         " from it."
     ),
+    "no_connector": (
+        "This Spark has no connector for {reason}; name one with --conf spark.jars=... or"
+        " spark.jars.packages=..., or a Python whose Spark has it (--python)."
+    ),
     "ended": "The query file {path} ended the process that loaded it ({reason}).",
 }
 """Why a query file cannot be rehearsed."""
@@ -148,6 +152,20 @@ SENTENCES: dict[str, str] = {
         "Spark's file sink wrote to an empty scratch directory: without --sink its log is not known, so"
         " no batch"
         " was skipped."
+    ),
+    "sink_delta": (
+        "Delta wrote to an empty scratch table with the schema, partitioning and properties of the real"
+        " one; it"
+        " knows that batch {batch} of this query is written, and skips up to it."
+    ),
+    "sink_delta_none": (
+        "Delta wrote to an empty scratch table with the schema, partitioning and properties of the real one,"
+        " which has no batch of this query."
+    ),
+    "delta_needs_sink": "Name the Delta table with --sink: the scratch table is made from its log.",
+    "delta_not_described": (
+        "The log of {url} does not show protocol and schema in its newest checksum or commits, so no scratch"
+        " table can be made; rehearse with --set sink=other, which records the rows."
     ),
     "sink_foreach": (
         "The rows of each batch were recorded in its place; write_batch was not called"

@@ -185,7 +185,7 @@ def _differences(
         for text in sorted(by_key[0].keys() | by_key[1].keys()):
             before, after = by_key[0].get(text), by_key[1].get(text)
             columns = {**(before or {}), **(after or {})}
-            differs = tuple(c for c in columns if (before or {}).get(c) != (after or {}).get(c))
+            differs = tuple(c for c in columns if _value(before, c) != _value(after, c))
             examples.append(Example(where, batch, place, json.loads(text), before, after, differs))
             if len(examples) >= MOST_EXAMPLES:
                 break
@@ -195,6 +195,11 @@ def _differences(
                 before, after = (row, None) if at == 0 else (None, row)
                 examples.append(Example(where, batch, place, key, before, after, tuple(row)))
     return len(only[0]), len(only[1])
+
+
+def _value(row: _Row | None, column: str) -> tuple[bool, Json]:
+    """The value of a column, and whether there is one."""
+    return (row is not None and column in row), (row or {}).get(column)
 
 
 def _text(pair: tuple[_Row, _Row]) -> str:

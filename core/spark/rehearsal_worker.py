@@ -13,6 +13,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import sys
 import threading
@@ -145,6 +146,8 @@ class Run:
         except Refused:
             raise
         except Exception as error:
+            if missing := _missing_connector(error):
+                raise Refused("no_connector", missing) from error
             return self._ended(error=_error_text(error, None), failed_at="start")
         return self._watched(query)
 
@@ -214,6 +217,8 @@ class Run:
         if sink["as"] == "recorded":
             user = module.write_batch if asked["write_batch"] else None
             return writer.foreachBatch(_recorder(str(self._out), user))
+        if sink["as"] == "delta":
+            self._session.read.format("delta").load(str(self._out))  # whether there is a Delta at all
         writer = writer.format(sink["format"]).options(**sink["options"]).option("path", str(self._out))
         return writer.partitionBy(*sink["partition_by"]) if sink["partition_by"] else writer
 
@@ -396,6 +401,14 @@ def _recorder(out: str, user: Any) -> Any:
 
 def _is_of_spark(error: BaseException) -> bool:
     return type(error).__module__.split(".")[0] in ("pyspark", "py4j")
+
+
+def _missing_connector(error: BaseException) -> str:
+    """The format that this Spark cannot read or write; empty for any other error."""
+    found = re.search(
+        r"(?:DATA_SOURCE_NOT_FOUND\] )?Failed to find (?:the )?data source: ([\w.-]+)", str(error)
+    )
+    return found[1].rstrip(".") if found else ""
 
 
 def _java_error(query: Any) -> Any:
