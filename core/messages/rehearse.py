@@ -210,7 +210,7 @@ SENTENCES: dict[str, str] = {
     "written": "{rows:counted row} written in {batches:counted batch/batches}. {note}",
     "copied": "Copied: {files:counted file}, {size_bytes:size}.",
     "left_out": "{files:counted state file} of older versions left out.",
-    "against_equal": "Both queries gave the same rows.",
+    "against_equal": "Both queries gave the same rows and the same state in these batches.",
     "against_differs": (
         "Only today's query gave {old:counted output row}, only the new one {new:counted output row}."
     ),
