@@ -29,6 +29,8 @@ class RehearsedErrorPart(Part):
 
     at: Literal["start", "batch"]
     batch: int | None
+    output_rows: int | None
+    """Rows of that batch that had reached the sink before; null where that is not known."""
     name: str | None
     """As ``explain`` recognises it; null for an error that it does not know."""
     condition: str | None
@@ -280,6 +282,7 @@ def _error(failure: Failure | None) -> RehearsedErrorPart | None:
     return RehearsedErrorPart(
         at=failure.at,
         batch=failure.batch,
+        output_rows=failure.rows,
         name=meaning.name,
         condition=meaning.condition,
         class_=meaning.error_class,

@@ -64,12 +64,13 @@ class RehearsedBatch:
 @dataclass(frozen=True, slots=True)
 class Failure:
     """The error of a rehearsal. ``text`` is in full; ``batch`` is the batch that it stopped, None when none
-    was begun."""
+    was begun; ``rows`` those of that batch that had reached the sink, None where that is not known."""
 
     text: str
     at: Literal["start", "batch"]
     batch: int | None
     explanation: Explanation
+    rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,7 +255,7 @@ def _judged(ck: Checkpoint, line: Line, copy: Path) -> QueryRun:
             after = {number for number in now - before if number not in {b.id for b in batches}}
             at, failed_batch = ("batch", max(after)) if after else ("start", None)
         text = str(line["error"])
-        failure = Failure(text, at, failed_batch, explain(text, ck))
+        failure = Failure(text, at, failed_batch, explain(text, ck), line["failed_rows"])
     numbers = [batch.id for batch in batches] + ([failed_batch] if failed_batch is not None else [])
     first = min(numbers, default=None)
     outcome: Outcome = "resume"

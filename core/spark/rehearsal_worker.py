@@ -265,6 +265,7 @@ class Run:
             "error": error,
             "failed_at": failed_at,
             "failed_batch": failed_batch,
+            "failed_rows": self._reached(failed_batch),
             "stopped": stopped,
             "columns": columns,
             "batches": [
@@ -290,6 +291,18 @@ class Run:
         }
 
     # what it has written
+
+    def _reached(self, number: int | None) -> int | None:
+        """The rows of a failed batch that had reached the sink whole; None where that cannot be said."""
+        if number is None or (self._sink["as"] == "recorded" and not self._is_recorded(number)):
+            return None if number is None else 0
+        with contextlib.suppress(Exception):
+            frame = self._frames([number]).get(number)
+            return 0 if frame is None else int(frame.count())
+        return None
+
+    def _is_recorded(self, number: int) -> bool:
+        return (self._out / f"batch={number}" / "_SUCCESS").is_file()
 
     def _rows(self, batches: list[int]) -> tuple[list[str], dict[int, int]]:
         """Columns, and rows per batch; with them in one JSON file per batch where they are compared."""
