@@ -14,7 +14,17 @@ from streamlit.navigation.page import StreamlitPage
 from core.checkpoint import Checkpoint
 from core.errors import NotACheckpoint, StorageError, place_of
 from core.messages import say
-from ui import browser, cached_answers, cards, connector_settings, freshness, links, open_checkpoints
+from ui import (
+    browser,
+    cached_answers,
+    cards,
+    collector,
+    connector_settings,
+    freshness,
+    links,
+    open_checkpoints,
+    root_listings,
+)
 from ui.open_checkpoints import Opened
 
 LIST = "Checkpoints"
@@ -112,6 +122,7 @@ def main() -> None:
 
 
 def _main() -> None:
+    collector.install()
     cards.restart_keys()
     st.set_page_config(page_icon="🧭", layout="wide", initial_sidebar_state="auto")
     cards.style()
@@ -179,7 +190,7 @@ def _choose() -> Opened | None:
         current = st.session_state.get("ck") or links.asked("ck")
         known = list(
             dict.fromkeys(
-                [*([current] if current else []), *open_checkpoints.recent(), *open_checkpoints.known_names()]
+                [*([current] if current else []), *open_checkpoints.recent(), *root_listings.offered()]
             )
         )
         st.selectbox(
