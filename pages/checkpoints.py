@@ -8,7 +8,7 @@ import streamlit as st
 from core.messages import say, words
 from core.settings import get_settings
 from core.storage.roots import FoundCheckpoints
-from ui import cards, error_translator, open_checkpoints, shell, survey_job, survey_table, tables
+from ui import cards, error_translator, open_checkpoints, shell, survey_job, survey_table, tables, uploads
 
 PINNED = {"next start": 120, "checkpoint": 160}
 """Columns that stay in view, in pixels: on a phone there is room for one more beside them."""
@@ -21,6 +21,7 @@ def main() -> None:
     if st.session_state.pop("_go", False):
         st.switch_page("pages/overview.py", query_params={})
     paste()
+    uploads.field(_open)
     error_translator.folded(None)
     survey()
     recent()
