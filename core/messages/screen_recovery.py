@@ -4,7 +4,6 @@ from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
     "reading": "Reading what the sources still have ...",
-    "questions": "About your pipeline",
     "options": "Recovery options",
     "unread": "The options cannot be worked out: {reason}",
     "options_table": "The recovery options",
@@ -16,8 +15,10 @@ SENTENCES: dict[str, str] = {
     "choice": "Plan and code for",
     "consequences": "{option}: what repeats and what is lost",
     "your_sink": "{sink} ● your sink",
+    "why_steps": "Why these steps",
     "repeats": "Repeats: {repeats}",
     "loses": "Loses: {loses}",
+    "both": "Repeats and loses: {about}",
     "mistake": "Common mistake: {trap}",
     "cost": "Complexity: {complexity} Cost: {cost}",
     "tab_all": "Compare all {count}",
@@ -33,7 +34,8 @@ SENTENCES: dict[str, str] = {
         "The code is shown and downloaded, never run by this app. Without --execute a script prints its"
         " plan and stops."
     ),
-    "whole_file": "To run: {files:listed}",
+    "whole_file": "To run: {file}",
+    "whole_files": "To run: {n:counted file}",
     "download": "Download {file}",
     "values": "Values for the code",
     "values_note": (
