@@ -53,7 +53,7 @@ def main() -> None:
     opened, ck = shell.checkpoint()
     with st.spinner(say("screen_recovery.reading")):
         context = read(opened, ck)
-    connectors.what_was_asked(opened, ck, with_offer=False)
+    connectors.what_was_asked(opened, ck)
     if isinstance(context, str):
         impact_card.card(opened, ck)
         cards.message("plain", context)

@@ -31,7 +31,10 @@ class Places(NamedTuple):
 
 def places() -> Places:
     """Five places beside each other, or below each other where there is no room."""
-    with st.grid(len(Places._fields), min_column_width=NARROWEST):
+    with (
+        st.container(key="figures"),
+        st.grid(len(Places._fields), min_column_width=NARROWEST),
+    ):
         return Places(*(st.container(height="stretch") for _ in Places._fields))
 
 

@@ -77,8 +77,8 @@ def strip(timeline: Timeline, found: Bins, column: Column) -> tuple[str, str] | 
 
 
 def notes(timeline: Timeline) -> str:
-    """What the times rest on, and which batches are not there."""
-    sentences = [timeline.times_note]
+    """Which batches are not there."""
+    sentences: list[str] = []
     if timeline.removed_before is not None:
         sentences.append(say("screen_timeline.removed", batch=timeline.removed_before))
     absent = [gap for gap in timeline.gaps if not gap.is_legal]
