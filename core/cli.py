@@ -22,7 +22,7 @@ from core.documents.base import NotReadPart, to_text
 from core.errors import CheckpointExplorerError, StorageError, UsageError, place_of
 from core.messages import say, say_of
 from core.settings import DEFAULTS, load_settings
-from core.verbs import MODULES, OF_ROOTS, Answer, verb_named
+from core.verbs import MAY_LACK_LOCATION, MODULES, OF_ROOTS, Answer, verb_named
 from core.verbs._text import clean
 
 ANSWERED, PROBLEMS_FOUND, UNKNOWN_ERROR = 0, 1, 1  # 2 and 10 are in core/errors.py
@@ -47,6 +47,8 @@ def build_parser(asked: str | None) -> ArgumentParser:
         )
         if name in OF_ROOTS:
             command.add_argument("location", metavar="ROOT", nargs="+", help=say("cli.help_roots"))
+        elif name in MAY_LACK_LOCATION:
+            command.add_argument("location", metavar="LOCATION", nargs="?", help=say("cli.help_location"))
         else:
             command.add_argument("location", metavar="LOCATION", help=say("cli.help_location"))
         command.add_argument("--json", action="store_true", help=say("cli.help_json"))

@@ -307,6 +307,23 @@ class Settings(BaseSettings):
             " sends several requests itself."
         ),
     )
+    history: str = Field(
+        default="",
+        description=(
+            "Where the rows of surveys are kept (survey --to, as Parquet): a URL, a directory, or a root's"
+            " name with a path below it. Timeline then shows batches that Spark has purged, and how state and"
+            " watermark lag developed; Checkpoints shows how the state developed. The default is none. It is"
+            " only read."
+        ),
+    )
+    history_files: int = Field(
+        default=3_000,
+        ge=1,
+        description=(
+            "How many files of the history are read at most, the newest. A survey adds one file: 3,000 are"
+            " four months of a survey every hour."
+        ),
+    )
     checked_batches: int = Field(
         default=1_000,
         ge=1,

@@ -118,7 +118,9 @@ def rows_of(job: survey_job.SurveyJob) -> None:
     """The table of what was read so far."""
     read = job.rows
     note = say("screen_survey.stopped") if job.is_done else say("screen_survey.reading")
-    lines = [survey_table.Line(name, read.get(name), job.story(name), note) for name in job.asked]
+    lines = [
+        survey_table.Line(name, read.get(name), job.story(name), note, job.past(name)) for name in job.asked
+    ]
     lines += [
         survey_table.Line(name, note=say("screen_survey.named_only")) for name in job.names[len(job.asked) :]
     ]
@@ -127,6 +129,8 @@ def rows_of(job: survey_job.SurveyJob) -> None:
         cards.message("plain", say("screen_survey.none_match", total=len(lines)))
         return
     cards.text(_summary(job, len(shown)), "small")
+    for sentence in dict.fromkeys(text for line in shown if line.past for text in line.past.trouble):
+        cards.text(sentence, "small")
     _table([line.name for line in shown], "survey", survey_table.columns(shown))
     tables.downloads(survey_table.download_columns(shown), "checkpoints", key="survey-down")
 
@@ -158,6 +162,7 @@ def _table(names: list[str], key: str, columns: dict[str, list[object]]) -> None
         on_select=clicked,
         pinned=PINNED,
         widths=WIDTHS,
+        lines=frozenset({survey_table.COURSE}),
     )
 
 

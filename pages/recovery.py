@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.checkpoint import Checkpoint
 from core.errors import StorageError
+from core.judgement import judge
 from core.messages import say, words
 from core.messages.screen_recovery import ROWS
 from core.recovery import (
@@ -29,6 +30,7 @@ from ui import (
     cards,
     connectors,
     impact_card,
+    open_checkpoints,
     recovery_answers,
     selection,
     shell,
@@ -50,6 +52,11 @@ scrolled with the keyboard."""
 
 
 def main() -> None:
+    entered = shell.enter()
+    lost = open_checkpoints.lost(entered) if entered is None or entered.ck is None else None
+    if lost is not None:
+        without_checkpoint(lost, is_choice_open=entered is None)
+        return
     opened, ck = shell.checkpoint()
     with st.spinner(say("screen_recovery.reading")):
         context = read(opened, ck)
@@ -66,7 +73,27 @@ def main() -> None:
     recovery_answers.ask_numbers(chosen.id)
     in_short(chosen)
     code(context, chosen)
-    more(found, chosen, plan(context, chosen.recipe), opened, ck)
+    more(found, chosen, plan(context, chosen.recipe), opened)
+
+
+def without_checkpoint(ck: Checkpoint, is_choice_open: bool) -> None:
+    """The checkpoint is gone, or nobody can open it: what source and sink allow. ``is_choice_open``: none was
+    chosen."""
+    cards.text(say("screen_recovery.lost"), "lead")
+    cards.text(say("screen_recovery.lost_what"), "small")
+    if is_choice_open:
+        cards.text(say("screens.not_open"), "small")
+        st.page_link(shell.pages()[0], label=say("screens.choose"), query_params={})
+    context = judge(ck).recovery(recovery_answers.given())
+    cards.text(say("screen_recovery.questions"), "section")
+    recovery_answers.ask(questions(context))
+    recovery_answers.ask_source(context)
+    found = options(context)
+    cards.text(say("screen_recovery.options"), "section")
+    chosen = choose(found)
+    in_short(chosen)
+    code(context, chosen)
+    more(found, chosen, plan(context, chosen.recipe), None)
 
 
 def read(opened: Opened, ck: Checkpoint) -> RecoveryContext | str:
@@ -113,7 +140,7 @@ def verdict(option: Option) -> None:
         cards.text(say("screen_recovery.possible", why=option.why), "small")
 
 
-def more(found: tuple[Option, ...], option: Option, made: Plan, opened: Opened, ck: Checkpoint) -> None:
+def more(found: tuple[Option, ...], option: Option, made: Plan, opened: Opened | None) -> None:
     """What a person looks at before deciding, in tabs: the steps, each kind of sink, each source, all
     options, and what a start without a recovery does."""
     parts: dict[str, Callable[[], None]] = {}
@@ -123,8 +150,9 @@ def more(found: tuple[Option, ...], option: Option, made: Plan, opened: Opened, 
     if made.before_after:
         parts[say("screen_recovery.before_and_after")] = lambda: before_and_after(made)
     parts[say("screen_recovery.tab_all", count=len(found))] = lambda: compare(found)
-    parts[say("screen_recovery.tab_position")] = lambda: start_position.block(opened, ck)
-    parts[say("screen_recovery.tab_impact")] = lambda: impact_card.card(opened, ck)
+    if opened is not None and (ck := opened.ck) is not None:
+        parts[say("screen_recovery.tab_position")] = lambda: start_position.block(opened, ck)
+        parts[say("screen_recovery.tab_impact")] = lambda: impact_card.card(opened, ck)
     for tab, show in zip(st.tabs(list(parts)), parts.values(), strict=True):
         with tab:
             show()

@@ -10,9 +10,9 @@ from core.checkpoint import Checkpoint
 from core.messages import say, words
 from ui import (
     batch_details,
-    cached_answers,
     cards,
     charts,
+    past,
     selection,
     shell,
     tables,
@@ -23,14 +23,14 @@ from ui import (
 
 def main() -> None:
     opened, ck = shell.checkpoint()
-    if not ck.offset_ids and not ck.commit_ids:
+    if not len(past.timeline(opened, ck)):
         cards.message("plain", say("screen_timeline.no_batch"), say("screen_timeline.no_batch_more"))
         return
     lead = st.container()
-    listed = cached_answers.timeline(opened, ck)
+    listed = past.timeline(opened, ck)
     view = selection.controls(listed, with_axis=True)
     selection.read(ck, listed, view)
-    timeline = cached_answers.timeline(opened, ck)
+    timeline = past.timeline(opened, ck)
     found = batch_input(ck, timeline, timeline.batch_ids[view.rows].tolist())
     headline = timeline_texts.headline(timeline, view.rows, found)
     with lead:
@@ -41,6 +41,7 @@ def main() -> None:
     details(ck, timeline, view)
     as_table(timeline, view, found)
     progress(ck, timeline, view)
+    past.panel(ck)
 
 
 def strip(timeline: Timeline, view: selection.View) -> None:
@@ -85,6 +86,9 @@ def progress(ck: Checkpoint, timeline: Timeline, view: selection.View) -> None:
     if source is None:
         return
     wanted = [batch_id for batch_id in timeline.batch_ids[view.rows].tolist() if batch_id in ck.offset_files]
+    if not wanted:
+        cards.text(say("screen_past.no_offsets"), "small")
+        return
     found = ck.progress(source.key, wanted)
     if not found.partitions or not len(found.batch_ids):
         cards.text(say("screen_timeline.no_partitions"), "small")

@@ -25,6 +25,10 @@ def show(ck: Checkpoint, timeline: Timeline, batch_id: int) -> None:
             "blocked" if _is_within(timeline, batch_id) else "plain", absent(ck, timeline, batch_id)
         )
         return
+    if timeline.from_history[row]:
+        _figures(timeline, row, None, None)
+        cards.message("plain", say("screen_past.one_batch", batch=batch_id))
+        return
     offset, commit = ck.offset(batch_id), ck.commit(batch_id)
     for entry in (offset, commit):
         if isinstance(entry, Problem):
@@ -69,6 +73,8 @@ def _figures(
     planned, committed = int(timeline.planned_ms[row]), int(timeline.committed_ms[row])
     took, gap = int(timeline.duration_ms[row]), int(timeline.gap_ms[row])
     basis = "offset log" if timeline.planned_from_log[row] else "file time"
+    if timeline.from_history[row]:
+        basis = "history"
     in_force = offset.watermark_ms if isinstance(offset, OffsetEntry) else None
     following = commit.next_watermark_ms if isinstance(commit, CommitEntry) else None
     tone: cards.Tone = "done" if status == "committed" else "doubt" if status == "pending" else "plain"

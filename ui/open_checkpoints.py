@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.checkpoint import Checkpoint
-from core.errors import InvalidSettingError, NotACheckpoint, StorageError
+from core.checkpoint.lost import lost_checkpoint
+from core.errors import InvalidSettingError, LocationNotFound, NotACheckpoint, StorageError, UsageError
 from core.messages import say
 from core.settings import get_settings
 from core.storage import incident_store
@@ -40,6 +41,7 @@ class Opened:
     there is none.
 
     ``key`` tells two readings apart in a cache. ``suggestion`` names the location that may have been meant.
+    ``is_gone``: nothing lies at that place.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Opened:
     ck: Checkpoint | None
     problem: str | None = None
     suggestion: str | None = None
+    is_gone: bool = False
 
     @property
     def title(self) -> str:
@@ -89,9 +92,22 @@ def opened(name: str) -> Opened:
     except NotACheckpoint as error:
         return Opened(name, key, None, str(error), error.suggestion and _name_of(error.suggestion))
     except StorageError as error:
-        return Opened(name, key, None, str(error))
+        return Opened(name, key, None, str(error), is_gone=isinstance(error, LocationNotFound))
     _remember(name)
     return Opened(name, key, ck)
+
+
+def lost(opened: Opened | None) -> Checkpoint | None:
+    """What stands for a checkpoint that is gone, or that nobody can open (none is open); None for a place
+    that could not be read or has something else."""
+    if opened is None:
+        return lost_checkpoint(None, get_settings())
+    if not opened.is_gone:
+        return None
+    try:
+        return lost_checkpoint(locate(opened.name, get_settings()), get_settings())
+    except (StorageError, UsageError):
+        return None
 
 
 def carries_password(text: str) -> bool:

@@ -108,16 +108,21 @@ def fields(context: RecoveryContext, option: OptionId) -> list[Field]:
             _field("sink_path", EXAMPLES["sink_path"]),
             _field("sink_format", "parquet"),
         ]
-    wanted += [
-        _field("checkpoint_new", EXAMPLES["checkpoint_new"]),
-        _field("backup_to", EXAMPLES["backup_to"]),
-    ]
+    wanted.append(_field("checkpoint_new", EXAMPLES["checkpoint_new"]))
+    if not context.is_lost:
+        wanted.append(_field("backup_to", EXAMPLES["backup_to"]))
     if option == "backup_and_backfill":
         wanted += [
             _field("backfill_keys", "order_id,line"),
             _field("backfill_sequence", "updated_at"),
         ]
     for source in context.sources:
+        if context.is_lost:
+            if source.kind.asks == "directory":
+                wanted.append(
+                    Field(f"source.{source.key}.schema", "Schema of the source", "id int, name string")
+                )
+            continue
         name, where = (
             f"source.{source.key}",
             f"of source {source.index}" if len(context.sources) > 1 else "of the source",
@@ -137,6 +142,32 @@ def fields(context: RecoveryContext, option: OptionId) -> list[Field]:
         elif source.kind.reader_format is None:
             wanted.append(Field(f"{name}.format", f"Format {where}", source.kind.name))
     return wanted
+
+
+SOURCE_FORMATS = ("kafka", "delta", "json", "parquet", "csv", "text", "orc", "avro", "rate")
+LOST = "source.0."
+
+
+def ask_source(context: RecoveryContext) -> None:
+    """What the query reads, where no checkpoint tells it; a further source needs the command line."""
+    with st.grid(3, min_column_width=220):
+        st.selectbox(
+            say("screen_recovery.source_format"),
+            SOURCE_FORMATS,
+            index=None,
+            key=f"{TEXT}{LOST}format",
+            placeholder="Choose",
+        )
+        if not context.sources:
+            return
+        wanted = (
+            [("servers", "broker:9092"), ("topics", "orders")]
+            if context.sources[0].kind.takes_topics
+            else [("path", "s3://bucket/landing")]
+        )
+        for what, example in wanted:
+            label = say_of("screen_recovery", "SOURCE_FIELDS", what)
+            st.text_input(label, key=f"{TEXT}{LOST}{what}", placeholder=example)
 
 
 def _field(answer: str, example: str) -> Field:

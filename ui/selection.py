@@ -136,9 +136,8 @@ def asks_for_batches() -> bool:
 def read(ck: Checkpoint, timeline: Timeline, view: View) -> list[int]:
     """Reads the batches of the window, or every batch when that is asked for (``MOST_READ`` newest at most).
     Returns their ids."""
-    ids: list[int] = (
-        timeline.batch_ids[-MOST_READ:] if view.reads_all else timeline.batch_ids[view.rows]
-    ).tolist()
+    rows = slice(-MOST_READ, None) if view.reads_all else view.rows
+    ids: list[int] = timeline.batch_ids[rows][~timeline.from_history[rows]].tolist()
     with st.spinner(say("screens.reading", n=len(ids))):
         ck.load(ids)
     return ids

@@ -13,6 +13,7 @@ from core.errors import StorageError
 from core.settings import Settings, get_settings
 from core.storage.roots import locate
 from core.survey import SurveyPlace, SurveyRow, survey_places, unreadable_row
+from core.survey.kept import KeptHistory, kept_histories
 from ui import checkpoint_stories
 
 SECONDS = 300
@@ -35,6 +36,7 @@ class SurveyJob:
         self._settings = settings
         self._rows: dict[str, SurveyRow] = {}
         self._stories: dict[str, str] = {}
+        self._past: dict[str, KeptHistory] = {}
         self._stop = threading.Event()
         self._done = threading.Event()
         threading.Thread(target=self._work, name="survey", daemon=True).start()
@@ -47,6 +49,9 @@ class SurveyJob:
                     break
                 self._stories[row.path] = checkpoint_stories.story(row.path)
                 self._rows[row.path] = row
+            self._past = kept_histories(
+                self._settings, {row.location: row.query_id for row in self.rows.values()}, with_batches=False
+            )
         finally:
             self.seconds = time.monotonic() - self.started
             self._done.set()
@@ -71,6 +76,12 @@ class SurveyJob:
     def story(self, name: str) -> str:
         """The first line of the story beside a checkpoint, "" when there is none or it was not read yet."""
         return self._stories.get(name, "")
+
+    def past(self, name: str) -> KeptHistory | None:
+        """What the history of surveys knows of a checkpoint; None without one, and before all rows are
+        there."""
+        row = self._rows.get(name)
+        return None if row is None else self._past.get(row.location)
 
     def wait(self, seconds: float) -> bool:
         """Waits until all rows are there, for so long at most; whether they are."""

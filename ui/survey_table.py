@@ -14,8 +14,13 @@ from core.documents.survey import row_part
 from core.messages import say, say_of, words
 from core.storage.location import title_of
 from core.survey import SurveyRow, attention, unreadable_row
+from core.survey.kept import KeptHistory
 from ui import links, selection
 from ui.cards import MARKS
+
+COURSE = "state by survey"
+"""The column that is a line."""
+POINTS = 60
 
 FILTERS = ("fails", "risk", "reruns", "resumes", "fresh_start", "not_read")
 SORTS = ("age", "lag", "rate", "state", "skew", "size", "name")
@@ -24,12 +29,14 @@ GROUPS: Mapping[str, str] = {"unknown": "not_read", "unreadable": "not_read"}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One checkpoint in the table; ``row`` is None while it was not read."""
+    """One checkpoint in the table; ``row`` is None while it was not read, ``past`` without a history of
+    surveys."""
 
     name: str
     row: SurveyRow | None = None
     story: str = ""
     note: str = ""
+    past: KeptHistory | None = None
 
     @property
     def groups(self) -> frozenset[str]:
@@ -136,9 +143,20 @@ def _amount(line: Line, sort: str) -> float:
 
 
 def columns(lines: Sequence[Line]) -> dict[str, list[object]]:
-    """The cells of the table."""
+    """The cells of the table; with a history of surveys, how the state developed."""
     cells = [_cells(line) for line in lines]
-    return {name: [cell[name] for cell in cells] for name in (cells[0] if cells else ())}
+    found: dict[str, list[object]] = {}
+    for name in cells[0] if cells else ():
+        found[name] = [cell[name] for cell in cells]
+        if name == "state" and any(line.past is not None and line.past.surveys for line in lines):
+            found[COURSE] = [_course(line.past) for line in lines]
+    return found
+
+
+def _course(past: KeptHistory | None) -> list[int]:
+    """The bytes of the state from survey to survey, at most ``POINTS`` of them, the newest among them."""
+    sizes = [one.state_bytes for one in past.surveys if one.state_bytes] if past is not None else []
+    return sizes[:: -max(1, -(-len(sizes) // POINTS))][::-1] if len(sizes) > 1 else []
 
 
 def _cells(line: Line) -> dict[str, object]:

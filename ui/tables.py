@@ -64,10 +64,12 @@ def clickable(
     on_select: Callable[[], None],
     pinned: Mapping[str, int],
     widths: Mapping[str, int],
+    lines: frozenset[str] = frozenset(),
 ) -> None:
     """A table in which a click on a cell calls ``on_select``; the clicked cell is in the session under
-    ``key``. Columns that are ``pinned`` stay in view while the others scroll; both they and those with
-    ``widths`` are so many pixels wide."""
+    ``key``. ``lines`` are columns whose cells are lists of numbers, drawn as a line. Columns that are
+    ``pinned`` stay in view while the others scroll; both they and those with ``widths`` are so many pixels
+    wide."""
     frame = _frame(columns, "")
     formats = _number_formats(frame)
     formats |= {
@@ -75,6 +77,7 @@ def clickable(
         for name, width in {**widths, **pinned}.items()
         if name in frame.columns
     }
+    formats |= {name: st.column_config.LineChartColumn(y_min=0) for name in lines & set(frame.columns)}
     st.dataframe(
         frame,
         hide_index=True,

@@ -121,8 +121,11 @@ def window(
     ids = timeline.batch_ids[rows]
     if by == "id":
         figure.update_xaxes(**charts.batch_axis(int(ids[0]), int(ids[-1])))
-        if timeline.removed_before is not None and rows.start == 0:
-            _vertical(figure, int(ids[0]) - 0.5, charts.MISSING, "older batches were removed", right=True)
+        removed = timeline.removed_before
+        if removed is not None and int(ids[0]) <= removed <= int(ids[-1]):
+            # With a history the marks before it say it, and the legend.
+            label = "" if timeline.from_history.any() else "older batches were removed"
+            _vertical(figure, removed - 0.5, charts.MISSING, label, right=True)
         _gap_marks(figure, timeline, int(ids[0]), int(ids[-1]))
     else:
         figure.update_xaxes(**charts.time_axis())
@@ -159,8 +162,10 @@ def _panel(
     floor = 10 ** (axis["range"][0] + 0.12) if log else 0.0
     typical = float(np.median(shown[known])) if known.any() else floor
     hover = np.array(_hover(timeline, rows), dtype=object)
+    past = timeline.from_history[rows]
+    _past_marks(figure, timeline, rows, by, shown, known & drawable & past, hover, row)
     for name in STATUSES:
-        mine = (status == STATUSES.index(name)) & drawable
+        mine = (status == STATUSES.index(name)) & drawable & ~(past & known)
         for is_known in (True, False):
             some = mine & (known == is_known)
             if not some.any() or (
@@ -212,6 +217,41 @@ def _panel(
                 yanchor="bottom",
             )
     figure.update_yaxes(title_text=title, row=row, col=1, **axis)
+
+
+def _past_marks(
+    figure: go.Figure,
+    timeline: Timeline,
+    rows: slice,
+    by: By,
+    shown: NDArray[np.float64],
+    some: NDArray[np.bool_],
+    hover: NDArray[Any],
+    row: int,
+) -> None:
+    """The batches that only a history of surveys knows, whatever their status."""
+    if not some.any():
+        return
+    x = (timeline.batch_ids if by == "id" else timeline.planned_ms)[rows][some]
+    figure.add_trace(
+        go.Scattergl(
+            x=charts.ints(x) if by == "id" else x.astype(np.float64),
+            y=shown[some].astype(np.float32),
+            customdata=charts.ints(timeline.batch_ids[rows][some]),
+            text=hover[some].tolist() if row == 1 else None,
+            name=say("screen_past.legend"),
+            legendgroup="history",
+            showlegend=row == 1,
+            mode="markers",
+            marker={"symbol": "circle-open-dot", "color": charts.MISSING, "size": 8, "line": {"width": 1.5}},
+            unselected={"marker": {"opacity": 1}},
+            hovertemplate="%{text}<extra></extra>"
+            if row == 1
+            else "batch %{customdata}: %{y:,.0f} ms<extra></extra>",
+        ),
+        row=row,
+        col=1,
+    )
 
 
 def _input(figure: go.Figure, timeline: Timeline, by: By, found: BatchInput) -> None:
@@ -278,7 +318,7 @@ def outline(status: Status, is_known: bool) -> float:
 def unread_stretches(timeline: Timeline, column: Column) -> list[tuple[int, int]]:
     """First and last id of each stretch of batches that were not read and of which ``column`` is not known;
     the newest batch has no next start and is no stretch of its own."""
-    unknown = (getattr(timeline, column) < 0) & ~timeline.is_read
+    unknown = (getattr(timeline, column) < 0) & ~timeline.is_read & ~timeline.from_history
     edges = np.flatnonzero(np.diff(np.concatenate([[False], unknown, [False]]).astype(np.int8)))
     ids = timeline.batch_ids
     return [(int(ids[a]), int(ids[b - 1])) for a, b in zip(edges[::2], edges[1::2], strict=True)]
@@ -287,7 +327,10 @@ def unread_stretches(timeline: Timeline, column: Column) -> list[tuple[int, int]
 def _hover(timeline: Timeline, rows: slice) -> list[str]:
     lines = []
     for at in range(rows.start, rows.stop):
-        parts = [f"batch {int(timeline.batch_ids[at])}: {status_words(STATUSES[int(timeline.status[at])])}"]
+        status: str = status_words(STATUSES[int(timeline.status[at])])
+        if timeline.from_history[at]:
+            status = say("screen_past.mark", status=status)
+        parts = [f"batch {int(timeline.batch_ids[at])}: {status}"]
         if timeline.planned_ms[at] >= 0:
             parts.append(words.exact_moment(int(timeline.planned_ms[at])))
         if timeline.duration_ms[at] >= 0:

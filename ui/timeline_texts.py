@@ -68,7 +68,8 @@ def strip(timeline: Timeline, found: Bins, column: Column) -> tuple[str, str] | 
         if column == "duration_ms"
         else say("screen_timeline.strip_gap", total=total, size=size)
     )
-    unread = int(np.count_nonzero((getattr(timeline, column) < 0) & ~timeline.is_read))
+    is_unread = ~timeline.is_read & ~timeline.from_history
+    unread = int(np.count_nonzero((getattr(timeline, column) < 0) & is_unread))
     if unread:
         shown = f"{shown} {say('screen_timeline.strip_unread', unread=unread)}"
     longest = int(found.first[int(np.nanargmax(found.maximum))])
@@ -77,9 +78,12 @@ def strip(timeline: Timeline, found: Bins, column: Column) -> tuple[str, str] | 
 
 
 def notes(timeline: Timeline) -> str:
-    """Which batches are not there."""
+    """Which batches are not there, and which are known from kept surveys only."""
     sentences: list[str] = []
-    if timeline.removed_before is not None:
+    past = int(np.count_nonzero(timeline.from_history))
+    if past:
+        sentences.append(say("screen_past.batches", n=past, first=timeline.removed_before))
+    elif timeline.removed_before is not None:
         sentences.append(say("screen_timeline.removed", batch=timeline.removed_before))
     absent = [gap for gap in timeline.gaps if not gap.is_legal]
     if absent:
@@ -96,7 +100,10 @@ def window_columns(timeline: Timeline, rows: slice, found: BatchInput | None = N
         "batch": timeline.batch_ids[rows].tolist(),
         "status": [status_words(STATUSES[int(code)]) for code in timeline.status[rows]],
         "planned (UTC)": [words.exact_moment(int(ms)) for ms in timeline.planned_ms[rows]],
-        "from": ["offset log" if flag else "file time" for flag in timeline.planned_from_log[rows]],
+        "from": [
+            "history" if past else "offset log" if read else "file time"
+            for past, read in zip(timeline.from_history[rows], timeline.planned_from_log[rows], strict=True)
+        ],
         "committed (UTC)": [words.exact_moment(int(ms)) for ms in timeline.committed_ms[rows]],
         "duration ms": _known(timeline.duration_ms[rows]),
         "to next start ms": _known(timeline.gap_ms[rows]),

@@ -86,7 +86,9 @@ class Timeline:
     the commit file. ``duration_ms`` runs from the offset file to the commit file (one clock). ``gap_ms`` runs
     from the start of this batch to the start of the next logged one; a batch never lasts longer than that.
     ``times`` says what the times rest on and ``times_note`` says it in one sentence. ``removed_before`` is
-    the first id of the logs when older ones are gone, None when the logs begin at batch 0.
+    the first id of the logs when older ones are gone, None when the logs begin at batch 0. ``from_history``:
+    the checkpoint has no file of this batch any more; a survey that was kept has seen it
+    (:mod:`core.analysis.past_batches`).
     """
 
     batch_ids: Ints
@@ -103,6 +105,7 @@ class Timeline:
     times: Times
     times_note: str
     is_copy: bool
+    from_history: Flags
 
     def __len__(self) -> int:
         return len(self.batch_ids)
@@ -184,25 +187,26 @@ def build_timeline(ck: Checkpoint) -> Timeline:
         commit_file_ms[commit_file_ms <= newest_copy_ms] = UNKNOWN_MS
     from_log = log_ms >= 0
     planned_ms = np.where(from_log, log_ms, offset_file_ms)
-    duration_ms = _difference(commit_file_ms, offset_file_ms)
+    duration_ms = differences(commit_file_ms, offset_file_ms)
     gap_ms = np.full(len(ids), UNKNOWN_MS, dtype=np.int64)
-    gap_ms[:-1] = _difference(planned_ms[1:], planned_ms[:-1])
+    gap_ms[:-1] = differences(planned_ms[1:], planned_ms[:-1])
     times, note = _times(ids, offset_file_ms, from_log, copy)
     return Timeline(
-        batch_ids=_frozen(ids),
-        status=_frozen(_statuses(ck, ids, offset_ids, commit_ids, unreadable)),
-        planned_ms=_frozen(planned_ms),
-        committed_ms=_frozen(commit_file_ms),
-        duration_ms=_frozen(duration_ms),
-        gap_ms=_frozen(gap_ms),
-        planned_from_log=_frozen(from_log),
-        is_read=_frozen(is_read),
+        batch_ids=frozen(ids),
+        status=frozen(_statuses(ck, ids, offset_ids, commit_ids, unreadable)),
+        planned_ms=frozen(planned_ms),
+        committed_ms=frozen(commit_file_ms),
+        duration_ms=frozen(duration_ms),
+        gap_ms=frozen(gap_ms),
+        planned_from_log=frozen(from_log),
+        is_read=frozen(is_read),
         gaps=_gaps(ids, ck.is_async),
         removed_before=int(ids[0]) if len(ids) and ids[0] > 0 else None,
         pending_batch=ck.uncommitted_batch,
         times=times,
         times_note=note,
         is_copy=bool(copy.any()),
+        from_history=frozen(np.zeros(len(ids), dtype=np.bool_)),
     )
 
 
@@ -231,8 +235,8 @@ def bins(timeline: Timeline, column: Column, most: int = 400) -> Bins:
         if len(known):
             stats[:, at] = (*np.percentile(known, [50, 95]), known.max())
     return Bins(
-        _frozen(timeline.batch_ids[starts]),
-        _frozen(timeline.batch_ids[ends - 1]),
+        frozen(timeline.batch_ids[starts]),
+        frozen(timeline.batch_ids[ends - 1]),
         stats[0],
         stats[1],
         stats[2],
@@ -244,7 +248,8 @@ def _ids(ids: Iterable[int]) -> Ints:
     return np.fromiter(ids, dtype=np.int64)
 
 
-def _frozen(array: NDArray[T]) -> NDArray[T]:
+def frozen(array: NDArray[T]) -> NDArray[T]:
+    """The same array, read-only from now on."""
     array.flags.writeable = False
     return array
 
@@ -258,7 +263,7 @@ def _file_times(ids: Ints, files: list[tuple[int, int | None]]) -> Ints:
     return times
 
 
-def _difference(later: Ints, earlier: Ints) -> Ints:
+def differences(later: Ints, earlier: Ints) -> Ints:
     """``later - earlier`` where both are known and in order, else unknown (a restored file may be newer than
     its successor)."""
     known = (later >= 0) & (earlier >= 0) & (later >= earlier)

@@ -16,7 +16,11 @@ SENTENCES: dict[str, str] = {
     ),
     "gone": (
         "{error} A query that is started with this checkpointLocation starts from scratch with batch 0; if it"
-        " has run before, its checkpoint was deleted."
+        " has run before, its checkpoint was deleted. Recovery can be planned without it."
+    ),
+    "not_lost": (
+        "Something lies at {url}, so its checkpoint is not gone: leave out --without-checkpoint to read what"
+        " is there."
     ),
     "bare": "no metadata, offsets/ or commits/: a query starts from scratch here, or refuses to start",
     "inside": "{url} is a part of the checkpoint {outer}: open that.",

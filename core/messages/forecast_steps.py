@@ -52,6 +52,10 @@ SENTENCES: dict[str, str] = {
     "not_empty": (
         "offsets/ and commits/ have no batch, so Spark would start with batch 0, and {directory} is not empty"
     ),
+    "being_written": (
+        "{path} was written less than a minute before: a query may be writing its first batch. If none is"
+        " running, Spark {spark} will not start, because the directory is not empty."
+    ),
     "first_start": "no batch yet: Spark starts with batch 0",
     "scratch": "starts from scratch",
     "fresh_start_empty": (

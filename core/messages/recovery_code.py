@@ -26,6 +26,7 @@ SENTENCES: dict[str, str] = {
     "old_checkpoint": (
         "The checkpoint this script was made from: it is read, copied and renamed, never changed."
     ),
+    "lost_checkpoint": "The checkpoint is gone: nothing is read from it.",
     "old_checkpoint_only_read": "The checkpoint this script was made from: it is only read.",
     "new_checkpoint": "The new checkpoint location of the query.",
     "backup_place": "Where the copy is made.",

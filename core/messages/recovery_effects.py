@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
+    "lost_repeats": (
+        "Rows that the table has may come again: everything from where the code of the flow starts."
+    ),
+    "lost_loses": (
+        "The state, and what came since the last commit when the code of the flow starts at the latest"
+        " position."
+    ),
     "by_sink": "{sinks:listed}: {text}",
     "not_possible": "Not possible: {why}",
     "nothing": "Nothing.",

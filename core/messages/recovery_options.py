@@ -79,6 +79,26 @@ SENTENCES: dict[str, str] = {
     # possible or not, and why
     "no_source": "The checkpoint names no source.",
     "no_replay": "{sources:listed}: this kind of source cannot be read again from the beginning.",
+    "lost": "There is no checkpoint to work on.",
+    "restart_lost": (
+        "There is no checkpoint to start from: with the same location the query starts from scratch with"
+        " batch 0. An appending sink gets again what the sources still have, a Kafka source whose"
+        " startingOffsets is latest (the default) skips what came meanwhile, and a sink that skips batch IDs"
+        " drops new rows without an error."
+    ),
+    "no_position": "Without it no position is known from which to continue.",
+    "pipeline_lost": (
+        "The pipeline resets the checkpoint of the flow itself; nobody needs to open it. The table keeps its"
+        " rows (documented by the vendor, not run here)."
+    ),
+    "pipeline_starts_anywhere": (
+        "The flow then starts where its own code says: rows that the table has may come again, and a start at"
+        " the latest position skips what came in between. Set its start options first."
+    ),
+    "name_sources": (
+        "No offset says what the query reads. Name its sources: source.0.format and source.0.path, or for"
+        " Kafka source.0.servers and source.0.topics; a further source is source.1."
+    ),
     "no_offsets": "No offset file can be read, so it is not known what the query reads.",
     "source_incomplete": (
         "The source no longer has everything, so a full refresh would lose the rows that are gone there."

@@ -15,6 +15,10 @@ SENTENCES: dict[str, str] = {
         "The plan was made for batch {batch}, the last committed one; the script refuses if the query has"
         " run since."
     ),
+    "stop_lost_why": (
+        "Without the checkpoint the script cannot see whether the query still runs: it asks for"
+        " --query-is-stopped."
+    ),
     "copy": "Copy the checkpoint to a new location and compare the names and sizes of all files.",
     "copy_why": "Nothing is deleted, so the old checkpoint can be restored.",
     # start options
@@ -57,6 +61,11 @@ SENTENCES: dict[str, str] = {
     "compare_source_why": "What is gone would be lost; the script then refuses and reports it.",
     "rename": "Rename the old output, then the old checkpoint.",
     "rename_why": "Both are kept; a new output and a new query id belong together.",
+    "rename_output": "Rename the old output.",
+    "rename_output_why": (
+        "It is kept. Whether the source still has everything that was ever read, nothing can tell without the"
+        " checkpoint."
+    ),
     "absolute_paths": (
         "The file sink log has absolute paths, so Spark reads the renamed output only when it ignores that"
         " log."

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+SOURCE_FIELDS: dict[str, str] = {
+    "path": "Path of the source",
+    "servers": "Brokers of the source",
+    "topics": "Topics of the source",
+}
+
 SENTENCES: dict[str, str] = {
+    "lost": "Without a checkpoint",
+    "lost_what": (
+        "No checkpoint can be read here: none is open, it was deleted, or nobody can open it (Lakeflow). What"
+        " source and sink allow is answered from what you say about them. If it lies somewhere, open it: then"
+        " the start position is known."
+    ),
+    "source_format": "What does the query read?",
     "reading": "Reading what the sources still have ...",
     "options": "Recovery options",
     "unread": "The options cannot be worked out: {reason}",

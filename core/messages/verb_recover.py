@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
+    "lost_help": (
+        "the checkpoint is gone, or nobody can open it: answer from what --set, --sink and --source say;"
+        " LOCATION is then where it was, if that is known"
+    ),
+    "needs_location": (
+        "recover needs the LOCATION of a checkpoint, or --without-checkpoint where there is none."
+    ),
     "option_help": "print the plan and the code of this option",
     "set_help": "an answer, for example sink=file",
     "form_help": "print only this form of the code of the option",

@@ -105,6 +105,7 @@ def _script(context: RecoveryContext, made: Recipe, platform: Platform) -> CodeB
         backfill=f".backfill-batch-{batch_name(context)}",
         packages=packages(context, made),
         with_backfill=made.option == "backup_and_backfill",
+        is_lost=context.is_lost,
     )
     option = say_of("recovery", "TITLES", made.option)
     title = say_of("recovery_code", "TITLES_OF_CODE", platform, option=option)
@@ -143,7 +144,7 @@ def _kinds(context: RecoveryContext) -> set[str]:
 def title_of(context: RecoveryContext, made: Recipe) -> str:
     """The option, and for one that makes a new start also after which batch."""
     option = say_of("recovery", "TITLES", made.option)
-    if repair_of(made.option) is not None or made.option == "restart":
+    if context.is_lost or repair_of(made.option) is not None or made.option == "restart":
         return option
     if context.last_committed is None:
         return say("recovery_code.nothing_committed", option=option)
@@ -163,7 +164,7 @@ def _repair_places(
             "OLD_CHECKPOINT",
             place,
             say("recovery_code.old_checkpoint_only_read"),
-            say("recovery_code.need_old_checkpoint"),
+            None if context.is_lost else say("recovery_code.need_old_checkpoint"),
         ),
         Constant(
             "NEW_CHECKPOINT",
@@ -190,6 +191,8 @@ def _constants(context: RecoveryContext, made: Recipe, platform: Platform) -> li
 
 def _places(context: RecoveryContext, made: Recipe, platform: Platform) -> list[Constant]:
     place, new = old_checkpoint(context, platform), new_checkpoint(context, made, platform)
+    if context.is_lost:
+        return _places_of_lost(new)
     found = [
         Constant(
             "OLD_CHECKPOINT",
@@ -224,6 +227,24 @@ def _places(context: RecoveryContext, made: Recipe, platform: Platform) -> list[
             )
         )
     return found
+
+
+def _places_of_lost(new: str | None) -> list[Constant]:
+    """The values of a script for a checkpoint that is gone: nothing is known of it, nothing is copied."""
+    return [
+        Constant("OLD_CHECKPOINT", None, say("recovery_code.lost_checkpoint")),
+        Constant(
+            "NEW_CHECKPOINT",
+            new,
+            say("recovery_code.new_checkpoint"),
+            say("recovery_code.need_new_checkpoint"),
+        ),
+        *(
+            Constant(name, None)
+            for name in ("BACKUP", "QUERY_ID", "LAST_COMMITTED_BATCH", "NEWEST_OFFSET", "PENDING_BATCH")
+        ),
+        Constant("ASIDE_CHECKPOINT", None),
+    ]
 
 
 def _query_values(context: RecoveryContext, made: Recipe) -> list[Constant]:

@@ -111,6 +111,8 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
     if repair is not None:
         effect = repair.effect(context, behaviour)
         return effect.repeats, effect.loses
+    if made.option == "reset" and context.is_lost:
+        return say("recovery_effects.lost_repeats"), say("recovery_effects.lost_loses")
     if made.option == "reset":
         return _reset_repeats(context, made, behaviour), _reset_loses(context, made, behaviour)
     if context.platform == "lakeflow" and made.method == "from_start":

@@ -15,7 +15,8 @@ from core.analysis.forecast import Forecast, forecast
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import FileLogEntry, OffsetEntry
 from core.checkpoint.sources.base import Advance, ResumePoint, SourceKind
-from core.checkpoint.sources.registry import parse
+from core.checkpoint.sources.delta import DELTA
+from core.checkpoint.sources.registry import kind_read_with, parse
 from core.checkpoint.state import state_inventory
 from core.connectors import ConnectorAnswers
 from core.connectors.delta.log import DeltaLog
@@ -109,6 +110,11 @@ class RecoveryContext:
     sink_state: SinkState | None = None
 
     @property
+    def is_lost(self) -> bool:
+        """Whether there is no checkpoint: it was deleted, or nobody can open it."""
+        return self.ck.door.is_nothing
+
+    @property
     def sink(self) -> str | None:
         """Where the query writes: what the user says, else what lies at the place that was given for the
         sink."""
@@ -179,8 +185,11 @@ def read_recovery_context(
     committed, pending = ck.last_committed_batch, ck.uncommitted_batch
     points, trouble = _resume(ck, connectors)
     seen, seen_why, place = _seen_sink(ck, connectors)
-    if place is not None and answers.get("sink_path") is None and answers.get("sink") in (None, seen):
+    fits = answers.get("sink") in (None, seen) or (seen is None and answers.get("sink") in AT_A_PLACE)
+    if place is not None and answers.get("sink_path") is None and fits:
         answers = answers.having(sink_path=place)
+    if not ck.sources:
+        answers = _with_places(answers, connectors)
     entry = None if committed is None else ck.offset(committed)
     known = entry if isinstance(entry, OffsetEntry) else None
     inventory = state_inventory(ck) if ck.has_state else None
@@ -201,7 +210,8 @@ def read_recovery_context(
         watermark_ms=(known.watermark_ms or 0) if known is not None else 0,
         sources=tuple(
             _source(ck, source, i, known, points.get(source.key)) for i, source in enumerate(ck.sources)
-        ),
+        )
+        or answered_sources(answers),
         has_state=bool(operators),
         operators=tuple(operator.name for operator in operators),
         state_bytes=inventory.size_bytes if operators and inventory is not None else None,
@@ -217,6 +227,9 @@ def read_recovery_context(
     )
 
 
+AT_A_PLACE = ("delta", "foreach_txn", "foreach_merge", "foreach_append")
+"""Sinks that may be a Delta table without a mark of this query in it."""
+
 UNFIT: tuple[ConcernKind, ...] = ("behind", "changed", "ahead", "log_hole", "forgotten")
 """Concerns about the sink after which no option may continue into it as if nothing had happened."""
 
@@ -230,6 +243,8 @@ def _seen_sink(ck: Checkpoint, connectors: ConnectorAnswers) -> tuple[str | None
     sink = connectors.sink
     if isinstance(sink, FileSinkLog):
         return "file", say("recovery.sink_seen_file", url=sink.url), spark_path(sink.url)
+    if isinstance(sink, DeltaLog) and ck.door.is_nothing:
+        return None, "", spark_path(sink.url)  # which query wrote it nobody knows without the checkpoint
     if not isinstance(sink, DeltaLog) or ck.query_id not in sink.transactions:
         return None, "", None
     if any(commit.query_id == ck.query_id for commit in sink.commits().commits):
@@ -303,6 +318,51 @@ def _source(
     )
 
 
+def _with_places(answers: Answers, connectors: ConnectorAnswers) -> Answers:
+    """The answers with the places of sources that were named beside them (``--source 0=...``)."""
+    found: dict[str, str] = {}
+    for key, table in connectors.tables.items():
+        found |= {f"source.{key}.path": spark_path(table.url) or "", f"source.{key}.format": DELTA.name}
+    for key, place in connectors.places.items():
+        found[f"source.{key}.path"] = spark_path(place.url) or ""
+    return answers.having(**{name: text for name, text in found.items() if answers.get(name) is None})
+
+
+def answered_sources(answers: Answers) -> tuple[SourcePosition, ...]:
+    """The sources that a person names where no offset does (``source.0.format=json``), in the order of their
+    keys; their positions are not known."""
+    keys = sorted(
+        {key.split(".", 2)[1] for key in answers.values if key.startswith("source.")},
+        key=lambda key: (not key.isdecimal(), int(key) if key.isdecimal() else 0, key),
+    )
+    return tuple(_answered_source(answers, key, index) for index, key in enumerate(keys))
+
+
+def _answered_source(answers: Answers, key: str, index: int) -> SourcePosition:
+    kind = kind_read_with(answers.source(key, "format"), answers.source(key, "topics"))
+    topics = answers.source(key, "topics") or answers.source_options(key).get("subscribe") or ""
+    return SourcePosition(
+        index=index,
+        key=key,
+        kind=kind,
+        label=kind.label,
+        directory=None,
+        position=None,
+        says=say("recovery.position_not_known"),
+        point=None,
+        read_so_far=None,
+        pending=None,
+        pending_position=None,
+        files_read=None,
+        newest_file_ms=None,
+        path_guess=None,
+        format_guess=None,
+        topics=tuple(topic.strip() for topic in topics.split(",") if topic.strip())
+        if kind.takes_topics
+        else (),
+    )
+
+
 def _topics(position: str | None) -> tuple[str, ...]:
     offset = parse(position) if position is not None else None
     return tuple(sorted(offset)) if isinstance(offset, dict) else ()
@@ -336,6 +396,6 @@ def _common_format(paths: Sequence[str]) -> str | None:
 def spark_path(url: str) -> str | None:
     """The checkpoint's location as Spark's file systems name it; None for a place that only exists in this
     process (``memory://``)."""
-    if url.startswith("memory:"):
+    if url.startswith(("memory:", "nothing:")):
         return None
     return "s3a://" + url.removeprefix("s3://") if url.startswith("s3://") else url

@@ -36,7 +36,7 @@ def lakeflow_blocks(context: RecoveryContext, option: OptionId, templates: Envir
                 _render(templates, "lakeflow_backup.sql.j2", context, made),
             )
         )
-    if option == "reset" or option == "backup_and_backfill":
+    if made.starts and option in ("reset", "backup_and_backfill"):
         title = say("recovery_code.deploy_start" if option == "reset" else "recovery_code.deploy_backfill")
         blocks.append(("python", title, "flow.py", _render(templates, "lakeflow_flow.py.j2", context, made)))
     of_option = say_of("recovery", "TITLES", option)

@@ -74,12 +74,15 @@ def options(context: RecoveryContext) -> tuple[Option, ...]:
 
 def _recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -> tuple[OptionId | None, str]:
     reset = recipes["reset"]
+    if context.is_lost and context.source_complete == "unknown":
+        return None, ""  # what is right depends on that alone
     if recipes["restart"].possible and is_recommended(context):
         return "restart", why_recommended(context)
     for repair in REPAIRS.values():
         if recipes[repair.id].possible and (reason := repair.reason(context)):
             return repair.id, reason
-    if context.sources and reset.possible and (not context.needs_state or reset.method == "warm_up"):
+    knows_position = bool(context.sources) and not context.is_lost
+    if knows_position and reset.possible and (not context.needs_state or reset.method == "warm_up"):
         return "reset", _why_reset(reset)
     if recipes["full_refresh"].possible and context.source_complete == "yes":
         return "full_refresh", say("recovery_options.best_refresh")
@@ -293,6 +296,8 @@ def _reset_cost(context: RecoveryContext, made: Recipe) -> list[str]:
 def _reset_loss(context: RecoveryContext, made: Recipe) -> Cell:
     if not made.possible:
         return cell("careful_start", made.why, corrected=True)
+    if context.is_lost:
+        return cell("careful_start", say("recovery_effects.lost_loses"), corrected=True)
     if context.needs_state and made.method != "warm_up":
         lost = say("recovery_options.loses_state", lost=lost_with_state(context))
         gone = say("recovery_options.also_loses", skips=made.skips) if made.skips else ""

@@ -32,6 +32,8 @@ def new_checkpoint(context: RecoveryContext, made: Recipe, platform: Platform) -
         return place
     if repair is not None:
         return context.answers.get(repair.place) or (place and f"{place}.{repair.suffix(context)}")
+    if context.is_lost:  # nothing lies at its location, so that the query can stay as it is
+        return context.answers.get("checkpoint_new") or place
     return context.answers.get("checkpoint_new") or beside(
         context, platform, "reset-after-batch" if made.option == "reset" else "refresh-after-batch"
     )

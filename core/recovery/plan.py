@@ -49,7 +49,7 @@ def plan(context: RecoveryContext, made: Recipe) -> Plan:
     if made.method == "pipeline" or context.platform == "lakeflow":
         steps = tuple(middle)
     else:
-        steps = (*_before(context), *middle, *_at_the_end(made))
+        steps = (*_before(context), *middle, *_at_the_end(context, made))
     return Plan(
         made.option, steps, tuple(_before_after(context, made, start) for start in made.starts), made.caution
     )
@@ -86,6 +86,8 @@ def _pipeline_refresh(made: Recipe) -> tuple[PlanStep, ...]:
 
 
 def _before(context: RecoveryContext) -> list[PlanStep]:
+    if context.is_lost:
+        return [PlanStep(say("recovery_plan.stop"), say("recovery_plan.stop_lost_why"))]
     return [
         PlanStep(say("recovery_plan.stop"), say("recovery_plan.stop_why", batch=context.last_committed)),
         PlanStep(say("recovery_plan.copy"), say("recovery_plan.copy_why")),
@@ -152,6 +154,9 @@ def _refresh(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
         PlanStep(say("recovery_plan.rename"), rename),
         PlanStep(say("recovery_plan.run_earliest"), _starts(made)),
     ]
+    if context.is_lost:
+        only = PlanStep(say("recovery_plan.rename_output"), say("recovery_plan.rename_output_why"))
+        steps = [only, steps[-1]]
     if backfill:
         newer = context.sink == "foreach_merge"
         why = say("recovery_plan.backfill_newer_why" if newer else "recovery_plan.backfill_missing_why")
@@ -160,7 +165,11 @@ def _refresh(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
 
 
 def _pipeline(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
-    deploy = f"{say('recovery_plan.deploy_why')} {_starts(made)}"
+    deploy = (
+        f"{say('recovery_plan.deploy_why')} {_starts(made)}"
+        if made.starts
+        else say("recovery_plan.deploy_why")
+    )
     return [
         PlanStep(say("recovery_plan.deploy"), deploy),
         PlanStep(say("recovery_plan.stop_update"), say("recovery_plan.stop_update_why")),
@@ -169,12 +178,13 @@ def _pipeline(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
     ]
 
 
-def _at_the_end(made: Recipe) -> list[PlanStep]:
+def _at_the_end(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
     if made.method == "from_start":
         verify = PlanStep(say("recovery_plan.verify_refresh"), say("recovery_plan.verify_refresh_why"))
     else:
         verify = PlanStep(say("recovery_plan.verify"), say("recovery_plan.verify_why"))
-    return [verify, PlanStep(say("recovery_plan.switch"), say("recovery_plan.switch_why"))]
+    why = "" if context.is_lost else say("recovery_plan.switch_why")
+    return [verify, PlanStep(say("recovery_plan.switch"), why)]
 
 
 def _before_after(context: RecoveryContext, made: Recipe, start: SourceStart) -> BeforeAfter:

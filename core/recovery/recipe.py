@@ -82,6 +82,8 @@ def recipe(context: RecoveryContext, option: OptionId) -> Recipe:
     if option == "restart":
         return _restart(context)
     repair = repair_of(option)
+    if repair is not None and context.is_lost and not repair.needs_no_checkpoint:
+        return Recipe(option, False, say("recovery_options.lost"))
     if repair is not None:
         judged = repair.judge(context)
         method: Method | None = "repair" if judged.possible else None
@@ -123,8 +125,11 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
     unreplayable = [source.label for source in context.sources if source.kind.replay == "never"]
     if unreplayable:
         return say("recovery_options.no_replay", sources=unreplayable)
+    if not context.sources and context.is_lost and context.platform == "lakeflow":
+        return None if option == "full_refresh" else say("recovery_options.name_sources")
     if not context.sources:
-        return say("recovery_options.no_offsets")
+        nothing = context.last_committed is None
+        return say("recovery_options.name_sources" if nothing else "recovery_options.no_offsets")
     if option == "full_refresh":
         incomplete = context.source_complete == "no"
         return say("recovery_options.source_incomplete") if incomplete else None
@@ -141,6 +146,11 @@ def _earliest(asks: Asks | None) -> str:
 
 
 def _reset(context: RecoveryContext) -> Recipe:
+    if context.is_lost and context.platform == "lakeflow":
+        caution = (say("recovery_options.pipeline_starts_anywhere"),)
+        return Recipe("reset", True, say("recovery_options.pipeline_lost"), "pipeline", caution=caution)
+    if context.is_lost:
+        return _no_reset(say("recovery_options.lost"), say("recovery_options.no_position"))
     if context.unreadable is not None:
         return _no_reset(context.unreadable)
     lost = [source.key for source in context.sources if source.position is None]

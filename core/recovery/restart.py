@@ -22,6 +22,8 @@ NO_RESTART = ("query_changed", "source_changed", "reprocess", "batch_fails")
 def why_no_restart(context: RecoveryContext) -> Sentence | None:
     """Why the query cannot simply be started again; None when it can, as far as the files tell."""
     forecast = context.forecast
+    if context.is_lost:
+        return say("recovery_options.restart_lost")
     if forecast is None:
         return say("recovery_options.restart_not_judged")
     if forecast.outcome == "fail":

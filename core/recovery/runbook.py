@@ -31,6 +31,7 @@ def runbook(context: RecoveryContext, option_id: OptionId) -> CodeBlock:
         title=title_of(context, made),
         option=option,
         method=made.method,
+        is_lost=context.is_lost,
         plan=steps,
         platform=platform,
         old=old_checkpoint(context, platform) or context.url,

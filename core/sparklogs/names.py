@@ -47,9 +47,15 @@ def name_kind(name: str) -> NameKind:
         return "marker"
     if name.endswith((".tmp", ".tmp.crc")):
         return "temporary"
-    if name.startswith(".") and name.endswith(".crc"):
+    if is_hidden_checksum(name):
         return "checksum"
     return "foreign"
+
+
+def is_hidden_checksum(name: str) -> bool:
+    """Whether Hadoop's local file system leaves this file out of every listing: ``.<name>.crc``, of an
+    unfinished write too."""
+    return name.startswith(".") and name.endswith(".crc")
 
 
 def checksum_owner(name: str) -> str:

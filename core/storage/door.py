@@ -19,6 +19,7 @@ from core.storage.flat_listing import FlatStore
 from core.storage.listing import Content, FileInfo, Gone, Listing, Look, ReadFailure, Requests
 from core.storage.local import LocalStore
 from core.storage.location import Location, parse_location
+from core.storage.nothing import NothingStore
 from core.storage.remote import RemoteStore
 from core.storage.s3 import S3Store
 from core.storage.store import Folder, ListingFailed, Store, Tally, failure_reason, storage_error
@@ -67,6 +68,16 @@ class Door:
         beside = _store(place, above or ("/" if place.is_local else ""), settings, is_thrifty=False)
         evidence = EvidenceStore(place, store, beside, settings.evidence_bytes)
         return cls(place, evidence, settings, evidence)
+
+    @classmethod
+    def nothing(cls, location: Location, settings: Settings = DEFAULTS) -> Door:
+        """A door behind which nothing lies, for a checkpoint that is gone; no request is ever sent."""
+        return cls(location, NothingStore(), settings)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether this door stands for a checkpoint that is gone."""
+        return isinstance(self._store, NothingStore)
 
     def changed(self, changes: Changes) -> Door:
         """A door to the same place as it would be after these changes; nothing is written. What was not

@@ -16,6 +16,7 @@ from core.analysis.checkpoint_size import CheckpointSize
 from core.analysis.findings import SEVERITIES, FindingsReport, Level
 from core.analysis.findings.practice_checks import is_temporary_place
 from core.analysis.forecast import Forecast
+from core.analysis.past_batches import BatchTimes, batch_times, no_batches
 from core.analysis.timeline import USUAL_BATCHES, Timeline, build_timeline, usual_duration_ms
 from core.analysis.watermark import watermark_history
 from core.checkpoint import Checkpoint
@@ -75,7 +76,7 @@ class SurveyRow:
     ``read_at_ms``. ``batches_per_hour`` and ``median_duration_ms`` are those of the newest 50 batches,
     ``watermark_lag_ms`` and ``watermark_stalled_batches`` those of the batches that were read.
     ``operators``: how many are stateful; ``operator_state``: each of them, empty when the state was not
-    listed.
+    listed. ``batches``: the times of the newest batches, for a history; of all that the listing shows.
     ``state_skew``: how many times the median the largest partition of a store has, of the most uneven store.
     ``..._bytes``: None when it was not listed, or the store gives no sizes. ``requests``: what the row cost.
     """
@@ -112,6 +113,7 @@ class SurveyRow:
     worst_finding: str | None = None
     not_read: tuple[str, ...] = ()
     error: str | None = None
+    batches: BatchTimes = field(default_factory=no_batches)
     seconds: float = 0.0
     requests: Requests = field(default_factory=Requests)
 
@@ -237,6 +239,7 @@ def _with_times(row: SurveyRow, timeline: Timeline) -> SurveyRow:
         age_seconds=None if newest_ms is None else max(0, (row.read_at_ms - newest_ms) // 1000),
         batches_per_hour=round((len(planned) - 1) * 3_600_000 / span_ms, 2) if span_ms > 0 else None,
         median_duration_ms=usual_duration_ms(timeline),
+        batches=batch_times(timeline),
     )
 
 

@@ -7,16 +7,19 @@ be looked into is one row in which nothing else is filled. Times are UTC. What i
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
 from core.analysis.findings import Level
+from core.analysis.past_batches import BatchTimes, no_batches
 from core.analysis.timeline import STATUSES as BATCH_STATUSES
-from core.analysis.timeline import build_timeline
+from core.analysis.timeline import UNKNOWN_MS, build_timeline
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry, OperatorState, StateFile
 from core.checkpoint.source import Source
@@ -41,6 +44,14 @@ def _struct(**fields: str) -> str:
 
 
 _OPERATORS = f"array<{_struct(operator='bigint', name='string', size_bytes='bigint', skew='double')}>"
+_BATCH = _struct(
+    batch_id="bigint",
+    status="string",
+    planned_at="timestamp",
+    committed_at="timestamp",
+    duration_ms="bigint",
+)
+_BATCHES = f"array<{_BATCH}>"
 _FINDINGS = _struct(blocks_restart="bigint", data_risk="bigint", attention="bigint")
 _READ = _struct(list="bigint", get="bigint", head="bigint", bytes="bigint")
 _PLACE: Columns = {"root": "string", "path": "string", "location": "string"}
@@ -75,6 +86,7 @@ COLUMNS: Mapping[str, Columns] = {
         "files": "bigint",
         "findings": _FINDINGS,
         "worst_finding": "string",
+        "batches": _BATCHES,
         "not_read": "array<string>",
         "error": "string",
         "read": _READ,
@@ -145,6 +157,7 @@ _PLAIN: Mapping[str, pa.DataType] = {
     "array<string>": pa.list_(pa.string()),
 }
 _ROWS_AT_ONCE = 5_000
+_EPOCH, _MILLISECOND = datetime.fromtimestamp(0, UTC), timedelta(milliseconds=1)
 _LATEST_MS = 253_402_300_800_000  # the year 10000: no time of a batch
 
 
@@ -211,8 +224,46 @@ def survey_values(row: SurveyRow) -> Row:
         "newest_at": None if row.newest_ms is None else _moment(row.newest_ms),
         "operator_state": [asdict(found) for found in row.operator_state],
         "findings": dict(row.findings) if row.error is None else None,
+        "batches": _kept_batches(row.batches),
         "read": {"list": read.list, "get": read.get, "head": read.head, "bytes": read.bytes},
     }
+
+
+def _kept_batches(found: BatchTimes) -> list[Row]:
+    columns = (found.batch_ids, found.status, found.planned_ms, found.committed_ms, found.duration_ms)
+    return [
+        {
+            "batch_id": batch_id,
+            "status": BATCH_STATUSES[status],
+            "planned_at": _moment(planned_ms),
+            "committed_at": _moment(committed_ms),
+            "duration_ms": _amount(duration_ms),
+        }
+        for batch_id, status, planned_ms, committed_ms, duration_ms in zip(*columns, strict=True)
+    ]
+
+
+def batches_of(values: Sequence[Mapping[str, Any]]) -> BatchTimes:
+    """The batches of a row, as a table keeps them; times as moments or as epoch microseconds."""
+    columns = [
+        (
+            found["batch_id"],
+            BATCH_STATUSES.index(found["status"]),
+            _ms(found["planned_at"]),
+            _ms(found["committed_at"]),
+            UNKNOWN_MS if found["duration_ms"] is None else found["duration_ms"],
+        )
+        for found in values
+    ]
+    return (
+        BatchTimes(*(array("q", column) for column in zip(*columns, strict=True)))
+        if columns
+        else no_batches()
+    )
+
+
+def _ms(value: datetime | None) -> int:
+    return UNKNOWN_MS if value is None else (value - _EPOCH) // _MILLISECOND
 
 
 def survey_rows_of(table: pa.Table) -> list[SurveyRow]:
@@ -236,6 +287,7 @@ def _survey_row(values: Mapping[str, Any]) -> SurveyRow:
             "not_read": tuple(values["not_read"]),
             "operator_state": tuple(OperatorFacts(**found) for found in values["operator_state"]),
             "findings": values["findings"] or {},
+            "batches": batches_of(values["batches"] or ()),
             "requests": type(row.requests)(**requests),
         }
     )

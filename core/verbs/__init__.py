@@ -35,6 +35,10 @@ OF_ROOTS = frozenset({"survey", "metrics"})
 """Verbs that take one root or more in place of one checkpoint."""
 
 
+MAY_LACK_LOCATION = frozenset({"recover"})
+"""Verbs that have an answer for a checkpoint that is gone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a verb found: as JSON, for a person, whether there are problems (exit status 1), and what could

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from core.checkpoint import Checkpoint
+from core.checkpoint.lost import lost_checkpoint
 from core.documents.recover import recover_document
 from core.errors import UsageError
 from core.judgement import judge
@@ -48,6 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--form", choices=FORMS, help=say("verb_recover.form_help"))
     parser.add_argument("--to", metavar="FILE", help=say("verb_recover.to_help"))
+    parser.add_argument("--without-checkpoint", action="store_true", help=say("verb_recover.lost_help"))
     add_connector_options(parser)
 
 
@@ -56,7 +58,10 @@ def run(args: Namespace, settings: Settings) -> Answer:
     answers = Answers.parse(args.answers)
     if args.option is None and (args.form is not None or args.to is not None):
         raise UsageError(say("verb_recover.needs_option"))
-    ck = Checkpoint.open(args.location, settings)
+    if args.location is None and not args.without_checkpoint:
+        raise UsageError(say("verb_recover.needs_location"))
+    lost = args.without_checkpoint
+    ck = lost_checkpoint(args.location, settings) if lost else Checkpoint.open(args.location, settings)
     judgement = judge(ck, connectors_of(ck, args))
     context, impacts = judgement.recovery(answers), judgement.impacts
     lines = _form(context, args.option, args.form) if args.form else _text(context, args.option, impacts)

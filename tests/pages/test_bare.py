@@ -46,3 +46,20 @@ def test_a_place_that_is_not_there_says_what_a_start_means(open_page: OpenPage, 
     at = open_page("overview", tmp_path / "gone")
     assert_no_error(at)
     assert "starts from scratch with batch 0; if it has run before" in words_of(at)
+
+
+def test_recovery_of_a_checkpoint_that_was_deleted(open_page: OpenPage, tmp_path: Path) -> None:
+    at = open_page("recovery", tmp_path / "gone", a_sink="file", a_source_complete="yes")
+    assert_no_error(at)
+    shown = words_of(at)
+    assert "Nothing found at" in shown and "Without a checkpoint" in shown and "Name its sources" in shown
+    at.selectbox(key="t_source.0.format").select("json").run()
+    at.text_input(key="t_source.0.path").input("/data/in").run()
+    assert_no_error(at)
+    assert f'"checkpointLocation": "{tmp_path / "gone"}"' in words_of(at)
+
+
+def test_recovery_without_any_checkpoint(open_page: OpenPage) -> None:
+    at = open_page("recovery", a_sink="lakeflow_table", a_source_complete="yes")
+    assert_no_error(at)
+    assert "Without a checkpoint" in words_of(at) and "start_update.py" in words_of(at)

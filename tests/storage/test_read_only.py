@@ -108,9 +108,9 @@ def test_the_door_and_its_stores_have_no_other_verb() -> None:
     def public(cls: type) -> set[str]:
         return {name for name, _ in inspect.getmembers(cls) if not name.startswith("_")}
 
-    # "changed" shows the place as it would be: what is written is in memory
+    # "changed" shows the place as it would be: what is written is in memory. "nothing" has no place at all.
     verbs = {"open", "list", "look", "read", "changed", "requests", "not_read", "note_not_read"}
-    verbs |= {"evidence", "evidence_sha256", "origin"}
+    verbs |= {"evidence", "evidence_sha256", "origin", "nothing", "is_nothing"}
     assert public(Door) == verbs
 
 

@@ -5,17 +5,26 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import time
 from pathlib import Path
 
 
 def copy_of(checkpoint: Path, target: Path) -> Path:
     """A copy of all files that stay while it is made: Spark's maintenance goes on after a query has stopped, gives
-    files their names and deletes old ones."""
-    return Path(
-        shutil.copytree(
-            checkpoint, target, ignore=shutil.ignore_patterns(".*.tmp"), copy_function=_copy_if_there
-        )
-    )
+    files their names and deletes old ones. An old unfinished write stays."""
+    return Path(shutil.copytree(checkpoint, target, ignore=_being_written, copy_function=_copy_if_there))
+
+
+def _being_written(directory: str, names: list[str]) -> set[str]:
+    young = time.time() - 60
+    found = set()
+    for name in names:
+        if name.startswith(".") and name.endswith(".tmp"):
+            with contextlib.suppress(FileNotFoundError):
+                if Path(directory, name).stat().st_mtime < young:
+                    continue
+            found.add(name)
+    return found
 
 
 def _copy_if_there(source: str, target: str) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,6 +70,19 @@ def holding(name: str, content: str | bytes) -> Damage:
         path = ck / _fill(ck, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         rewrite(path, content)
+
+    return apply
+
+
+def unfinished_write(log: str, age_seconds: int) -> Damage:
+    """What a killed query leaves of a log file that it was writing."""
+
+    def apply(ck: Path) -> None:
+        path = ck / log / ".0.7d3c1f2e-0f4a-4b7e-9d52-1c6a8e4b9f10.tmp"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("v1\n")
+        moment = time.time() - age_seconds
+        os.utime(path, (moment, moment))
 
     return apply
 

@@ -4,6 +4,8 @@ Spark 3.5 and 4.3."""
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,33 @@ def test_empty_log_directories_are_a_query_before_its_first_batch(tmp_path: Path
     for log in ("offsets", "commits"):
         (tmp_path / log).mkdir()
     assert [(risk.id, risk.weight) for risk in said(tmp_path).risks] == [("FRESH_START", "note")]
+
+
+def first_write(tmp_path: Path, age_seconds: int) -> Path:
+    """A new query that writes offsets/0, or was killed while it did."""
+    name = ".0.7d3c1f2e-0f4a-4b7e-9d52-1c6a8e4b9f10.tmp"
+    write(tmp_path, {**LEFT["metadata"], f"offsets/{name}": "v1", f"offsets/.{name}.crc": b"crc"})
+    (tmp_path / "commits").mkdir()
+    moment = time.time() - age_seconds
+    os.utime(tmp_path / "offsets" / name, (moment, moment))
+    return tmp_path
+
+
+def test_a_first_batch_that_may_be_being_written_is_no_failure(tmp_path: Path) -> None:
+    answer = said(first_write(tmp_path, age_seconds=1))
+    assert (answer.outcome, answer.batch_id) == ("fresh_start", 0)
+    assert "may be writing its first batch" in answer.not_checked[0]
+
+
+def test_an_old_unfinished_write_stops_batch_0(tmp_path: Path) -> None:
+    answer = said(first_write(tmp_path, age_seconds=120))
+    assert (answer.outcome, answer.reason) == ("fail", "OLD_FILES_BEFORE_BATCH_0")
+
+
+def test_hidden_checksums_alone_are_no_old_files(tmp_path: Path) -> None:
+    write(tmp_path, {**LEFT["metadata"], "offsets/.notes.txt.crc": b"crc"})
+    (tmp_path / "commits").mkdir()
+    assert said(tmp_path).outcome == "fresh_start"
 
 
 def test_metadata_alone_is_for_attention(tmp_path: Path) -> None:

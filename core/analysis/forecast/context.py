@@ -41,6 +41,7 @@ from core.connectors.model import ConnectorAnswers, SinkState
 from core.connectors.sink import sink_state
 from core.sparklogs.compactible import CompactibleLog, compactible_log
 from core.sparklogs.evidence import Certainty, Evidence, Problem
+from core.sparklogs.names import is_hidden_checksum
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
@@ -408,7 +409,7 @@ class RestartContext:
         """Whether there is anything below ``state/``, also what is none of Spark's files; Hadoop's local file
         system shows no hidden checksum files."""
         listing = self.checkpoint.door.list(["state"])["state"]
-        names = [name for name in listing.names() if not (name.startswith(".") and name.endswith(".crc"))]
+        names = [name for name in listing.names() if not is_hidden_checksum(name)]
         return bool(listing.directories or (names if self.is_local else listing.files))
 
     @cached_property

@@ -8,21 +8,62 @@ once, so that their ids stand for other rows than before.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from core.analysis.forecast.context import RestartContext, Verdict
 from core.analysis.forecast.model import DataEffect, Risk
+from core.analysis.forecast.versions import V41
+from core.checkpoint.model import Leftover
 from core.connectors.file_sink_log import FileSinkLog
 from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence
+from core.sparklogs.names import is_hidden_checksum
 
 FROM_SCRATCH = DataEffect("duplicates", "duplicates", "loss").may()
 """Rows that the sinks have are delivered again, cut into other batches perhaps, whose ids a skipping sink has
 seen; what the first life wrote is not known."""
 
 
+LOGS = ("offsets", "commits")
+
+BEING_WRITTEN_MS = 60_000
+"""An unfinished write of a log file that is younger may be going on: Spark writes such a file within
+milliseconds, and a new query shows nothing else in the instant in which it writes offsets/0."""
+
+
+def what_blocks_batch_zero(s: RestartContext) -> str | None:
+    """What Spark 4.1 and newer refuse to start batch 0 with: a file in offsets/ or commits/, anything below
+    state/. Hadoop's local file system shows no hidden checksum files (seen with 4.3)."""
+    for item in s.checkpoint.leftovers:
+        directory, _, name = item.path.partition("/")
+        if directory not in LOGS or _may_be_being_written(s, item):
+            continue
+        if not s.is_local or not is_hidden_checksum(name.rpartition("/")[2]):
+            return directory
+    if s.checkpoint.has_state and s.with_state and not s.state_is_empty:
+        return "state"  # for a stateless query too (seen with 4.3)
+    return None
+
+
+def _may_be_being_written(s: RestartContext, item: Leftover) -> bool:
+    if item.kind != "temporary" or item.modified_ms is None:
+        return False
+    return s.checkpoint.read_at_ms - item.modified_ms < BEING_WRITTEN_MS
+
+
 def from_scratch(s: RestartContext) -> Verdict:
     """Batch 0: of a checkpoint that was used before, or of one that may never have been."""
+    verdict = _scratch(s)
+    logs = [item for item in s.checkpoint.leftovers if item.path.partition("/")[0] in LOGS]
+    written = next((item.path for item in logs if _may_be_being_written(s, item)), None)
+    if written is None or s.version < V41:
+        return verdict
+    note = say("forecast_steps.being_written", path=written, spark=s.version)
+    return replace(verdict, certainty="inferred", not_checked=(*verdict.not_checked, note))
+
+
+def _scratch(s: RestartContext) -> Verdict:
     used = tuple(Evidence(path) for path in _signs_of_life(s))
     logs = (Evidence("offsets"), Evidence("commits"))
     if used:

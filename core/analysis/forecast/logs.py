@@ -13,7 +13,7 @@ from core.analysis.forecast.context import (
     unread,
     version_number,
 )
-from core.analysis.forecast.fresh_start import FROM_SCRATCH, from_scratch
+from core.analysis.forecast.fresh_start import FROM_SCRATCH, from_scratch, what_blocks_batch_zero
 from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.pinned_values import PARTITIONS, check_pinned_values
 from core.analysis.forecast.upgrade import check_named_sources
@@ -150,7 +150,7 @@ def _changes_partitions(s: RestartContext, entry: OffsetEntry) -> bool:
 def _no_offsets(s: RestartContext) -> Verdict:
     if s.c is not None:
         return _only_commits(s, s.c)
-    blocker = _what_blocks_batch_zero(s)
+    blocker = what_blocks_batch_zero(s)
     if blocker is not None and s.version >= V41:
         why = say("forecast_steps.not_empty", directory=blocker)
         details = {"directory": f"{s.location}/{blocker}"}
@@ -185,19 +185,6 @@ def _only_commits(s: RestartContext, newest: int) -> Verdict:
     return Verdict(
         evidence=evidence, note=say("forecast_steps.scratch"), risks=(risk,), starts_from_scratch=True
     )
-
-
-def _what_blocks_batch_zero(s: RestartContext) -> str | None:
-    """What Spark 4.1 and newer refuse to start batch 0 with: a file in offsets/ or commits/, anything below
-    state/."""
-    foreign = next(
-        (item.path for item in s.checkpoint.leftovers if item.path.startswith(("offsets/", "commits/"))), None
-    )
-    if foreign is not None:
-        return foreign.split("/", 1)[0]
-    if s.checkpoint.has_state and s.with_state and not s.state_is_empty:
-        return "state"  # for a stateless query too (seen with 4.3)
-    return None
 
 
 def check_newest_commit(s: RestartContext) -> Verdict:

@@ -30,7 +30,7 @@ from core.checkpoint.sources.messaging import PUBSUB, PUBSUB_LITE, PULSAR, REDIS
 from core.checkpoint.sources.other import PYTHON, SEQUENTIAL_UNION, UNKNOWN
 from core.checkpoint.sources.tables import HUDI, ICEBERG, PAIMON
 
-__all__ = ["KINDS", "KIND_NAMES", "kind_named", "kind_of", "parse"]
+__all__ = ["KINDS", "KIND_NAMES", "kind_named", "kind_of", "kind_read_with", "parse"]
 
 # The first kind that recognises an offset wins. Behind a kind of the same form (Event Hubs behind Kafka;
 # rate, socket and memory behind the bare number) a kind is found by name or by what lies beside the offsets,
@@ -64,6 +64,8 @@ KINDS: tuple[SourceKind, ...] = (
     PYTHON,
     UNKNOWN,
 )
+FILE_FORMATS = frozenset({"json", "csv", "parquet", "orc", "text", "avro", "xml", "binaryfile"})
+"""What Spark's file source is read with."""
 KIND_NAMES: tuple[str, ...] = tuple(kind.name for kind in KINDS)
 _BY_NAME = {kind.name: kind for kind in KINDS}
 
@@ -71,6 +73,18 @@ _BY_NAME = {kind.name: kind for kind in KINDS}
 def kind_named(name: str) -> SourceKind | None:
     """The kind of this name (a user may know better than the form), None when there is none."""
     return _BY_NAME.get(name)
+
+
+def kind_read_with(format_name: str | None, topics: str | None = None) -> SourceKind:
+    """The kind of a source that is read with this format (``spark.readStream.format(...)``): a kind's own, a
+    kind of this name, else files; with topics and no format Kafka."""
+    if format_name is None:
+        return KAFKA if topics else UNKNOWN
+    name = format_name.lower()
+    own = next((kind for kind in KINDS if name in (kind.reader_format, kind.name)), None)
+    if own is not None:
+        return own
+    return FILES if name in FILE_FORMATS else UNKNOWN
 
 
 def kind_of(texts: Iterable[str | None], context: SourceContext | None = None) -> SourceKind:

@@ -82,4 +82,5 @@ REPAIR = Repair(
     constants=_constants,
     fields=("backup_to", "checkpoint_new", "sink_path"),
     asks_sink=True,
+    needs_no_checkpoint=True,
 )

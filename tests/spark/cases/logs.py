@@ -247,6 +247,24 @@ LOST: list[Case] = [
         d.both(d.log_gone("offsets", "commits"), d.holding("offsets/notes.txt", "x")),
     ),
     *lost(
+        ("RF 1.28", "VF 1.3"),
+        STATELESS,
+        "all_logs_missing_foreign_checksum",
+        d.both(d.log_gone("offsets", "commits"), d.holding("offsets/.notes.txt.crc", b"crc\0")),
+    ),
+    *lost(
+        ("RF 1.28", "VF 1.3"),
+        STATELESS,
+        "all_logs_missing_checksum_of_batch_0",
+        d.both(d.log_gone("offsets", "commits"), d.holding("offsets/.0.crc", b"crc\0\0\0\2\0")),
+    ),
+    *lost(
+        "VF 1.3",
+        STATELESS,
+        "all_logs_missing_old_unfinished_write",
+        d.both(d.log_gone("offsets", "commits"), d.unfinished_write("offsets", age_seconds=3_600)),
+    ),
+    *lost(
         ("RF 2.9", "VF 1.3"),
         ("stateless", "windows"),
         "foreign_file_in_state_before_batch_0",
