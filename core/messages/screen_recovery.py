@@ -25,6 +25,7 @@ SENTENCES: dict[str, str] = {
     "impossible": "▲ not possible: {why}",
     "impossible_cell": "no: {why}",
     "in_general": "in general: {general}",
+    "questions": "About your pipeline",
     "choice": "Plan and code for",
     "consequences": "{option}: what repeats and what is lost",
     "your_sink": "{sink} ● your sink",
