@@ -13,12 +13,12 @@ import os
 import sys
 import traceback
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
 from core import __version__
-from core.documents.base import NotReadPart, to_text
+from core.documents.base import NotReadPart, to_chunks, to_text
 from core.errors import CheckpointExplorerError, StorageError, UsageError, place_of
 from core.messages import say, say_of
 from core.settings import DEFAULTS, load_settings
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = build_parser(asked).parse_args(arguments)
         settings = load_settings()
         answer = verb_named(args.verb).run(args, settings)
-        text = _as_json(answer) if args.json else _as_text(answer)
+        text = _as_json(answer) if args.json else (_as_text(answer),)
     except CheckpointExplorerError as error:
         return _fail(error, error.exit_status)
     except KeyboardInterrupt:
@@ -79,9 +79,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return NOT_READ if answer.not_read else ANSWERED
 
 
-def _as_json(answer: Answer) -> str:
+def _as_json(answer: Answer) -> Iterable[str]:
     parts = tuple(NotReadPart(path=item.path, reason=item.reason) for item in answer.not_read)
-    return f"{to_text(replace(answer.document, not_read=parts))}\n"
+    document = replace(answer.document, not_read=parts)
+    if answer.long_field is None:
+        yield to_text(document)
+    else:
+        with answer.long_field.lines as lines:
+            lines.seek(0)
+            items = (line.removesuffix("\n") for line in lines)
+            yield from to_chunks(document, answer.long_field.name, items)
+    yield "\n"
 
 
 def _as_text(answer: Answer) -> str:
@@ -93,10 +101,11 @@ def _as_text(answer: Answer) -> str:
     return "\n".join([answer.text, title, *shown]) + "\n"
 
 
-def _write(text: str) -> None:
+def _write(texts: Iterable[str]) -> None:
     try:
-        # Lone surrogates cannot be written as UTF-8; JSON escapes are the only way they can get here.
-        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        for text in texts:
+            # Lone surrogates cannot be written as UTF-8; JSON escapes are the only way they can get here.
+            sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
         sys.stdout.buffer.flush()
     except (
         BrokenPipeError

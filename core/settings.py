@@ -4,14 +4,14 @@ keeps the two equal."""
 from __future__ import annotations
 
 import ipaddress
+import json
+import os
 import re
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Secret, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
-from pydantic_settings.exceptions import SettingsError
 
 from core.errors import InvalidSettingError
 from core.messages import Sentence, say
@@ -49,12 +49,11 @@ class RootSettings(BaseModel):
     storage_options: Secret[dict[str, Any]] = Secret({})
 
 
-class Settings(BaseSettings):
-    """The settings, from environment variables that begin with ``CHECKPOINT_EXPLORER_``."""
+class Settings(BaseModel):
+    """The settings. :func:`load_settings` takes them from environment variables that begin with
+    ``CHECKPOINT_EXPLORER_``."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, frozen=True, hide_input_in_errors=True, extra="ignore"
-    )
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, extra="forbid", validate_default=True)
 
     roots: dict[str, RootSettings] = Field(
         default_factory=lambda: {"samples": RootSettings(url=str(SAMPLES))},
@@ -133,6 +132,17 @@ class Settings(BaseSettings):
             "How often an open page looks whether the checkpoint was written since it was read, and a"
             " followed one is read again: at most four requests for all viewers together, no listing. 0"
             " never looks, for stores that charge by the request."
+        ),
+    )
+    kept_listing_seconds: int = Field(
+        default=600,
+        ge=0,
+        le=86_400,
+        description=(
+            "How long a refresh that finds nothing new among the newest files of an object store keeps what"
+            " was listed before: the state, older log files, files of the sources. The page says so and can"
+            " list everything again; where something is wrong everything is listed at once. 0 always lists"
+            " everything."
         ),
     )
     log_file_bytes: int = Field(
@@ -581,9 +591,15 @@ class Settings(BaseSettings):
     @field_validator("incident_store", mode="before")
     @classmethod
     def _bare_store(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return {"url": value.strip()} if value.strip() else None
-        return value
+        if not isinstance(value, str):
+            return value
+        text = value.strip()
+        if not text.startswith("{"):
+            return {"url": text} if text else None
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise ValueError(say("settings.store_json")) from None
 
     @field_validator("incident_store")
     @classmethod
@@ -631,16 +647,33 @@ def load_settings() -> Settings:
     """The settings from the environment, read now. Raises :class:`InvalidSettingError` with one sentence for
     each that cannot be used."""
     try:
-        return Settings()
+        return Settings(**_environment())
     except ValidationError as error:
         problems = [
             _problem(f"{PREFIX}{str(e['loc'][0]).upper()}", e["loc"][1:], e["msg"])
             for e in error.errors(include_input=False, include_url=False)
         ]
         raise InvalidSettingError("; ".join(problems)) from None
-    except SettingsError as error:
-        field = next((name for name in _EXAMPLES if f'"{name}"' in str(error)), "roots")
-        sentence = say("settings.no_json", setting=f"{PREFIX}{field.upper()}", example=_EXAMPLES[field])
+
+
+def _environment() -> dict[str, Any]:
+    """What the environment says, by the name of the setting; upper and lower case are the same, variables
+    that are no setting are passed over. Names with their places come as JSON."""
+    prefix = PREFIX.lower()
+    given = {name.lower(): text for name, text in os.environ.items()}
+    found: dict[str, Any] = {}
+    for name in Settings.model_fields:
+        text = given.get(prefix + name)
+        if text is not None:
+            found[name] = _from_json(name, text) if name in _EXAMPLES else text
+    return found
+
+
+def _from_json(name: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        sentence = say("settings.no_json", setting=f"{PREFIX}{name.upper()}", example=_EXAMPLES[name])
         raise InvalidSettingError(sentence) from None
 
 

@@ -8,7 +8,17 @@ import streamlit as st
 from core.messages import say, words
 from core.settings import get_settings
 from core.storage.roots import FoundCheckpoints
-from ui import cards, error_translator, open_checkpoints, shell, survey_job, survey_table, tables, uploads
+from ui import (
+    cards,
+    error_translator,
+    open_checkpoints,
+    root_listings,
+    shell,
+    survey_job,
+    survey_table,
+    tables,
+    uploads,
+)
 
 PINNED = {"next start": 120, "checkpoint": 160}
 """Columns that stay in view, in pixels: on a phone there is room for one more beside them."""
@@ -68,7 +78,7 @@ def survey() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.text(say("screen_survey.title"), "section", "content")
         st.button("Read again", type="tertiary", on_click=_read_again)
-    found = {root: open_checkpoints.below(root) for root in open_checkpoints.root_names()}
+    found = {root: root_listings.below(root) for root in root_listings.names()}
     names = [name for each in found.values() if not isinstance(each, str) for name in each.links]
     for root, each in found.items():
         _about_root(root, each)
@@ -99,7 +109,7 @@ def _about_root(root: str, found: FoundCheckpoints | str) -> None:
 
 
 def _read_again() -> None:
-    open_checkpoints.list_again()
+    root_listings.list_again()
     survey_job.read_again()
 
 

@@ -68,6 +68,18 @@ def _line(opened: Opened) -> None:
     age = words.age(int(time.time() * 1000) - ck.read_at_ms)
     with st.container(key="read-at", width="content", horizontal=True, vertical_alignment="center"):
         cards.text(say("screens.read_at", clock=words.clock(ck.read_at_ms), age=age), "small", "content")
+        if ck.looked_at_ms > ck.read_at_ms:
+            looked = say("screens.nothing_new", clock=words.clock(ck.looked_at_ms))
+            cards.text(looked, "small", "content")
+            is_asked = st.button(
+                say("screens.list_everything"),
+                key="refresh-all",
+                on_click=open_checkpoints.refresh,
+                args=(opened.name, True),
+                type="tertiary",
+            )
+            if is_asked:
+                st.rerun()
         if since is None:
             return
         if since.what == "unknown":

@@ -1,9 +1,9 @@
 """Opening checkpoints for the screens: by the name in the address, shared by viewers, and read again when
 somebody asks for it.
 
-A session keeps looking at the state it read until Refresh; a new session shares what another one read a
-moment ago, or reads again. Opened checkpoints are kept in a bounded cache and never changed, except that they
-read more of the files they listed.
+A session keeps looking at the state it read until Refresh; a new session shares what another one read, where
+a look at the newest files shows nothing new, or reads again. Opened checkpoints are kept in a bounded cache
+and never changed, except that they read more of the files they listed.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ from core.messages import say
 from core.settings import get_settings
 from core.storage import incident_store
 from core.storage.location import title_of
-from core.storage.roots import FoundCheckpoints, find_checkpoints, link_for, locate, require_roots, roots
-from ui import uploads
+from core.storage.roots import link_for, locate, require_roots
+from ui import collector, uploads
 
 MOST_OPEN = 24
 """Checkpoints kept open, over all viewers. One of 20,000 batches takes about 50 MB."""
 
 SHARED_MS = 10_000
-"""A new session shares what was read at most this long ago."""
+"""A new session shares what was read or looked at this short a time ago without another look."""
 
 MOST_RECENT = 8
 _PASSWORD = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.\-]*://[^/@]*:[^/@]*@")
-_ROOTS_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +80,7 @@ def opened(name: str) -> Opened:
         return Opened("a location with a password", (name, 0), None, say("screens.password_refused"))
     tokens: dict[str, int] = st.session_state.setdefault("_readings", {})
     if name not in tokens:
-        latest = _latest().get(name)
-        is_young = latest is not None and time.time_ns() // 1_000_000 - latest[1].read_at_ms <= SHARED_MS
-        tokens[name] = latest[0] if latest is not None and is_young else time.time_ns()
+        tokens[name] = _shared(name)
     key = (name, tokens[name])
     try:
         if uploads.is_name(name):
@@ -115,9 +112,35 @@ def carries_password(text: str) -> bool:
     return _PASSWORD.match(text) is not None
 
 
-def refresh(name: str) -> None:
-    """The next run lists the directory again and reads what is new."""
-    st.session_state.setdefault("_readings", {})[name] = time.time_ns()
+def refresh(name: str, everything: bool = False) -> None:
+    """The next run shows the newest files: the reading there is when nothing is new (see
+    :meth:`~core.checkpoint.Checkpoint.latest`), else all is listed again; always with ``everything``."""
+    tokens: dict[str, int] = st.session_state.setdefault("_readings", {})
+    tokens[name] = time.time_ns() if everything else _looked_at(name)
+
+
+def _shared(name: str) -> int:
+    """The reading that a new session shows: the newest one while it is young, or is seen to be the newest."""
+    latest = _latest().get(name)
+    if latest is not None and time.time_ns() // 1_000_000 - latest[1].looked_at_ms <= SHARED_MS:
+        return latest[0]
+    return _looked_at(name)
+
+
+def _looked_at(name: str) -> int:
+    """The reading of this name after a look at its newest files; one that :func:`_read` makes where that
+    look fails."""
+    latest, token = _latest().get(name), time.time_ns()
+    if latest is None:
+        return token
+    try:
+        found = latest[1].latest()
+    except (NotACheckpoint, StorageError):
+        return token
+    if found is latest[1]:
+        return latest[0]
+    _keep(name, token, found)
+    return token
 
 
 def canonical(text: str) -> str:
@@ -140,53 +163,28 @@ def recent() -> list[str]:
     return found
 
 
-def known_names() -> list[str]:
-    """Names of all checkpoints below the roots, for the choice in the sidebar."""
-    names: list[str] = []
-    for root in root_names():
-        found = below(root)
-        if isinstance(found, FoundCheckpoints):
-            names.extend(found.links)
-    return names
-
-
-def root_names() -> list[str]:
-    """The configured roots."""
-    return list(roots(get_settings()))
-
-
-def below(root: str) -> FoundCheckpoints | str:
-    """The checkpoints below a root, or one sentence why they cannot be listed. At most a minute old."""
-    return _below(root)
-
-
-def list_again() -> None:
-    """Forgets which checkpoints lie below the roots."""
-    _below.clear()
-
-
-@st.cache_resource(max_entries=64, ttl=_ROOTS_SECONDS, show_spinner=say("screens.listing_roots"))
-def _below(root: str) -> FoundCheckpoints | str:
-    try:
-        return find_checkpoints(root, get_settings())
-    except StorageError as error:
-        return str(error)
-
-
 @st.cache_resource(max_entries=MOST_OPEN, show_spinner="Reading the checkpoint ...")
 def _read(name: str, token: int) -> Checkpoint:
-    latest = _latest()
-    before = latest.get(name)
+    before = _latest().get(name)
+    if before is not None and before[0] == token:
+        return before[1]
     if before is not None:
         ck = before[1].refresh()
     else:
         place = uploads.location(name) if uploads.is_name(name) else locate(name, get_settings())
         ck = Checkpoint.open(place, get_settings())
+    _keep(name, token, ck)
+    return ck
+
+
+def _keep(name: str, token: int, ck: Checkpoint) -> None:
+    """Notes the newest reading of a checkpoint."""
+    collector.look_at_everything()
+    latest = _latest()
     latest.pop(name, None)
     latest[name] = (token, ck)
     while len(latest) > MOST_OPEN:
         latest.pop(next(iter(latest)), None)
-    return ck
 
 
 @st.cache_resource(show_spinner=False)

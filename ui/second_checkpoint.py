@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.messages import say
-from ui import cards, links, open_checkpoints, shell
+from ui import cards, links, open_checkpoints, root_listings, shell
 from ui.links import WITH
 from ui.open_checkpoints import Opened
 
@@ -21,7 +21,10 @@ def choose(a: Opened) -> Opened | None:
             return None
         st.button(say("screen_compare.swap"), on_click=_swap, args=(a.name, name), type="tertiary")
         st.button(
-            say("screen_compare.read_again"), on_click=open_checkpoints.refresh, args=(name,), type="tertiary"
+            say("screen_compare.read_again"),
+            on_click=open_checkpoints.refresh,
+            args=(name, True),
+            type="tertiary",
         )
     b = open_checkpoints.opened(name)
     if b.ck is None:
@@ -43,7 +46,7 @@ def _name() -> str | None:
 
 
 def _field(a: Opened, name: str | None) -> None:
-    known = [*open_checkpoints.recent(), *open_checkpoints.known_names()]
+    known = [*open_checkpoints.recent(), *root_listings.offered()]
     others = [each for each in known if each not in (a.name, name)]
     st.session_state[_FIELD] = name
     st.selectbox(

@@ -18,11 +18,13 @@ from ui import (
     browser,
     cached_answers,
     cards,
+    collector,
     connector_settings,
     freshness,
     kept_views,
     links,
     open_checkpoints,
+    root_listings,
 )
 from ui.open_checkpoints import Opened
 
@@ -121,6 +123,7 @@ def main() -> None:
 
 
 def _main() -> None:
+    collector.install()
     cards.restart_keys()
     st.set_page_config(page_icon="🧭", layout="wide", initial_sidebar_state="auto")
     cards.style()
@@ -190,7 +193,7 @@ def _choose() -> Opened | None:
         current = st.session_state.get("ck") or links.asked("ck")
         known = list(
             dict.fromkeys(
-                [*([current] if current else []), *open_checkpoints.recent(), *open_checkpoints.known_names()]
+                [*([current] if current else []), *open_checkpoints.recent(), *root_listings.offered()]
             )
         )
         st.selectbox(

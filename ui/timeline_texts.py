@@ -6,7 +6,7 @@ import numpy as np
 
 from core.analysis.pace import BatchInput, rate_in_words
 from core.analysis.timeline import STATUSES, Bins, Column, Timeline, status_words
-from core.checkpoint import SourceProgress
+from core.checkpoint.progress import SourceProgress
 from core.messages import say, say_of, words
 from ui import tables
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.checkpoint.conf import NOTHING, ConfPool, conf_changes
 from core.checkpoint.layout import Layout, read_layout
@@ -19,13 +21,14 @@ from core.checkpoint.model import (
     Leftover,
     LogFile,
     OffsetEntry,
+    SourceAmounts,
     WrittenBy,
 )
+from core.checkpoint.newest_files import is_unchanged, shows_nothing_new
 from core.checkpoint.next_batch import NextBatch, next_batch
-from core.checkpoint.progress import SourceProgress, build_progress, parsed
 from core.checkpoint.source import Source, directories_of, read_context
 from core.checkpoint.sources.base import Advance, SourceContext, SourceKind
-from core.checkpoint.sources.forms import OnePosition, compact, parse
+from core.checkpoint.sources.forms import OnePosition, compact, parse, parsed
 from core.checkpoint.sources.registry import kind_of
 from core.checkpoint.tracking import Tracking, track
 from core.checkpoint.written_by import version_key, written_by
@@ -35,8 +38,12 @@ from core.sparklogs.budget import content_within
 from core.sparklogs.evidence import NotRead, Problem, problem
 from core.storage import Content, Door, FileInfo, Location
 
+if TYPE_CHECKING:  # numpy is imported by who asks for matrices, not by who opens a checkpoint
+    from core.checkpoint.progress import SourceProgress
+
 T = TypeVar("T")
 
+NOT_KNOWN = -1  # as an amount; what moved back by one counts as not known, too
 KIND_SAMPLE = 20  # so many of the newest offsets decide what kind a source is
 UNSURE_KINDS = (
     "counter",
@@ -58,6 +65,8 @@ class Checkpoint:
         self.location: Location = door.location
         self.name = door.location.name
         self.read_at_ms = layout.read_at_ms
+        self.looked_at_ms = layout.read_at_ms
+        """When the newest files were seen as they are here: ``read_at_ms``, or later (:meth:`latest`)."""
         self.newest_plan_seen_ms = layout.read_at_ms
         """When the newest entry of the offset log was first seen, by this reading or by those that were
         refreshed into it."""
@@ -73,6 +82,7 @@ class Checkpoint:
         self.metadata_problem: Problem | None = None
         self._layout = layout
         self._pool = pool
+        self._is_doubted = False
         self._lock = threading.RLock()
         self._offsets: dict[int, OffsetEntry | Problem | None] = {}
         self._commits: dict[int, CommitEntry | Problem | None] = {}
@@ -109,19 +119,45 @@ class Checkpoint:
         if fresh.offset_ids[-1:] == self.offset_ids[-1:]:
             fresh.newest_plan_seen_ms = self.newest_plan_seen_ms
         for batch_id, offset in self._offsets.copy().items():
-            if offset is not None and _unchanged(
+            if offset is not None and is_unchanged(
                 self._layout.offsets.infos[batch_id], fresh._layout.offsets.infos.get(batch_id)
             ):
                 if batch_id in self._line_problems:
                     fresh._line_problems[batch_id] = self._line_problems[batch_id]
                 fresh._offsets[batch_id] = offset
         for batch_id, commit in self._commits.copy().items():
-            if commit is not None and _unchanged(
+            if commit is not None and is_unchanged(
                 self._layout.commits.infos[batch_id], fresh._layout.commits.infos.get(batch_id)
             ):
                 fresh._commits[batch_id] = commit
         fresh._read_first(before=self)
         return fresh
+
+    def latest(self) -> Checkpoint:
+        """This checkpoint, while a look at its newest files shows nothing new, else :meth:`refresh`.
+
+        Costs 3 listings of one page when nothing is new, for any number of batches and state files. What was
+        listed at ``read_at_ms`` (``state/``, ``sources/``, older log files) is then not looked at:
+        ``looked_at_ms`` says when the newest files were. A file of this machine, an evidence file, a reading
+        in which something is wrong (:meth:`doubt`) or not readable, and one that is older than the setting
+        ``kept_listing_seconds`` are read in full: who repaired a file sees it.
+        """
+        now_ms = time.time_ns() // 1_000_000
+        is_kept = (
+            not self.location.is_local
+            and self.door.evidence is None
+            and now_ms - self.read_at_ms <= 1000 * self.settings.kept_listing_seconds
+            and not (self._is_doubted or self.problems or self.not_read)
+            and shows_nothing_new(self.door, self._layout)
+        )
+        if not is_kept:
+            return self.refresh()
+        self.looked_at_ms = now_ms
+        return self
+
+    def doubt(self) -> None:
+        """Notes that something is wrong here: the next look is a full one."""
+        self._is_doubted = True
 
     def _read_first(self, before: Checkpoint | None = None) -> None:
         ids = self.offset_ids[-self._newest :]
@@ -131,7 +167,7 @@ class Checkpoint:
         if self.commit_ids and self.commit_ids[-1] not in commits and len(commits) < self._newest:
             commits.append(self.commit_ids[-1])
         info = self._layout.metadata
-        if before is not None and info is not None and _unchanged(info, before._layout.metadata):
+        if before is not None and info is not None and is_unchanged(info, before._layout.metadata):
             self.query_id, self.metadata_problem, info = before.query_id, before.metadata_problem, None
         contents = self._read(ids, commits, [info] if info is not None else [])
         if info is not None:
@@ -204,6 +240,15 @@ class Checkpoint:
             file, contents, batch_id in self._layout.commits.misnamed, self.settings.log_file_bytes
         )
         self._commits[batch_id] = parse_commit(data, batch_id, file.path) if isinstance(data, bytes) else data
+
+    def forget_texts(self, batch_ids: Iterable[int]) -> None:
+        """Lets go of the texts of these offset log entries; their settings and times stay. For who reads a
+        long log once, some batches at a time, and asks for the offsets of none of them again."""
+        with self._lock:
+            for batch_id in batch_ids:
+                entry = self._offsets.get(batch_id)
+                if isinstance(entry, OffsetEntry):
+                    self._offsets[batch_id] = replace(entry, raw="", sources=())
 
     def offset(self, batch_id: int) -> OffsetEntry | Problem | None:
         """The offset log entry of a batch. None: no such file, or it was removed since the listing. Reads it
@@ -517,7 +562,30 @@ class Checkpoint:
         kind: SourceKind = source.kind if source is not None else kind_of([])
         may_read = batch_ids is not None or len(self.offset_ids) < self._newest
         texts = [self._known_texts(i, key, may_read) for i in ids]
-        return build_progress(key, kind, ids, texts, lambda _, start, end: self._advance(key, start, end))
+        matrices = import_module("core.checkpoint.progress")
+        made: SourceProgress = matrices.build_progress(
+            key, kind, ids, texts, lambda _, start, end: self._advance(key, start, end)
+        )
+        return made
+
+    def amounts(self, key: str, batch_ids: Iterable[int]) -> SourceAmounts:
+        """How much each of these batches read from a source: what :meth:`progress` says as ``total``, without
+        the matrices. For a few hundred batches."""
+        found: dict[int, int] = {}
+        unit = ""
+        for batch_id in batch_ids:
+            start, end = self.source_texts(batch_id, key)
+            if end is None:
+                continue
+            advance = self._advance(key, None if start is None else parsed(start), parsed(end))
+            if advance is None:
+                continue
+            amount = advance.amount
+            if amount is not None or not unit:
+                unit = advance.unit
+            if amount is not None and amount != NOT_KNOWN and abs(amount) < 2**63:
+                found[batch_id] = amount
+        return SourceAmounts(unit, found)
 
     def _known_texts(self, batch_id: int, key: str, may_read: bool) -> tuple[str | None, str | None]:
         end = self._end_text(batch_id, key)
@@ -540,11 +608,6 @@ class Checkpoint:
                 self._kept[slot] = read()
             found: T = self._kept[slot]
             return found
-
-
-def _unchanged(before: FileInfo, now: FileInfo | None) -> bool:
-    # Without a time or a mark nothing shows that a file was replaced by one of the same length.
-    return before == now and (before.modified_ms is not None or before.etag is not None)
 
 
 def _content(

@@ -35,6 +35,7 @@ class Layout:
     source_directories: tuple[str, ...]
     source_files: Mapping[str, FileInfo]
     leftovers: tuple[Leftover, ...]
+    root: Listing
     is_bare: bool = False
     """Neither metadata nor a log directory: an emptied directory, or one that has ``state/`` or ``sources/``
     alone."""
@@ -99,6 +100,7 @@ def read_layout(door: Door, before: Layout | None = None) -> Layout:
         leftovers=tuple(
             sorted([*leftovers, *offset_log.leftovers, *commit_log.leftovers], key=lambda item: item.path)
         ),
+        root=root,
         is_bare=not found,
         has_log_directories=not door.origin.is_local or {"offsets", "commits"} <= set(directories),
     )

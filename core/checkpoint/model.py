@@ -43,6 +43,15 @@ def total(sizes: Iterable[int | None]) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceAmounts:
+    """How much batches read from one source, in ``unit``: by batch id, without those where it is not
+    known."""
+
+    unit: str
+    by_batch: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class SourceOffset:
     """One source line of an offset log entry. ``key`` is the position ("0", "1", ...) in version 1 and the
     source id in version 2.

@@ -5,27 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from core.checkpoint.sources.base import Advance, SourceKind
-from core.checkpoint.sources.forms import parse
+from core.checkpoint.sources.forms import parse, parsed
 
 Ints = NDArray[np.int64]
 AdvanceOf = Callable[[int, object | None, object], Advance | None]
 
 NOT_KNOWN = -1  # also: not there
 _LARGEST = 2**63 - 1
-
-
-@lru_cache(maxsize=16)
-def parsed(text: str) -> object:
-    """One offset text as JSON. The end of a batch is the start of the next one, so the last few are kept; do
-    not change what comes back."""
-    return parse(text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,6 +38,8 @@ from core.sparklogs.budget import read_within
 from core.sparklogs.evidence import Certainty, Problem, problem
 from core.storage import FileInfo
 
+_DEFINITIONS = "state_definitions"
+_CHECKSUMS = "state_checksums"
 PARTITIONS_KEY = "spark.sql.shuffle.partitions"
 PROVIDER_KEY = "spark.sql.streaming.stateStore.providerClass"
 CODEC_KEY = "spark.sql.streaming.stateStore.compression.codec"
@@ -106,6 +108,7 @@ class SortedState:
 
     operators: dict[int, _Operator] = field(default_factory=dict)
     leftovers: list[Leftover] = field(default_factory=list)
+    checksums: dict[str, FileInfo] = field(default_factory=dict)
 
 
 def sort_files(files: Iterable[FileInfo]) -> SortedState:
@@ -150,6 +153,8 @@ def sort_files(files: Iterable[FileInfo]) -> SortedState:
         directory, _, name = info.path.rpartition("/")
         if f"{directory}/{name[1:-4]}" not in present:
             found.leftovers.append(_leftover(info, "temporary"))
+        else:
+            found.checksums[info.path] = info
     for operator in found.operators.values():
         operator.stores = {key: files for key, files in operator.stores.items() if files}
     return found
@@ -394,9 +399,22 @@ def state_inventory(ck: Checkpoint) -> StateInventory:
     return ck.kept("state", lambda: _read_state(ck))
 
 
+def state_checksums(ck: Checkpoint) -> Mapping[str, FileInfo]:
+    """Hadoop's hidden checksum files of the files below ``state/``, by path, from the listing that
+    :func:`state_inventory` made. On this machine, where there is one for each file and a listing costs no
+    request, they are not kept but listed again."""
+    state_inventory(ck)
+    if not ck.location.is_local:
+        return ck.kept(_CHECKSUMS, dict[str, FileInfo])
+    files = ck.door.list(["state"], recursive=True)["state"].files.values() if ck.has_state else ()
+    return sort_files(files).checksums
+
+
 def _read_state(ck: Checkpoint) -> StateInventory:
     listing = ck.door.list(["state"], recursive=True, known_there=ck.has_state)["state"]
     found = sort_files(listing.files.values())
+    if not ck.location.is_local:
+        ck.kept(_CHECKSUMS, lambda: found.checksums)
     metadata, schemas = _read_metadata(ck, found)
     partitions = plain_number(ck.conf.get(PARTITIONS_KEY, ""))
     context = StateContext(
@@ -503,8 +521,14 @@ def _read_schema_files(ck: Checkpoint, files: Iterable[StateFile]) -> tuple[Stat
 
 
 def read_definitions(ck: Checkpoint, files: Iterable[StateFile]) -> dict[str, bytes | Problem | None]:
-    """Metadata and schemas of operators by path, up to the setting ``state_definition_bytes``."""
-    return read_within(ck.door, map(_info, files), ck.settings.state_definition_bytes)
+    """Metadata and schemas of operators by path, up to the setting ``state_definition_bytes``. What could be
+    read is kept with the checkpoint, also where the store's times do not allow that."""
+    wanted = list(files)
+    kept = ck.kept(_DEFINITIONS, dict[str, bytes])
+    missing = [_info(file) for file in wanted if file.path not in kept]
+    found = read_within(ck.door, missing, ck.settings.state_definition_bytes) if missing else {}
+    kept.update({path: data for path, data in found.items() if isinstance(data, bytes)})
+    return {file.path: kept[file.path] if file.path in kept else found[file.path] for file in wanted}
 
 
 def _info(file: StateFile) -> FileInfo:

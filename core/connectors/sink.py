@@ -55,7 +55,9 @@ def _not_known(log: DeltaLog, sentence: str) -> SinkState:
 def _before_the_unread(log: DeltaLog, commits: Sequence[TableCommit]) -> Sequence[TableCommit]:
     """The commits, newest first, up to one that could not be read: it may be the newest of this query."""
     unread = {item.path.removeprefix(f"{log.url.rstrip('/')}/") for item in log.not_read}
-    barrier = max((v for v, info in log.names.commits.items() if info.path in unread), default=-1)
+    oldest = min((commit.version for commit in commits), default=log.newest)
+    there = log.names_from(oldest).commits
+    barrier = max((v for v, info in there.items() if info.path in unread), default=-1)
     return [commit for commit in commits if commit.version > barrier]
 
 
@@ -102,7 +104,7 @@ def _delta(ck: Checkpoint, log: DeltaLog) -> SinkState:
     if not log.transactions_known and log.not_read:
         return _log_not_read(log)
     commits = _before_the_unread(log, read.commits)
-    is_whole = log.oldest == 0 and not (read.limit_words or log.gaps or log.not_read)
+    is_whole = not (read.limit_words or log.not_read) and log.oldest == 0 and not log.gaps
     batches = _delta_batches(ck, read.commits, query_id, holds, is_whole=is_whole)
     notes: list[Note] = [
         *_since(commits, query_id),

@@ -8,7 +8,7 @@ removing one breaks users. ``docs/schema/`` is made from these classes (``python
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
@@ -74,7 +74,32 @@ def to_json(value: object) -> object:
 
 def to_text(document: Document) -> str:
     """One JSON object on one line."""
-    return json.dumps(to_json(document), ensure_ascii=False, separators=(",", ":"))
+    return json_text(to_json(document))
+
+
+def json_text(value: object) -> str:
+    """A value that ``json.dumps`` takes, as all answers are written."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def to_chunks(document: Document, field: str, items: Iterable[str]) -> Iterator[str]:
+    """As :func:`to_text`, in pieces, with ``items`` (JSON texts) as the array of one field, which is empty in
+    the document."""
+    fields = to_json(document)
+    start = "{"
+    for name, value in fields.items():
+        yield f"{start}{json_text(name)}:"
+        start = ","
+        if name != field:
+            yield json_text(value)
+            continue
+        yield "["
+        separator = ""
+        for item in items:
+            yield separator + item
+            separator = ","
+        yield "]"
+    yield "}"
 
 
 def paths(evidence: Iterable[Evidence]) -> Texts:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import IO, Literal
+
+import orjson
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import (
@@ -14,16 +16,22 @@ from core.checkpoint.model import (
     OffsetEntry,
     OperatorState,
     Provider,
+    SourceAmounts,
     StateInventory,
 )
-from core.checkpoint.progress import NOT_KNOWN, SourceProgress, parsed
+from core.checkpoint.sources.forms import parsed
 from core.checkpoint.state import state_inventory
 from core.checkpoint.tracking import Mode
-from core.documents.base import Document, Part, Texts
+from core.documents.base import Document, Part, Texts, json_text, to_json
 from core.errors import StorageError
 from core.sparklogs.evidence import Certainty, Condition, Problem, not_listed
+from core.sparklogs.json_text import is_counts
 
 SHOWN_BATCHES = 100
+WINDOW = 500  # so many batches of a long log are read and written at a time
+LOOK_BACK = 3  # so many offsets before a batch may say where it starts
+MOST_TEXTS = 64  # offsets that are kept as JSON
+FEW_BATCHES = 200  # up to so many are worked out one by one, without importing what works on matrices
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,12 +200,76 @@ def inspect_document(ck: Checkpoint, all_batches: bool = False) -> InspectDocume
     shown = ids if all_batches else ids[-SHOWN_BATCHES:]
     before = [previous for i in shown[:1] if (previous := ck.previous_offset_id(i)) is not None]
     ck.load([*before, *shown])
-    progress = {source.key: ck.progress(source.key, shown) for source in ck.sources}
-    amounts = {
-        key: dict(zip(found.batch_ids.tolist(), found.total.tolist(), strict=True))
-        for key, found in progress.items()
-    }
-    batches = tuple(_batch(ck, i, amounts) for i in shown)
+    amounts = {source.key: _amounts(ck, source.key, shown) for source in ck.sources}
+    units = {key: found.unit for key, found in amounts.items()}
+    return _document(ck, tuple(_batch(ck, i, amounts) for i in shown), units)
+
+
+def spool_batches(ck: Checkpoint, spool: IO[str]) -> InspectDocument:
+    """As :func:`inspect_document` with all batches, for a long log: they are written to ``spool``, a JSON
+    object on each line, and the document has none. Some are read and written at a time, so that memory does
+    not grow with their offsets; the checkpoint is of no use for those afterwards."""
+    ids = sorted({*ck.offset_ids, *ck.commit_ids})
+    texts = OffsetTexts()
+    units: dict[str, str] = {}
+    shown = set(ck.offset_ids[-SHOWN_BATCHES - 1 :])
+    written: list[int] = []
+    for at in range(0, len(ids), WINDOW):
+        window = ids[at : at + WINDOW]
+        ck.load(window)
+        amounts = {source.key: _amounts(ck, source.key, window) for source in ck.sources}
+        units |= {key: found.unit for key, found in amounts.items() if found.unit or key not in units}
+        for batch_id in window:
+            entry = ck.offset(batch_id)
+            lines = entry.sources if isinstance(entry, OffsetEntry) else ()
+            sources = [_source_text(ck, batch_id, line.key, amounts.get(line.key), texts) for line in lines]
+            batch = json_text(to_json(_batch(ck, batch_id, {}, with_sources=False)))
+            spool.write(f"{batch.removesuffix(_NO_SOURCES)}{','.join(sources)}]}}\n")
+        written += [batch_id for batch_id in window if batch_id in ck.offset_files]
+        ck.forget_texts(batch_id for batch_id in written[:-LOOK_BACK] if batch_id not in shown)
+        written = written[-LOOK_BACK:]
+    return _document(ck, (), units)
+
+
+_NO_SOURCES = "]}"  # the sources are the last field of a batch
+
+
+class OffsetTexts:
+    """Offsets as JSON texts. The end of a batch is the start of the next one, so the newest are kept."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, str] = {}
+
+    def of(self, text: str | None) -> str:
+        """What ``json_text(parsed(text))`` is."""
+        if text is None:
+            return "null"
+        found = self._kept.get(text)
+        if found is None:
+            value = parsed(text)
+            try:  # ten times as fast; of anything else it writes some numbers in another way
+                found = orjson.dumps(value).decode() if is_counts(value) else json_text(value)
+            except TypeError:  # a number beyond 64 bits
+                found = json_text(value)
+            if len(self._kept) >= MOST_TEXTS:
+                self._kept.clear()
+            self._kept[text] = found
+        return found
+
+
+def _source_text(
+    ck: Checkpoint, batch_id: int, key: str, amounts: SourceAmounts | None, texts: OffsetTexts
+) -> str:
+    """A :class:`BatchSourcePart` as JSON."""
+    start, end = ck.source_texts(batch_id, key)
+    amount = None if amounts is None else amounts.by_batch.get(batch_id)
+    return (
+        f'{{"key":{json_text(key)},"start":{texts.of(start)},"end":{texts.of(end)}'
+        f',"advance":{json_text(amount)}}}'
+    )
+
+
+def _document(ck: Checkpoint, batches: tuple[BatchPart, ...], units: Mapping[str, str]) -> InspectDocument:
     state, refused = state_of(ck)
     tracking, writer = ck.tracking, ck.written_by
     return InspectDocument(
@@ -209,7 +281,7 @@ def inspect_document(ck: Checkpoint, all_batches: bool = False) -> InspectDocume
         last_committed_batch=ck.last_committed_batch,
         pending_batch=ck.pending_batch,
         batches=batches,
-        sources=_sources(ck, progress),
+        sources=_sources(ck, units),
         operators=tuple(_operator(operator) for operator in (state.operators if state is not None else ())),
         conf=ck.conf,
         conf_changes=tuple(
@@ -270,7 +342,17 @@ def _log(ck: Checkpoint, which: Literal["offsets", "commits"]) -> LogPart:
     )
 
 
-def _batch(ck: Checkpoint, batch_id: int, amounts: Mapping[str, Mapping[int, int]]) -> BatchPart:
+def _amounts(ck: Checkpoint, key: str, batch_ids: Sequence[int]) -> SourceAmounts:
+    if len(batch_ids) <= FEW_BATCHES:
+        return ck.amounts(key, batch_ids)
+    found = ck.progress(key, batch_ids)
+    totals = zip(found.batch_ids.tolist(), found.total.tolist(), strict=True)
+    return SourceAmounts(found.unit, {batch_id: total for batch_id, total in totals if total != -1})
+
+
+def _batch(
+    ck: Checkpoint, batch_id: int, amounts: Mapping[str, SourceAmounts], with_sources: bool = True
+) -> BatchPart:
     offset, commit = ck.offset(batch_id), ck.commit(batch_id)
     offset_file, commit_file = ck.offset_files.get(batch_id), ck.commit_files.get(batch_id)
     entry = offset if isinstance(offset, OffsetEntry) else None
@@ -285,31 +367,30 @@ def _batch(ck: Checkpoint, batch_id: int, amounts: Mapping[str, Mapping[int, int
         no_data=ck.is_no_data(batch_id),
         repartition=ck.is_repartition(batch_id),
         sources=tuple(
-            _batch_source(ck, batch_id, line.key, amounts.get(line.key, {}))
-            for line in (() if entry is None else entry.sources)
+            _batch_source(ck, batch_id, line.key, amounts.get(line.key))
+            for line in (() if entry is None or not with_sources else entry.sources)
         ),
     )
 
 
-def _batch_source(ck: Checkpoint, batch_id: int, key: str, amounts: Mapping[int, int]) -> BatchSourcePart:
+def _batch_source(ck: Checkpoint, batch_id: int, key: str, amounts: SourceAmounts | None) -> BatchSourcePart:
     start, end = ck.source_texts(batch_id, key)
-    amount = amounts.get(batch_id, NOT_KNOWN)
     return BatchSourcePart(
         key=key,
         start=None if start is None else parsed(start),
         end=None if end is None else parsed(end),
-        advance=None if amount == NOT_KNOWN else amount,
+        advance=None if amounts is None else amounts.by_batch.get(batch_id),
     )
 
 
-def _sources(ck: Checkpoint, progress: Mapping[str, SourceProgress]) -> tuple[SourcePart, ...]:
+def _sources(ck: Checkpoint, units: Mapping[str, str]) -> tuple[SourcePart, ...]:
     return tuple(
         SourcePart(
             key=source.key,
             kind=source.kind.name,
             partitions=source.partitions,
             directory=source.directory,
-            advance_unit=progress[source.key].unit or None,
+            advance_unit=units[source.key] or None,
         )
         for source in ck.sources
     )

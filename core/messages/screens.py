@@ -29,8 +29,13 @@ SENTENCES: dict[str, str] = {
     "open_suggested": "Open the suggested location",
     "storage_stopped": "Refresh when the storage answers again.",
     "link_help": "This address opens exactly this view. Copy it here or from the address bar.",
-    "refresh_help": "Lists the directory again and reads what is new.",
+    "refresh_help": (
+        "Looks at the newest files and reads what is new. When nothing is new, an object store is not"
+        " listed in full."
+    ),
     "read_at": "read at {clock}, {age}",
+    "nothing_new": "no newer batch at {clock}; state and older files not listed again",
+    "list_everything": "List everything",
     "since_planned": "batch {batch} was planned since",
     "since_committed": "batch {batch} was committed since",
     "since_removed": "the log entry of batch {batch} was removed since",

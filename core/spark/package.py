@@ -19,7 +19,6 @@ NEEDED = (
     "pyarrow",
     "fsspec",
     "pydantic",
-    "pydantic_settings",
     "jinja2",
     "cramjam",
     "crc32c",

@@ -13,17 +13,44 @@ from core.messages import Sentence, say
 
 # orjson turns integers beyond 64 bits into floats; a text with such a run of digits goes to the slower
 # parser.
+_ONLY_INTEGERS = {int}
 _LONG_NUMBER = re.compile(r"[0-9]{19}")
 
 
 def parse_json(text: str) -> object:
     """The value of a JSON text. Raises ValueError (nothing else) when it is none."""
+    if (counts := parse_counts(text)) is not None:
+        return counts
     if _LONG_NUMBER.search(text):
         try:
             return json.loads(text)
         except RecursionError:
             raise ValueError("nested too deeply") from None
     return orjson.loads(text)
+
+
+def parse_counts(text: str) -> dict[str, dict[str, int]] | None:
+    """The value of a JSON text of the form ``{"topic":{"0":17}}``, as Kafka's offsets are; None for any
+    other. A number beyond 64 bits is none here: the parser made a float of it."""
+    if text[:1] != "{":
+        return None
+    try:
+        value = orjson.loads(text)
+    except ValueError:
+        return None
+    return value if is_counts(value) else None
+
+
+def is_counts(value: object) -> bool:
+    """Whether a value is of the form ``{"topic":{"0":17}}``, with integers only."""
+    return (
+        type(value) is dict
+        and len(value) > 0
+        and all(
+            type(parts) is dict and set(map(type, parts.values())) == _ONLY_INTEGERS
+            for parts in value.values()
+        )
+    )
 
 
 def parse_object(text: str) -> dict[str, object]:

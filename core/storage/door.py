@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from typing import Protocol, runtime_checkable
 
 from core.errors import NotAllowed, StorageError
 from core.messages import say
@@ -28,6 +30,13 @@ from core.storage.store import Folder, ListingFailed, Store, Tally, failure_reas
 # store's clock, so that path, size and time would not show it. Contents of such files are not kept, unless
 # the store marks contents (etag).
 SETTLED_MS = 2_000
+
+
+@runtime_checkable
+class ListsAfter(Protocol):
+    """A store that can begin a listing behind a name."""
+
+    def list_after(self, after: Mapping[str, str], first_page: bool, tally: Tally) -> dict[str, Folder]: ...
 
 
 class Door:
@@ -166,6 +175,37 @@ class Door:
         if self.evidence is not None:
             read_at_ms = self.evidence.moment_ms
         return {prefix: _listing(prefix, folders[prefix], read_at_ms) for prefix in wanted}
+
+    @property
+    def begins_behind_names(self) -> bool:
+        """Whether :meth:`list_after` lists less than the whole directory (S3)."""
+        return isinstance(self._store, ListsAfter)
+
+    def list_after(self, after: Mapping[str, str], first_page: bool = False) -> dict[str, Listing]:
+        """One level of each directory, only the names that sort behind the one given for it, in the order of
+        their bytes: ``9999`` is behind ``10000``. A directory with no such name is an empty listing.
+
+        ``first_page``: at most 1,000 names where the store can begin behind a name (S3); the listing says
+        whether that was all. Elsewhere the directory is listed in full. Raises as :meth:`list` does.
+        """
+        self._check(after)
+        if not isinstance(self._store, ListsAfter):
+            return {
+                prefix: replace(
+                    listing,
+                    files={path: info for path, info in listing.files.items() if info.name > after[prefix]},
+                    directories=tuple(
+                        path for path in listing.directories if path.rpartition("/")[2] > after[prefix]
+                    ),
+                )
+                for prefix, listing in self.list(after).items()
+            }
+        read_at_ms = time.time_ns() // 1_000_000
+        try:
+            folders = self._store.list_after(after, first_page, self._tally)
+        except Exception as error:
+            raise storage_error(error, self.location) from error
+        return {prefix: _listing(prefix, folders[prefix], read_at_ms) for prefix in after}
 
     def read(self, files: Iterable[FileInfo]) -> dict[str, Content]:
         """The contents by path: bytes, :class:`Gone` (listed, and away now) or :class:`ReadFailure`. Never

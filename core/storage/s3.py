@@ -9,7 +9,7 @@ request, a large directory is listed in ranges side by side, and the XML of a li
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import datetime
 from functools import lru_cache, partial
@@ -79,6 +79,13 @@ class S3Store:
         fs = self._connect()
         return sync(fs.loop, _flat, fs, self._root, prefixes, tally, self._at_once, self._seconds)  # type: ignore[no-any-return]
 
+    def list_after(self, after: Mapping[str, str], first_page: bool, tally: Tally) -> dict[str, Folder]:
+        """One level of each directory: what sorts behind a name."""
+        fs = self._connect()
+        return sync(  # type: ignore[no-any-return]
+            fs.loop, _after, fs, self._root, after, first_page, tally, self._at_once, self._seconds
+        )
+
     def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]:
         fs = self._connect()
         answers = sync(fs.loop, _read, fs, self._root, paths, tally, self._at_once, self._seconds)
@@ -146,6 +153,21 @@ async def _without(
         raise ListingFailed("", _first(error)) from error
 
 
+async def _after(
+    fs: Any,
+    root: str,
+    after: Mapping[str, str],
+    first_page: bool,
+    tally: Tally,
+    at_once: int,
+    seconds: float | None,
+) -> dict[str, Folder]:
+    await _prepare(fs, root, tally)
+    lister = _Lister(fs, root, first_page, at_once, seconds)
+    found = await asyncio.gather(*(lister.after(prefix, name) for prefix, name in after.items()))
+    return dict(zip(after, found, strict=True))
+
+
 async def _flat(
     fs: Any, root: str, prefixes: Sequence[str], tally: Tally, at_once: int, seconds: float | None
 ) -> dict[str, Folder]:
@@ -192,6 +214,16 @@ class _Lister:
             {info.path: info for info in result.files if not info.path.startswith(inside)}.values()
         )
         result.directories = {path for path in result.directories if not path.startswith(inside)}
+        return result
+
+    async def after(self, prefix: str, name: str) -> Folder:
+        """As :meth:`S3Store.list_after`, of one prefix."""
+        result = Folder(exists=False)
+        below = f"{self._top}{prefix}/" if prefix else self._top
+        try:
+            await self._level(below, below, below + name, result, set())
+        except Exception as error:
+            raise ListingFailed(prefix, _first(error)) from error
         return result
 
     async def flat(self, prefix: str) -> Folder:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:  # to list the verbs and their help, nothing of this is needed
     from core.documents.base import Document
@@ -40,16 +40,26 @@ MAY_LACK_LOCATION = frozenset({"recover"})
 
 
 @dataclass(frozen=True, slots=True)
+class LongField:
+    """A field of a document that is too long for memory: its items as JSON texts, one on each line of a
+    temporary file."""
+
+    name: str
+    lines: IO[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a verb found: as JSON, for a person, whether there are problems (exit status 1), and what could
     not be read (else exit status 10). ``is_whole``: the text names itself what could not be read, and nothing
-    is added to it."""
+    is added to it. ``long_field``: items that the document leaves out, where JSON was asked for."""
 
     document: Document
     text: str
     has_problems: bool = False
     not_read: tuple[NotRead, ...] = ()
     is_whole: bool = False
+    long_field: LongField | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from tempfile import TemporaryFile
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry, StateInventory
-from core.documents.inspect import inspect_document, state_of, state_problems
+from core.documents.inspect import inspect_document, spool_batches, state_of, state_problems
 from core.messages import say, words
 from core.settings import Settings
 from core.storage.evidence_manifest import Manifest
-from core.verbs import Answer, Verb
+from core.verbs import Answer, LongField, Verb
 from core.verbs._text import clean, table
 
+LONG_LOG = 1_000  # batches of more are written as they are read
 SHOWN_BATCHES = 20  # of the text; the JSON has 100, and --all shows every batch in both
 
 
@@ -23,11 +25,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> Answer:
     """Reads the checkpoint. Problems are files that are there and cannot be understood."""
+    long_field: LongField | None = None
+    if args.all_batches:  # each file is read once
+        settings = settings.model_copy(update={"content_cache_bytes": 0})
     ck = Checkpoint.open(args.location, settings)
-    document = inspect_document(ck, all_batches=args.all_batches)
-    text = "\n".join(_text(ck, args.all_batches)) + "\n"
+    if args.all_batches and args.json and len(ck.offset_files) > LONG_LOG:
+        lines = TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n")  # noqa: SIM115
+        long_field = LongField("batches", lines)  # closed when it is written
+        document = spool_batches(ck, lines)
+    else:
+        document = inspect_document(ck, all_batches=args.all_batches)
+    text = "" if args.json else "\n".join(_text(ck, args.all_batches)) + "\n"
     is_damaged = any(item.condition != "unreadable" for item in document.problems)
-    return Answer(document, text, is_damaged, ck.not_read)
+    return Answer(document, text, is_damaged, ck.not_read, long_field=long_field)
 
 
 def _text(ck: Checkpoint, all_batches: bool) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from core.checkpoint import Checkpoint
 from core.checkpoint.asked import committed_batch
 from core.checkpoint.conf import ROW_CHECKSUM_KEY
-from core.checkpoint.model import OperatorState
+from core.checkpoint.model import CommitEntry, OffsetEntry, OperatorState
 from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.counts import PartitionCount, count_keys
 from core.documents.state import StorePart, state_document, store_part
@@ -17,6 +17,7 @@ from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._text import clean, table
 
+NEEDED_BATCHES = 2  # whose log entries are read: settings of the newest, and the one that is counted
 SHOWN = 20  # partitions in the text; the JSON has all
 
 
@@ -32,10 +33,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, settings: Settings) -> Answer:
     """Counts the rows of every store."""
-    ck = Checkpoint.open(args.location, settings)
+    ck = Checkpoint.open(args.location, settings, newest=NEEDED_BATCHES)
     batch_id = committed_batch(ck, args.batch)
     version = batch_id + 1
     ck.load([batch_id])
+    if _needs_more(ck):
+        ck.load(ck.offset_ids[-settings.first_view_batches :])
     operators = state_inventory(ck).operators if ck.has_state else ()
     has_row_checksums = ck.conf.get(ROW_CHECKSUM_KEY) == "true"
     counted = [
@@ -63,6 +66,15 @@ def run(args: Namespace, settings: Settings) -> Answer:
     )
     return Answer(
         state_document(ck, batch_id, counted), "\n".join([head, *lines]) + "\n", not_read=ck.not_read
+    )
+
+
+def _needs_more(ck: Checkpoint) -> bool:
+    """Whether older log entries say which state files count: commits of state checkpoint format 2 name them
+    (commit log v2 and later). So it is taken, too, where an entry cannot be read."""
+    entries = [*map(ck.offset, ck.offset_ids[-1:]), *map(ck.commit, ck.commit_ids[-1:])]
+    return not all(isinstance(entry, OffsetEntry | CommitEntry) for entry in entries) or any(
+        isinstance(entry, CommitEntry) and entry.format_version > 1 for entry in entries
     )
 
 

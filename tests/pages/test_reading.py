@@ -3,16 +3,20 @@ stops answering is told."""
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import fsspec
 import pytest
 
 from core.errors import StorageError
+from core.settings import Settings
 from core.storage import Door
+from core.storage.roots import FoundCheckpoints
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
 from tests.support.build import commit_text, kafka_checkpoint, kafka_offset, offset_text, write
-from ui import open_checkpoints
+from ui import open_checkpoints, root_listings
 
 
 def test_a_session_keeps_its_view_until_refresh(open_page: OpenPage, tmp_path: Path) -> None:
@@ -65,6 +69,54 @@ def test_a_store_of_another_kind_opens_the_same(open_page: OpenPage, tmp_path: P
     assert "Spark will re-run batch 3" in words_of(at)
 
 
+def in_memory(root: Path, name: str) -> tuple[fsspec.AbstractFileSystem, str]:
+    """A copy in a store that is not on this machine."""
+    memory = fsspec.filesystem("memory")
+    for path in root.rglob("*"):
+        if path.is_file():
+            memory.pipe(f"/{name}/{path.relative_to(root)}", path.read_bytes())
+    return memory, f"memory://{name}"
+
+
+def test_a_refresh_without_news_keeps_what_was_listed_and_says_so(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    memory, place = in_memory(kafka_checkpoint(tmp_path, range(4)), "explorer-kept")
+    at = open_page("overview", place)
+    before = open_checkpoints._latest()[place]
+    sent = before[1].door.requests
+    at.button(key="refresh").click().run()
+    assert_no_error(at)
+    assert open_checkpoints._latest()[place] == before
+    now = before[1].door.requests
+    assert (now.list - sent.list, now.get - sent.get) == (3, 0)
+    assert "state and older files not listed again" in words_of(at)
+    at.button(key="refresh-all").click().run()
+    assert "not listed again" not in words_of(at) and open_checkpoints._latest()[place] != before
+    memory.pipe("/explorer-kept/offsets/4", offset_text([kafka_offset(25)]).encode())
+    at.button(key="refresh").click().run()
+    assert "batch 4" in words_of(at) and "not listed again" not in words_of(at)
+
+
+def test_a_second_viewer_shares_the_reading_after_a_look(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_checkpoints, "SHARED_MS", -1)
+    memory, place = in_memory(kafka_checkpoint(tmp_path, range(4)), "explorer-shared")
+    assert "Last committed\nbatch 3" in words_of(open_page("overview", place))
+    before = open_checkpoints._latest()[place]
+    sent = before[1].door.requests
+    assert "Last committed\nbatch 3" in words_of(
+        open_page("timeline", place).switch_page("pages/overview.py").run()
+    )
+    now = before[1].door.requests
+    assert open_checkpoints._latest()[place] == before
+    assert (now.list - sent.list, now.get - sent.get, now.head - sent.head) == (3, 0, 0)
+    memory.pipe("/explorer-shared/offsets/4", offset_text([kafka_offset(25)]).encode())
+    memory.pipe("/explorer-shared/commits/4", commit_text().encode())
+    assert "Last committed\nbatch 4" in words_of(open_page("overview", place))
+
+
 @pytest.mark.parametrize("page", ["timeline", "watermark", "state", "recovery"])
 def test_a_store_that_stops_answering_gets_a_sentence(
     open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
@@ -95,3 +147,25 @@ def test_a_location_with_a_password_is_not_opened_and_never_repeated(open_page: 
 def test_the_story_beside_a_sample_is_shown_as_plain_text(open_page: OpenPage) -> None:
     at = open_page("overview", "samples/files-died-mid-batch/checkpoint")
     assert "The job reads order files one at a time" in words_of(at)
+
+
+def test_no_page_waits_for_the_listing_of_a_root(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sidebar offers the names once they are known."""
+    found, is_free = root_listings.find_checkpoints, threading.Event()
+
+    def slow(root: str, settings: Settings) -> FoundCheckpoints:
+        is_free.wait()
+        return found(root, settings)
+
+    monkeypatch.setattr(root_listings, "find_checkpoints", slow)
+    monkeypatch.setattr(root_listings, "FIRST_SECONDS", 0.01)
+    at = open_page("overview", kafka_checkpoint(tmp_path, range(3)))
+    assert "Last committed\nbatch 2" in words_of(at)
+    assert not any(name.startswith("samples/") for name in at.sidebar.selectbox(key="ck").options)
+    is_free.set()
+    while not root_listings.offered():
+        time.sleep(0.01)
+    at.run()
+    assert any(name.startswith("samples/") for name in at.sidebar.selectbox(key="ck").options)

@@ -240,3 +240,15 @@ def test_many_threads_share_a_door(place: Place, door: Door) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert all(contents == LOGS for contents in pool.map(look, range(24)))
+
+
+def test_names_behind_one_are_the_same_in_every_store(place: Place, door: Door) -> None:
+    place.write({f"offsets/{name}": b"x" for name in ("1", "10", "2", "9", "99", "a", ".1.crc", "_b")})
+    place.write({"offsets/deep/1": b"x", "other/1": b"x"})
+    found = door.list_after({"offsets": "10", "other": "1", "nothing": "0"})
+    assert set(found["offsets"].names()) == {"2", "9", "99", "a", "_b"}
+    assert found["offsets"].directory_names() == ("deep",)
+    assert found["offsets"].files["offsets/99"] == door.list(["offsets"])["offsets"].files["offsets/99"]
+    assert all(listing.is_complete for listing in found.values())
+    assert not found["other"].files and not found["nothing"].files
+    assert set(door.list_after({"": "offsets~"})[""].directory_names()) == {"other"}

@@ -4,11 +4,13 @@ properties and all transactions."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.checkpoint import Checkpoint
+from core.connectors.delta.judgement import find_hole
 from core.connectors.delta.log import DeltaLog
 from core.connectors.delta.source import delta_source_state
 from core.connectors.sink import sink_state
@@ -91,7 +93,68 @@ def test_a_log_of_1000_versions_costs_one_list_per_1000_names_and_one_get(
     )
     seen = s3_server.stats()
     names = 2 * 1000 + 9
-    assert seen["list"] <= -(-names // 1000) and (seen["head"], seen["get"], seen["write"]) == (0, 1, 0)
+    looked_for_the_hint = 1
+    assert seen["list"] <= -(-names // 1000) + looked_for_the_hint
+    assert (seen["head"], seen["get"], seen["write"]) == (0, 1, 0)
+
+
+HINTS = {
+    "fresh": b'{"version":500,"size":3}',
+    "old": b'{"version":300,"size":3}',
+    "at_the_start": b'{"version":100,"size":3}',
+    "of_another_copy": b'{"version":90000,"size":3}',
+    "no_json": b"{",
+    "no_version": b'{"version":"500"}',
+}
+"""What ``_last_checkpoint`` says of a log of 600 versions, whose newest log checkpoint is 500."""
+
+HINT = "_delta_log/_last_checkpoint"
+
+
+@pytest.fixture(scope="module")
+def long_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return table(tmp_path_factory.mktemp("long") / "t", 600)
+
+
+@pytest.fixture(scope="module")
+def long_log(s3_server: S3Server, long_table: Path) -> Location:
+    return uploaded(s3_server, "delta-hints", long_table)
+
+
+@pytest.mark.parametrize("hint", HINTS)
+def test_the_end_of_a_long_log_is_found_by_its_hint_and_says_the_same_as_the_whole(
+    s3_server: S3Server, long_table: Path, long_log: Location, tmp_path: Path, hint: str
+) -> None:
+    ck = Checkpoint.open(str(checkpoint(tmp_path / "ck", 599)))
+    whole = DeltaLog.open(str(long_table))
+    s3_server.put(BUCKET, f"delta-hints/{HINT}", HINTS[hint])
+    s3_server.stats()
+    log = DeltaLog.open(long_log)
+    assert (log.newest, log.transactions, log.table_id) == (599, whole.transactions, TABLE_ID)
+    seen = s3_server.stats()
+    assert seen["head"] == 0
+    if hint == "fresh":
+        assert (seen["list"], seen["get"]) == (3, 2)
+        again = DeltaLog.open(long_log)
+        assert again.transactions == whole.transactions
+        assert s3_server.stats()["list"] == 3
+    ours, theirs = sink_state(ck, log), sink_state(ck, whole)
+    assert replace(ours, url="") == replace(theirs, url="")
+    if hint == "fresh":
+        assert s3_server.stats()["list"] == 0
+    assert find_hole(log, 598, 599) is None and log.can_rebuild(550) and log.can_rebuild(3)
+    assert (log.oldest, log.gaps) == (whole.oldest, whole.gaps)
+    assert list(log.names.commits) == list(whole.names.commits)
+    assert log.commits(range(5, 9)).commits == whole.commits(range(5, 9)).commits
+
+
+def test_a_hole_in_the_middle_of_a_long_log_is_seen_by_who_asks_how_far_it_reaches_back(
+    s3_server: S3Server, long_log: Location
+) -> None:
+    s3_server.put(BUCKET, f"delta-hints/{HINT}", HINTS["fresh"])
+    s3_server.delete(BUCKET, f"delta-hints/_delta_log/{70:020d}.json")
+    log = DeltaLog.open(long_log)
+    assert (log.newest, log.oldest, log.gaps) == (599, 71, ((70, 70),))
 
 
 def test_without_checksums_it_costs_the_newest_log_checkpoint_and_the_commits_after_it(

@@ -14,9 +14,16 @@ import pytest
 
 from core.checkpoint import Checkpoint
 from core.cli import main
-from core.errors import CheckpointExplorerError, EvidenceRefused, NotAllowed, StorageError, UsageError
+from core.errors import (
+    CheckpointExplorerError,
+    EvidenceRefused,
+    InvalidSettingError,
+    NotAllowed,
+    StorageError,
+    UsageError,
+)
 from core.incident import keep
-from core.settings import PREFIX, RootSettings, Settings
+from core.settings import PREFIX, RootSettings, Settings, load_settings
 from core.storage import Door
 from core.storage.incident_store import evidence_location
 from core.storage.roots import link_for, locate
@@ -222,6 +229,28 @@ def test_the_command_line_keeps_opens_and_compares(
     assert main(["evidence", str(SAMPLE), "--to-store", "--to", "x.zip"]) == 2
     assert main(["evidence", str(SAMPLE)]) == 2
     assert main(["evidence", str(tmp_path), "--to-store"]) == 10
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "options"),
+    [
+        ("/srv/incidents", "/srv/incidents", {}),
+        (' {"url": "s3://b/x", "storage_options": {"key": "HIDDEN"}}', "s3://b/x", {"key": "HIDDEN"}),
+    ],
+)
+def test_the_setting_is_a_url_or_json(
+    monkeypatch: pytest.MonkeyPatch, text: str, url: str, options: dict[str, str]
+) -> None:
+    monkeypatch.setenv(f"{PREFIX}INCIDENT_STORE", text)
+    store = load_settings().incident_store
+    assert store is not None and store.url == url
+    assert store.storage_options.get_secret_value() == options and "HIDDEN" not in repr(store)
+    monkeypatch.setenv(f"{PREFIX}INCIDENT_STORE", "")
+    assert load_settings().incident_store is None
+    monkeypatch.setenv(f"{PREFIX}INCIDENT_STORE", '{"url": HIDDEN')
+    with pytest.raises(InvalidSettingError, match="write a URL, or JSON") as caught:
+        load_settings()
+    assert "HIDDEN" not in str(caught.value)
 
 
 def test_a_store_with_a_password_in_its_url_is_refused(

@@ -9,6 +9,8 @@ moto; the large ones come from the generator and the slow server of ``scripts/be
 
 from __future__ import annotations
 
+import itertools
+from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
 
@@ -17,8 +19,9 @@ import pytest
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.state import state_inventory
-from core.settings import Settings
+from core.settings import SAMPLES, Settings
 from core.storage import Door, Location
+from core.verbs import verb_named
 from scripts.bench.large_checkpoint import Shape, write_listing
 from scripts.bench.slow_s3 import SlowS3, serving
 from tests.storage.conftest import BUCKET
@@ -246,3 +249,124 @@ def test_a_forecast_of_a_large_checkpoint_costs_one_listing_four_reads_per_sourc
     )  # operator metadata, one schema for each store: part of the state's cost
     assert seen["get"] <= 1 + 4 * len(ck.sources) + schemas
     assert seen["head"] == 0
+
+
+# A refresh without news: the newest files are looked at, and what lies behind them is kept.
+
+
+@pytest.mark.parametrize("bucket", ["hundred", "long", "join"])
+def test_a_look_that_finds_nothing_new_costs_three_listings_for_any_size(slow: SlowS3, bucket: str) -> None:
+    ck = Checkpoint.open(slow.location(bucket))
+    answer, inventory = forecast(ck), state_inventory(ck)
+    assert answer.outcome in ("resume", "rerun"), answer.sentence
+    slow.stats()
+    again = ck.latest()
+    assert again is ck and again.looked_at_ms >= ck.read_at_ms
+    assert state_inventory(again) is inventory and len(again.loaded_offsets()) == 100
+    seen = slow.stats()
+    assert seen["list"] <= 3 and (seen["head"], seen["get"]) == (0, 0)
+
+
+IDENTITY = {"metadata": b'{"id":"0f4b8d3c-6f4e-4d2a-9a53-0c1d2e3f4a5b"}'}
+
+
+_numbers = itertools.count()
+
+
+def own(name: str) -> str:
+    """A directory that no other test, and no other run of this one, has written to."""
+    return f"{name}-{next(_numbers)}"
+
+
+def kept(s3_server: S3Server, name: str, files: dict[str, bytes]) -> Checkpoint:
+    ck = Checkpoint.open(put(s3_server, name, IDENTITY | files))
+    assert ck.latest() is ck
+    s3_server.stats()
+    return ck
+
+
+@pytest.mark.parametrize("batches", [(0, 30), (18_990, 19_990)])
+def test_a_look_sees_every_change_of_the_newest_files(s3_server: S3Server, batches: tuple[int, int]) -> None:
+    first, end = batches
+    name = own("look")
+    ck = kept(s3_server, name, logs(first, end - first))
+    prefix = name
+    s3_server.put(BUCKET, f"{prefix}/offsets/{end}", b"v1\n{}\n{}")
+    planned = ck.latest()
+    assert planned is not ck and planned.offset_ids[-1] == end and planned.uncommitted_batch == end
+    s3_server.put(BUCKET, f"{prefix}/commits/{end}", b"v1\n{}")
+    committed = planned.latest()
+    assert committed.last_committed_batch == end
+    s3_server.put(BUCKET, f"{prefix}/offsets/{end + 7}", b"v1\n{}\n{}")  # asynchronous progress tracking
+    assert committed.latest().offset_ids[-1] == end + 7
+    s3_server.delete(BUCKET, f"{prefix}/offsets/{end + 7}")
+    s3_server.put(BUCKET, f"{prefix}/metadata", b'{"id":"1f4b8d3c-6f4e-4d2a-9a53-0c1d2e3f4a5b"}')
+    assert committed.latest() is not committed
+    again = committed.latest().latest()
+    s3_server.put(BUCKET, f"{prefix}/offsets/{end}", b"v1\n{}\n[]")
+    restarted = again.latest()
+    assert restarted is not again and restarted.offset(end) != again.offset(end)
+
+
+def test_ids_that_grow_by_a_digit_are_listed_in_full(s3_server: S3Server) -> None:
+    """10000 is listed before 9999."""
+    name = own("look-digit")
+    ck = Checkpoint.open(put(s3_server, name, IDENTITY | logs(9_000, 1_000)))
+    s3_server.put(BUCKET, f"{name}/offsets/10000", b"v1\n{}\n{}")
+    assert ck.latest().offset_ids[-1] == 10_000
+
+
+def test_a_short_log_from_which_an_old_file_was_removed_is_seen(s3_server: S3Server) -> None:
+    name = own("look-old")
+    ck = kept(s3_server, name, logs(0, 30))
+    s3_server.delete(BUCKET, f"{name}/offsets/0")
+    assert ck.latest().offset_ids[0] == 1
+
+
+def test_where_something_is_wrong_everything_is_listed(s3_server: S3Server) -> None:
+    """Who repairs a state file and asks for a refresh sees it, although the newest commit is the same."""
+    name = own("look-repair")
+    files = logs(0, 3) | state(1, 12, ("",), 3)
+    damaged = {path: content for path, content in files.items() if path != "state/0/2/3.delta"}
+    location = put(s3_server, name, IDENTITY | damaged)
+    ck = Checkpoint.open(location)
+    assert forecast(ck).outcome == "fail"
+    s3_server.put(BUCKET, f"{name}/state/0/2/3.delta", files["state/0/2/3.delta"])
+    assert forecast(ck.latest()).outcome != "fail"
+
+
+def test_a_reading_is_kept_as_long_as_the_setting_allows(s3_server: S3Server) -> None:
+    location = put(s3_server, own("look-long"), IDENTITY | logs(0, 3))
+    ck = Checkpoint.open(location, Settings(kept_listing_seconds=0))
+    assert ck.latest() is not ck
+
+
+def test_the_deep_check_lists_the_state_once_and_reads_every_file_once(s3_server: S3Server) -> None:
+    """Of a checkpoint in which nothing is wrong; where something is, it is looked at a second time."""
+    root = SAMPLES / "windowed-aggregation-hot-partition" / "checkpoint"
+    files = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
+    files = {name: path for name, path in files.items() if not name.rpartition("/")[2].startswith(".")}
+    location = put(s3_server, own("deep"), {name: path.read_bytes() for name, path in files.items()})
+    ck = Checkpoint.open(location)
+    s3_server.stats()
+    answer = forecast(ck, level="deep")
+    assert answer.outcome in ("resume", "rerun"), answer.sentence
+    seen = s3_server.stats()
+    operators = state_inventory(ck).operators
+    partitions = sum(len(operator.partitions) for operator in operators)
+    logs_again = ("", "offsets", "commits", "sources/0")
+    assert seen["list"] <= 1 + len(operators) + partitions + len(ck.sources) + len(logs_again)
+    state_files = [name for name in files if name.startswith("state/")]
+    assert len(state_files) > 50
+    assert seen["get"] <= len(state_files) + 10 * len(ck.sources)
+
+
+def test_the_rows_of_the_state_cost_the_newest_log_entries_and_no_others(
+    s3_server: S3Server,
+) -> None:
+    files = IDENTITY | logs(0, 30) | state(1, 12, ("",), 30)
+    location = put(s3_server, own("rows"), files)
+    verb_named("state").run(Namespace(location=location, batch=None, replay=False), Settings())
+    seen = s3_server.stats()
+    assert (seen["head"], seen["get"]) == (0, 1 + 2 * 2 + 1)  # metadata, two batches, the operator's metadata
+    assert seen["list"] <= 4 + 2 + 12

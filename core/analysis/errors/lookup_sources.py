@@ -10,8 +10,8 @@ from core.analysis.errors.error_location import normal_path
 from core.analysis.errors.lookup_context import Looking, batch_evidence, number
 from core.analysis.errors.model import Statement
 from core.checkpoint.model import OffsetEntry
-from core.checkpoint.progress import parsed
 from core.checkpoint.source import Source
+from core.checkpoint.sources.forms import parsed
 from core.messages import say
 from core.messages.words import NOT_KNOWN
 from core.sparklogs.compactible import compactible_log

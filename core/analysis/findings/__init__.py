@@ -67,6 +67,8 @@ def findings(
     foreseen = list(_of_forecast(reading))
     found = _once([*foreseen, *_look(ck, level, newest, reading.forecast, connectors)])
     if any(item.severity != "note" for item in found):
+        checkpoint.doubt()
+        ck.doubt()
         # Writers and retention change the directory between two listings; what is damaged stays so. What the
         # forecast says was looked at twice.
         again = {

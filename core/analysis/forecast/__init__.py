@@ -111,6 +111,8 @@ def read_forecast(
             return reading
         fresh = _looked_at_again(reading)
         before, reading = reading, look(fresh)
+        checkpoint.doubt()
+        fresh.doubt()
         if _says_the_same(before.forecast, reading.forecast):
             return reading
     if not _is_doubtful(reading.forecast):

@@ -21,7 +21,13 @@ from core.checkpoint.conf import ROW_CHECKSUM_KEY
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema, parse_operator_metadata, parse_schemas
 from core.checkpoint.restore_chain import store_directory
-from core.checkpoint.state import committed_ids, read_definitions, read_schemas, state_inventory
+from core.checkpoint.state import (
+    committed_ids,
+    read_definitions,
+    read_schemas,
+    state_checksums,
+    state_inventory,
+)
 from core.checkpoint.state_content.checksums import Mismatch, hidden_name, verify_hidden
 from core.checkpoint.state_content.inspection import Inspection, Progress, StoreFacts, inspect_stores
 from core.checkpoint.state_content.placement import Placement, placement
@@ -90,16 +96,16 @@ def read_contents(
     def is_over() -> bool:
         return ends_at is not None and clock() >= ends_at
 
-    logs, state = _listed(ck)
+    logs = _logs(ck)
     version = loaded_version(ck)
     altered, unread = _altered_logs(ck, logs, is_over)
     if altered:  # a running query may have been between the two files
-        again = set(_altered_logs(ck, _listed(ck.refresh())[0], lambda: False)[0])
+        again = set(_altered_logs(ck, _logs(ck.refresh()), lambda: False)[0])
         altered = [path for path in altered if path in again]
     if not ck.has_state or version is None:
         return ContentFacts(None, Inspection((), 0), (), tuple(altered), unread, ())
     places, unplaced = _placements(ck)
-    look = _Look(ck, version, _hidden(state), places, is_over, progress)
+    look = _Look(ck, version, places, is_over, progress)
     inspection = look.everything()
     facts = tuple(look.confirmed(inspection))
     return ContentFacts(version, inspection, facts, tuple(altered), unread, tuple(unplaced))
@@ -159,13 +165,12 @@ class _Look:
 
     ck: Checkpoint
     version: int
-    hidden: Mapping[str, FileInfo]
     placements: Mapping[tuple[int, str], Placement]
     is_over: Callable[[], bool]
     progress: Progress | None
 
     def everything(self) -> Inspection:
-        return self._inspect(self.ck, self.hidden, None, self.is_over, self.progress)
+        return self._inspect(self.ck, None, self.is_over, self.progress)
 
     def confirmed(self, inspection: Inspection) -> list[StoreFacts]:
         """The facts, with those of stores where something is wrong as they are after a second listing."""
@@ -173,7 +178,7 @@ class _Look:
         if not doubtful:
             return list(inspection.stores)
         fresh = self.ck.refresh()
-        again = self._inspect(fresh, _hidden(_listed(fresh)[1]), frozenset(doubtful), lambda: False, None)
+        again = self._inspect(fresh, frozenset(doubtful), lambda: False, None)
         second = {item.store.place: item for item in again.stores}
         return [
             _in_both(item, second.get(item.store.place)) if item.store.place in doubtful else item
@@ -183,7 +188,6 @@ class _Look:
     def _inspect(
         self,
         ck: Checkpoint,
-        hidden: Mapping[str, FileInfo],
         only: frozenset[str] | None,
         is_over: Callable[[], bool],
         progress: Progress | None,
@@ -193,7 +197,7 @@ class _Look:
             state_inventory(ck).operators,
             self.version,
             committed_ids(ck),
-            hidden=hidden,
+            hidden=state_checksums(ck),
             placements=self.placements,
             has_row_checksums=ck.conf.get(ROW_CHECKSUM_KEY) == "true",
             only=only,
@@ -225,13 +229,10 @@ def _in_both(first: StoreFacts, second: StoreFacts | None) -> StoreFacts:
     )
 
 
-def _listed(ck: Checkpoint) -> tuple[dict[str, FileInfo], dict[str, FileInfo]]:
-    """The files of the logs and those of the state by path, hidden ones included."""
-    logs = ck.door.list(["", *_LOGS, *ck.source_directories]).values()
-    state = ck.door.list(["state"], recursive=True).values() if ck.has_state else ()
-    return {k: v for item in logs for k, v in item.files.items()}, {
-        k: v for item in state for k, v in item.files.items()
-    }
+def _logs(ck: Checkpoint) -> dict[str, FileInfo]:
+    """The files of the logs by path, hidden ones included."""
+    listed = ck.door.list(["", *_LOGS, *ck.source_directories]).values()
+    return {path: info for item in listed for path, info in item.files.items()}
 
 
 def _hidden(files: Mapping[str, FileInfo]) -> dict[str, FileInfo]:

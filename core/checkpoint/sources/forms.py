@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Literal
 
 from core.checkpoint.sources.base import Advance, Bound, Capabilities, ResumePoint, SourceContext
@@ -22,6 +23,13 @@ def parse(text: str) -> object:
         return parse_json(text)
     except ValueError:
         return text
+
+
+@lru_cache(maxsize=16)
+def parsed(text: str) -> object:
+    """As :func:`parse`. The end of a batch is the start of the next one, so the last few are kept; do not
+    change what comes back."""
+    return parse(text)
 
 
 def as_int(value: object) -> int | None:

@@ -153,7 +153,7 @@ def _judge_versions(log: DeltaLog, first: int, end: TablePosition) -> JudgedRang
     if last < first:
         return JudgedRange("ok", first, last, last)
     hole = find_hole(log, first, end.version)
-    seen = max((v for v in log.names.commits if first <= v <= end.version), default=first - 1)
+    seen = max((v for v in log.names_from(first).commits if first <= v <= end.version), default=first - 1)
     state: RangeState = "ok"
     if hole is not None and hole.next_one is not None:
         state = "hole"
@@ -165,7 +165,7 @@ def _judge_versions(log: DeltaLog, first: int, end: TablePosition) -> JudgedRang
 def find_hole(log: DeltaLog, first: int, last: int) -> Hole | None:
     """The first version from ``first`` to ``last`` that is missing; None when nothing is."""
     expected = first
-    for version in log.names.commits:
+    for version in log.names_from(first).commits:
         if version < first:
             continue
         if version > expected:

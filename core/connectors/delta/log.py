@@ -1,8 +1,10 @@
 """The log of a Delta table, read without a JVM: one listing, then as few files as the question needs.
 
-Budget on an object store: 1 LIST per 1,000 names (two names per version) and 1 GET for table id, properties
-and transactions when the newest version has its ``.crc``; else the newest log checkpoint and the commits
-after it. Each version that is looked into costs 1 GET.
+Budget on an object store: 1 LIST for up to 1,000 names (two names per version), of a longer log 3 LIST and 1
+GET of ``_last_checkpoint``; 1 GET for table id, properties and transactions when the newest version has its
+``.crc``, else the newest log checkpoint and the commits after it. Each version that is looked into costs 1
+GET. A question about the whole log (how far it reaches back, what is missing in it) lists it all, once: 1
+LIST per 1,000 names.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from core.connectors.delta.actions import (
     transaction,
 )
 from core.connectors.delta.log_checkpoint import CheckpointContent, read_part, together
-from core.connectors.delta.log_names import LOG, LogNames, log_names
+from core.connectors.delta.log_listing import LogListing, list_all, list_end
+from core.connectors.delta.log_names import LOG, LogNames
 from core.connectors.delta.properties import TRANSACTION_RETENTION, interval_ms
 from core.errors import DeltaLogError, StorageError
 from core.messages import say
@@ -69,10 +72,10 @@ class DeltaLog:
     """One look at one table's log. Files that are asked for are read once; a file that cannot be read is a
     sentence in ``problems``."""
 
-    def __init__(self, location: Location, door: Door, names: LogNames, read_at_ms: int) -> None:
+    def __init__(self, location: Location, door: Door, listing: LogListing) -> None:
         self.location = location
-        self.names = names
-        self.read_at_ms = read_at_ms
+        self.read_at_ms = listing.read_at_ms
+        self._listing = listing
         self._door = door
         self._commits: dict[int, CommitFile | None] = {}
         self._problems: dict[str, str] = {}
@@ -89,16 +92,15 @@ class DeltaLog:
         if place.url.rstrip("/").rsplit("/", 1)[-1] == LOG:
             place = parse_location(place.url.rstrip("/").rsplit("/", 1)[0], place.storage_options)
         door = Door.open(place, settings)
-        listing = door.list([LOG])[LOG]
-        names = log_names(listing.files.values())
-        if names.newest is None:
+        listing = list_end(door)
+        if listing.end.newest is None:
             why = (
                 say("delta.no_commit", url=place.url)
                 if listing.exists
                 else say("delta.no_log", url=place.url)
             )
             raise DeltaLogError(why, place.url)
-        log = cls(place, door, names, listing.read_at_ms)
+        log = cls(place, door, listing)
         log._head  # noqa: B018  (read now, so that a store that refuses says so at once)
         return log
 
@@ -109,10 +111,34 @@ class DeltaLog:
         """The table's location as people write it."""
         return self.location.url
 
-    @property
+    @cached_property
+    def names(self) -> LogNames:
+        """Every file of the log by what it is. The first use lists what was left out of a long one."""
+        return self._listing.end if self._listing.since == 0 else self._all()
+
+    def _all(self) -> LogNames:
+        listed = list_all(self._door)
+        newest = self.newest  # what was committed since is no part of this look
+        return LogNames(
+            {v: info for v, info in listed.commits.items() if v <= newest},
+            {v: info for v, info in listed.checksums.items() if v <= newest},
+            tuple(point for point in listed.checkpoints if point.version <= newest),
+        )
+
+    def names_from(self, version: int) -> LogNames:
+        """The files of the log; those of versions before ``version`` may be left out."""
+        return self._listing.end if version >= self._listing.since else self.names
+
+    def _names_to_rebuild(self, version: int) -> LogNames:
+        """The files from which the table as of ``version`` is worked out."""
+        end = self._listing.end
+        is_enough = any(point.version <= version for point in end.checkpoints)
+        return end if is_enough else self.names
+
+    @cached_property
     def newest(self) -> int:
         """The newest version."""
-        return self.names.newest or 0
+        return self._listing.end.newest or 0
 
     @property
     def oldest(self) -> int | None:
@@ -144,7 +170,7 @@ class DeltaLog:
 
     def can_rebuild(self, version: int) -> bool:
         """Whether the table as of this version can be worked out from what is in the log."""
-        return self.names.can_rebuild(version)
+        return self._names_to_rebuild(version).can_rebuild(version)
 
     # What the newest version says.
 
@@ -213,7 +239,7 @@ class DeltaLog:
     def _from_checksum(self) -> tuple[dict[str, TableTransaction] | None, TableMetadata | None]:
         """Transactions and metadata of ``<newest>.crc``. It leaves the transactions out when they can expire
         or are more than 100."""
-        info = self.names.checksums.get(self.newest)
+        info = self._listing.end.checksums.get(self.newest)
         data = self._read([info])[info.path] if info is not None else None
         if info is None or data is None:
             return None, None
@@ -235,7 +261,7 @@ class DeltaLog:
         """The commits after the newest log checkpoint that can be used, and that checkpoint; an empty one
         when the log begins at 0."""
         limit = self._door.settings.table_versions
-        point = self.names.base_of(self.newest)
+        point = self._names_to_rebuild(self.newest).base_of(self.newest)
         content: CheckpointContent | None = None
         if point is not None:
             content = self._checkpoint(point.version, with_files=False)
@@ -252,7 +278,7 @@ class DeltaLog:
         return [files.get(version) for version in range(first, self.newest + 1)], content
 
     def _checkpoint(self, version: int, with_files: bool) -> CheckpointContent | None:
-        point = next(point for point in self.names.checkpoints if point.version == version)
+        point = next(p for p in self._names_to_rebuild(version).checkpoints if p.version == version)
         if point.size_bytes > self._door.settings.log_checkpoint_bytes:
             self._note(point.parts[0].path, say("delta.checkpoint_too_large", size_bytes=point.size_bytes))
             return None
@@ -276,23 +302,30 @@ class DeltaLog:
         ``table_versions``).
 
         One GET each, once. Versions that are not there or cannot be read are left out; ``problems`` names the
-        latter.
+        latter. ``limit_words`` counts the versions from the oldest to the newest where the names between them
+        were not listed.
         """
-        wanted = self._there(self.names.commits if versions is None else versions)[::-1]
         at_most = self._door.settings.table_versions if limit is None else limit
+        end = self._listing
+        if versions is None and end.since and len(end.end.commits) >= at_most:
+            wanted, total = list(end.end.commits)[::-1], self.newest - (end.first or 0) + 1
+        else:
+            wanted = self._there(self.names.commits if versions is None else versions)[::-1]
+            total = len(wanted)
         taken = wanted[:at_most]
         read = self.files_of(taken)
         commits = tuple(read[v].commit for v in taken if v in read)
-        if len(wanted) <= at_most:
+        if total <= at_most:
             return CommitRange(commits)
-        return CommitRange(commits, say("delta.newest_versions_only", limit=at_most, total=len(wanted)))
+        return CommitRange(commits, say("delta.newest_versions_only", limit=at_most, total=total))
 
     def files_of(self, versions: Iterable[int]) -> dict[int, CommitFile]:
         """The content of these commits by version, read in one wave; those that are not there or cannot be
         read are left out."""
         wanted = self._there(versions)
-        missing = {self.names.commits[v].path: v for v in wanted if v not in self._commits}
-        contents = self._read([self.names.commits[v] for v in missing.values()]) if missing else {}
+        commits = self.names_from(min(wanted, default=self.newest)).commits
+        missing = {commits[v].path: v for v in wanted if v not in self._commits}
+        contents = self._read([commits[v] for v in missing.values()]) if missing else {}
         for path, version in missing.items():
             data = contents[path]
             found = parse_commit(data, version, path) if data is not None else None
@@ -304,8 +337,11 @@ class DeltaLog:
     def _there(self, versions: Iterable[int]) -> list[int]:
         """Those of ``versions`` that have a commit, ascending. An offset can claim a range of any length."""
         if isinstance(versions, range):
-            return within(self.names.commits, versions.start, versions.stop - 1)
-        return sorted({v for v in versions if v in self.names.commits})
+            commits = self.names_from(versions.start).commits
+            return within(commits, versions.start, versions.stop - 1)
+        asked = set(versions)
+        commits = self.names_from(min(asked, default=self.newest)).commits
+        return sorted(v for v in asked if v in commits)
 
     def _read(self, files: Sequence[FileInfo]) -> dict[str, bytes | None]:
         """Contents by path; None with a sentence in ``problems`` where a file cannot be read."""
@@ -361,7 +397,7 @@ class DeltaLog:
         None when the snapshot cannot be worked out: the log does not reach back, or its checkpoint keeps the
         files in sidecars.
         """
-        point = self.names.base_of(version)
+        point = self._names_to_rebuild(version).base_of(version)
         first = 0
         files: dict[str, TableFile] = {}
         if point is not None:
@@ -371,7 +407,7 @@ class DeltaLog:
             files = {file.path: file for file in content.files}
             first = point.version + 1
         if version - first + 1 > self._door.settings.table_versions or not all(
-            v in self.names.commits for v in range(first, version + 1)
+            v in self.names_from(first).commits for v in range(first, version + 1)
         ):
             return None
         read = self.files_of(range(first, version + 1))
@@ -395,7 +431,7 @@ class DeltaLog:
 
     def _files_of_checksum(self) -> tuple[TableFile, ...] | None:
         """The files of the newest version where its ``.crc`` lists them all (small tables)."""
-        info = self.names.checksums.get(self.newest)
+        info = self._listing.end.checksums.get(self.newest)
         data = self._read([info])[info.path] if info is not None else None
         try:
             fields = orjson.loads(data) if data is not None else None

@@ -1,0 +1,70 @@
+"""What is kept is not collected again and again, and what is not used any more is given back."""
+
+from __future__ import annotations
+
+import gc
+import time
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.checkpoint import Checkpoint
+from tests.support.build import kafka_checkpoint
+from ui import collector
+
+
+@pytest.fixture(autouse=True)
+def _clean() -> Iterator[None]:
+    callbacks = list(gc.callbacks)
+    yield
+    gc.callbacks[:] = callbacks
+    collector.look_at_everything()
+
+
+def test_what_survives_a_long_collection_is_passed_over_by_the_next() -> None:
+    collector.install()
+    collector.install()
+    assert sum(each is collector._watch for each in gc.callbacks) == 1
+    kept = [{"key": [number]} for number in range(400_000)]
+    gc.collect()
+    assert gc.get_freeze_count() > len(kept)
+    began = time.perf_counter()
+    gc.collect()
+    assert time.perf_counter() - began < collector.LONG_SECONDS
+
+
+def test_a_checkpoint_that_was_set_aside_is_freed_when_another_one_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector.install()
+    monkeypatch.setattr(collector, "LONG_SECONDS", 0.0)
+    ck = Checkpoint.open(str(kafka_checkpoint(tmp_path, range(30))))
+    assert (
+        ck.sources[0].context is not None
+    )  # sources refer to their checkpoint: only the collector frees them
+    seen = weakref.ref(ck)
+    gc.collect()
+    assert gc.get_freeze_count() > 0
+    del ck
+    collector.look_at_everything()
+    gc.collect()
+    assert seen() is None
+
+
+def test_what_was_set_aside_is_looked_at_again_after_some_minutes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collector.install()
+    monkeypatch.setattr(collector, "LONG_SECONDS", 0.0)
+    ck = Checkpoint.open(str(kafka_checkpoint(tmp_path, range(30))))
+    assert ck.sources[0].context is not None
+    seen = weakref.ref(ck)
+    gc.collect()
+    del ck
+    gc.collect()
+    assert seen() is not None
+    monkeypatch.setattr(collector, "LOOK_AGAIN_SECONDS", -1)
+    gc.collect()
+    assert seen() is None
