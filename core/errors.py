@@ -8,7 +8,8 @@ CheckpointExplorerError
 │   ├── UnsupportedSparkError  a Spark whose restarts were not observed
 │   ├── AnswerError            an answer to a recovery question
 │   ├── QuotingError           a value that no generated code can carry
-│   └── ResumeError            a batch that no start position can be given for
+│   ├── ResumeError            a batch that no start position can be given for
+│   └── QueryFileError         a query file that cannot be rehearsed
 ├── StorageError               a location cannot be read; ``location`` is its URL            exit status 10
 │   ├── LocationNotFound       nothing is there
 │   ├── AccessDenied           no permission, or no valid credentials
@@ -70,6 +71,10 @@ class QuotingError(UsageError, TypeError):
 
 class ResumeError(UsageError):
     """No start position can be given for this batch."""
+
+
+class QueryFileError(UsageError):
+    """A query file cannot be rehearsed. The message names the file and what is wrong with it."""
 
 
 class StorageError(CheckpointExplorerError):

@@ -573,6 +573,24 @@ class Settings(BaseModel):
             " system's directory for temporary files; choose a disk when that is in memory."
         ),
     )
+    rehearsal_seconds: float = Field(
+        default=300.0,
+        gt=0,
+        le=86_400,
+        description=(
+            "How many seconds a rehearsal may take in the process of Spark, its start included"
+            " (rehearse). After"
+            " that the process is ended and one sentence says what it was doing."
+        ),
+    )
+    rehearsal_bytes: int = Field(
+        default=2 * 1024 * 1024 * 1024,
+        ge=1024,
+        description=(
+            "How many bytes of a checkpoint a rehearsal may copy to this machine; with --against the copy is"
+            " written twice. Above it state of older versions is left out first."
+        ),
+    )
     trace: bool = Field(
         default=False,
         description=(

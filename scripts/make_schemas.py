@@ -23,6 +23,7 @@ from core.documents.forecast import ForecastDocument
 from core.documents.inspect import InspectDocument
 from core.documents.metrics import MetricsDocument
 from core.documents.recover import RecoverDocument
+from core.documents.rehearse import RehearseDocument
 from core.documents.report import ReportDocument
 from core.documents.resume import ResumeDocument
 from core.documents.rows import RowsDocument
@@ -40,6 +41,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "recover": RecoverDocument,
     "explain": ExplainDocument,
     "changes": ChangesDocument,
+    "rehearse": RehearseDocument,
     "compare": CompareDocument,
     "evidence": EvidenceDocument,
     "report": ReportDocument,

@@ -25,7 +25,8 @@ from core.connectors import ConnectorAnswers
 from core.errors import NotACheckpoint, ResumeError, StorageError, UsageError
 from core.judgement import Judgement, judge
 from core.messages import say, words
-from core.recovery import DeletionImpact, ResumeAnswer
+from core.recovery import Answers, DeletionImpact, ResumeAnswer
+from core.rehearsal.command import rehearse_command as filled_in
 from ui import cards, connectors
 from ui.open_checkpoints import MOST_OPEN, Opened
 
@@ -146,6 +147,15 @@ def changes(
         return _changes(opened.key, asked, spark, sink, ck)
     except (StorageError, UsageError) as error:
         return say("screen_changes.not_known", reason=error)
+
+
+def rehearse_command(opened: Opened, ck: Checkpoint, sink: SinkName | None) -> str:
+    """The command that tries a restart on a copy; empty where it cannot be filled in."""
+    answers = Answers({"sink": "foreach_append" if sink == "foreach" else sink} if sink is not None else {})
+    try:
+        return filled_in(judgement(opened, ck).recovery(answers))
+    except (StorageError, UsageError):
+        return ""
 
 
 @st.cache_resource(max_entries=20 * MOST_OPEN, show_spinner=False)

@@ -54,6 +54,11 @@ def show(opened: Opened, ck: Checkpoint) -> None:
         cards.text(report.today, "small")
     with st.expander(say("screen_changes.was")):
         cards.text("\n".join(was_lines(report.query)))
+    command = cached_answers.rehearse_command(opened, ck, sink)
+    if command:
+        with st.expander(say("screen_changes.rehearse")):
+            cards.text(say("screen_changes.rehearse_about"), "small")
+            st.code(command, language="bash", wrap_lines=True)
     if report.checklist:
         with st.expander(say("changes.checklist")):
             lines = (f"{number}. {item}" for number, item in enumerate(report.checklist, start=1))

@@ -10,6 +10,7 @@ VERBS: dict[str, str] = {
     "recover": "recovery options and their impact, and the plan and code of the chosen one",
     "explain": "what an error or a stack trace means for this checkpoint, and what to do",
     "changes": "what a changed query does to this checkpoint, before it is deployed",
+    "rehearse": "what a query does on a copy of this checkpoint, on a Spark that is started for it",
     "compare": "where two checkpoints differ",
     "evidence": "one zip that keeps what the checkpoint shows now; every verb opens it",
     "report": "the incident as Markdown, as one HTML file or as a chat message",

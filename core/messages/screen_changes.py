@@ -19,6 +19,13 @@ SENTENCES: dict[str, str] = {
     "action": "What to do: {action}",
     "rollback": "Back to the old query: it {rollback}",
     "to_option": "Recovery option {recipe}",
+    "rehearse": "Try it on a copy",
+    "rehearse_about": (
+        "This command starts the changed query on a copy of the checkpoint, with a Spark of its own, and"
+        " compares"
+        " its rows with those of today's query. Words in capital letters are not in the checkpoint: fill them"
+        " in. The app never runs it."
+    ),
     "not_known": "What a change does cannot be said: {reason}",
 }
 

@@ -20,6 +20,7 @@ from core.recovery.model import Constant
 from core.recovery.places import Platform, after, batch_name, beside, new_checkpoint, old_checkpoint
 from core.recovery.plan import plan
 from core.recovery.quoting import environment
+from core.recovery.readers import source_reader
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import Repair, repair_of
 from core.recovery.sinks import FOREACH
@@ -256,7 +257,7 @@ def _query_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
             say("recovery_code.query_file"),
             _need_query(context),
         ),
-        Constant("OUTPUT_MODE", mode or _only_mode(context), "", say("recovery_code.need_mode")),
+        Constant("OUTPUT_MODE", mode or only_mode(context), "", say("recovery_code.need_mode")),
         Constant("KEEPS_STATE", context.needs_state),
         Constant("OFFSET_LOG_VERSION", context.offset_version),
         Constant(
@@ -266,7 +267,7 @@ def _query_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
         ),
         Constant(
             "RESULT_IS_BATCH_RESULT",
-            _is_batch_result(context, mode or _only_mode(context)),
+            _is_batch_result(context, mode or only_mode(context)),
             say("recovery_code.batch_result"),
         ),
     ]
@@ -281,7 +282,7 @@ def _need_query(context: RecoveryContext) -> str:
     return say("recovery_code.need_transform_sources")
 
 
-def _only_mode(context: RecoveryContext) -> str | None:
+def only_mode(context: RecoveryContext) -> str | None:
     """Without an aggregation there is only one sensible mode."""
     aggregates = any(
         name is None or name not in ("dedupe", "dedupeWithinWatermark", "symmetricHashJoin")
@@ -429,51 +430,19 @@ def _needed_by_backfill(context: RecoveryContext) -> list[Constant]:
 def _source_constants(context: RecoveryContext) -> list[Constant]:
     found = []
     for source in context.sources:
-        name = f"SOURCE_{source.index}_"
-        options, secrets = _options(context, source)
-        kind = context.answers.source(source.key, "format")
-        path = context.answers.source(source.key, "path")
-        guessed = say("recovery_code.inferred_path") if path is None and source.path_guess is not None else ""
-        file_like = source.kind.asks == "directory"
-        known_format = kind or source.format_guess or source.kind.reader_format
-        needs_schema = file_like and known_format != "text"
+        reader, name = source_reader(context, source), f"SOURCE_{source.index}_"
+        needs = reader.required.get
+        guessed = say("recovery_code.inferred_path") if reader.is_path_inferred else ""
         found += [
-            Constant(f"{name}FORMAT", known_format, "", say("recovery_code.need_format", index=source.index)),
-            Constant(
-                f"{name}PATH",
-                path or source.path_guess,
-                guessed,
-                say("recovery_code.need_path", index=source.index) if source.kind.has_place else None,
-            ),
-            Constant(
-                f"{name}SCHEMA",
-                context.answers.source(source.key, "schema"),
-                "",
-                say("recovery_code.need_schema", index=source.index) if needs_schema else None,
-            ),
-            Constant(f"{name}OPTIONS", options),
-            Constant(f"{name}SECRETS", secrets, say("recovery_code.secrets")),
+            Constant(f"{name}FORMAT", reader.format, "", needs("format")),
+            Constant(f"{name}PATH", reader.path, guessed, needs("path")),
+            Constant(f"{name}SCHEMA", reader.schema, "", needs("schema")),
+            Constant(f"{name}OPTIONS", dict(reader.options)),
+            Constant(f"{name}SECRETS", dict(reader.secrets), say("recovery_code.secrets")),
         ]
         if source.kind.takes_topics:
-            servers = options.get("kafka.bootstrap.servers")
-            found.append(
-                Constant(f"{name}SERVERS", servers, "", say("recovery_code.need_servers", index=source.index))
-            )
+            found.append(Constant(f"{name}SERVERS", reader.servers, "", needs("servers")))
     return found
-
-
-def _options(context: RecoveryContext, source: SourcePosition) -> tuple[dict[str, str], dict[str, str]]:
-    """The reader options of one source, and the names of the environment variables for those that are
-    secrets."""
-    given = context.answers.source_options(source.key)
-    options = {name: value for name, value in given.items() if not is_secret(name)}
-    if source.kind.takes_topics:
-        servers = context.answers.source(source.key, "servers")
-        if servers is not None:
-            options["kafka.bootstrap.servers"] = servers
-        if not {"subscribe", "subscribePattern", "assign"} & set(options):
-            options["subscribe"] = context.answers.source(source.key, "topics") or ",".join(source.topics)
-    return options, {name: value for name, value in given.items() if is_secret(name)}
 
 
 def _source_values(context: RecoveryContext, made: Recipe, source: SourcePosition) -> dict[str, object]:

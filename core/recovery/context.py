@@ -313,7 +313,7 @@ def _source(
         files_read=len({item.path for item in log}) if complete else None,
         newest_file_ms=max((item.timestamp_ms for item in log), default=None),
         path_guess=_common_directory(paths),
-        format_guess=_common_format(paths),
+        format_guess=common_format(paths),
         topics=_topics(position) if kind.takes_topics else (),
     )
 
@@ -383,7 +383,8 @@ def _common_directory(paths: Sequence[str]) -> str | None:
     return re.sub(r"^file:/+", "/", parent)
 
 
-def _common_format(paths: Sequence[str]) -> str | None:
+def common_format(paths: Sequence[str]) -> str | None:
+    """The one format that the names of these files show; None when they show several or none."""
     found = set()
     for path in paths:
         suffixes = [suffix.lstrip(".").lower() for suffix in PurePosixPath(unquote(path)).suffixes]

@@ -4,8 +4,6 @@ callers with the same question share one job."""
 from __future__ import annotations
 
 import atexit
-import contextlib
-import fcntl
 import shutil
 import tempfile
 import threading
@@ -32,6 +30,7 @@ from core.spark.code import spark_place
 from core.spark.comparison import compare, has_families, recorded_rows
 from core.spark.process import Line, WorkerProcess, is_here
 from core.spark.question import StateAnswer, StateQuestion, reader_options
+from core.spark.scratch import make_scratch
 from core.spark.sql import check_sql
 from core.spark.staging import stage
 
@@ -176,10 +175,7 @@ class SparkEngine:
         if self._root is None or not self._root.exists():
             base = Path(self.settings.spark_directory or tempfile.gettempdir())
             try:
-                _remove_orphans(base)
-                root = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
-                self._root_lock = (root / "lock").open("w")
-                fcntl.flock(self._root_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                root, self._root_lock = make_scratch(base, PREFIX)
             except OSError as error:
                 reason = error.strerror or type(error).__name__
                 raise StagingError(say("spark.no_room", directory=str(base), reason=reason)) from error
@@ -370,11 +366,3 @@ def _distinct(columns: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         seen[name] = seen.get(name, 0) + 1
         found.append((name if seen[name] == 1 else f"{name}_{seen[name]}", kind))
     return tuple(found)
-
-
-def _remove_orphans(base: Path) -> None:
-    """What a process left that was killed together with its worker."""
-    for root in base.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError), (root / "lock").open("r+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(root, ignore_errors=True)

@@ -75,6 +75,30 @@ def needs_prefix(ck: Checkpoint, operator: OperatorState) -> bool:
     return operator.metadata_raw is None and operator.name == SESSION_WINDOW
 
 
+def moved_schemas(metadata: bytes, operator: Path) -> bytes:
+    """The metadata of an operator whose schemas lie below ``operator``, the directory of its copy. What
+    cannot be understood stays as it is."""
+    version, _, rest = metadata.partition(b"\n")
+    try:
+        content = json.loads(rest)
+        for store in content.get("stateStoreInfo", ()):
+            for key in _SCHEMA_PATHS:
+                if key in store:
+                    store[key] = _moved(store[key], operator)
+    except (ValueError, AttributeError, TypeError):
+        return metadata
+    return version + b"\n" + json.dumps(content).encode()
+
+
+def _moved(paths: object, operator: Path) -> object:
+    if isinstance(paths, list):
+        return [_moved(path, operator) for path in paths]
+    if not isinstance(paths, str) or _SCHEMA_DIRECTORY not in paths:
+        return paths
+    inner = paths[paths.rindex(_SCHEMA_DIRECTORY) :]
+    return operator.as_uri().replace("file://", "file:") + "/" + inner
+
+
 class _Staging:
     def __init__(
         self,
@@ -136,30 +160,9 @@ class _Staging:
         files = [*own, *in_partitions]
         for file, data in self._read(files):
             if file.kind == "metadata":
-                self._write(file.path, self._rewritten(data))
+                self._write(file.path, moved_schemas(data, self._root / self._base))
         if needs_prefix(self._ck, operator):
             self._write(f"{self._base}/_metadata/metadata", self._session_metadata())
-
-    def _rewritten(self, data: bytes) -> bytes:
-        """Operator metadata whose schemas lie in the copy. What cannot be understood stays as it is."""
-        version, _, rest = data.partition(b"\n")
-        try:
-            content = json.loads(rest)
-            for store in content.get("stateStoreInfo", ()):
-                for key in _SCHEMA_PATHS:
-                    if key in store:
-                        store[key] = self._moved(store[key])
-        except (ValueError, AttributeError, TypeError):
-            return data
-        return version + b"\n" + json.dumps(content).encode()
-
-    def _moved(self, paths: object) -> object:
-        if isinstance(paths, list):
-            return [self._moved(path) for path in paths]
-        if not isinstance(paths, str) or _SCHEMA_DIRECTORY not in paths:
-            return paths
-        inner = paths[paths.rindex(_SCHEMA_DIRECTORY) :]
-        return (self._root / self._base).as_uri().replace("file://", "file:") + "/" + inner
 
     def _session_metadata(self) -> bytes:
         """The metadata that Spark 4.0+ would have written: the key of a session window is the grouping

@@ -25,6 +25,7 @@ MODULES = (
     "recover",
     "explain",
     "changes",
+    "rehearse",
     "compare",
     "evidence",
     "report",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.cli import main
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
 
 TOTALS = "samples/purged-to-newest-10/checkpoint"
@@ -85,3 +89,17 @@ def test_what_was_and_the_checklist_have_the_values_of_the_checkpoint(open_page:
     shown = words_of(open_page("integrity", TOTALS))
     assert "operator 0: stateStoreSave · keys store: string · values count: long" in shown
     assert "--option backup" in shown and "Nothing is planned" in shown
+
+
+@pytest.mark.parametrize("place", [TOTALS, FILES])
+def test_the_command_of_a_rehearsal_is_filled_in_and_is_taken_by_the_command_line(
+    open_page: OpenPage, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    at = open_page("integrity", place, what="aggregates", target="foreach")
+    assert_no_error(at)
+    command = next(code.value for code in at.code if "core rehearse" in code.value)
+    words = shlex.split(command)
+    assert words[:4] == ["python", "-m", "core", "rehearse"] and "sink=foreach_append" in words
+    assert "source.0.schema=COLUMNS" in words and not any("source.0.path" in word for word in words)
+    assert main(words[3:]) == 2
+    assert "The query file OLD.py cannot be read" in capsys.readouterr().err

@@ -68,6 +68,12 @@ def run_verb(verb: str, location: str) -> None:
         with tempfile.TemporaryDirectory() as place:
             assert main([verb, location, "--to", f"{place}/taken.zip", "--json"]) == 0
         return
+    if verb == "rehearse":  # what it does once all is answered is in tests/spark/test_rehearse.py
+        with tempfile.TemporaryDirectory() as place:
+            query = Path(place) / "query.py"
+            query.write_text("def transform(df):\n    return df\n", encoding="utf-8")
+            assert main([verb, location, "--query", str(query), "--json"]) == 2
+        return
     if verb == "rows":
         ck = Checkpoint.open(location)
         operators = state_inventory(ck).operators if ck.has_state else ()

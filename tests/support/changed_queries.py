@@ -476,6 +476,10 @@ class Changes:
         assert again[0] is None and undisturbed[0] is None, (again, undisturbed)
         return again[1], undisturbed[1]
 
+    def restarted(self, change: Change) -> tuple[str | None, list[str]]:
+        """The error and the rows of a start on a copy."""
+        return self._start(change, self._copy(change))
+
     def _copy(self, change: Change) -> Path:
         """A place of its own with a copy of the checkpoint."""
         self._number += 1

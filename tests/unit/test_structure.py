@@ -26,6 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("core/judgement.py",),
     ("core/survey",),
     ("core/spark",),
+    ("core/rehearsal",),
     ("core/incident",),
     ("core/documents",),
     ("core/verbs",),
@@ -38,8 +39,10 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 SCREEN_LIBRARIES = ("streamlit", "plotly")
 MAY_IMPORT_FSSPEC = "core/storage/"
 # What runs in the worker process, or in a Spark of the user's own; nothing else may import these, or pyspark.
-IN_THE_WORKER = tuple(f"core/spark/{name}.py" for name in ("worker", "scan", "survey_job", "datasource"))
-MAY_IMPORT_SPARK = ("core/spark/", "core/documents/", "core/verbs/", "ui/")
+IN_THE_WORKER = tuple(
+    f"core/spark/{name}.py" for name in ("worker", "scan", "survey_job", "datasource", "rehearsal_worker")
+)
+MAY_IMPORT_SPARK = ("core/spark/", "core/rehearsal/", "core/documents/", "core/verbs/", "ui/")
 
 
 def modules() -> list[Path]:

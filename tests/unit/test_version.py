@@ -73,7 +73,7 @@ def test_the_program_says_its_version(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == f"checkpoint-explorer {core.__version__}\n"
 
 
-@pytest.mark.parametrize("verb", sorted(verbs()))
+@pytest.mark.parametrize("verb", sorted(verbs().keys() - {"rehearse"}))  # it needs Spark: tests/spark
 def test_every_json_answer_names_the_version(
     verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
