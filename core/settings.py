@@ -40,8 +40,8 @@ def is_loopback(address: str | None) -> bool:
 
 
 class RootSettings(BaseModel):
-    """A place below which checkpoints lie. ``storage_options`` are fsspec's (credentials, endpoint); they are
-    never printed."""
+    """A place: a root below which checkpoints lie, or the incident store. ``storage_options`` are fsspec's
+    (credentials, endpoint); they are never printed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -275,6 +275,31 @@ class Settings(BaseModel):
             "How many bytes of contents one evidence file may hold, unpacked; what is beyond is in it by"
             " name, size and time only. One with more is not opened, because it is in memory as long as it is"
             " open. The logs of 20,000 batches are about 80 MB."
+        ),
+    )
+    incident_store: RootSettings | None = Field(
+        default=None,
+        description=(
+            "Where evidence files are kept that links name: a folder or a bucket prefix of its own, as a URL"
+            " or as JSON {url, storage_options}; never inside a checkpoint. It is the one place that this"
+            " program writes to, and it deletes nothing there. The default is none: nothing is kept, and such"
+            " links do not open."
+        ),
+    )
+    incident_store_bytes: int = Field(
+        default=10 * 1024 * 1024 * 1024,
+        ge=1024,
+        description=(
+            "How many bytes the files in the incident store may have together. When that is reached, nothing"
+            " more is kept until somebody removes some: whoever reaches the app could fill the store."
+        ),
+    )
+    open_uploads: Literal["private", "always", "never"] = Field(
+        default="private",
+        description=(
+            "Whether evidence files can be uploaded on the page Checkpoints: private (only where the app"
+            " listens on this machine alone), always or never. An upload is in memory as long as its viewer"
+            " is there, so that on a server each viewer could fill it."
         ),
     )
     reveal_state: bool = Field(
@@ -591,6 +616,26 @@ class Settings(BaseModel):
             return {name: {"url": root} if isinstance(root, str) else root for name, root in value.items()}
         return value
 
+    @field_validator("incident_store", mode="before")
+    @classmethod
+    def _bare_store(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        text = value.strip()
+        if not text.startswith("{"):
+            return {"url": text} if text else None
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise ValueError(say("settings.store_json")) from None
+
+    @field_validator("incident_store")
+    @classmethod
+    def _no_password(cls, value: RootSettings | None) -> RootSettings | None:
+        if value is not None and has_password(value.url):
+            raise ValueError(say("settings.store_password"))
+        return value
+
     @field_validator("roots", "kafka")
     @classmethod
     def _plain_names(cls, value: dict[str, Any], field: ValidationInfo) -> dict[str, Any]:
@@ -614,6 +659,11 @@ class Settings(BaseModel):
     def is_private(self) -> bool:
         """Whether only this machine can reach the app, so that any location may be opened."""
         return is_loopback(self.address)
+
+    @property
+    def takes_uploads(self) -> bool:
+        """Whether viewers may upload evidence files."""
+        return self.open_uploads == "always" or (self.open_uploads == "private" and self.is_private)
 
     @property
     def has_own_roots(self) -> bool:

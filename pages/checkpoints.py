@@ -17,6 +17,7 @@ from ui import (
     survey_job,
     survey_table,
     tables,
+    uploads,
 )
 
 PINNED = {"next start": 120, "checkpoint": 160}
@@ -30,6 +31,7 @@ def main() -> None:
     if st.session_state.pop("_go", False):
         st.switch_page("pages/overview.py", query_params={})
     paste()
+    uploads.field(_open)
     error_translator.folded(None)
     survey()
     recent()

@@ -9,7 +9,7 @@ from core.checkpoint import Checkpoint
 from core.messages import say
 from core.messages.screen_compare import DEPTHS
 from ui import cached_answers, cards, comparison_tables, links, second_checkpoint, selection, shell
-from ui.second_checkpoint import WITH
+from ui.links import WITH
 
 
 def main() -> None:

@@ -68,7 +68,10 @@ def judgement(
     with sentence, st.spinner(say("screen_start.working")):
         forecast = cached_answers.next_start(opened, ck)
     with sentence:
-        verdict(forecast)
+        verdict(forecast, ck)
+        is_failing = not isinstance(forecast, str) and cached_answers.tone_of(forecast) == "blocked"
+        if is_failing:  # somebody has an error to paste
+            error_translator.folded(ck)
         connectors.what_was_asked(opened, ck)
     with stands_out:
         finding_cards.show(opened, ck)
@@ -76,12 +79,13 @@ def judgement(
         impact_card.card(opened, ck, with_link=False, is_short=True)
     with start:
         start_position.block(opened, ck, is_short=True)
-        error_translator.folded(ck)
+        if not is_failing:
+            error_translator.folded(ck)
         evidence_file.folded(opened, ck)
         report_panel.folded(opened, ck)
 
 
-def verdict(forecast: Forecast | str) -> None:
+def verdict(forecast: Forecast | str, ck: Checkpoint) -> None:
     """The whole forecast: the sentence, what it rests on, the error as Spark will word it, what was not
     checked."""
     if isinstance(forecast, str):
@@ -104,17 +108,18 @@ def verdict(forecast: Forecast | str) -> None:
         with st.expander(say("screen_start.how", n=len(forecast.steps), spark=forecast.spark)):
             start_steps.rules(forecast)
             start_steps.steps(forecast, "steps")
-        ways_on()
+        ways_on(ck)
 
 
-def ways_on() -> None:
-    """Links of the verdict: what can be done about it, and all that was checked."""
+def ways_on(ck: Checkpoint) -> None:
+    """Links of the verdict: what can be done about it, all that was checked, and what would tell more."""
     with st.container(horizontal=True, gap="small"):
         for page, label in (
             ("pages/recovery.py", say("screen_overview.to_recovery")),
             ("pages/integrity.py", say("screen_overview.to_integrity")),
         ):
             st.page_link(page, label=label, query_params={})
+        connectors.offer(ck)
 
 
 def story(name: str, ck: Checkpoint) -> None:

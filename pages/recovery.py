@@ -18,6 +18,7 @@ from core.recovery import (
     Option,
     Plan,
     RecoveryContext,
+    effects_by_sink,
     forms,
     options,
     plan,
@@ -59,12 +60,11 @@ def main() -> None:
     opened, ck = shell.checkpoint()
     with st.spinner(say("screen_recovery.reading")):
         context = read(opened, ck)
-    connectors.what_was_asked(opened, ck, with_offer=False)
+    connectors.what_was_asked(opened, ck)
     if isinstance(context, str):
         impact_card.card(opened, ck)
         cards.message("plain", context)
         return
-    cards.text(say("screen_recovery.questions"), "section")
     recovery_answers.ask(questions(context))
     impact_card.in_one_line(opened, ck)
     found = options(context)
@@ -110,10 +110,24 @@ def in_short(option: Option) -> None:
         cards.text(option.title, "lead")
         verdict(option)
         if option.possible:
-            cards.text(say("screen_recovery.repeats", repeats=option.repeats))
-            cards.text(say("screen_recovery.loses", loses=option.loses))
-            cost = say("screen_recovery.cost", complexity=option.complexity.text, cost=option.cost.text)
+            _effect(option)
+            cost = say(
+                "screen_recovery.cost", complexity=f"{option.complexity.general}.", cost=option.cost.text
+            )
             cards.text(cost, "small")
+
+
+def _effect(option: Option) -> None:
+    """What repeats and is lost: at your sink, or at each kind; what is the same for both is said once."""
+    repeats, loses, both = option.repeats, option.loses, ""
+    if not any(item.is_yours for item in option.consequences):
+        repeats, loses, both = effects_by_sink(option.consequences)
+    if repeats:
+        cards.text(say("screen_recovery.repeats", repeats=repeats))
+    if loses:
+        cards.text(say("screen_recovery.loses", loses=loses))
+    if both:
+        cards.text(say("screen_recovery.both", about=both))
 
 
 def verdict(option: Option) -> None:
@@ -214,12 +228,15 @@ def consequences(option: Option) -> None:
 
 
 def steps(made: Plan) -> None:
-    """What the code does, in order."""
-    for number, step in enumerate(made.steps, start=1):
-        with st.container(gap=None):
-            cards.text(f"{number}. {step.title}", "strong")
-            if step.why:
-                cards.text(step.why, "small")
+    """What the code does, in order; the reasons are folded away."""
+    with st.container(gap=None):
+        for number, step in enumerate(made.steps, start=1):
+            cards.text(f"{number}. {step.title}")
+    reasons = [(number, step.why) for number, step in enumerate(made.steps, start=1) if step.why]
+    if reasons:
+        with st.expander(say("screen_recovery.why_steps")):
+            for number, why in reasons:
+                cards.text(f"{number}. {why}", "small")
     for sentence in made.caution:
         cards.message("doubt", sentence)
 
@@ -254,7 +271,11 @@ def code(context: RecoveryContext, option: Option) -> None:
     if not files:
         return
     recovery_answers.ask_texts(recovery_answers.fields(context, option.id))
-    with st.expander(say("screen_recovery.whole_file", files=[each.file_name for each in files])):
+    names = [each.file_name for each in files]
+    title = say("screen_recovery.whole_file", file=names[0])
+    if len(names) > 1:
+        title = say("screen_recovery.whole_files", n=len(names))
+    with st.expander(title):
         cards.text(say("screen_recovery.code_note"), "small")
         if len(files) == 1:
             show_block(files[0], 0)

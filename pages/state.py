@@ -223,7 +223,9 @@ def grown(found: Growth) -> None:
         if found.unversioned_bytes
         else []
     )
-    cards.text(" ".join([*rest, *found.notes]), "small")
+    said_above = say("balance.compressed")
+    own = [note for note in found.notes if note != said_above]
+    cards.text(" ".join([*rest, *own]), "small")
     tables.behind(
         lambda: growth_columns(found),
         title,

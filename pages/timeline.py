@@ -39,6 +39,7 @@ def main() -> None:
         strip(timeline, view)
     marks(timeline, view, found, headline)
     details(ck, timeline, view)
+    as_table(timeline, view, found)
     progress(ck, timeline, view)
     past.panel(ck)
 
@@ -61,11 +62,20 @@ def marks(timeline: Timeline, view: selection.View, found: BatchInput | None, he
     """The batches of the window; a click chooses one."""
     figure = timeline_charts.window(timeline, view.rows, view.by, view.chosen, found)
     charts.show(figure, "marks", headline, selection.marks_clicked)
-    cards.text(timeline_texts.notes(timeline), "small")
+    notes = timeline_texts.notes(timeline)
+    if timeline.is_copy:  # then the times say little, and that is no small print
+        notes = f"{timeline.times_note} {notes}"
+    if notes:
+        cards.text(notes, "small")
+
+
+def as_table(timeline: Timeline, view: selection.View, found: BatchInput | None) -> None:
+    """What the marks show, as a table: below the chosen batch, which people look at first."""
     tables.behind(
         lambda: timeline_texts.window_columns(timeline, view.rows, found),
         say("screen_timeline.window_table"),
         "timeline",
+        basis="" if timeline.is_copy else timeline.times_note,
     )
 
 

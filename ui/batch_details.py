@@ -30,7 +30,6 @@ def show(ck: Checkpoint, timeline: Timeline, batch_id: int) -> None:
         cards.message("plain", say("screen_past.one_batch", batch=batch_id))
         return
     offset, commit = ck.offset(batch_id), ck.commit(batch_id)
-    _figures(timeline, row, offset, commit)
     for entry in (offset, commit):
         if isinstance(entry, Problem):
             cards.message(
@@ -42,7 +41,9 @@ def show(ck: Checkpoint, timeline: Timeline, batch_id: int) -> None:
                 ),
             )
     if isinstance(offset, OffsetEntry):
-        _sources(ck, batch_id)
+        _sources(ck, batch_id)  # what it read is asked most
+    _figures(timeline, row, offset, commit)
+    if isinstance(offset, OffsetEntry):
         _settings(ck, batch_id, offset)
     _files(ck, batch_id, offset, commit)
 
@@ -131,7 +132,7 @@ def _sources(ck: Checkpoint, batch_id: int) -> None:
         cards.text(title, "strong")
         if advance is not None and advance.note:
             cards.text(advance.note, "small")
-        _before_and_after(ck, batch_id, source)
+        _before_and_after(ck, batch_id, source, with_end=not source.kind.takes_topics or not found)
         if not found:
             continue
         columns: tables.Columns = {
@@ -153,7 +154,8 @@ def _with_amount(source: Source, amount: str, bound: Bound) -> str:
     return say("screen_timeline.source_exact", key=key, kind=kind, amount=amount)
 
 
-def _before_and_after(ck: Checkpoint, batch_id: int, source: Source) -> None:
+def _before_and_after(ck: Checkpoint, batch_id: int, source: Source, with_end: bool) -> None:
+    """What the position was before; where the batch ended, unless a table of partitions says it."""
     start, end = ck.source_texts(batch_id, source.key)
     if start is not None and start == end:
         cards.text(say("screen_timeline.no_new_data"), "small")
@@ -165,7 +167,7 @@ def _before_and_after(ck: Checkpoint, batch_id: int, source: Source) -> None:
             else say("screen_timeline.before_not_told", previous=previous),
             "small",
         )
-    if end is not None:
+    if end is not None and with_end:
         cards.text(_describe(source, end), "small")
 
 

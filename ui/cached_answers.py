@@ -279,9 +279,17 @@ def line(opened: Opened) -> None:
     if isinstance(found, str):
         cards.message("plain", found)
     elif stands_out(found):
-        because = words.one_line(found.because, 300)
+        # Overview and Integrity have the error in full
+        because = words.one_line(found.because if found.error is None else _error_of(found), 300)
         proof = say("screen_start.proof", certainty=CERTAINTY[found.certainty], because=because)
         cards.message(tone_of(found), found.sentence, proof)
+
+
+def _error_of(found: Forecast) -> str:
+    """How Spark calls the error; its text where it has no name."""
+    error = found.error
+    named = error and (error.condition or error.error_class)
+    return str(named or found.because)
 
 
 def stands_out(found: Forecast) -> bool:

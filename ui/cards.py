@@ -60,6 +60,7 @@ _STYLE = """<style>
 [data-testid="stPageLink"] a {
   border: 1px solid rgba(128, 128, 128, 0.35); border-radius: 6px; padding: 0.35rem 0.7rem;
 }
+.st-key-figures [data-testid="stPageLink"] a {padding: 0.1rem 0.55rem;}
 .st-key-read-at [data-testid="stText"] {white-space: nowrap;}
 [data-testid="stMain"] [data-testid="stText"] {overflow-wrap: anywhere;}
 [class*="st-key-name-"] [data-testid="stText"] {font-size: 1.25rem; font-weight: 650; line-height: 1.25;}
@@ -107,6 +108,15 @@ EDGES_HERE
     clip-path: inset(50%);
   }
   [class*="st-key-large-"] [data-testid="stText"] {font-size: 1.2rem;}
+  [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"],
+  [data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"]:not([class*="st-key-"]) {
+    row-gap: 0.7rem;
+  }
+  [class*="st-key-section-"] [data-testid="stText"] {margin-top: 0.35rem;}
+  [class*="st-key-box-"] {padding: 0.55rem 0.75rem;}
+  .st-key-figures > * {gap: 0.6rem !important;}
+  .st-key-about {row-gap: 0;}
+  .st-key-x [data-testid="stWidgetLabel"] {position: absolute; clip-path: inset(50%);}
 }
 </style>""".replace(
     "EDGES_HERE",

@@ -98,19 +98,18 @@ def _age(asked_at_ms: int, more: str) -> None:
     cards.text(asked, "small", "content")
 
 
-def what_was_asked(opened: Opened, ck: Checkpoint, with_offer: bool = True) -> None:
-    """What was asked, when, and what could not be: for pages that use the answers and do not show them.
-    Nothing given: an offer to."""
+def offer(ck: Checkpoint) -> None:
+    """Nothing given: the way to give it."""
+    if connector_settings.read(ck).connectors.is_empty:
+        st.page_link("pages/ends.py", label=say("screen_connectors.connect"), query_params={})
+
+
+def what_was_asked(opened: Opened, ck: Checkpoint) -> None:
+    """What was asked, when, and what could not be: for pages that use the answers and do not show them."""
     found = connector_settings.read(ck)
     for problem in found.problems.values():
         cards.message("plain", problem, say("screen_connectors.see_page"))
     if found.connectors.is_empty:
-        if with_offer:
-            st.page_link(
-                "pages/ends.py",
-                label=say("screen_connectors.connect"),
-                query_params={},
-            )
         return
     asked = answers(opened, ck)
     troubles = asked.connectors.troubles if asked.connectors is not None else {}

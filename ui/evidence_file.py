@@ -10,7 +10,7 @@ import streamlit as st
 from core.checkpoint import Checkpoint
 from core.incident import take
 from core.messages import say, words
-from ui import cards
+from ui import cards, kept_views
 from ui.open_checkpoints import Opened
 
 
@@ -28,6 +28,7 @@ def folded(opened: Opened, ck: Checkpoint) -> None:
             key="evidence",
             on_click="ignore",
         )
+        kept_views.offer(opened, ck, "keep-here")
 
 
 def _taken(ck: Checkpoint) -> bytes:

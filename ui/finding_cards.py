@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 import streamlit as st
 
@@ -32,15 +32,16 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
     above = cached_answers.start_sentence(opened, ck)
     with st.spinner(say("screen_start.checking")):
         report = cached_answers.findings(opened, ck, level)
-    if level is None:
+    is_short = level is None
+    if is_short and (isinstance(report, str) or len(report.findings) < 2):
         cards.text(say("screen_start.findings"), "section")
     if isinstance(report, str):
         cards.message("plain", report)
         return False
     serious = [item for item in report.findings if item.severity != "note"]
     notes = [item for item in report.findings if item.severity == "note"]
-    cards.text(headline(report), "strong")
-    is_short = level is None
+    if not is_short or len(report.findings) != 1:  # one finding says it itself
+        cards.text(headline(report), "section" if is_short and report.findings else "strong")
     for item in serious:
         one(ck, item, above, is_short)
     if notes and serious:
@@ -50,21 +51,17 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
     else:
         for item in notes:
             one(ck, item, above, is_short)
-    for looked_at in _looked_at(report, is_whole=level is not None):
-        cards.text(looked_at, "small")
+    if level is not None:
+        cards.text(_looked_at(report), "small")
     return any(item.severity in TO_RECOVERY for item in report.findings)
 
 
-def _looked_at(report: FindingsReport, is_whole: bool) -> Iterator[str]:
-    """What was and was not looked at. Without findings the headline says what was; where the forecast stands
-    above, it says what was not."""
+def _looked_at(report: FindingsReport) -> str:
+    """What was and was not looked at. Without findings the headline says what was."""
     checked, not_checked = "; ".join(report.checked), "; ".join(report.not_checked)
-    if is_whole and report.findings:
-        yield say("screen_start.looked_at", checked=checked, not_checked=not_checked)
-    elif is_whole:
-        yield say("screen_start.not_checked", parts=not_checked)
-    elif report.findings:
-        yield say("screen_start.looked_at_short", checked=checked)
+    if report.findings:
+        return say("screen_start.looked_at", checked=checked, not_checked=not_checked)
+    return say("screen_start.not_checked", parts=not_checked)
 
 
 def some(opened: Opened, ck: Checkpoint, ids: Collection[str], place: str | None = None) -> set[str]:
@@ -98,23 +95,45 @@ def headline(report: FindingsReport) -> str:
 
 def one(ck: Checkpoint, item: Finding, above: str = "", is_short: bool = False) -> None:
     """One finding: what is so, what to do, how sure that is and where it was seen. ``above``: the sentence
-    that stands above everything else. ``is_short``: of a finding that is not serious, only what is so is
-    unfolded."""
+    that stands above everything else; what it says is not said again. ``is_short``: as on Overview."""
     tone = TONES[item.severity]
+    said = without(item.sentence, above)
+    to_do = say("screen_start.what_to_do", action=item.action)
     with cards.box(tone):
-        cards.text(f"{cards.MARKS[tone]} {without(item.sentence, above)}", "strong")
-        if is_short and item.severity not in TO_RECOVERY:
-            with st.expander(say("screen_start.to_do_and_proof")):
-                _to_do(item)
+        if said or not is_short:
+            cards.text(f"{cards.MARKS[tone]} {said or to_do}", "strong")
+        if not is_short:
+            if said:
+                cards.text(to_do)
+            _proof(item)
         else:
-            _to_do(item)
-        _way_on(ck, item)
+            _in_short(item, tone, is_said=not said)
+        _way_on(ck, item, is_short)
 
 
-def _to_do(item: Finding) -> None:
-    """What to do, how sure the finding is, and where it was seen."""
+def _in_short(item: Finding, tone: cards.Tone, is_said: bool) -> None:
+    """What to do where nothing runs until it is done; all else behind a title. ``is_said``: what is so
+    stands in the forecast above."""
+    action = item.action
+    if item.rewind_to is not None:  # the link below leads to the script
+        action = action.removesuffix(say("findings.with_rewind", action="", batch=item.rewind_to))
+    to_do = say("screen_start.what_to_do", action=action)
+    is_open = item.severity == "blocks_restart"
+    if is_open:
+        cards.text(to_do)
+    title = say("screen_start.where_seen" if is_open else "screen_start.to_do_and_proof")
+    if is_said and not is_open:
+        about = say_of("findings", "TITLES", item.id)
+        title = say("screen_start.more_about", mark=cards.MARKS[tone], about=about)
+    with st.expander(title):
+        if not is_open:
+            cards.text(to_do)
+        _proof(item)
+
+
+def _proof(item: Finding) -> None:
+    """How serious and how sure the finding is, and where it was seen."""
     label = say_of("screen_start", "SEVERITY_NAMES", item.severity)
-    cards.text(say("screen_start.what_to_do", action=item.action))
     files = words.listed(item.evidence, 6) if item.evidence else ""
     cards.text(
         f"{label} · {cached_answers.CERTAINTY[item.certainty]} · {item.id}"
@@ -124,14 +143,15 @@ def _to_do(item: Finding) -> None:
 
 
 def without(sentence: str, above: str) -> str:
-    """The sentence of a finding without what the forecast above it says already."""
-    if not above or not sentence.startswith(above):
-        return sentence
-    return sentence.removeprefix(above).strip() or say("screen_start.as_above")
+    """The sentence of a finding without what the forecast above it says already; "" when that is all."""
+    if sentence in above:
+        return ""
+    return sentence.removeprefix(above).strip() if above else sentence
 
 
-def _way_on(ck: Checkpoint, item: Finding) -> None:
-    """Links to the batch (when the logs have it) and the partition, to the options for what is serious."""
+def _way_on(ck: Checkpoint, item: Finding, is_short: bool) -> None:
+    """Links to the batch (when the logs have it), to the partition, and to the options for what is serious
+    unless the card above leads to them."""
     operator, partition, store = [*(item.place or "").split("/", 2), "", ""][:3]
     with st.container(horizontal=True, gap="small"):
         if item.batch_id is not None and (
@@ -157,7 +177,7 @@ def _way_on(ck: Checkpoint, item: Finding) -> None:
             st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params=chosen)
         elif item.rewind_to is not None:
             rewind_link(item.rewind_to)
-        elif item.severity in TO_RECOVERY:
+        elif item.severity in TO_RECOVERY and not is_short:
             st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params={})
 
 

@@ -14,7 +14,9 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from core.errors import InvalidSettingError
 from core.messages import say
+from core.settings import get_settings
 
 # No page of another server may show the app in a frame or learn the address of a checkpoint; no file is taken
 # for another type than it says.
@@ -27,6 +29,17 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
+
+
+UPLOADS = "/_stcore/upload_file/"
+"""Streamlit takes uploads there from whoever has a session, whatever is on the page."""
+
+
+def _takes_uploads() -> bool:
+    try:
+        return get_settings().takes_uploads
+    except InvalidSettingError:
+        return False  # and the page says which setting
 
 
 def is_foreign(origin: str | None, host: str) -> bool:
@@ -62,6 +75,9 @@ class Gate:
         headers = Headers(scope=scope)
         if is_foreign(headers.get("origin"), headers.get("x-forwarded-host", headers.get("host", ""))):
             await PlainTextResponse(say("screens.foreign_page"), 403, HEADERS)(scope, receive, send)
+            return
+        if scope["type"] == "http" and UPLOADS in scope["path"] and not _takes_uploads():
+            await PlainTextResponse(say("incident_store.uploads_off"), 403, HEADERS)(scope, receive, send)
             return
 
         async def answer(message: Message) -> None:

@@ -3,6 +3,8 @@ does."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from core.checkpoint import Checkpoint
@@ -23,9 +25,10 @@ def card(opened: Opened, ck: Checkpoint, with_link: bool = True, is_short: bool 
     if not impacts:
         cards.text(say("screen_start.impact_none"), "small")
         return
-    with st.grid(len(impacts), min_column_width=260, vertical_alignment="top"):
-        for impact in impacts:
-            _one(impact, is_short)
+    together = _together(impacts) if is_short else [[impact] for impact in impacts]
+    with st.grid(len(together), min_column_width=260, vertical_alignment="top"):
+        for same in together:
+            _one(same, is_short)
     if is_short:
         with st.expander(say("screen_start.impact_why")):
             for impact in impacts:
@@ -59,19 +62,28 @@ def in_one_line(opened: Opened, ck: Checkpoint) -> None:
     cards.text(say("screen_start.impact_line", starts=starts), "small")
 
 
-def _one(impact: DeletionImpact, is_short: bool) -> None:
+def _together(impacts: Sequence[DeletionImpact]) -> list[list[DeletionImpact]]:
+    """The ways of starting again that repeat and lose the same."""
+    found: dict[tuple[int | None, int | None, bool], list[DeletionImpact]] = {}
+    for impact in impacts:
+        found.setdefault((impact.repeats_rows, impact.loses_rows, impact.is_at_most), []).append(impact)
+    return list(found.values())
+
+
+def _one(same: Sequence[DeletionImpact], is_short: bool) -> None:
+    impact = same[0]
     numbers = (impact.repeats_rows, impact.loses_rows)
     costs = any(number for number in numbers)
     tone: cards.Tone = (
         "blocked" if impact.loses_rows else "doubt" if costs else "done" if None not in numbers else "plain"
     )
     with cards.box(tone, height="stretch"):
-        cards.text(say_of("impact", "STARTS", impact.start), "small")
+        cards.text(" · ".join(say_of("impact", "STARTS", each.start) for each in same), "small")
         most = impact.is_at_most
-        cards.text(
-            f"{cards.MARKS[tone]} {_repeats(impact.repeats_rows, most)}, {_loses(impact.loses_rows, most)}",
-            "strong",
-        )
+        effect = f"{_repeats(impact.repeats_rows, most)}, {_loses(impact.loses_rows, most)}"
+        if numbers == (None, None):
+            effect = say("screen_start.effect_unknown")
+        cards.text(f"{cards.MARKS[tone]} {effect}", "strong")
         if is_short:
             return
         cards.text(impact.sentence)

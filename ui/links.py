@@ -50,6 +50,9 @@ KAFKA, SINK, ISOLATION, PLACE, TOPICS = "kafka", "sink", "isolation", "at_", "to
 go when another checkpoint is opened. ``at_0`` is the place of source 0, ``topics_0`` what it subscribes to
 today."""
 
+WITH = "with"
+"""The checkpoint that the open one is compared with."""
+
 WIDGET = "pick_"
 _KEPT = "kept_"
 _SEEN = "kept_seen_"
@@ -61,9 +64,15 @@ LARGEST_NUMBER = 2**53 - 1
 """The largest whole number that a browser keeps exactly."""
 
 
-def address() -> str:
-    """The address of the view as it is now. Call it after the page ran: its widgets decide."""
+def address(of: str | None = None) -> str:
+    """The address of the view as it is now. Call it after the page ran: its widgets decide.
+
+    ``of``: the same view of another checkpoint, without where its ends are and without following it.
+    """
     query = [(key, value) for key in st.query_params for value in st.query_params.get_all(key)]
+    if of is not None:
+        query = [(key, value) for key, value in query if key not in ("ck", "follow") and not is_end(key)]
+        query.insert(0, ("ck", of))
     return (st.context.url or "") + ("?" + urlencode(query, safe="/:") if query else "")
 
 

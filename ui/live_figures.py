@@ -31,7 +31,10 @@ class Places(NamedTuple):
 
 def places() -> Places:
     """Five places beside each other, or below each other where there is no room."""
-    with st.grid(len(Places._fields), min_column_width=NARROWEST):
+    with (
+        st.container(key="figures"),
+        st.grid(len(Places._fields), min_column_width=NARROWEST),
+    ):
         return Places(*(st.container(height="stretch") for _ in Places._fields))
 
 
@@ -54,15 +57,17 @@ def of_state(opened: Opened, ck: Checkpoint, place: Place) -> None:
 
 def _last_committed(ck: Checkpoint, is_copy: bool, place: Place) -> None:
     last, pending = ck.last_committed_batch, ck.uncommitted_batch
+    state = ""
     if pending is not None:
         state = say("screen_overview.pending", batch=pending)
-    else:
-        state = say("screen_overview.none_planned" if last is None else "screen_overview.all_committed")
+    elif last is None:
+        state = say("screen_overview.none_planned")
     with place, cards.box("done" if pending is None else "doubt", height="stretch"):
         cards.text(say_of("screen_overview", "LIVE", "commits"), "small")
         cards.text("none" if last is None else f"batch {last}", "lead")
         cards.text(_newest_file(ck, is_copy), "small")
-        cards.text(state, "small")
+        if state:
+            cards.text(state, "small")
 
 
 def _newest_file(ck: Checkpoint, is_copy: bool) -> str:

@@ -19,9 +19,10 @@ from core.checkpoint.lost import lost_checkpoint
 from core.errors import InvalidSettingError, LocationNotFound, NotACheckpoint, StorageError, UsageError
 from core.messages import say
 from core.settings import get_settings
+from core.storage import incident_store
 from core.storage.location import title_of
 from core.storage.roots import link_for, locate, require_roots
-from ui import collector
+from ui import collector, uploads
 
 MOST_OPEN = 24
 """Checkpoints kept open, over all viewers. One of 20,000 batches takes about 50 MB."""
@@ -51,8 +52,16 @@ class Opened:
 
     @property
     def title(self) -> str:
-        """What people call it: the last telling part of its name."""
+        """What people call it: the last telling part of its name; of kept evidence, of the name that the
+        checkpoint had."""
+        if self.ck is not None and self.ck.door.evidence is not None and self.is_unnamed:
+            return title_of(self.ck.door.evidence.location)
         return title_of(self.name)
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether the address has an identifier in the place of a name."""
+        return incident_store.is_name(self.name) or uploads.is_name(self.name)
 
 
 def server_problem() -> str | None:
@@ -74,6 +83,8 @@ def opened(name: str) -> Opened:
         tokens[name] = _shared(name)
     key = (name, tokens[name])
     try:
+        if uploads.is_name(name):
+            uploads.location(name)  # only of this session, whatever others share
         ck = _read(*key)
     except NotACheckpoint as error:
         return Opened(name, key, None, str(error), error.suggestion and _name_of(error.suggestion))
@@ -135,6 +146,8 @@ def _looked_at(name: str) -> int:
 def canonical(text: str) -> str:
     """The name for a pasted location: ``root/relative`` where it lies below a root, else what was pasted. A
     password is cut out."""
+    if uploads.is_name(text):
+        return text
     if carries_password(text):
         return _PASSWORD.sub(lambda found: found[0].split("//")[0] + "//***:***@", text, count=1).strip()
     try:
@@ -158,7 +171,8 @@ def _read(name: str, token: int) -> Checkpoint:
     if before is not None:
         ck = before[1].refresh()
     else:
-        ck = Checkpoint.open(locate(name, get_settings()), get_settings())
+        place = uploads.location(name) if uploads.is_name(name) else locate(name, get_settings())
+        ck = Checkpoint.open(place, get_settings())
     _keep(name, token, ck)
     return ck
 

@@ -78,10 +78,9 @@ def _one(question: Question) -> None:
         {choice.value: labels.get(choice.value, choice.value) for choice in question.choices},
         first,
         width="stretch",
+        help_text=question.why or None,
     )
     chosen = next((choice for choice in question.choices if choice.value == question.answer), None)
-    if question.why:
-        cards.text(question.why, "small")
     if chosen is not None and chosen.effect:
         cards.text(chosen.effect, "small")
 

@@ -6,9 +6,9 @@ import streamlit as st
 
 from core.messages import say
 from ui import cards, links, open_checkpoints, root_listings, shell
+from ui.links import WITH
 from ui.open_checkpoints import Opened
 
-WITH = "with"
 _FIELD = links.WIDGET + WITH
 
 

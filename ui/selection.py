@@ -61,6 +61,7 @@ def pick(
     labels: Mapping[str, str],
     first: str | None = None,
     width: int | Literal["stretch"] = 320,
+    help_text: str | None = None,
 ) -> str | None:
     """A choice that the address carries by its value while people read its label. None: nothing chosen; the
     field reads ``first``."""
@@ -77,6 +78,7 @@ def pick(
         on_change=_picked,
         args=(name,),
         width=width,
+        help=help_text,
     )
     return None if chosen is None else str(chosen)
 

@@ -21,6 +21,7 @@ from ui import (
     collector,
     connector_settings,
     freshness,
+    kept_views,
     links,
     open_checkpoints,
     root_listings,
@@ -159,6 +160,8 @@ def _main() -> None:
         with slot:
             st.code(links.address(), language=None, wrap_lines=True)
             cards.text(say("screens.link_help"), "small")
+            if opened is not None and opened.ck is not None:
+                kept_views.offer(opened, opened.ck, "keep")
         if opened is not None and opened.ck is not None and page.title not in WITHOUT_LINE:
             with above, st.spinner(say("screen_start.working")):
                 _last_resort(cached_answers.line, opened)
@@ -244,9 +247,8 @@ def _header(opened: Opened | None) -> tuple[Place, Place]:
         with st.container(horizontal=True, gap="small", key="about"):
             cards.text(cached_answers.what_it_is(opened.ck), "small", "content")
             freshness.line(opened)
-    if opened is not None and opened.ck is not None and opened.ck.door.evidence is not None:
-        record = opened.ck.door.evidence
-        cards.message("plain", say("evidence.is_evidence", moment=record.moment_ms, location=record.location))
+    if opened is not None and opened.ck is not None:
+        kept_views.evidence_line(opened.ck)
     if opened is not None and opened.problem is not None:
         _problem(opened)
     return verdict, slot

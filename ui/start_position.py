@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from core.checkpoint import Checkpoint
@@ -20,11 +22,15 @@ def block(opened: Opened, ck: Checkpoint, batch_id: int | None = None, is_short:
         cards.text(say("screen_start.position"), "section")
         cards.message("plain", answer)
         return
-    cards.text(_title(ck, answer.batch), "section")
+    cards.text(_title(answer.batch, is_short), "section")
     if not answer.sources:
         cards.text(say("screen_start.position_no_source"), "small")
     several = len(answer.sources) > 1
+    if is_short:
+        _without_option([source for source in answer.sources if source.point.options is None], several)
     for source in answer.sources:
+        if is_short and source.point.options is None:
+            continue
         _paste(source, several)
         if not is_short:
             _effects(source)
@@ -38,12 +44,10 @@ def block(opened: Opened, ck: Checkpoint, batch_id: int | None = None, is_short:
         cards.text(answer.note, "small")
 
 
-def _title(ck: Checkpoint, batch: int | None) -> str:
+def _title(batch: int | None, is_short: bool) -> str:
     if batch is None:
         return say("screen_start.position_beginning")
-    if batch == ck.last_committed_batch:
-        return say("screen_start.position_last", batch=batch)
-    return say("screen_start.position_after", batch=batch)
+    return say("screen_start.position_short" if is_short else "screen_start.position_after", batch=batch)
 
 
 def _paste(source: SourceResume, several: bool) -> None:
@@ -60,6 +64,25 @@ def _paste(source: SourceResume, several: bool) -> None:
         )
     else:
         st.code(as_pyspark(point, source.kind), language="python", wrap_lines=True)
+
+
+def _without_option(sources: Sequence[SourceResume], several: bool) -> None:
+    """In one sentence, of which sources there is nothing to paste."""
+    if not sources:
+        return
+    named = [
+        say("screen_start.source_of_kind", key=source.key, kind=source.kind.label)
+        if several
+        else say("screen_start.the_source", kind=source.kind.label)
+        for source in sources
+    ]
+    places = [str(source.evidence) for source in sources if source.evidence is not None]
+    sentence = (
+        say("screen_start.no_option_of", sources=named, n=len(named), evidence=places)
+        if places
+        else say("screen_start.no_option_at_all", sources=named, n=len(named))
+    )
+    cards.message("doubt", words.capital(sentence))
 
 
 def _effects(source: SourceResume) -> None:

@@ -39,12 +39,19 @@ def table(columns: Columns, alt: str, most: int = 12, absent: str = words.NOT_KN
 
 
 def behind(
-    columns: Callable[[], Columns], alt: str, name: str, whole: Callable[[], Columns] | None = None
+    columns: Callable[[], Columns],
+    alt: str,
+    name: str,
+    whole: Callable[[], Columns] | None = None,
+    basis: str = "",
 ) -> None:
     """The table behind a chart, with its download: built and sent only when somebody opens it. ``whole``:
-    what the download holds."""
-    with st.expander(say("screens.as_table"), key=f"table-{name}", on_change="rerun") as place:
+    what the download holds. ``basis``: what the numbers rest on."""
+    title = say("screens.as_table_and_basis") if basis else say("screens.as_table")
+    with st.expander(title, key=f"table-{name}", on_change="rerun") as place:
         if place.open:
+            if basis:
+                cards.text(basis, "small")
             shown = columns()
             table(shown, alt)
             downloads(whole() if whole is not None else shown, name, key=f"down-{name}")

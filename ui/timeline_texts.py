@@ -78,8 +78,8 @@ def strip(timeline: Timeline, found: Bins, column: Column) -> tuple[str, str] | 
 
 
 def notes(timeline: Timeline) -> str:
-    """What the times rest on, and which batches are not there."""
-    sentences = [timeline.times_note]
+    """Which batches are not there, and which are known from kept surveys only."""
+    sentences: list[str] = []
     past = int(np.count_nonzero(timeline.from_history))
     if past:
         sentences.append(say("screen_past.batches", n=past, first=timeline.removed_before))

@@ -36,7 +36,7 @@ from core.messages import say
 from core.settings import DEFAULTS, Settings
 from core.sparklogs.budget import content_within
 from core.sparklogs.evidence import NotRead, Problem, problem
-from core.storage import Content, Door, FileInfo, Location, parse_location
+from core.storage import Content, Door, FileInfo, Location
 
 if TYPE_CHECKING:  # numpy is imported by who asks for matrices, not by who opens a checkpoint
     from core.checkpoint.progress import SourceProgress
@@ -106,8 +106,6 @@ class Checkpoint:
         Raises :class:`NotACheckpoint` when the directory is none, :class:`StorageError` when it cannot be
         listed.
         """
-        if isinstance(place, str):
-            place = parse_location(place)
         door = place if isinstance(place, Door) else Door.open(place, settings)
         ck = cls(door, read_layout(door), ConfPool())
         ck._newest = max(1, door.settings.first_view_batches if newest is None else newest)

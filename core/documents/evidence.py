@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.documents.base import Document, Part, Texts
-from core.incident import Taken
+from core.incident import Kept, Taken
 from core.storage.evidence_manifest import NotTaken
 
 
@@ -26,7 +26,10 @@ class EvidenceDocument(Document):
     """What an evidence file holds."""
 
     file: str
-    """The path of the evidence file."""
+    """The path of the evidence file, or its URL in the incident store."""
+    opens_as: str | None
+    """In the incident store: what names it in place of a location, ``evidence:`` and the first 32 digits of
+    its SHA-256."""
     sha256: str
     """Of the whole file."""
     size_bytes: int
@@ -46,12 +49,13 @@ class EvidenceDocument(Document):
     """Files that the query removed while the evidence was taken."""
 
 
-def evidence_document(taken: Taken, location: str) -> EvidenceDocument:
-    """What was written."""
+def evidence_document(taken: Taken, location: str, kept: Kept | None = None) -> EvidenceDocument:
+    """What was written; ``kept``: into the incident store."""
     manifest = taken.manifest
     return EvidenceDocument(
         location=location,
-        file=str(taken.path),
+        file=str(taken.path) if kept is None else kept.location.without_credentials(),
+        opens_as=None if kept is None else kept.name,
         sha256=taken.sha256,
         size_bytes=taken.size_bytes,
         moment_ms=manifest.moment_ms,

@@ -1,6 +1,7 @@
 """What lasts of an incident: the evidence file and the report."""
 
 from core.incident.evidence import Taken, take
+from core.incident.keeping import Kept, keep
 from core.incident.report import Beside, Report, is_address, report
 from core.incident.report_html import to_html
 from core.incident.report_markdown import to_chat, to_markdown
@@ -8,9 +9,11 @@ from core.incident.target import target_of, written_whole
 
 __all__ = [
     "Beside",
+    "Kept",
     "Report",
     "Taken",
     "is_address",
+    "keep",
     "report",
     "take",
     "target_of",

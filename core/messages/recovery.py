@@ -19,9 +19,7 @@ TITLES: dict[str, str] = {
 QUESTIONS: dict[str, str] = {
     "sink": "Where does the query write?",
     "source_complete": "Can the source still deliver every record that the query has ever read?",
-    "stateful": (
-        "How does the stateful part (aggregation, deduplication, join) change in the query that runs next?"
-    ),
+    "stateful": ("How does the stateful part change in the query that runs next?"),
     "platform": "Where does the query run?",
 }
 """The questions, by id."""

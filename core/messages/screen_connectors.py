@@ -80,7 +80,7 @@ SENTENCES: dict[str, str] = {
     "asked": "asked {at:clock}, {age}",
     "asked_about": "asked {at:clock}, {age} · {what}",
     "see_page": "The page Source & sink shows what can be connected.",
-    "connect": "Connect source and sink to check them too",
+    "connect": "Connect source and sink",
     "left_out": "What it would have answered is not part of this page.",
     "subscribes": "source {key} reads {topics:listed}",
     "at": "source {key}: {place}",

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
     # where the query stands
-    "newest": "newest log file {since}, {ms:moment}",
-    "newest_copied": "newest log file {since}: {ms:moment}, time of the copy",
+    "newest": "{since}, {ms:moment}",
+    "newest_copied": "{since}: {ms:moment}, time of the copy",
     "no_file_times": "the storage gives no file times",
     "pending": "batch {batch} is planned and not committed",
-    "all_committed": "every planned batch is committed",
     "none_planned": "no batch is planned",
     "notes": "Notes (story.md)",
     "not_checked": "Not checked: {n:counted thing}",
     # links of the verdict
     "to_integrity": "All steps and findings",
-    "to_recovery": "Recovery: options and their code",
+    "to_recovery": "Recovery options",
     # what the query is
     "query": "What the query is",
     "identity": "location   {url}\nquery id   {query_id}",

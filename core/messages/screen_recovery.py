@@ -17,7 +17,6 @@ SENTENCES: dict[str, str] = {
     ),
     "source_format": "What does the query read?",
     "reading": "Reading what the sources still have ...",
-    "questions": "About your pipeline",
     "options": "Recovery options",
     "unread": "The options cannot be worked out: {reason}",
     "options_table": "The recovery options",
@@ -26,11 +25,14 @@ SENTENCES: dict[str, str] = {
     "impossible": "▲ not possible: {why}",
     "impossible_cell": "no: {why}",
     "in_general": "in general: {general}",
+    "questions": "About your pipeline",
     "choice": "Plan and code for",
     "consequences": "{option}: what repeats and what is lost",
     "your_sink": "{sink} ● your sink",
+    "why_steps": "Why these steps",
     "repeats": "Repeats: {repeats}",
     "loses": "Loses: {loses}",
+    "both": "Repeats and loses: {about}",
     "mistake": "Common mistake: {trap}",
     "cost": "Complexity: {complexity} Cost: {cost}",
     "tab_all": "Compare all {count}",
@@ -46,7 +48,8 @@ SENTENCES: dict[str, str] = {
         "The code is shown and downloaded, never run by this app. Without --execute a script prints its"
         " plan and stops."
     ),
-    "whole_file": "To run: {files:listed}",
+    "whole_file": "To run: {file}",
+    "whole_files": "To run: {n:counted file}",
     "download": "Download {file}",
     "values": "Values for the code",
     "values_note": (

@@ -11,7 +11,7 @@ SENTENCES: dict[str, str] = {
     "after_that": "After that: {then}",
     "not_checked": "Not checked: {parts}.",
     "nothing_left_out": "Not checked: nothing.",
-    "how": "How we know: the {n:number} steps of a start of Spark {spark}",
+    "how": "How we know: {n:counted step} of a start of Spark {spark}",
     "no_step": "No other step",
     "rules": "The rules of Spark {spark} are applied: {why}.",
     "error": "The error as Spark words it",
@@ -19,11 +19,11 @@ SENTENCES: dict[str, str] = {
     "findings": "Findings so far",
     "checking": "Checking ...",
     "no_problems": "No problems found in {checked}.",
-    "looked_at_short": "Looked at: {checked}.",
     "looked_at": "Looked at: {checked}. Not checked: {not_checked}.",
-    "as_above": "This is why the next start does what is described above.",
     "what_to_do": "What to do: {action}",
     "to_do_and_proof": "What to do, and where it was seen",
+    "more_about": "{mark} {about:capital}",
+    "where_seen": "Where it was seen",
     "notes": "{n:counted note}",
     "to_batch": "Batch {batch}",
     "to_partition": "Partition {partition} of operator {operator}",
@@ -39,6 +39,7 @@ SENTENCES: dict[str, str] = {
     "impact_not_known": "The impact of deleting this checkpoint is not known: {reason}",
     "impact_connect": "Some numbers are not known: connect source and sink",
     "impact_source": "Source & sink: where these numbers come from",
+    "effect_unknown": "not known",
     "repeats_unknown": "repeats: not known",
     "repeats_nothing": "repeats nothing",
     "repeats": "repeats {n:counted row}",
@@ -50,12 +51,18 @@ SENTENCES: dict[str, str] = {
     # start position
     "position": "Start position for a new checkpoint",
     "position_beginning": "Start position for a new checkpoint, from the beginning",
-    "position_last": "Start position for a new checkpoint, after batch {batch}, the last committed one",
+    "position_short": "Start position after batch {batch}",
     "position_after": "Start position for a new checkpoint, after batch {batch}",
     "position_no_source": (
         "The offset log does not name a source yet, so there is no position to resume from."
     ),
-    "position_effects": "How exact this is, what it repeats and skips",
+    "position_effects": "How exact this is",
+    "no_option_of": (
+        "{sources:listed} {n:one has/have} no option that starts at this position ({evidence:listed})."
+    ),
+    "no_option_at_all": "{sources:listed} {n:one has/have} no option that starts at this position.",
+    "source_of_kind": "source {key} ({kind})",
+    "the_source": "the {kind}",
     "position_source": "Source {key}: {kind}",
     "no_option": "The {kind} has no option that starts at this position.",
     "no_option_from": (

@@ -57,6 +57,7 @@ SENTENCES: dict[str, str] = {
         "Shown: the first {shown:number} of {total:number} characters. The download contains all of them."
     ),
     "as_table": "The same as a table",
+    "as_table_and_basis": "These batches as a table, and where the times come from",
 }
 
 NAMES: dict[str, str] = {

@@ -10,6 +10,11 @@ SENTENCES: dict[str, str] = {
         "a root has a password in its URL; write it into storage_options (docs/settings.md), which are never"
         " shown"
     ),
+    "store_json": 'write a URL, or JSON such as {{"url": "s3://bucket/incidents", "storage_options": {{}}}}',
+    "store_password": (
+        "the URL has a password in it; write it into storage_options (docs/settings.md), which are never"
+        " shown"
+    ),
     "root_name": 'the name of a root must be plain text without "/" or ":"',
     "broker_name": 'the name of a broker must be plain text without "/" or ":"',
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from core.recovery.answers import CHOICES, OPTION_IDS, Answers, OptionId
 from core.recovery.code import CodeBlock, generate, why_no_code
+from core.recovery.consequences import effects_by_sink
 from core.recovery.context import RecoveryContext, read_recovery_context
 from core.recovery.deletion_impact import DeletionImpact, impact_of_deleting
 from core.recovery.forms import forms
@@ -34,6 +35,7 @@ __all__ = [
     "ResumeAnswer",
     "SourceResume",
     "as_pyspark",
+    "effects_by_sink",
     "forms",
     "generate",
     "impact_of_deleting",

@@ -3,7 +3,10 @@ observed on Spark 4.3."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal
 
 from core.messages import say, say_of
@@ -14,6 +17,8 @@ from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import repair_of
 from core.recovery.restart import repeats_and_loses
 from core.recovery.sinks import BEHAVIOUR_IDS, EXAMPLES, Behaviour
+
+_SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +58,47 @@ def consequences(context: RecoveryContext, option: OptionId) -> tuple[Consequenc
     return tuple(found)
 
 
-def summary(found: tuple[Consequence, ...], what: Literal["repeats", "loses"]) -> str:
-    """One text over all kinds of sinks: equal statements are said once."""
+def effects_by_sink(found: tuple[Consequence, ...]) -> tuple[str, str, str]:
+    """What repeats, what is lost, and what is said of both at once, over all kinds of sinks; "" for what is
+    not said."""
+    same = [item for item in found if item.repeats == item.loses]
+    same = [item for item in same if item.repeats == same[0].repeats]
+    sinks = tuple(str(say_of("recovery", "SHORT_BEHAVIOURS", item.behaviour)) for item in same)
+    both = say("recovery_effects.by_sink", sinks=list(sinks), text=same[0].repeats) if same else ""
+    return summary(found, "repeats", sinks), summary(found, "loses", sinks), both
+
+
+def summary(
+    found: tuple[Consequence, ...], what: Literal["repeats", "loses"], without: tuple[str, ...] = ()
+) -> str:
+    """One text over all kinds of sinks: what several begin with is said once. ``without``: of the others
+    only."""
+    texts = {
+        str(say_of("recovery", "SHORT_BEHAVIOURS", item.behaviour)): tuple(
+            _SENTENCE_END.split(item.repeats if what == "repeats" else item.loses)
+        )
+        for item in found
+    }
+    others = {sink: sentences for sink, sentences in texts.items() if sink not in without}
+    return " ".join(_said(others, len(texts)))
+
+
+def _said(texts: Mapping[str, tuple[str, ...]], of: int) -> Iterator[str]:
+    """The statements of some sinks, each with its sinks unless all say it."""
     groups: dict[str, list[str]] = {}
-    for item in found:
-        text = item.repeats if what == "repeats" else item.loses
-        groups.setdefault(text, []).append(say_of("recovery", "SHORT_BEHAVIOURS", item.behaviour))
-    if len(groups) == 1:
-        return next(iter(groups))
-    return " ".join(say("recovery_effects.by_sink", sinks=sinks, text=text) for text, sinks in groups.items())
+    for sink, sentences in texts.items():
+        groups.setdefault(sentences[0], []).append(sink)
+    for sinks in groups.values():
+        same = _begin_with(*(texts[sink] for sink in sinks))
+        text = " ".join(same)
+        yield text if len(sinks) == of else say("recovery_effects.by_sink", sinks=sinks, text=text)
+        yield from _said({s: rest for s in sinks if (rest := texts[s][len(same) :])}, of)
+
+
+def _begin_with(*texts: tuple[str, ...]) -> list[str]:
+    """The sentences that all texts begin with."""
+    columns = zip(*texts, strict=False)
+    return [column[0] for column in takewhile(lambda column: len(set(column)) == 1, columns)]
 
 
 def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -> tuple[str, str]:

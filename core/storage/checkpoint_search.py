@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
+from core.errors import LocationNotFound, StorageError
 from core.settings import Settings
 from core.storage.door import Door
 from core.storage.listing import Listing
-from core.storage.location import Location
+from core.storage.location import Location, parse_location
 
 # What makes a directory a checkpoint, as far as a listing can tell.
 CHECKPOINT_DIRECTORIES = {"offsets", "commits"}
@@ -55,6 +58,31 @@ def checkpoints_below(location: Location, settings: Settings) -> SearchResult:
             is_complete = is_complete and all(listing.is_complete or _is_table(listing) for listing in others)
             level = [child for listing in others for child in _searched(listing)]
     return SearchResult(tuple(sorted(paths)), listed, is_complete)
+
+
+def checkpoint_around(location: Location, settings: Settings) -> Location | None:
+    """The checkpoint that a place is, or lies in, as far as the directories above it can be listed from
+    here: one listing each."""
+    if location.is_local:
+        location = parse_location(os.path.realpath(location.path))
+    for place in (location, *_above(location)):
+        try:
+            listing = Door.open(place, settings).list([""], first_page=True)[""]
+        except LocationNotFound:  # not made yet
+            continue
+        except StorageError:  # not to be asked from here
+            break
+        if not CHECKPOINT_DIRECTORIES.isdisjoint(listing.directory_names()):
+            return place
+    return None
+
+
+def _above(location: Location) -> list[Location]:
+    if location.is_local:
+        return [parse_location(str(path)) for path in Path(location.path).parents]
+    scheme, _, path = location.url.partition("://")
+    parents = (str(parent) for parent in PurePosixPath(path).parents if str(parent) != ".")
+    return [parse_location(f"{scheme}://{parent}", location.storage_options) for parent in parents]
 
 
 def _is_checkpoint(listing: Listing) -> bool:

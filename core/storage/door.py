@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 from core.errors import NotAllowed, StorageError
 from core.messages import say
 from core.settings import DEFAULTS, Settings
+from core.storage import incident_store
 from core.storage.cache import ContentCache
 from core.storage.changed import ChangedStore, Changes
 from core.storage.evidence import ENDING, EvidenceStore
@@ -59,9 +60,16 @@ class Door:
         cls, location: Location | str, settings: Settings = DEFAULTS, *, is_thrifty: bool = False
     ) -> Door:
         """A door to ``location``. No request is sent. ``is_thrifty``: on S3 as few requests as can be, also
-        where more of them side by side would be faster. Raises :class:`UnsupportedLocation` for a text that
-        is no location."""
-        place = parse_location(location) if isinstance(location, str) else location
+        where more of them side by side would be faster. A text may also name an evidence file in the incident
+        store (``evidence:...``). Raises :class:`UnsupportedLocation` for a text that is no location,
+        :class:`NotAllowed` for evidence where there is no incident store."""
+        if isinstance(location, str):
+            named = incident_store.is_name(location)
+            place = (
+                incident_store.evidence_location(location, settings) if named else parse_location(location)
+            )
+        else:
+            place = location
         store = _store(place, place.path, settings, is_thrifty)
         above, slash, name = place.path.rpartition("/")
         if not slash or not name.endswith(ENDING):

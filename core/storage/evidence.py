@@ -130,13 +130,22 @@ class EvidenceStore:
             return self._archive
 
     def _open(self, tally: Tally) -> Archive | None:
-        if self._plain.list([""], False, True, tally)[""].exists:
+        kept = self._location.evidence_id
+        if not kept and self._plain.list([""], False, True, tally)[""].exists:
             return None
         info = self._beside.look([self._name], tally)[self._name]
+        if isinstance(info, Gone) and kept:
+            raise EvidenceRefused(say("incident_store.missing", name=self._location.name))
         if isinstance(info, Gone):
             return None  # and the directory's store says so
         if isinstance(info, ReadFailure):
             raise ListingFailed("", OSError(info.reason))
+        archive = self._checked(info, tally)
+        if not archive.sha256.startswith(kept):
+            raise EvidenceRefused(say("incident_store.changed", name=self._location.name))
+        return archive
+
+    def _checked(self, info: FileInfo, tally: Tally) -> Archive:
         place = self._location
         key = (place.protocol, place.path, place.options_token, self._most_bytes, info)
         with _lock:
@@ -146,7 +155,8 @@ class EvidenceStore:
         try:
             archive = self._read_whole(info, tally)
         except EvidenceRefused as error:
-            sentence = say("evidence.refused", location=place.url, why=str(error))
+            shown = place.name if place.evidence_id else place.url
+            sentence = say("evidence.refused", location=shown, why=str(error))
             raise EvidenceRefused(sentence, place.url) from error
         with _lock:
             if len(archive.content.data) <= _KEPT_BYTES:

@@ -48,7 +48,8 @@ class Location:
     ``/data/ck``); ``path`` is what the file system of ``protocol`` calls it. ``storage_options`` are fsspec's
     (credentials, endpoints): they are never shown, not part of ``repr`` and never travel in a link. ``name``
     is what people call it. Two locations are equal when URL and storage options are: the options decide which
-    store is asked, and with whose rights.
+    store is asked, and with whose rights. ``evidence_id``: of an evidence file in the incident store, the
+    first digits of its SHA-256.
     """
 
     url: str
@@ -56,6 +57,7 @@ class Location:
     path: str
     name: str = field(compare=False)
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    evidence_id: str = field(default="", compare=False)
     options_token: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

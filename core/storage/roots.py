@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from core.errors import LocationNotFound, NotAllowed, StorageError
 from core.messages import say
 from core.settings import PREFIX, Settings, is_loopback
+from core.storage import incident_store
 from core.storage.checkpoint_search import checkpoints_below
 from core.storage.location import Location, child_of, parse_location
 
@@ -73,9 +74,12 @@ def locate(text: str, settings: Settings) -> Location:
     """The location that a person typed or a link carries: a URL, a path, or ``root/relative/path``.
 
     A URL below a root gets the storage options of that root. A text whose first part is the name of a root
-    means the root, also when a relative local path of that name exists. Raises :class:`StorageError` for a
+    means the root, also when a relative local path of that name exists. ``evidence:...`` is a file in the
+    incident store. Raises :class:`StorageError` for a
     text that is no location and :class:`NotAllowed` for one that may not be opened.
     """
+    if incident_store.is_name(text):
+        return incident_store.evidence_location(text, settings)
     if text.strip().split("/", 1)[0] in settings.roots:
         return resolve_link(text, settings)
     location = parse_location(text)
@@ -126,7 +130,10 @@ def resolve_link(link: str, settings: Settings) -> Location:
 
 
 def link_for(location: Location, settings: Settings) -> str | None:
-    """How a link names ``location``: ``root/relative/path``, or None when it lies below no root."""
+    """How a link names ``location``: ``root/relative/path`` or ``evidence:...``, or None when it is neither
+    below a root nor in the incident store."""
+    if location.evidence_id:
+        return location.name
     below = _below_root(location, settings)
     if below is None:
         return None

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -18,11 +18,11 @@ import orjson
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from core.errors import FileNotRead, LocationNotFound, StorageError, UsageError
+from core.errors import FileNotRead, UsageError
 from core.messages import say
 from core.settings import Settings
-from core.storage import Door, Location, parse_location
-from core.storage.checkpoint_search import CHECKPOINT_DIRECTORIES
+from core.storage import Location, parse_location
+from core.storage.checkpoint_search import checkpoint_around
 
 Format = Literal["parquet", "csv", "json", "delta"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "json", "delta")
@@ -45,15 +45,9 @@ def keeping(text: str, format_name: Format, settings: Settings) -> Keeping:
         location = parse_location(os.path.realpath(location.path))
         if Path(location.path).exists() and not Path(location.path).is_dir():
             raise UsageError(say("survey.to_file", place=location.url))
-    for place in (location, *_above(location)):
-        try:
-            listing = Door.open(place, settings).list([""], first_page=True)[""]
-        except LocationNotFound:  # not made yet
-            continue
-        except StorageError:  # not to be asked from here
-            break
-        if not CHECKPOINT_DIRECTORIES.isdisjoint(listing.directory_names()):
-            raise UsageError(say("survey.to_inside", place=location.url, checkpoint=place.url))
+    around = checkpoint_around(location, settings)
+    if around is not None:
+        raise UsageError(say("survey.to_inside", place=location.url, checkpoint=around.url))
     return Keeping(location, format_name)
 
 
@@ -88,14 +82,6 @@ def append_here(table: pa.Table, keep: Keeping, surveyed_at_ms: int) -> Path:
         reason = error.strerror or type(error).__name__
         raise FileNotRead(say("survey.not_kept", place=keep.location.url, reason=reason)) from error
     return file
-
-
-def _above(location: Location) -> list[Location]:
-    if location.is_local:
-        return [parse_location(str(path)) for path in Path(location.path).parents]
-    scheme, _, path = location.url.partition("://")
-    parents = (str(parent) for parent in PurePosixPath(path).parents if str(parent) != ".")
-    return [parse_location(f"{scheme}://{parent}") for parent in parents]
 
 
 def _flat(table: pa.Table) -> pa.Table:

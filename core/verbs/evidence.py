@@ -7,7 +7,7 @@ from collections import Counter
 
 from core.checkpoint.layout import read_layout
 from core.documents.evidence import EvidenceDocument, evidence_document
-from core.incident import take, target_of
+from core.incident import Kept, keep, take, target_of
 from core.messages import say, say_of
 from core.settings import Settings
 from core.sparklogs.evidence import NotRead
@@ -18,7 +18,9 @@ from core.verbs._text import clean
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What ``evidence`` takes beside the location."""
-    parser.add_argument("--to", required=True, metavar="FILE.zip", help=say("evidence.help_to"))
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--to", metavar="FILE.zip", help=say("evidence.help_to"))
+    where.add_argument("--to-store", action="store_true", help=say("incident_store.help_to_store"))
     parser.add_argument("--with-state-contents", action="store_true", help=say("evidence.help_contents"))
     parser.add_argument("--overwrite", action="store_true", help=say("evidence.help_overwrite"))
 
@@ -26,10 +28,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, settings: Settings) -> Answer:
     """Takes the evidence; what could not be read is named."""
     door = Door.open(args.location, settings)
-    target = target_of(args.to, door, may_overwrite=args.overwrite)
-    read_layout(door)  # only of a checkpoint
-    taken = take(door, target, with_state_contents=args.with_state_contents)
-    document = evidence_document(taken, door.location.without_credentials())
+    kept: Kept | None = None
+    if args.to_store:
+        read_layout(door)  # only of a checkpoint
+        kept = keep(door, with_state_contents=args.with_state_contents)
+        taken = kept.taken
+    else:
+        target = target_of(args.to, door, may_overwrite=args.overwrite)
+        read_layout(door)
+        taken = take(door, target, with_state_contents=args.with_state_contents)
+    document = evidence_document(taken, door.location.without_credentials(), kept)
     failed = [NotRead(part.path, part.reason) for part in document.left_out if part.reason is not None]
     failed += [NotRead(f"{path}/", reason) for path, reason in taken.manifest.not_listed.items()]
     return Answer(document, "\n".join(_text(document)) + "\n", not_read=tuple(failed))
@@ -45,9 +53,13 @@ def _text(document: EvidenceDocument) -> list[str]:
             size_bytes=document.taken_bytes,
         ),
         say("evidence.no_secrets"),
-        say("evidence.written", path=clean(document.file, 400), size_bytes=document.size_bytes),
+        say("evidence.written", path=clean(document.file, 400), size_bytes=document.size_bytes)
+        if document.opens_as is None
+        else say("incident_store.kept", name=document.opens_as, size_bytes=document.size_bytes),
         say("evidence.sha256", sha256=document.sha256),
     ]
+    if document.opens_as is not None:
+        lines.append(say("incident_store.opens", name=document.opens_as))
     if document.gone:
         lines.append(say("evidence.now_gone", count=len(document.gone)))
     counts = Counter(part.why for part in document.left_out)

@@ -125,7 +125,7 @@ def test_the_document_says_exactly_what_the_code_says() -> None:
     }
     expected = {}
     for name, field in Settings.model_fields.items():
-        own = {"roots": "the samples of this project", "kafka": "none"}
+        own = {"roots": "the samples of this project", "kafka": "none", "incident_store": "none"}
         default = own.get(name, f"`{field.default}`" if field.default != "" else "none")
         expected[PREFIX + name.upper()] = (default, field.description)
     assert documented == expected

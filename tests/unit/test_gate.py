@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from core.settings import PREFIX, get_settings
 from ui.gate import HEADERS, Gate, is_foreign
 
 
@@ -45,7 +46,7 @@ def test_pages_of_other_servers_and_ports_do_not(origin: str, host: str) -> None
     assert is_foreign(origin, host)
 
 
-def asked(kind: str, *headers: tuple[bytes, bytes]) -> list[dict[str, Any]]:
+def asked(kind: str, *headers: tuple[bytes, bytes], path: str = "/") -> list[dict[str, Any]]:
     """What is sent for a request with these headers."""
     sent: list[dict[str, Any]] = []
 
@@ -59,7 +60,12 @@ def asked(kind: str, *headers: tuple[bytes, bytes]) -> list[dict[str, Any]]:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {"type": kind, "headers": list(headers), "extensions": {"websocket.http.response": {}}}
+    scope = {
+        "type": kind,
+        "path": path,
+        "headers": list(headers),
+        "extensions": {"websocket.http.response": {}},
+    }
     asyncio.run(Gate(inner)(scope, receive, send))
     return sent
 
@@ -91,3 +97,27 @@ def test_the_name_that_a_proxy_was_asked_by_counts() -> None:
 
 def test_what_is_neither_request_nor_connection_passes() -> None:
     assert asked("lifespan")[-1]["body"] == b"inner"
+
+
+@pytest.mark.parametrize(
+    ("address", "uploads", "status"),
+    [
+        ("127.0.0.1", "private", 200),
+        ("127.0.0.1", "never", 403),
+        ("192.0.2.1", "private", 403),
+        ("192.0.2.1", "always", 200),
+        ("192.0.2.1", "nonsense", 403),
+    ],
+)
+def test_an_upload_gets_in_only_where_uploads_are_taken(
+    monkeypatch: pytest.MonkeyPatch, address: str, uploads: str, status: int
+) -> None:
+    monkeypatch.setenv(f"{PREFIX}ADDRESS", address)
+    monkeypatch.setenv(f"{PREFIX}OPEN_UPLOADS", uploads)
+    get_settings.cache_clear()
+    try:
+        sent = asked("http", (b"host", b"h"), path="/base/_stcore/upload_file/session/file")
+        assert sent[0]["status"] == status
+        assert asked("http", (b"host", b"h"), path="/_stcore/health")[0]["status"] == 200
+    finally:
+        get_settings.cache_clear()

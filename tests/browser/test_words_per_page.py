@@ -1,0 +1,55 @@
+"""How much there is to read: Overview has 300 words at most, Recovery 500, on every sample; no page says the
+same sentence twice."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from tests.browser.conftest import Visit, Visiting
+from tests.support.build import sample_names
+
+MOST = {"overview": 300, "recovery": 500}
+# Icons are drawn by names that nobody sees; what is folded or behind a tab is not in innerText.
+READ = """main => {
+  const icons = [...main.querySelectorAll('[data-testid="stIconMaterial"]')];
+  for (const icon of icons) icon.style.display = 'none';
+  const text = main.innerText;
+  for (const icon of icons) icon.style.display = '';
+  return text;
+}"""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+LEAST_WORDS = 6  # fewer are a label
+
+
+def words_on(one: Visit, page: str, name: str) -> str:
+    one.open(f"/{page}?ck=samples/{name}/checkpoint")
+    one.wait_for_text("The code" if page == "recovery" else "What the query is")
+    one.settle()
+    text: str = one.page.locator('[data-testid="stMain"]').evaluate(READ)
+    return text
+
+
+@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("page", MOST)
+def test_a_page_is_short_and_says_nothing_twice(visit: Visiting, page: str, name: str) -> None:
+    text = words_on(visit(), page, name)
+    found = len(text.split())
+    assert 120 < found <= MOST[page], f"{found} words:\n{text}"
+    sentences = Counter(part.strip() for part in _SENTENCE.split(text))
+    twice = [each for each, times in sentences.items() if times > 1 and len(each.split()) >= LEAST_WORDS]
+    assert twice == []
+
+
+@pytest.mark.parametrize("page", ["timeline", "state", "watermark", "integrity", "compare"])
+def test_no_page_says_a_sentence_twice(visit: Visiting, page: str) -> None:
+    one = visit()
+    for name in ("missing-delta-file", "join-watermark-held-back", "kafka-pipeline-died-mid-batch"):
+        one.open(f"/{page}?ck=samples/{name}/checkpoint")
+        one.settle()
+        text: str = one.page.locator('[data-testid="stMain"]').evaluate(READ)
+        sentences = Counter(part.strip() for part in _SENTENCE.split(text))
+        twice = [each for each, times in sentences.items() if times > 1 and len(each.split()) >= LEAST_WORDS]
+        assert twice == [], name

@@ -1,0 +1,82 @@
+"""Links that keep showing what a checkpoint showed: evidence in the incident store, and back to now."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.checkpoint import Checkpoint
+from core.errors import CheckpointExplorerError, StorageError
+from core.incident import Kept, keep
+from core.messages import say
+from core.settings import get_settings
+from core.storage.roots import link_for, locate
+from ui import cards, links, open_checkpoints
+from ui.links import WITH
+from ui.open_checkpoints import Opened
+
+_ASKED, _KEPT, _GO = "_keep_view", "_kept_view", "_compare_now"
+
+
+def offer(opened: Opened, ck: Checkpoint, key: str) -> None:
+    """A button that keeps the evidence, and then the link to this view of it. Nothing without an incident
+    store, and nothing for what is evidence already."""
+    if get_settings().incident_store is None or ck.door.evidence is not None:
+        return
+    cards.text(say("incident_store.what"), "small")
+    st.button(say("incident_store.button"), key=key, on_click=_ask)
+    if st.session_state.pop(_ASKED, False):
+        with st.spinner(say("incident_store.working")):
+            st.session_state[_KEPT] = (opened.key, _kept(ck))
+    of, kept = st.session_state.get(_KEPT, (None, None))
+    if of != opened.key:
+        return
+    if isinstance(kept, str):
+        cards.message("blocked", kept)
+    elif kept is not None:
+        cards.text(say("incident_store.link", moment=kept.taken.manifest.moment_ms), "small")
+        st.code(links.address(kept.name), language=None, wrap_lines=True)
+
+
+def _ask() -> None:
+    st.session_state[_ASKED] = True
+
+
+def _kept(ck: Checkpoint) -> Kept | str:
+    try:
+        return keep(ck.door)
+    except CheckpointExplorerError as error:
+        return str(error)
+
+
+def evidence_line(ck: Checkpoint) -> None:
+    """Of an open evidence file: its moment, where the checkpoint lay, and the way to what is there now."""
+    record = ck.door.evidence
+    if record is None:
+        return
+    cards.message("plain", say("evidence.is_evidence", moment=record.moment_ms, location=record.location))
+    now = _name_now(record.location)
+    if now is not None and links.asked(WITH) != now:
+        st.button(say("incident_store.compare"), key="compare-now", on_click=_to_now, args=(now,))
+    if (to := st.session_state.pop(_GO, None)) is not None:
+        st.switch_page("pages/compare.py", query_params={WITH: to})
+
+
+def _to_now(name: str) -> None:
+    open_checkpoints.refresh(name)  # not what this session read before
+    st.session_state[_GO] = name
+
+
+def _name_now(recorded: str) -> str | None:
+    """What names the recorded location, where it may be opened: below a root, or a local path of this
+    machine's own user. An evidence file never sends anybody elsewhere."""
+    settings = get_settings()
+    try:
+        location = locate(recorded, settings)
+        if location.evidence_id:
+            return None
+        below = link_for(location, settings)
+    except StorageError:
+        return None
+    if below is None and settings.is_private and location.is_local:
+        return location.url
+    return below
