@@ -18,11 +18,11 @@ from dataclasses import replace
 from typing import NoReturn
 
 from core import __version__
-from core.documents.base import NotReadPart, to_chunks, to_text
+from core.documents.base import Document, NotReadPart, to_chunks, to_text
 from core.errors import CheckpointExplorerError, StorageError, UsageError, place_of
 from core.messages import say, say_of
 from core.settings import DEFAULTS, load_settings
-from core.verbs import MAY_LACK_LOCATION, MODULES, OF_ROOTS, Answer, verb_named
+from core.verbs import MAY_LACK_LOCATION, MODULES, OF_ROOTS, Answer, LongField, verb_named
 from core.verbs._text import clean
 
 ANSWERED, PROBLEMS_FOUND, UNKNOWN_ERROR = 0, 1, 1  # 2 and 10 are in core/errors.py
@@ -66,14 +66,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = build_parser(asked).parse_args(arguments)
         settings = load_settings()
         answer = verb_named(args.verb).run(args, settings)
-        text = _as_json(answer) if args.json else (_as_text(answer),)
+        _write(_as_json(answer) if args.json else (_as_text(answer),))
     except CheckpointExplorerError as error:
         return _fail(error, error.exit_status)
     except KeyboardInterrupt:
         return _fail(say("cli.stopped"), 130)
     except Exception as error:
         return _unknown(error, settings.trace)
-    _write(text)
     if answer.has_problems:
         return PROBLEMS_FOUND
     return NOT_READ if answer.not_read else ANSWERED
@@ -82,13 +81,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _as_json(answer: Answer) -> Iterable[str]:
     parts = tuple(NotReadPart(path=item.path, reason=item.reason) for item in answer.not_read)
     document = replace(answer.document, not_read=parts)
-    if answer.long_field is None:
-        yield to_text(document)
-    else:
-        with answer.long_field.lines as lines:
-            lines.seek(0)
-            items = (line.removesuffix("\n") for line in lines)
-            yield from to_chunks(document, answer.long_field.name, items)
+    return (to_text(document), "\n") if answer.long_field is None else _in_pieces(document, answer.long_field)
+
+
+def _in_pieces(document: Document, field: LongField) -> Iterable[str]:
+    with field.lines as lines:
+        lines.seek(0)
+        items = (line.removesuffix("\n") for line in lines)
+        yield from to_chunks(document, field.name, items)
     yield "\n"
 
 
