@@ -191,7 +191,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlowS3]:
 
 def test_1000_versions_on_the_slow_server_are_within_the_budget(slow: SlowS3) -> None:
     """That server leaves out every name that ends in .crc, so the newest log checkpoint and the commits after
-    it are read."""
+    it are read. Without ``_last_checkpoint`` the first page of the log has been listed in vain."""
     slow.stats()
     place = slow.location("long")
     log = DeltaLog.open(
@@ -199,4 +199,4 @@ def test_1000_versions_on_the_slow_server_are_within_the_budget(slow: SlowS3) ->
     )
     assert (log.newest, log.transactions[QUERY_ID].version) == (999, 998)
     seen = slow.stats()
-    assert seen["list"] <= 2 and seen["head"] == 0 and seen["get"] == 1 + 99
+    assert seen["list"] <= 3 and seen["head"] == 0 and seen["get"] == 1 + 99
