@@ -27,7 +27,7 @@ from scripts.bench.slow_s3 import SlowS3, serving
 from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server
 
-pytestmark = pytest.mark.usefixtures("s3_client")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("s3_client")]
 
 METADATA = '{{"batchWatermarkMs":0,"batchTimestampMs":{time},"conf":{{"spark.sql.shuffle.partitions":"12"}}}}'
 OFFSET = "v1\n" + METADATA + '\n{{"topic-a":{{"0":{n},"1":{n}}}}}'
@@ -116,7 +116,6 @@ def test_a_tree_of_state_costs_one_listing_for_each_partition(
     assert (seen["head"], seen["get"]) == (0, 0)
 
 
-@pytest.mark.slow
 def test_a_long_log_is_not_listed_page_after_page(s3_small_pages: S3Server) -> None:
     # Ten names a page: 900 batches are here what 90,000 are on S3.
     location = put(

@@ -44,6 +44,8 @@ from core.storage.s3_direct import (
 from tests.storage.conftest import BUCKET
 from tests.support.s3 import S3Server
 
+pytestmark = pytest.mark.slow
+
 REGION = {"client_kwargs": {"region_name": "eu-west-1"}}
 GIVEN = {"key": "AKID", "secret": "SECRET", **REGION}
 

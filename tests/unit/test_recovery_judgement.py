@@ -351,6 +351,7 @@ def checkpoints(samples: Path) -> list[Path]:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_every_sample_answers_for_every_option_sink_and_kind_of_state(samples: Path) -> None:
     found = checkpoints(samples)
     assert len(found) >= 12
