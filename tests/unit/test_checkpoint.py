@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -581,13 +582,14 @@ def test_a_refresh_reads_only_the_new_batches(tmp_path: Path) -> None:
 def test_a_refresh_reads_a_file_again_that_was_written_anew(tmp_path: Path) -> None:
     root = kafka_checkpoint(tmp_path, range(3))
     ck = Checkpoint.open(str(root))
-    write(
-        root,
-        {
-            "offsets/2": offset_text([kafka_offset(1000)]),
-            "metadata": '{"id":"00000000-0000-0000-0000-000000000000"}',
-        },
-    )
+    rewritten = {
+        "offsets/2": offset_text([kafka_offset(1000)]),
+        "metadata": '{"id":"00000000-0000-0000-0000-000000000000"}',
+    }
+    write(root, rewritten)
+    for name in rewritten:  # as large as before: only its time tells, and a clock's tick may be 4 ms long
+        later = (root / name).stat().st_mtime + 1
+        os.utime(root / name, (later, later))
     again = ck.refresh()
     assert again.source_texts(2, "0")[1] == kafka_offset(1000)
     assert again.query_id == "00000000-0000-0000-0000-000000000000"
