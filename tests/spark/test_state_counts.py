@@ -3,12 +3,10 @@ its key says."""
 
 from __future__ import annotations
 
-import base64
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,15 +17,14 @@ from core.checkpoint.state_content.counts import count_keys
 from core.checkpoint.state_content.replay import KeyCount
 from tests.support.build import SAMPLES
 from tests.support.copies import with_its_own_schemas
-from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB, join, source, windows, write_file
+from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB, join, windows, write_file
+from tests.support.state_queries import CODEC, ROW_CHECKSUMS, all_types, group_state, run, within_watermark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
-CODEC = "spark.sql.streaming.stateStore.compression.codec"
-ROW_CHECKSUMS = {"spark.sql.streaming.stateStore.rowChecksum.enabled": "true"}
 QUERIES: dict[str, tuple[Callable[[SparkSession, Path], DataFrame], dict[str, str]]] = {
     "hdfs_zstd_row_checksums": (windows, {CODEC: "zstd", **ROW_CHECKSUMS}),
     "rocksdb": (windows, ROCKSDB),
@@ -60,16 +57,6 @@ def by_spark(spark: SparkSession, root: Path, batch: int, **options: str) -> dic
 def plain(counts: dict[int, KeyCount]) -> dict[int, int | None]:
     """The exact numbers without empty partitions, as Spark's reader gives them."""
     return {partition: count.keys for partition, count in counts.items() if count.keys != 0}
-
-
-def run(spark: SparkSession, frame: DataFrame, checkpoint: Path) -> None:
-    query = (
-        frame.writeStream.format("noop")
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
 
 
 @pytest.fixture
@@ -143,52 +130,6 @@ def test_a_row_of_each_state_variable_counts_for_transform_with_state(
     assert plain(counted(root, last)["default"]) == {
         p: sum(found.get(p, 0) for found in rows) for p in {p for found in rows for p in found}
     }
-
-
-def all_types(session: SparkSession, root: Path) -> DataFrame:
-    """Deduplication by a column of each type, with nulls, in one file."""
-    directory = root / "typed"
-    directory.mkdir()
-    rows: list[dict[str, Any]] = []
-    for i in range(300):
-        row = {
-            "o": i % 2 == 0,
-            "y": i % 256 - 128,
-            "h": i * 211 % 65_536 - 32_768,
-            "i": (i * 2_654_435_761) % 2**32 - 2**31,
-            "l": (i * 6_364_136_223_846_793_005) % 2**64 - 2**63,
-            "d": f"{1900 + i % 200}-01-02",
-            "t": f"20{i % 60 + 10}-03-04T05:06:07.{i:06d}Z",
-            "x": "häß€" * (i % 7) + str(i),
-            "z": base64.b64encode(bytes(range(i % 23))).decode(),
-            "w": {"a": i, "b": None if i % 3 else f"b{i}"},
-        }
-        rows.append({key: value for k, (key, value) in enumerate(row.items()) if (i + k) % 11})
-    (directory / "rows.json").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    schema = (
-        "o boolean, y byte, h short, i int, l long, d date, t timestamp, x string, z binary, w struct<a:"
-        " long, b: string>"
-    )
-    return session.readStream.schema(schema).json(str(directory)).dropDuplicates([*"oyhildtxzw"])
-
-
-def group_state(session: SparkSession, root: Path) -> DataFrame:
-    """A Python state function by key."""
-    from pyspark.sql.streaming.state import GroupStateTimeout
-
-    def remember(key: Any, frames: Any, state: Any) -> Any:
-        state.update((sum(len(frame) for frame in frames),))
-        return iter(())
-
-    grouped = source(session, root / "in").groupBy("k", "id")
-    return grouped.applyInPandasWithState(
-        remember, "k string", "n long", "append", GroupStateTimeout.NoTimeout
-    )
-
-
-def within_watermark(session: SparkSession, root: Path) -> DataFrame:
-    """Deduplication that forgets."""
-    return source(session, root / "in").withWatermark("t", "1 hour").dropDuplicatesWithinWatermark(["k", "v"])
 
 
 @pytest.mark.parametrize(
