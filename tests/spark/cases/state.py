@@ -29,6 +29,7 @@ snapshots = family("snapshots")
 abandoned = family("abandoned snapshots")
 later = family("later state")
 format_2 = family("state format 2")
+OTHER_FIELDS = d.bytes_changed("state/0/0/_metadata/schema", b'{"name":', b'{"na}e":')
 schemas = family("schemas and operator metadata")
 settings = family("recorded settings")
 
@@ -294,6 +295,7 @@ SCHEMAS: list[Case] = [
     *schemas(
         "RF 4.25", MAIN, "schema_empty_no_new_data", d.holding("state/0/0/_metadata/schema", ""), query=NO_NEW
     ),
+    *schemas("RF 4.25", MAIN, "schema_of_other_fields", OTHER_FIELDS),
     *schemas("RF 4.25", MAIN, "schema_cut", d.cut("state/0/0/_metadata/schema")),
     *schemas(
         "RF 4.21",
