@@ -90,14 +90,6 @@ def folder_of(path: str) -> str:
     return _plain(path).rpartition("/")[0]
 
 
-def is_below(path: str, place: Location) -> bool:
-    """Whether an input file lies below the directory that a source reads, by the two names."""
-    try:
-        return _below(folder_of(path), place) is not None
-    except (StorageError, ValueError):
-        return False
-
-
 def is_missing_here(folder: str, witness: str, home: Location, settings: Settings) -> bool:
     """Whether a local folder is not there although ``witness``, another one, is: then this is the machine
     that the paths mean. False for folders that may not be looked at."""

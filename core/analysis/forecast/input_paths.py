@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
 from core.analysis.forecast.model import DUPLICATES, UNKNOWN, FailsAt, Risk
 from core.checkpoint.model import FileLogEntry
-from core.connectors.input_files import folder_of, is_below, is_missing_here
+from core.connectors.input_files import folder_of, is_missing_here
 from core.messages import say
 from core.sparklogs.evidence import Evidence
 
@@ -71,11 +71,8 @@ def illegal_at(path: str) -> int | None:
 
 
 def _is_elsewhere(s: RestartContext, key: str, entry: FileLogEntry) -> bool:
-    """Whether a file lies outside the directory that the source reads: outside the one that was named for the
-    source, or alone in a directory that is not there, while all others lie in one that is."""
-    place = s.connectors.places.get(key)
-    if place is not None:
-        return not is_below(entry.path, place)
+    """Whether a file lies outside the directory that the source reads: alone in one that is not there,
+    while all others lie in one that is."""
     home = _home(s.file_log(key).entries)
     folder = folder_of(entry.path)
     if home is None or folder == home or folder.startswith(f"{home}/") or home.startswith(f"{folder}/"):

@@ -218,6 +218,12 @@ SNAPSHOTS: list[Case] = [
         d.newest_snapshot("zip", d.halve),
         level="deep",
     ),
+    *snapshots(
+        "RF 4.5",
+        ("windows_rocksdb",),
+        "two_newest_zips_missing",
+        d.both(d.state_missing("{n}", "zip"), d.state_missing("{n+1}", "zip")),
+    ),
     *snapshots("RF 4.10", ("snapshots_changelog",), "all_zips_missing", d.all_of("state/0/*/*.zip")),
     *snapshots(
         "RF 4.6", ("snapshots_changelog",), "first_changelog_missing", d.state_missing("1", "changelog")
