@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.messages import Sentence, say
-from core.sparklogs.evidence import Evidence, Problem, problem
+from core.sparklogs.evidence import Condition, Evidence, Problem, problem
 from core.sparklogs.json_text import json_trouble, parse_object
 from core.sparklogs.versioned import json_object, versioned
 
@@ -125,7 +125,7 @@ def parse_schemas(data: bytes, path: str, store: str) -> tuple[StateSchema, ...]
             clause = say("state.schema_unknown_version", version=version[:20])
             return problem(path, "unknown_version", clause, data)
     except _UnexpectedError as error:
-        return problem(path, "bad_json", error.clause, data)
+        return problem(path, error.condition, error.clause, data)
     except EOFError:
         return problem(path, "truncated", say("state.schema_truncated", size_bytes=len(data)), data)
     except ValueError:
@@ -192,9 +192,10 @@ def _is_limit(schema: StateSchema) -> bool:
 class _UnexpectedError(Exception):
     """The JSON is valid and has another content than it should; ``clause`` follows the name of the file."""
 
-    def __init__(self, clause: Sentence) -> None:
+    def __init__(self, clause: Sentence, condition: Condition = "bad_json") -> None:
         super().__init__(clause)
         self.clause = clause
+        self.condition = condition
 
 
 def _operator_metadata(
@@ -255,16 +256,45 @@ def _column_family(reader: _Reader, path: str, store: str) -> StateSchema:
     key = _struct(reader.chunks(), f"key of {name}")
     reader.short()  # id of the value schema
     value = _struct(reader.chunks(), f"value of {name}")
-    encoder = _struct(reader.chunks(), f"key encoder of {name}")
+    encoder = _object(reader.chunks(), f"key encoder of {name}")
     user_key = _struct(reader.chunks(), f"user key of {name}")  # "{    }" when there is none
     return StateSchema(store, name, 3, key, value, Evidence(path), user_key or None, encoder)
 
 
-def _struct(text: str, part: str) -> _Json:
+def _object(text: str, part: str) -> _Json:
     try:
         return parse_object(text) if text.strip() else {}
     except ValueError:
         raise _UnexpectedError(say("state.schema_struct", part=part, clause=json_trouble(text)[1])) from None
+
+
+def _struct(text: str, part: str) -> _Json:
+    found = _object(text, part)
+    if found and not _is_type(found):
+        raise _UnexpectedError(say("state.schema_no_type", part=part), "bad_shape")
+    return found
+
+
+def _is_type(value: object) -> bool:
+    """Whether Spark takes this for a data type: it asks for exactly these names. Names of simple types are
+    not looked at."""
+    if not isinstance(value, Mapping):
+        return isinstance(value, str)
+    if value.get("type") == "struct":
+        fields = value.get("fields")
+        return set(value) == {"type", "fields"} and isinstance(fields, list) and all(map(_is_field, fields))
+    if value.get("type") == "array":
+        return set(value) == {"type", "elementType", "containsNull"} and _is_type(value["elementType"])
+    if value.get("type") == "map":
+        names = {"type", "keyType", "valueType", "valueContainsNull"}
+        return set(value) == names and _is_type(value["keyType"]) and _is_type(value["valueType"])
+    return value.get("type") == "udt"
+
+
+def _is_field(value: object) -> bool:
+    if not isinstance(value, Mapping) or set(value) - {"metadata"} != {"name", "type", "nullable"}:
+        return False
+    return isinstance(value["name"], str) and isinstance(value["nullable"], bool) and _is_type(value["type"])
 
 
 def _delays(values: Iterable[object]) -> Iterator[int]:

@@ -85,6 +85,24 @@ def _plain(path: str) -> str:
     return f"{split.scheme}://{split.netloc}{unquote(split.path)}"
 
 
+def folder_of(path: str) -> str:
+    """The folder of an input file as the log names it, without percent signs."""
+    return _plain(path).rpartition("/")[0]
+
+
+def is_missing_here(folder: str, witness: str, home: Location, settings: Settings) -> bool:
+    """Whether a local folder is not there although ``witness``, another one, is: then this is the machine
+    that the paths mean. False for folders that may not be looked at."""
+    try:
+        doors = [_door(name, home, settings, None) for name in (folder, witness)]
+        looks = [
+            door.look([""])[""] if door is not None and door.location.is_local else None for door in doors
+        ]
+    except StorageError:
+        return False
+    return isinstance(looks[0], Gone) and isinstance(looks[1], FileInfo)
+
+
 def _door(folder: str, home: Location, settings: Settings, place: Location | None) -> Door | None:
     """The door to a folder of input files, None when it may not be looked at from here."""
     try:

@@ -29,6 +29,7 @@ TITLES: dict[str, str] = {
     "SOURCE_LOG_GAP": "an entry in the middle of a file source log is missing",
     "SOURCE_LOG_END_MISSING": "the newest entry of a file source log is missing",
     "SOURCE_LOG_UNREADABLE": "a file of a file source log cannot be read",
+    "SOURCE_LOG_PATH": "a file source log names a path that Spark cannot open",
     "SOURCE_START_LOST": "the file with the start of a source is missing or cannot be read",
     "SOURCE_PATH_GONE": "the directory that a file source reads does not exist",
     "SOURCE_OFFSET_BACKWARDS": "the offset of a file source goes backwards",
@@ -186,6 +187,10 @@ ACTIONS: dict[str, str] = {
     "SOURCE_LOG_UNREADABLE": (
         _BACKUP + "Restore the file from a copy; deleting it does not help. Without a copy, write it again: a"
         " line v1, then path, modification time and log ID of its input files, as in the files beside it."
+    ),
+    "SOURCE_LOG_PATH": (
+        _BACKUP
+        + "Restore the file from a copy, or correct the path in it by hand, as in the files beside it."
     ),
     "SOURCE_START_LOST": (_BACKUP + "Restore the file from a copy. Without one " + _NEW_CHECKPOINT + "."),
     "SOURCE_PATH_GONE": (

@@ -133,6 +133,9 @@ SENTENCES: dict[str, str] = {
     ),
     "checksum_not_read": "Spark {spark} does not verify this checksum and reads the file.",
     "tail_not_read": "Spark does not read that part of the file and reads the rest without an error.",
+    "refused_by_newer": (
+        "Spark {spark} unpacks it to the rows that were written; Spark 4.1 and newer refuse the file."
+    ),
     "file_needed": "The next start needs the file for state version {version}, and fails.",
     "file_repaired": (
         "The next start tries the file for state version {version}; Spark {spark} then rebuilds the state"

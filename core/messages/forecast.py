@@ -123,6 +123,10 @@ SENTENCES: dict[str, str] = {
         "{path} names no input file for {count:one entry/entries} {ids:listed}: Spark starts without an"
         " error, and takes the files that {count:one it/they} named for new ones if they are still there."
     ),
+    "source_log_path": (
+        "{path} names {file}{count:one /, ...}, which Spark did not write like this: the file that was meant"
+        " is not known any more, and Spark may read it again as a new one."
+    ),
     "log_behind": "{directory} ends at {newest}, while {at} counts entries up to {end} as done",
     "log_empty": "{directory} is empty, while {at} counts entries up to {end} as done",
     "log_behind_fails": "{where}: the next new files get a lower log ID than that",

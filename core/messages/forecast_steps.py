@@ -125,6 +125,8 @@ SENTENCES: dict[str, str] = {
     "source_path_gone": "the directory that source {key} reads, {location}, does not exist",
     "no_source_logs": "no source keeps a log of files",
     "source_log_gap": "{path} is missing in the middle of the file source log, which ends at {newest}",
+    "path_no_uri": "{path} names {file}, which is not a URI that Java accepts",
+    "path_elsewhere": "{path} names {file}, which is outside the directory that the source reads",
     "source_log_end": "{path} is missing, and {at} refers to it",
     "start_no_offsets": "it holds no offsets",
     "start_not_a_time": "it holds no time",
@@ -164,6 +166,9 @@ SENTENCES: dict[str, str] = {
     ),
     "stale_checksum": (
         "{path} was left behind when {log}/{batch_id} was removed, so {log}/{batch_id} cannot be written"
+    ),
+    "stale_metadata_checksum": (
+        "{path} was left behind when metadata was removed, so metadata cannot be written"
     ),
     # State.
     "stateless": "the query is stateless",
@@ -229,6 +234,7 @@ SENTENCES: dict[str, str] = {
         "batch {batch_id} has no rows of source {keys:listed}, and a join (operator"
         " {operator_id}) that starts with such a batch does not match the schema of its state ({path})"
     ),
+    "base_missing": "{path} is built on the zip of state version {version}, which is missing",
     "ids_not_supported": (
         "{path} has version 2 (state files with IDs), which the HDFS-backed store does not support"
     ),
@@ -259,6 +265,7 @@ SENTENCES: dict[str, str] = {
     ),
     # Another version.
     "same_version": "Spark {spark} wrote the newest files",
+    "row_checksums_refused": "{why}, and refuses the first row of {path}",
     "row_checksums": "the rows of the state carry checksums ({at}), which Spark {spark} does not know",
     "changelog_unknown": (
         "state version {version} exists only as a changelog ({path}), which Spark {spark} does not know"

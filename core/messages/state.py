@@ -14,6 +14,7 @@ SENTENCES: dict[str, str] = {
     "schema_truncated": "ends in the middle (after {size_bytes:counted byte})",
     "schema_not_text": "is not a state schema (text in it cannot be decoded)",
     "schema_surplus": "has {surplus_bytes:counted byte} after the end of the schema",
+    "schema_no_type": "has a schema for the {part} that is no data type of Spark",
     "schema_struct": "has a schema for the {part} that {clause}",
     # Sizes.
     "sizes_not_known": (

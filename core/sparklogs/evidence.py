@@ -18,6 +18,7 @@ Condition = Literal[
     "no_version",
     "unknown_version",
     "bad_json",
+    "bad_shape",
     "not_an_id",
     "mismatch",
     "surplus_bytes",
@@ -48,8 +49,8 @@ class Problem:
 
     * ``unreadable``: its content is NOT KNOWN (no permission, a network error, larger than what is read);
     * all others: its content was read and is damaged: ``empty``, ``not_text`` (not UTF-8), ``truncated``,
-      ``no_version``, ``unknown_version``, ``bad_json``, ``not_an_id``, ``surplus_bytes``, ``mismatch`` (it
-      can be read, and contradicts what lies around it).
+      ``no_version``, ``unknown_version``, ``bad_json``, ``bad_shape`` (JSON that is not what it should be),
+      ``not_an_id``, ``surplus_bytes``, ``mismatch`` (it can be read, and contradicts what lies around it).
     """
 
     evidence: Evidence

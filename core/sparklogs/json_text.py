@@ -14,6 +14,7 @@ from core.messages import Sentence, say
 # orjson turns integers beyond 64 bits into floats; a text with such a run of digits goes to the slower
 # parser.
 _ONLY_INTEGERS = {int}
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LONG_NUMBER = re.compile(r"[0-9]{19}")
 
 
@@ -70,6 +71,12 @@ def first_value(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     return text[:ends]
+
+
+def has_control_character(data: bytes) -> bool:
+    """Whether a text file holds a control character that no JSON text has: Java's reader says so in other
+    words than of another broken text."""
+    return _CONTROL.search(data) is not None
 
 
 def is_broken(text: str) -> bool:

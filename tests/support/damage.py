@@ -63,6 +63,15 @@ def without(*names: str) -> Damage:
     return apply
 
 
+def without_its_file(name: str) -> Damage:
+    """A file is gone, its hidden checksum file is left."""
+
+    def apply(ck: Path) -> None:
+        remove(ck / _fill(ck, name), keep_checksum=True)
+
+    return apply
+
+
 def holding(name: str, content: str | bytes) -> Damage:
     """A file holds other content (or is new)."""
 
@@ -114,6 +123,30 @@ def cut(name: str, keep: float = 0.5) -> Damage:
         path = ck / _fill(ck, name)
         data = path.read_bytes()
         rewrite(path, data[: int(len(data) * keep)])
+
+    return apply
+
+
+def bytes_changed(name: str, old: bytes, new: bytes) -> Damage:
+    """The first of some bytes of a file are others."""
+
+    def apply(ck: Path) -> None:
+        path = ck / _fill(ck, name)
+        data = path.read_bytes()
+        assert old in data
+        rewrite(path, data.replace(old, new, 1))
+
+    return apply
+
+
+def not_utf8(name: str, place: float = 0.9) -> Damage:
+    """One byte of a text file is none of UTF-8."""
+
+    def apply(ck: Path) -> None:
+        path = ck / _fill(ck, name)
+        data = bytearray(path.read_bytes())
+        data[int(len(data) * place)] = 0xFF
+        rewrite(path, bytes(data))
 
     return apply
 

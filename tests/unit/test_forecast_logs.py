@@ -369,3 +369,53 @@ def test_the_file_source_log_is_read_before_the_commit(tmp_path: Path) -> None:
     assert said(tmp_path).reason == "SOURCE_LOG_GAP"
     write(tmp_path, {"sources/0/2": files_entry(2)})
     assert said(tmp_path).reason == "LOG_FILE_UNREADABLE"
+
+
+# Bytes that no text has
+
+
+def not_utf8(text: str) -> bytes:
+    data = bytearray(text.encode())
+    data[len(data) * 9 // 10] = 0xFF
+    return bytes(data)
+
+
+@pytest.mark.parametrize("path", ["offsets/4", "offsets/3", "commits/4", "sources/0/4", "sources/0/2"])
+@pytest.mark.parametrize("spark", ["3.5", "4.0", "4.3"])
+def test_a_log_file_that_is_not_utf8_stops_the_start(tmp_path: Path, path: str, spark: str) -> None:
+    files_checkpoint(tmp_path)
+    (tmp_path / path).write_bytes(not_utf8((tmp_path / path).read_text(encoding="utf-8")))
+    answer = said(tmp_path, spark)
+    assert (answer.outcome, answer.fails_at) == ("fail", "start")
+    assert answer.error is not None and answer.error.error_class == "MalformedInputException"
+
+
+def test_in_metadata_the_byte_becomes_another_character_of_the_id(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path)
+    data = bytearray((tmp_path / "metadata").read_bytes())
+    data[12] = 0xFF
+    (tmp_path / "metadata").write_bytes(data)
+    answer = said(tmp_path)
+    assert answer.error is not None and answer.error.error_class == "NumberFormatException"
+
+
+def test_up_to_4_0_the_source_logs_are_read_before_the_newest_offset(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"offsets/4": ""})
+    remove(tmp_path, "sources/0/2")
+    assert said(tmp_path, "4.0").reason == "SOURCE_LOG_GAP"
+    assert said(tmp_path, "4.3").reason == "LOG_FILE_UNREADABLE"
+
+
+def test_the_checksum_file_of_a_lost_metadata_stops_writing_a_new_one(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {".metadata.crc": b"crc\0\0\0\2\0"})
+    remove(tmp_path, "metadata")
+    answer = said(tmp_path, "3.5")
+    assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "start", "STALE_CHECKSUM_FILE")
+    assert said(tmp_path, "4.3").reason == "METADATA_MISSING"
+
+
+def test_a_control_character_is_refused_in_other_words(tmp_path: Path) -> None:
+    text = files_entry(2).replace("/in/", "/i\x0f/").replace("\\u000f", "\x0f")
+    write(files_checkpoint(tmp_path), {"sources/0/2": text})
+    answer = said(tmp_path)
+    assert answer.error is not None and answer.error.message.startswith("Illegal")

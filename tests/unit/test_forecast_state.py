@@ -134,9 +134,8 @@ def test_rocksdb_needs_exactly_the_zip_of_the_version(tmp_path: Path) -> None:
         answer.error is not None
         and answer.error.condition == "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE"
     )
-    assert (
-        "/state/0/1/5.changelog does not exist" in answer.error.message
-    )  # Spark names a changelog though a zip is missing
+    # Spark names the changelog after the newest zip that is there, though a zip is missing.
+    assert "/state/0/1/4.changelog does not exist" in answer.error.message
 
 
 def test_rocksdb_with_changelogs_needs_each_changelog_after_the_zip(tmp_path: Path) -> None:
@@ -350,3 +349,40 @@ def test_another_directory_is_no_state(tmp_path: Path, name: str) -> None:
     (root / name).mkdir()
     (root / name / "a").write_bytes(b"x")
     assert forecast(Checkpoint.open(str(root)), "4.3", Query(new_data="yes")).outcome == "resume"
+
+
+# Tasks side by side
+
+
+def test_where_partitions_miss_different_files_no_name_is_said(tmp_path: Path) -> None:
+    with_state(files_checkpoint(tmp_path, conf=stateful_conf()), range(1, 6))
+    remove(tmp_path, "state/0/0/5.delta")
+    one = said(tmp_path)
+    assert one.error is not None and "5.delta" in one.error.message
+    remove(tmp_path, "state/0/1/4.delta")
+    both = said(tmp_path)
+    assert both.error is not None and both.error.message.endswith("/state/")
+    assert both.error.condition == one.error.condition
+
+
+def test_to_3_5_a_damaged_schema_competes_with_the_files_of_other_partitions(tmp_path: Path) -> None:
+    with_state(files_checkpoint(tmp_path, conf=stateful_conf()), range(1, 6))
+    write(tmp_path, {"state/0/0/_metadata/schema": b""})
+    alone = said(tmp_path, "3.5")
+    assert alone.error is not None and alone.error.error_class == "EOFException"
+    remove(tmp_path, "state/0/1/5.delta")
+    either = said(tmp_path, "3.5")
+    assert either.outcome == "fail" and either.error is not None and either.error.error_class is None
+    newer = said(tmp_path, "4.0")
+    assert newer.error is not None and newer.error.error_class == "EOFException"
+
+
+def test_a_schema_that_is_no_data_type_stops_the_batch(tmp_path: Path) -> None:
+    with_state(files_checkpoint(tmp_path, conf=stateful_conf()), range(1, 6))
+    path = tmp_path / "state/0/0/_metadata/schema"
+    path.write_bytes(
+        path.read_bytes().replace(b'{"name":', b'{"na}e":', 1).replace(b'{"name"', b'{"na}e"', 1)
+    )
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.reason) == ("fail", "STATE_SCHEMA_UNREADABLE")
+    assert answer.error is not None and answer.error.condition == "UNSUPPORTED_DATATYPE"

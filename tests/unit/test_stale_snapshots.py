@@ -60,4 +60,5 @@ def test_a_zip_without_changelogs_is_written_again_by_every_batch(tmp_path: Path
 def test_a_snapshot_of_a_later_version_is_a_risk_of_a_later_start(tmp_path: Path) -> None:
     answer = said(checkpoint(tmp_path, "9.snapshot", PLANNED_MS))
     assert snapshots(answer) == ["state/0/0/9.snapshot", "state/0/1/9.snapshot"]
-    assert answer.is_data_risk and answer.data.append == "exact"
+    # The batches that were rolled back may come again (seen with 3.5).
+    assert answer.is_data_risk and answer.data.append == "duplicates" and not answer.data.is_sure("append")

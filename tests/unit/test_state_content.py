@@ -402,3 +402,25 @@ def test_a_visible_checksum_fits_in_size_and_value() -> None:
     assert isinstance(checksums.verify_visible(b"x" + data[1:], checksum), checksums.Mismatch)
     for broken in (b"", b"hello", b"[]", b'{"algorithm":"CRC32C"}', b'{"algorithm":"MD5","value":1}'):
         assert isinstance(checksums.verify_visible(data, broken), checksums.Unusable)
+
+
+# The delta of a real state with one flipped bit: an offset that points before its block. Spark 3.5 and 4.0 unpack
+# it to the rows that were written, 4.3 refuses it (tests/spark/cases/state.py, newest_delta_flipped).
+POINTS_OUTSIDE = bytes.fromhex(
+    "4c5a34426c6f636b2556000000b400000071831c005300000038000100131804005301000000301400010200b086e36948470600"
+    "00cca68d0800116115000102010033000102000034000002000408000f580021116237000102000d5800c00200000000000000ff"
+    "ffffff4c5a34426c6f636b15000000000000000000000000"
+)
+
+
+def test_an_lz4_block_that_only_a_strict_reader_refuses_is_unpacked_and_named() -> None:
+    found = content_of(POINTS_OUTSIDE)
+    assert found.trouble is None and found.refused == "the lz4 block at byte 0 is damaged"
+    assert len(parse_delta(found).records) == 2 and parse_delta(found).trouble is None
+
+
+def test_one_that_its_checksum_does_not_fit_is_damaged() -> None:
+    other = bytearray(POINTS_OUTSIDE)
+    other[17] ^= 1  # the checksum
+    found = content_of(bytes(other))
+    assert found.content == b"" and found.trouble == "the lz4 block at byte 0 is damaged"

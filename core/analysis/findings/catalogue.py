@@ -34,6 +34,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "SOURCE_LOG_GAP": Entry("blocks_restart"),
     "SOURCE_LOG_END_MISSING": Entry("blocks_restart"),
     "SOURCE_LOG_UNREADABLE": Entry("blocks_restart"),
+    "SOURCE_LOG_PATH": Entry("blocks_restart"),
     "SOURCE_START_LOST": Entry("blocks_restart"),
     "SOURCE_PATH_GONE": Entry("blocks_restart"),
     "SOURCE_OFFSET_BACKWARDS": Entry("blocks_restart"),

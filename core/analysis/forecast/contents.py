@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from core.analysis.forecast.damaged_files import SHOWN, damaged_files
 from core.analysis.forecast.join_damage import unequal_joins
-from core.analysis.forecast.model import DUPLICATES, LOSS, Damage, DataEffect
+from core.analysis.forecast.model import DUPLICATES, LOSS, UNKNOWN, Damage, DataEffect
 from core.analysis.forecast.replaced_files import replaced_files
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
@@ -126,7 +126,7 @@ def judge_contents(
         altered += [path for item in stores for path in _altered_state(item)]
         found += damaged_files(ck, stores, facts.version, spark, reported)
         found += [*_altered_values(stores, needed), *_rows(stores, needed), *unequal_joins(stores)]
-        found += replaced_files(ck, stores, needed, wrong_state)
+        found += replaced_files(ck, stores, needed, _older_state)
         checked += _checked(facts.inspection, stores)
         not_checked += [*_not_checked(ck, facts.inspection, stores), *facts.unplaced]
     elif ck.has_state:
@@ -157,6 +157,11 @@ def wrong_state(operator: OperatorState) -> DataEffect:
     """What wrong rows in the state can do: a deduplication lets rows through again, any other operator counts
     or joins without them."""
     return (DUPLICATES if (operator.name or "").startswith("dedupe") else LOSS).may()
+
+
+def _older_state(operator: OperatorState) -> DataEffect:
+    """What older rows in the state can do: an aggregation closes a window twice, or without its rows."""
+    return UNKNOWN if operator.name == "stateStoreSave" else wrong_state(operator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +387,7 @@ def _definitions(ck: Checkpoint, spark: Version, reported: frozenset[str]) -> It
                 say("findings_checks.definition_unreadable", path=file.path, clause=parsed.clause),
                 (parsed.evidence,),
                 place=place,
-                error="schema_damaged",
+                error="schema_no_type" if parsed.condition == "bad_shape" else "schema_damaged",
                 because=say("forecast_steps.definition_damaged", path=file.path, clause=parsed.clause),
             )
 

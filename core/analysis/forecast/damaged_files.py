@@ -84,7 +84,8 @@ def _is_fatal(fault: Fault, operator: OperatorState, spark: Version) -> bool:
         # 4.1 verifies Spark's own checksum of every state file, 4.2 and newer only with state checkpoint
         # format 2.
         return spark >= V41 and (operator.format_version == 2 or spark < V42)
-    return fault.kind == "content"
+    # Up to 4.0 lz4-java 1.8 unpacks the block; from 4.1 on a newer one refuses it (seen: 3.5, 4.0, 4.3).
+    return fault.kind == "content" or (fault.kind == "refused" and spark >= V41)
 
 
 def _severities(
@@ -135,6 +136,8 @@ def _meaning(
         return finding_id, "data_risk", say("findings_checks.rows_damaged", version=version)
     if fault.kind == "rows":
         return finding_id, "attention", say("findings_checks.file_not_needed")
+    if not is_fatal and fault.kind == "refused":
+        return finding_id, "attention", say("findings_checks.refused_by_newer", spark=spark)
     if not is_fatal:
         return finding_id, "note", say("findings_checks.tail_not_read")
     if needed == "blocks_restart":

@@ -131,6 +131,17 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     ),
     "json_cut": (ErrorForm(V33, None, "JsonEOFException", "Unexpected end-of-input"),),
     "json_bad": (ErrorForm(V33, None, "JsonParseException", "Un"),),
+    "json_control": (ErrorForm(V33, None, "JsonParseException", "Illegal "),),
+    "log_not_text": (ErrorForm(V33, None, "MalformedInputException", "Input length = "),),
+    "uri_illegal": (
+        ErrorForm(V33, None, "URISyntaxException", "Illegal character in path at index {index}: {path}"),
+    ),
+    "uri_escape": (
+        ErrorForm(V33, None, "URISyntaxException", "Malformed escape pair at index {index}: {path}"),
+    ),
+    "wrong_base_path": (ErrorForm(V33, None, "IllegalArgumentException", "Wrong basePath "),),
+    # Two failures of which one or the other comes first: nothing of them is the same.
+    "any": (ErrorForm(V33, None, None, ""),),
     "offset_only_version": (ErrorForm(V33, None, "NoSuchElementException", "next on empty iterator"),),
     "offset_no_metadata": (
         ErrorForm(V33, None, "NullPointerException", _NO_TRACKER.format(package="")),
@@ -446,6 +457,11 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     "sst_size": (
         ErrorForm(V33, None, "IllegalStateException", "Copied"),
         ErrorForm(V40, f"{_STATE}.UNEXPECTED_FILE_SIZE", "SparkException", _LOADING, "58030"),
+    ),
+    "schema_no_type": (
+        ErrorForm(
+            V33, "UNSUPPORTED_DATATYPE", "SparkIllegalArgumentException", "Unsupported data type ", "0A000"
+        ),
     ),
     "schema_damaged": (ErrorForm(V33, None, None, ""),),
     "base_snapshot_missing": (

@@ -23,7 +23,7 @@ from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.state import state_inventory
 from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence, Problem
-from core.sparklogs.json_text import first_value, parse_json
+from core.sparklogs.json_text import first_value, has_control_character, parse_json
 
 _BAD_IDS = {
     "too_long": "metadata_long_id",
@@ -51,7 +51,7 @@ def check_metadata(s: RestartContext) -> Verdict:
         return unread(problem)
     if problem is not None:
         why = say("forecast_steps.metadata_unreadable", clause=problem.clause)
-        query_id = s.checkpoint.query_id or first_line(problem)
+        query_id = s.checkpoint.query_id or _id_as_java_reads_it(problem) or first_line(problem)
         refused = java_uuid_trouble(query_id)
         details = {"id": query_id}
         if refused is not None:
@@ -62,7 +62,7 @@ def check_metadata(s: RestartContext) -> Verdict:
     if s.checkpoint.query_id is not None:
         return Verdict(evidence=(Evidence("metadata", 1),))
     if s.n is None and s.c is None:
-        return Verdict(note=say("forecast_steps.no_metadata_and_no_logs"))
+        return _new_metadata(s, Verdict(note=say("forecast_steps.no_metadata_and_no_logs")))
     gone = Evidence("metadata")
     if s.version >= V42:
         why = say("forecast_steps.metadata_missing")
@@ -72,14 +72,39 @@ def check_metadata(s: RestartContext) -> Verdict:
         "METADATA_MISSING", sentence, (gone,), DataEffect(skip="duplicates").may() if s.runs_again else EXACT
     )
     note = say("forecast_steps.metadata_replaced", spark=s.version)
-    return Verdict(evidence=(gone,), note=note, risks=(risk,))
+    return _new_metadata(s, Verdict(evidence=(gone,), note=note, risks=(risk,)))
+
+
+def _new_metadata(s: RestartContext, verdict: Verdict) -> Verdict:
+    """Spark writes ``metadata``; the hidden checksum file of the lost one stops that (local file system only,
+    seen with 3.5)."""
+    path = ".metadata.crc"
+    if not s.is_local or path not in {item.path for item in s.checkpoint.leftovers}:
+        return verdict
+    why = say("forecast_steps.stale_metadata_checksum", path=path)
+    details = {"directory": "metadata"}
+    return failed(s, "stale_crc", "STALE_CHECKSUM_FILE", why, Evidence(path), details=details)
+
+
+def _id_as_java_reads_it(problem: Problem) -> str | None:
+    """The id in a ``metadata`` that is not UTF-8: its reader puts a replacement character for such a byte,
+    which no other log file's reader does."""
+    if problem.condition != "not_text":
+        return None
+    try:
+        value = parse_json(first_value(problem.raw.decode("utf-8", "replace")))
+    except ValueError:
+        return None
+    found = value.get("id") if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def _metadata_error(s: RestartContext, problem: Problem) -> str:
     if problem.condition in ("empty", "truncated"):
         return {"empty": "metadata_empty", "truncated": "json_cut"}[problem.condition]
-    if s.checkpoint.query_id is not None:
-        refused = java_uuid_trouble(s.checkpoint.query_id)
+    query_id = s.checkpoint.query_id or _id_as_java_reads_it(problem)
+    if query_id is not None:
+        refused = java_uuid_trouble(query_id)
         return "metadata_bad_id" if refused is None else _BAD_IDS[refused.what]
     try:
         value = parse_json(first_value(problem.raw.decode("utf-8", "replace")))
@@ -169,7 +194,9 @@ def _only_commits(s: RestartContext, newest: int) -> Verdict:
         return failed(s, "no_offsets_but_commits", "OFFSETS_LOST", why, *evidence, details=details)
     if 0 in s.checkpoint.commit_files:
         delivered = DataEffect("duplicates", "unknown", "exact")
-        if s.is_stateful:  # its first batch may hand out nothing
+        commit = s.commit_entry(s.c)
+        has_watermark = commit is not None and bool(commit.next_watermark_ms)
+        if s.is_stateful or has_watermark:  # the first batch of a stateful query may hand out nothing
             delivered = delivered.may()
         verdict = failed(
             s, "no_offsets_but_commits", "OFFSETS_LOST", why, *evidence, fails_at="batch", delivered=delivered
@@ -404,8 +431,11 @@ def _unreadable(s: RestartContext, problem: Problem, log: str) -> Verdict:
         "truncated": "json_cut",
         "bad_json": "json_bad",
         "no_version": "log_no_version",
+        "not_text": "log_not_text",
     }
     key = errors.get(condition, "json_bad")
+    if key == "json_bad" and has_control_character(problem.raw):
+        key = "json_control"
     if log == "offset" and condition == "truncated" and problem.evidence.line is None:
         key = "offset_only_version"
     return failed(s, key, "LOG_FILE_UNREADABLE", why, problem.evidence, details=details)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed, version_number
 from core.analysis.forecast.initial_offsets import check_start_file
+from core.analysis.forecast.input_paths import changed_paths, check_paths
 from core.analysis.forecast.model import (
     DUPLICATES,
     EXACT,
@@ -27,7 +28,7 @@ from core.messages import Sentence, say
 from core.sparklogs.budget import ids_written
 from core.sparklogs.compactible import DEFAULT_COMPACT_INTERVAL, NEWEST_VERSION, CompactibleLog
 from core.sparklogs.evidence import Evidence, Problem
-from core.sparklogs.json_text import parse_json
+from core.sparklogs.json_text import has_control_character, parse_json
 from core.sparklogs.versioned import split_lines
 
 
@@ -48,7 +49,7 @@ def check_source_logs(s: RestartContext) -> Verdict:
             say("forecast.open_source_log", path=item.evidence.path, why=item.clause)
             for item in read.not_read
         ]
-        risks += _forgotten(s, key, read)
+        risks += _forgotten(s, key, read) or changed_paths(s, key)
     for part in ranges(s):
         verdict = check_start_file(s, part)
         if verdict is not None:
@@ -93,18 +94,23 @@ def _may_have_been_compact(missing: tuple[int, ...]) -> bool:
     return missing[0] == 0 or is_step
 
 
+_DAMAGE = {
+    "empty": "source_log_empty",
+    "unknown_version": "source_log_version",
+    "no_version": "source_log_no_version",
+    "not_text": "log_not_text",
+}
+
+
 def _damaged(s: RestartContext, damaged: Problem) -> Verdict:
     """A file of the log that Spark cannot read, in this version's words."""
     at, line = damaged.evidence, _line(damaged)
     why = say("forecast_steps.log_unreadable", path=at.path, clause=damaged.clause)
-    error = {"empty": "source_log_empty", "unknown_version": "source_log_version"}.get(damaged.condition, "")
-    if damaged.condition == "no_version":
-        error = "source_log_no_version"
-    elif not error:
+    error = _DAMAGE.get(damaged.condition, "")
+    if not error:
         field = _absent_field(line)
-        error = (
-            "source_log_entry" if field else "json_cut" if damaged.condition == "truncated" else "json_bad"
-        )
+        bad = "json_control" if has_control_character(damaged.raw) else "json_bad"
+        error = "source_log_entry" if field else "json_cut" if damaged.condition == "truncated" else bad
     details = {
         "file": f"{s.location}/{at.path}",
         "highest": NEWEST_VERSION,
@@ -166,7 +172,7 @@ def check_file_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict 
         )
     newest_id = s.newest_log_id(part.key)
     if newest_id >= end:
-        return None
+        return check_paths(s, part, start, end, phase)
     first = start + 1
     path = f"{_directory(log, part)}/{end}"
     # Of a range that is there in part Spark names what is missing, with the newest entry before it.
@@ -200,6 +206,9 @@ def check_file_plan(s: RestartContext, part: Range) -> Verdict:
             return Verdict(then=then, risks=(Risk("SOURCE_LOG_BEHIND", then, evidence, EXACT),))
         return failed(s, "source_offset_backwards", "SOURCE_LOG_BEHIND", why, *evidence)
     if newest_id > end and not s.checkpoint.is_async:
+        refused = None if s.runs_again else check_paths(s, part, end, newest_id, "batch")
+        if refused is not None:
+            return refused
         return _log_ahead(s, directory, newest_id, end, part.end.evidence, differs=part.differs)
     return Verdict()
 

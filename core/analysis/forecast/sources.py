@@ -292,6 +292,9 @@ def _check_commit(s: RestartContext) -> Verdict:
         skipped = s.sink is not None and s.sink.pending == "skipped"
         again = say("forecast.then_each_start_skipped") if skipped else say("forecast.then_each_start")
         twice = s.handed_out_again("append")
+        own = [part for part in ranges(s) if s.kind(part.key).has_own_log]
+        if any(risk.id == "INPUT_GONE" for part in own for risk in check_inputs(s, part).risks):
+            twice = twice.may()
         return failed(
             s,
             "commit_exists",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.analysis.forecast.context import RestartContext
-from core.analysis.forecast.model import EXACT, UNKNOWN, Risk
+from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState, StateFile
 from core.checkpoint.state import state_inventory
@@ -20,6 +20,9 @@ from core.messages import say
 from core.sparklogs.evidence import Evidence
 
 MOST_NAMED = 5
+
+
+PLANNED_AGAIN = DataEffect("duplicates", "duplicates", "loss").may()
 
 
 def stale_snapshots(s: RestartContext) -> tuple[Risk, ...]:
@@ -58,8 +61,8 @@ def _later(s: RestartContext) -> Iterator[Risk]:
                 loaded_after=(found[0].version or 0) - 1,
             )
             evidence = tuple(Evidence(file.path) for file in found[:MOST_NAMED])
-            # The batch that runs next loads an older version; the rollback itself is a risk of its own.
-            yield Risk("STALE_SNAPSHOT", sentence, evidence, EXACT)
+            # The batch that runs next loads an older version; the batches that were rolled back come again.
+            yield Risk("STALE_SNAPSHOT", sentence, evidence, PLANNED_AGAIN)
 
 
 def _loaded_next(s: RestartContext) -> Iterator[Risk]:

@@ -54,8 +54,8 @@ _FROM_41 = (
 _TO_40 = (
     SOURCE_PATH,
     METADATA,
-    NEWEST_OFFSET,
     SOURCE_LOGS,
+    NEWEST_OFFSET,
     SOURCE_COUNT,
     PREVIOUS_OFFSET,
     NEWEST_COMMIT,
@@ -77,8 +77,8 @@ _SKIPPED_FROM_SCRATCH = frozenset(
 
 
 def steps_of(version: Version) -> tuple[StartStep, ...]:
-    """The steps in the order in which this version takes them. To 4.0 the newest commit is read after
-    offsets/N-1, from 4.1 on before."""
+    """The steps in the order in which this version takes them. To 4.0 the source logs are read before
+    offsets/N (seen with 3.5 and 4.0) and the newest commit after offsets/N-1, from 4.1 on before."""
     return _FROM_41 if version >= V41 else _TO_40
 
 

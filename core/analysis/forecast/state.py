@@ -3,16 +3,21 @@ schemas, the state files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed, unread
+from core.analysis.forecast.errors import spark_error
+from core.analysis.forecast.lineage import check_lineage
 from core.analysis.forecast.model import DUPLICATES, LOSS, Damage, DataEffect, Risk
 from core.analysis.forecast.ranges import ranges
+from core.analysis.forecast.source_logs import lost_entry
 from core.analysis.forecast.stale_snapshots import stale_snapshots
 from core.analysis.forecast.state_settings import check_store
 from core.analysis.forecast.state_zips import check_sst_files
-from core.analysis.forecast.versions import V40, V42
+from core.analysis.forecast.versions import V40, V42, Version
 from core.checkpoint.model import CommitEntry, OperatorState, StateFile
 from core.checkpoint.operator_metadata import StateSchema, infer_name
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
@@ -23,6 +28,7 @@ from core.sparklogs.evidence import Certainty, Evidence, Problem
 from core.sparklogs.json_text import parse_object
 
 # Operators whose state has columns (or stores) of its own, by which it is told apart.
+_FILE_NAME = re.compile(r"[^/\s]+\.(?:delta|snapshot|changelog|zip)\b")
 TOLD_APART = {"stateStoreSave", "dedupe", "dedupeWithinWatermark", "symmetricHashJoin", "globalLimit"}
 
 
@@ -253,7 +259,10 @@ def check_schema(s: RestartContext) -> Verdict:
                 if "/_stateSchema/" in item.evidence.path
                 else "STATE_SCHEMA_UNREADABLE"
             )
-            return failed(s, "schema_cut", finding_id, why, item.evidence)
+            return _beside_tasks(s, failed(s, "schema_cut", finding_id, why, item.evidence))
+        if isinstance(item, Problem) and item.condition == "bad_shape":
+            why = say("forecast_steps.definition_damaged", path=item.evidence.path, clause=item.clause)
+            return failed(s, "schema_no_type", "STATE_SCHEMA_UNREADABLE", why, item.evidence)
         if isinstance(item, Problem) and item.condition == "unknown_version":
             highest, version = 3 if s.version >= V40 else 2, item.raw[2:20].decode("utf-8", "replace")
             why = say("forecast_steps.schema_version", path=item.evidence.path, clause=item.clause)
@@ -270,11 +279,15 @@ def check_schema(s: RestartContext) -> Verdict:
         strict = _strict_join(s, op, read[op.operator_id])
         if strict is None:
             continue
-        idle = (
-            [part.key for part in ranges(s) if part.end_text is not None and not part.differs]
-            if s.runs_again
-            else []
-        )
+        idle = [
+            part.key
+            for part in ranges(s)
+            if (
+                part.end_text is not None and not part.differs
+                if s.runs_again
+                else s.query.new_data != "no" and bool(lost_entry(s, part))
+            )
+        ]
         if idle:
             return _join_without_rows(s, op, strict, idle)
         if not s.runs_again:
@@ -287,6 +300,20 @@ def check_schema(s: RestartContext) -> Verdict:
                 )
             )
     return Verdict(evidence=evidence, not_checked=tuple(open_ends))
+
+
+def _beside_tasks(s: RestartContext, verdict: Verdict) -> Verdict:
+    """To 3.5 the task of partition 0 reads the schema, while those of the others load their files."""
+    if s.version >= V40 or s.first_batch == 0:
+        return verdict
+    ids = _ids_of(s, s.first_batch)
+    others = [
+        other
+        for op in state_inventory(s.checkpoint).operators
+        for partition_id, other in _failures(s, op, s.first_batch, ids)
+        if partition_id != 0
+    ]
+    return _one_of([verdict, *others], s.version)
 
 
 def _strict_join(
@@ -319,7 +346,7 @@ def _join_without_rows(s: RestartContext, op: OperatorState, strict: StateSchema
     at = s.newest.evidence if s.newest is not None else Evidence(f"offsets/{s.n}")
     why = say(
         "forecast_steps.join_without_rows",
-        batch_id=s.n,
+        batch_id=s.first_batch,
         keys=idle,
         operator_id=op.operator_id,
         path=strict.evidence.path,
@@ -352,15 +379,44 @@ def check_files(s: RestartContext) -> Verdict:
             )
             if verdict is not None:
                 return verdict
-        for partition_id in expected_partition_ids(op):
-            for store in op.stores:
-                verdict = _one_store(s, op, partition_id, store, version, ids)
-                if verdict is not None:
-                    return verdict
+        failures = _failures(s, op, version, ids)
+        if failures:
+            return _one_of([verdict for _, verdict in failures], s.version)
+        verdict = check_lineage(s, op, version, ids)
+        if verdict is not None:
+            return verdict
         verdict = check_sst_files(s, op, version, ids)
         if verdict is not None:
             return verdict
     return _contents(s)
+
+
+def _failures(
+    s: RestartContext, op: OperatorState, version: int, ids: CommittedIds
+) -> list[tuple[int, Verdict]]:
+    """The partitions that cannot load the version, with the first that is wrong in each."""
+    found = []
+    for partition_id in expected_partition_ids(op):
+        verdicts = (_one_store(s, op, partition_id, store, version, ids) for store in op.stores)
+        verdict = next((verdict for verdict in verdicts if verdict is not None), None)
+        if verdict is not None:
+            found.append((partition_id, verdict))
+    return found
+
+
+def _one_of(failures: Sequence[Verdict], spark: Version) -> Verdict:
+    """The failure of tasks that run side by side: the first one, with what all their errors have in common.
+    Which task fails first is chance."""
+    first = failures[0]
+    errors = [verdict.error for verdict in failures if verdict.error is not None]
+    forms = {(error.condition, error.error_class) for error in errors}
+    if len(forms) > 1 and spark < V40:
+        return replace(first, error=spark_error("any", spark, {}))
+    names = {_FILE_NAME.search(error.message) for error in errors} if len(forms) == 1 else set()
+    if first.error is None or len({name and name[0] for name in names}) < 2:
+        return first
+    cut = first.error.message.partition("/state/")
+    return replace(first, error=replace(first.error, message=cut[0] + cut[1]))
 
 
 _DEFINITIONS = ("STATE_DEFINITION_UNREADABLE", "STATE_SCHEMA_UNREADABLE")
@@ -488,7 +544,8 @@ def _one_store(
             return failed(s, _damage_error(path), "STATE_NOT_RESTORABLE", why, Evidence(path))
         if _is_cut_off(op, path):
             return failed(s, "base_snapshot_missing", "STATE_NOT_RESTORABLE", why, Evidence(path))
-        return failed(s, *_missing_error(op), why, Evidence(path), details=_names(s, path, version))
+        details = _names(s, path, version, _newest_zip(op, partition_id, store, version))
+        return failed(s, *_missing_error(op), why, Evidence(path), details=details)
     damaged = _damaged_snapshot(op, partition_id, store, version)
     if damaged is not None and s.version < V42:
         why = say(
@@ -528,9 +585,16 @@ def _is_cut_off(op: OperatorState, path: str) -> bool:
     return op.format_version == 2 and path.endswith(".zip")
 
 
-def _names(s: RestartContext, path: str, version: int) -> dict[str, object]:
-    """Spark names a changelog even where the zip is what is missing."""
-    named = path.removesuffix(".zip") + ".changelog" if path.endswith(".zip") else path
+def _newest_zip(op: OperatorState, partition_id: int, store: str, version: int) -> int:
+    """The version of the newest zip up to ``version``, 0 without one."""
+    files = (f for p in op.partitions if (p.partition_id, p.store) == (partition_id, store) for f in p.files)
+    found = (f.version for f in files if f.kind == "zip" and f.version is not None and f.version <= version)
+    return max(found, default=0)
+
+
+def _names(s: RestartContext, path: str, version: int, newest_zip: int) -> dict[str, object]:
+    """Spark names the changelog after the newest zip even where a later zip is what is missing."""
+    named = f"{path.rpartition('/')[0]}/{newest_zip + 1}.changelog" if path.endswith(".zip") else path
     zip_path = path.rsplit("/", 1)[0] + f"/{version}.zip"
     return {"file": f"{s.location}/{named}", "zip": f"{s.location}/{zip_path}"}
 

@@ -37,7 +37,7 @@ def check_settings(s: RestartContext) -> Verdict:
     if newest is None:
         return Verdict("cannot_be_judged", note=say("forecast_steps.no_newest_offsets"))
     at = Evidence(newest.evidence.path, 2)
-    if before is not None:
+    if before is not None and before.conf:  # one without any was edited; nothing of the state follows from it
         verdict = _other_format(s, newest, before) or _other_rows(s, newest, before)
         if verdict is not None:
             return verdict

@@ -9,6 +9,7 @@ from __future__ import annotations
 from core.analysis.forecast.context import RestartContext, Verdict, failed
 from core.analysis.forecast.key_order import HASHED_FROM, hashed_order
 from core.analysis.forecast.model import DUPLICATES, UNKNOWN, Risk
+from core.analysis.forecast.row_checksums import first_refused
 from core.analysis.forecast.versions import V34, V35, V40, V42, V43, parse_version
 from core.checkpoint.conf import ROW_CHECKSUM_KEY
 from core.checkpoint.model import OperatorState
@@ -71,6 +72,9 @@ def _row_checksum(s: RestartContext, op: OperatorState) -> Verdict | None:
         return None
     at = Evidence(newest.evidence.path, 2)
     why = say("forecast_steps.row_checksums", at=str(at), spark=s.version)
+    if op.provider == "hdfs" and (file := first_refused(s, op, s.first_batch)) is not None:
+        refused = say("forecast_steps.row_checksums_refused", why=why, path=file.path)
+        return failed(s, "row_checksum_unknown", "VERSION_TRAP", refused, at, Evidence(file.path))
     if op.provider == "hdfs":
         return Verdict(
             risks=(

@@ -32,6 +32,7 @@ _LZ4_HEADER = 21
 _RAW, _COMPRESSED = 0x10, 0x20
 _SEED = 0x9747B28C
 _CHECKSUM_BITS = 0x0FFFFFFF  # lz4-java keeps 28 bits
+_LENIENT_SIZE = 1 << 20  # Spark writes blocks of 32 KiB
 _SNAPPY_HEADER = 16
 _SNAPPY_RATIO = 64  # three bytes can stand for 64 at most
 
@@ -46,12 +47,14 @@ class Unpacked:
 
     Spark unpacks while it reads: what comes before the trouble reaches it, and it never sees trouble behind
     the last record, unless it reads on. ``is_cut``: the trouble is only that the bytes end, not that they are
-    wrong.
+    wrong. ``refused``: where an lz4 block breaks the format although it unpacks to the content that its
+    checksum was written for: a strict lz4 refuses it, one that does not look gives the content.
     """
 
     content: bytes
     trouble: str | None = None
     is_cut: bool = False
+    refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ class _Block(NamedTuple):
     start: int
     content: bytes
     checksum: int
+    is_refused: bool = False
 
 
 class _Blocks(NamedTuple):
@@ -137,9 +141,12 @@ def _lz4(data: bytes) -> _Blocks:
         if len(packed) < packed_size:
             return _Blocks(blocks, say("state_files.lz4_cut", at=at), is_cut=True)
         content = packed if method == _RAW else _lz4_block(packed, size)
-        if content is None:
+        block = (
+            _lenient_block(at, packed, size, checksum) if content is None else _Block(at, content, checksum)
+        )
+        if block is None:
             return _Blocks(blocks, say("state_files.lz4_damaged", at=at))
-        blocks.append(_Block(at, content, checksum))
+        blocks.append(block)
         at += _LZ4_HEADER + packed_size
         total += size
         if total > LARGEST_CONTENT:
@@ -159,6 +166,49 @@ def _lz4_block(packed: bytes, size: int) -> bytes | None:
     return content if len(content) == size else None
 
 
+def _lenient_block(at: int, packed: bytes, size: int, checksum: int) -> _Block | None:
+    """A block that a strict lz4 refuses, as lz4-java 1.8 unpacks it (Spark 3.3 to 4.0): it copies from before
+    the block where an offset says so, which is mostly zeros, and leaves the rest to the checksum. None where
+    the checksum does not fit either, or the block is large: this is a walk byte by byte."""
+    if size > _LENIENT_SIZE:
+        return None
+    try:
+        content = _lenient(packed, size)
+    except IndexError:
+        return None
+    block = _Block(at, content, checksum, is_refused=True)
+    return block if len(content) == size and _fits(block) else None
+
+
+def _lenient(packed: bytes, size: int) -> bytes:
+    """Unpacks without looking at where an offset points; zeros stand for what lies before the block."""
+    content, at = bytearray(), 0
+    while True:
+        token, at = packed[at], at + 1
+        literals, at = _length(packed, at, token >> 4)
+        content += packed[at : at + literals]
+        at += literals
+        if len(content) >= size:
+            return bytes(content) if at == len(packed) else b""
+        offset, at = packed[at] | packed[at + 1] << 8, at + 2
+        copied, at = _length(packed, at, token & 15)
+        if not offset or len(content) + copied + 4 > size:
+            return b""
+        for _ in range(copied + 4):
+            content.append(content[-offset] if offset <= len(content) else 0)
+
+
+def _length(packed: bytes, at: int, length: int) -> tuple[int, int]:
+    """A length of four bits and the bytes that continue it, and where it ends."""
+    if length == 15:
+        while True:
+            more, at = packed[at], at + 1
+            length += more
+            if more != 255:
+                break
+    return length, at
+
+
 def _verified(files: Mapping[str, _Blocks]) -> dict[str, Unpacked | NotUnpacked]:
     """The contents up to the first block whose checksum does not fit."""
     found: dict[str, Unpacked | NotUnpacked] = {}
@@ -169,9 +219,16 @@ def _verified(files: Mapping[str, _Blocks]) -> dict[str, Unpacked | NotUnpacked]
         found[path] = (
             _TOO_LARGE
             if is_too_large
-            else Unpacked(b"".join(block.content for block in blocks[:good]), trouble, is_cut)
+            else Unpacked(
+                b"".join(block.content for block in blocks[:good]), trouble, is_cut, _refused(blocks[:good])
+            )
         )
     return found
+
+
+def _refused(blocks: Sequence[_Block]) -> str | None:
+    first = next((block for block in blocks if block.is_refused), None)
+    return None if first is None else say("state_files.lz4_damaged", at=first.start)
 
 
 def _fits(block: _Block) -> bool:

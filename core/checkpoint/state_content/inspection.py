@@ -42,7 +42,7 @@ from core.storage import FileInfo, Gone, ReadFailure
 from core.storage.door import Door
 from core.storage.listing import Content
 
-FaultKind = Literal["content", "rows", "altered", "tail", "hidden_checksum", "visible_checksum"]
+FaultKind = Literal["content", "refused", "rows", "altered", "tail", "hidden_checksum", "visible_checksum"]
 Progress = Callable[[int, int], None]
 
 COUNTING, COUNTED = "keyToNumValues", "keyWithIndexToValue"  # the two stores of each side of a join
@@ -55,7 +55,8 @@ _PARSERS = {"delta": parse_delta, "snapshot": parse_snapshot, "changelog": parse
 class Fault:
     """What is wrong with one file.
 
-    ``content``: it cannot be decoded up to the end of its records, so a reader fails. ``tail``: something is
+    ``content``: it cannot be decoded up to the end of its records, so a reader fails. ``refused``: only the
+    newer lz4 cannot unpack it, the older one gives what was written. ``tail``: something is
     wrong behind the end mark, or in a filter of an ``.sst`` file, where Spark does not look. ``rows``: a
     block of rows of an ``.sst`` file; a start fails when it reads that block, or goes on without its rows.
     ``altered``: a file whose codec keeps no checksum, changed since the checksum beside it was written; Spark
@@ -382,6 +383,8 @@ def _take_records(walk: _Walk, file: StateFile, data: bytes, unpacked: Unpacked)
         reason = unpacked.trouble or say("state_files.surplus", surplus_bytes=parsed.surplus_bytes)
         is_met = _reads_past_its_end(file, unpacked) and unpacked.trouble is not None and not unpacked.is_cut
         walk.faults.append(Fault(file, "content" if is_met else "tail", reason))
+    if unpacked.refused is not None:
+        walk.faults.append(Fault(file, "refused", unpacked.refused))
     if file.kind == "snapshot":
         if walk.version == version and not walk.replay.holds(parsed.records):
             walk.differing.append(file)

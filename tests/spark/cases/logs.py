@@ -22,6 +22,7 @@ OTHER_ID = '{"id":"dddc5e7f-1e71-454c-8362-de184444fb5a"}'
 NOT_HEXADECIMAL = '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5y"}'
 NO_DASHES = '{"id":"730aa21141ff4ee3b1b99e62ed047c5f"}'
 LONG_ID = '{"id":"730aa211-41ff-4ee3-b1b9-9e62ed047c5f0"}'
+METADATA_LOST = d.without_its_file("metadata")
 PENDING_CUT = d.both(COMMIT_MISSING, d.cut("offsets/{n}", 0.3))
 
 BROKEN_SOURCE = d.changed("offsets/{n}", d.line(3, '{"logOffset":'))
@@ -60,6 +61,13 @@ METADATA: list[Case] = [
         d.without("metadata", "offsets", "commits", "sources"),
     ),
     *metadata("RF 1.6", ("stateless", "windows"), "everything_missing", d.everything_gone),
+    *metadata("RF 1.5", STATELESS, "metadata_missing_checksum_left", METADATA_LOST),
+    *metadata(
+        "RF 1.6",
+        STATELESS,
+        "metadata_and_logs_missing_checksum_left",
+        d.both(METADATA_LOST, d.without("offsets", "commits", "sources")),
+    ),
     *metadata("RF 1.2", STATELESS, "metadata_empty", d.holding("metadata", "")),
     *metadata("RF 1.2", STATELESS, "metadata_cut", d.cut("metadata")),
     *metadata("RF 1.2", STATELESS, "metadata_not_json", d.holding("metadata", "hello")),
@@ -69,6 +77,7 @@ METADATA: list[Case] = [
     *metadata("RF 1.2", STATELESS, "metadata_null_id", d.holding("metadata", '{"id":null}')),
     *metadata("RF 1.2", STATELESS, "metadata_a_list", d.holding("metadata", "[1]")),
     *metadata("RF 1.2", STATELESS, "metadata_and_junk", d.holding("metadata", OTHER_ID + "some junk}")),
+    *metadata("RF 1.3", STATELESS, "metadata_not_utf8", d.not_utf8("metadata", 0.5)),
     *metadata("RF 1.3", STATELESS, "metadata_id_a_number", d.holding("metadata", '{"id":7}')),
     *metadata("RF 1.3", STATELESS, "metadata_id_not_hexadecimal", d.holding("metadata", NOT_HEXADECIMAL)),
     *metadata("RF 1.3", STATELESS, "metadata_id_without_dashes", d.holding("metadata", NO_DASHES)),
@@ -86,6 +95,8 @@ OFFSETS: list[Case] = [
     *offsets("RF 1.11", ("stateless", "windows"), "newest_offset_empty", d.holding("offsets/{n}", "")),
     *offsets("RF 1.11", STATELESS, "newest_offset_cut", d.cut("offsets/{n}", 0.3)),
     *offsets("RF 1.11", STATELESS, "pending_offset_cut", PENDING_CUT),
+    *offsets("RF 1.11", STATELESS, "newest_offset_not_utf8", d.not_utf8("offsets/{n}")),
+    *offsets("RF 1.20", STATELESS, "previous_offset_not_utf8", d.not_utf8("offsets/{n-1}")),
     *offsets("RF 1.11", STATELESS, "newest_offset_only_version", d.holding("offsets/{n}", "v1")),
     *offsets("RF 1.11", STATELESS, "newest_offset_without_metadata", d.changed("offsets/{n}", d.line(2, ""))),
     *offsets(
@@ -206,6 +217,7 @@ COMMITS: list[Case] = [
     *commits(
         ("RF 1.16", "VF 2.3"), STATELESS, "newest_commit_version_9", d.changed("commits/{c}", d.line(1, "v9"))
     ),
+    *commits("RF 1.16", STATELESS, "newest_commit_not_utf8", d.not_utf8("commits/{c}")),
     *commits("RF 1.16", STATELESS, "newest_commit_not_json", d.holding("commits/{c}", "v1\n{")),
     *commits(
         "RF 1.17", ("stateless", "windows"), "newest_commit_only_version", d.holding("commits/{c}", "v1")
@@ -327,6 +339,12 @@ TWO_FAULTS: list[Case] = [
         STATELESS,
         "commit_version_9_and_previous_offset_missing",
         d.both(d.changed("commits/{c}", d.line(1, "v9")), d.without("offsets/{n-1}")),
+    ),
+    *order(
+        "RF 1.26",
+        STATELESS,
+        "gap_in_source_log_and_offset_empty",
+        d.both(d.without("sources/0/2"), d.holding("offsets/{n}", "")),
     ),
     *order(
         "RF 1.26",

@@ -6,6 +6,8 @@ from tests.spark.cases.model import COMMIT_MISSING, FORMATS, NO_NEW, STATELESS, 
 from tests.support import damage as d
 
 FIFTH = "in/0004.json"
+ILLEGAL = d.changed("sources/0/4", lambda text: text.replace("004.", "00<."))
+ELSEWHERE = d.changed("sources/0/4", lambda text: text.replace("/in/", "/io/"))
 LAST_GONE = d.without("sources/0/4")
 AHEAD = d.changed("offsets/{n}", d.line(3, '{"logOffset":7}'))
 BACK = d.changed("offsets/{n}", d.line(3, '{"logOffset":1}'))
@@ -69,6 +71,25 @@ SOURCE_LOGS: list[Case] = [
     *source_log("RF 3.15", ("stateless", "windows"), "last_source_entry_empty", d.holding("sources/0/4", "")),
     *source_log("RF 3.15", STATELESS, "middle_source_entry_empty", d.holding("sources/0/2", "")),
     *source_log("RF 3.15", STATELESS, "last_source_entry_cut", d.cut("sources/0/4")),
+    *source_log("RF 3.15", STATELESS, "last_source_entry_not_utf8", d.not_utf8("sources/0/4")),
+    *source_log("RF 3.15", STATELESS, "middle_source_entry_not_utf8", d.not_utf8("sources/0/2")),
+    *source_log("RF 3.15", ("stateless", "windows_with_data"), "path_no_uri", ILLEGAL),
+    *source_log(
+        "RF 3.15", ("stateless", "windows_with_data"), "path_no_uri_pending", d.both(COMMIT_MISSING, ILLEGAL)
+    ),
+    *source_log(
+        "RF 3.15",
+        STATELESS,
+        "older_path_no_uri",
+        d.changed("sources/0/1", lambda text: text.replace("001.", "00<.")),
+    ),
+    *source_log("RF 3.15", STATELESS, "path_elsewhere", ELSEWHERE),
+    *source_log(
+        "RF 3.15",
+        ("stateless", "windows_with_data"),
+        "path_elsewhere_pending",
+        d.both(COMMIT_MISSING, ELSEWHERE),
+    ),
     *source_log("RF 3.15", STATELESS, "last_source_entry_only_version", d.holding("sources/0/4", "v1")),
     *source_log(
         "RF 3.15", STATELESS, "last_source_entry_version_9", d.changed("sources/0/4", d.line(1, "v9"))

@@ -29,6 +29,7 @@ snapshots = family("snapshots")
 abandoned = family("abandoned snapshots")
 later = family("later state")
 format_2 = family("state format 2")
+OTHER_FIELDS = d.bytes_changed("state/0/0/_metadata/schema", b'{"name":', b'{"na}e":')
 schemas = family("schemas and operator metadata")
 settings = family("recorded settings")
 
@@ -217,6 +218,12 @@ SNAPSHOTS: list[Case] = [
         d.newest_snapshot("zip", d.halve),
         level="deep",
     ),
+    *snapshots(
+        "RF 4.5",
+        ("windows_rocksdb",),
+        "two_newest_zips_missing",
+        d.both(d.state_missing("{n}", "zip"), d.state_missing("{n+1}", "zip")),
+    ),
     *snapshots("RF 4.10", ("snapshots_changelog",), "all_zips_missing", d.all_of("state/0/*/*.zip")),
     *snapshots(
         "RF 4.6", ("snapshots_changelog",), "first_changelog_missing", d.state_missing("1", "changelog")
@@ -294,6 +301,7 @@ SCHEMAS: list[Case] = [
     *schemas(
         "RF 4.25", MAIN, "schema_empty_no_new_data", d.holding("state/0/0/_metadata/schema", ""), query=NO_NEW
     ),
+    *schemas("RF 4.25", MAIN, "schema_of_other_fields", OTHER_FIELDS),
     *schemas("RF 4.25", MAIN, "schema_cut", d.cut("state/0/0/_metadata/schema")),
     *schemas(
         "RF 4.21",

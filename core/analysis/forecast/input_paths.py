@@ -1,0 +1,97 @@
+"""The paths that the log of a file source holds: some stop the query when it has to open them.
+
+Observed with Spark 3.5, 4.0 and 4.3, by changing one byte of a path: a path that is no URI stops the start
+(batch N is committed and its range is asked for again) or the batch (batch N runs again, or the log is
+ahead); so does a path outside the directory that the source reads (``Wrong basePath``). In an entry that no
+batch reads again, the path only means that the file it named is not known any more: Spark takes it for a new
+one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
+from core.analysis.forecast.model import DUPLICATES, UNKNOWN, FailsAt, Risk
+from core.checkpoint.model import FileLogEntry
+from core.connectors.input_files import folder_of, is_missing_here
+from core.messages import say
+from core.sparklogs.evidence import Evidence
+
+# What java.net.URI refuses in a path: blanks, control characters and these, and a percent sign alone.
+_ILLEGAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}\[\]]')
+_ALONE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_URI = re.compile(r"[a-z][a-z0-9+.-]*:/")
+_WITNESSES = 2  # so many other files of the log tell the directory that the source reads
+
+
+def check_paths(s: RestartContext, part: Range, start: int, end: int, phase: FailsAt) -> Verdict | None:
+    """The paths of the log ids after ``start`` up to ``end``, which Spark opens at ``phase``; None when they
+    are paths below the directory of the source."""
+    entries = s.file_log(part.key).between(start, end)
+    for entry in entries:
+        at = illegal_at(entry.path)
+        if at is not None:
+            where = _evidence(s, part.key, entry)
+            is_pair = entry.path[at] == "%"
+            why = say("forecast_steps.path_no_uri", path=str(where), file=entry.path)
+            details = {"index": at, "path": entry.path}
+            error = "uri_escape" if is_pair else "uri_illegal"
+            return failed(s, error, "SOURCE_LOG_PATH", why, where, details=details, fails_at=phase)
+    other = next((entry for entry in entries if _is_elsewhere(s, part.key, entry)), None)
+    if other is None:
+        return None
+    where = _evidence(s, part.key, other)
+    why = say("forecast_steps.path_elsewhere", path=str(where), file=other.path)
+    return failed(s, "wrong_base_path", "SOURCE_LOG_PATH", why, where, fails_at=phase, certainty="inferred")
+
+
+def changed_paths(s: RestartContext, key: str) -> list[Risk]:
+    """The risk of paths in the log that Spark did not write: the files that they named come again as new
+    ones."""
+    entries = s.file_log(key).entries
+    changed = [e for e in entries if illegal_at(e.path) is not None or _is_elsewhere(s, key, e)]
+    if not changed:
+        return []
+    where = _evidence(s, key, changed[0])
+    sentence = say("forecast.source_log_path", path=str(where), file=changed[0].path, count=len(changed))
+    effect = UNKNOWN if s.is_stateful else DUPLICATES.may()
+    return [Risk("SOURCE_LOG_INCOMPLETE", sentence, (where,), effect, "inferred")]
+
+
+def illegal_at(path: str) -> int | None:
+    """Where Java refuses a path of the log as a URI; None for one that it takes. Spark writes none of these:
+    it escapes them."""
+    if _URI.match(path) is None:
+        return None
+    found = [match.start() for form in (_ILLEGAL, _ALONE) if (match := form.search(path)) is not None]
+    return min(found, default=None)
+
+
+def _is_elsewhere(s: RestartContext, key: str, entry: FileLogEntry) -> bool:
+    """Whether a file lies outside the directory that the source reads: alone in one that is not there,
+    while all others lie in one that is."""
+    home = _home(s.file_log(key).entries)
+    folder = folder_of(entry.path)
+    if home is None or folder == home or folder.startswith(f"{home}/") or home.startswith(f"{folder}/"):
+        return False
+    ck = s.checkpoint
+    return ck.kept(
+        f"folder {folder}",
+        lambda: is_missing_here(folder, home, ck.location, ck.settings),
+    )
+
+
+def _home(entries: Sequence[FileLogEntry]) -> str | None:
+    """The directory of all files of the log but one; None when there is no such directory."""
+    counts = Counter(folder_of(entry.path) for entry in entries).most_common(3)
+    is_one_apart = len(counts) == 2 and counts[0][1] >= _WITNESSES and counts[1][1] == 1
+    return counts[0][0] if is_one_apart else None
+
+
+def _evidence(s: RestartContext, key: str, entry: FileLogEntry) -> Evidence:
+    log = s.file_logs[key]
+    info = log.files.get(entry.log_id) or next(f for i, f in log.files.items() if i >= entry.log_id)
+    return Evidence(info.path)
