@@ -2,8 +2,8 @@
 
 The listing of the whole checkpoint goes in, and the contents of what explains it: logs, ``metadata``,
 operator metadata and schemas of the state. The contents of state files go in only when they are asked for:
-they hold keys and values. Files that Spark does not write never do. The same files and the same moment give
-the same bytes.
+they hold keys and values. Files that Spark does not write never do. Secrets in logs and metadata are masked
+(:mod:`core.incident.masking`). The same files and the same moment give the same bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from core import __version__
 from core.checkpoint.state_names import directory_of, name_of
 from core.errors import StorageError, UsageError
+from core.incident.masking import masked, secret_values
 from core.incident.target import written_whole
 from core.messages import say
 from core.settings import Settings
@@ -178,6 +179,7 @@ class _Taking:
         self._writer = writer
         self._with_state_contents = with_state_contents
         self._secrets = texts_in(door.location.storage_options)
+        self._secret_values = secret_values(door.location.storage_options)
         self._bytes = self._members = 0
         self.gone: list[str] = []
 
@@ -228,10 +230,13 @@ class _Taking:
         is_full = self._bytes + len(content) > self._settings.evidence_bytes
         if is_full or self._members >= MOST_MEMBERS - 2 or len(name) > MOST_NAME:
             return Recorded(info, not_taken="full")
-        self._writer.add(name, content)
-        self._bytes += len(content)
+        is_state = info.path.startswith("state/") and not _is_definition(info.path)
+        kept = content if is_state else masked(content, self._secret_values)
+        self._writer.add(name, kept)
+        self._bytes += len(kept)
         self._members += 1
-        return Recorded(info, hashlib.sha256(content).hexdigest(), len(content))
+        is_masked = kept != content
+        return Recorded(info, hashlib.sha256(kept).hexdigest(), len(kept), is_masked=is_masked)
 
     def plain(self, reason: str) -> str:
         """A reason without values of storage options."""

@@ -34,13 +34,15 @@ _SHA = re.compile(r"[0-9a-f]{64}")
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """One file of the checkpoint. ``sha256`` and ``taken_bytes`` are those of its content in the evidence
-    file; where they are None, ``not_taken`` says why, and ``reason`` in the words of the store."""
+    file; where they are None, ``not_taken`` says why, and ``reason`` in the words of the store.
+    ``is_masked``: secrets in it were replaced by asterisks, so Hadoop's checksum beside it does not fit."""
 
     info: FileInfo
     sha256: str | None = None
     taken_bytes: int | None = None
     not_taken: NotTaken | None = None
     reason: str | None = None
+    is_masked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,8 @@ def _as_json(file: Recorded) -> dict[str, object]:
         "modified_ms": file.info.modified_ms,
     }
     if file.sha256 is not None:
-        return {**found, "sha256": file.sha256, "taken_bytes": file.taken_bytes}
+        taken = {**found, "sha256": file.sha256, "taken_bytes": file.taken_bytes}
+        return {**taken, "masked": True} if file.is_masked else taken
     found["not_taken"] = file.not_taken
     return found if file.reason is None else {**found, "reason": file.reason}
 
@@ -152,7 +155,10 @@ def _recorded(raw: dict[str, Any]) -> Recorded:
         raise ValueError
     # The mark of its content: another evidence file under the same name never answers with this one's.
     info = info._replace(etag=f"sha256:{raw['sha256']}")
-    return Recorded(info, raw["sha256"], _number(raw["taken_bytes"]))
+    is_masked = raw.get("masked", False)
+    if not isinstance(is_masked, bool):
+        raise TypeError
+    return Recorded(info, raw["sha256"], _number(raw["taken_bytes"]), is_masked=is_masked)
 
 
 def _list(value: object) -> list[Any]:
