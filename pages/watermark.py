@@ -74,7 +74,7 @@ def moment(label: str, ms: int, tone: cards.Tone) -> None:
 def picture(history: WatermarkHistory, view: selection.View) -> None:
     """Watermark and lag; a click chooses a batch."""
     figure = watermark_charts.figure(history, view.chosen)
-    charts.show(figure, "watermark", history.headline, selection.watermark_clicked)
+    charts.show(figure, "watermark", history.headline, selection.watermark_clicked, is_zoomed=True)
     if not watermark_charts.shows_batch_starts(history):
         cards.text(say("screen_state.starts_left_out"), "small")
 
