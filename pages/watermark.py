@@ -28,7 +28,7 @@ def main() -> None:
     if not ck.offset_ids:
         cards.message("plain", say("screen_state.no_batch"))
         return
-    newest = watermark_history(ck, ck.loaded_ids)
+    newest = watermark_history(ck)
     if not newest.has_watermark and not selection.asks_for_batches():
         cards.message("plain", *watermark_texts.no_watermark(ck, newest))
         return

@@ -9,7 +9,7 @@ they hold keys and values. Files that Spark does not write never do. Secrets in 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +28,8 @@ from core.storage.evidence_manifest import (
     Manifest,
     NotTaken,
     Recorded,
+    RecordedAnswer,
+    answer_member,
     member_of,
 )
 from core.storage.evidence_zip import MOST_MEMBERS, MOST_NAME, ZipWriter
@@ -36,6 +38,7 @@ from core.storage.store import hidden
 
 LOGS = ("offsets", "commits", "sources")
 READ_AT_ONCE = 64
+MOST_ANSWER_BYTES = 16 * 1024 * 1024
 WAVE_BYTES = 64 * 1024 * 1024
 _DEFINITIONS = ("schema", "metadata")
 
@@ -63,10 +66,12 @@ def take(
     *,
     with_state_contents: bool = False,
     moment_ms: int | None = None,
+    answers: Mapping[str, bytes] | None = None,
 ) -> Taken:
     """Writes the evidence of what is behind ``door`` to ``target``, whole or not at all.
 
-    ``moment_ms``: what is recorded as the moment (default: when the logs were listed). Raises
+    ``moment_ms``: what is recorded as the moment (default: when the logs were listed). ``answers``: what the
+    verbs answer now, JSON without secrets (:func:`core.documents.recorded.recorded_answers`). Raises
     :class:`StorageError` when the checkpoint cannot be listed, :class:`UsageError` when the file cannot be
     written.
     """
@@ -75,6 +80,7 @@ def take(
         with unfinished.open("wb") as handle, ZipWriter(handle) as writer:
             taking = _Taking(door, writer, with_state_contents)
             files = taking.contents(listed.files)
+            recorded = _add_answers(writer, answers or {})
             manifest = Manifest(
                 version=__version__,
                 moment_ms=listed.moment_ms if moment_ms is None else moment_ms,
@@ -83,12 +89,23 @@ def take(
                 files=files,
                 directories=listed.directories,
                 not_listed={path: taking.plain(reason) for path, reason in listed.not_listed.items()},
+                answers=recorded,
             )
             writer.add(NAME, manifest.to_bytes())
         size_bytes = unfinished.stat().st_size
         with unfinished.open("rb") as written:
             sha256 = hashlib.file_digest(written, "sha256").hexdigest()
     return Taken(target, manifest, size_bytes, sha256, tuple(taking.gone))
+
+
+def _add_answers(writer: ZipWriter, answers: Mapping[str, bytes]) -> dict[str, RecordedAnswer]:
+    """Adds the answers that are not too large."""
+    recorded: dict[str, RecordedAnswer] = {}
+    for verb, content in sorted(answers.items()):
+        if len(content) <= MOST_ANSWER_BYTES:
+            writer.add(answer_member(verb), content)
+            recorded[verb] = RecordedAnswer(hashlib.sha256(content).hexdigest(), len(content))
+    return recorded
 
 
 @dataclass(frozen=True, slots=True)

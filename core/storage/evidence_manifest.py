@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 from urllib.parse import quote
 
@@ -29,6 +29,8 @@ NotTaken = Literal["state_contents", "foreign", "too_large", "full", "not_read"]
 larger than the setting for its kind; the evidence file was full; it could not be read."""
 
 _SHA = re.compile(r"[0-9a-f]{64}")
+_VERB = re.compile(r"[a-z]{1,20}")
+MOST_ANSWERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,14 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """The answer of a verb at the time, JSON: its checksum and size."""
+
+    sha256: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """The record. ``location`` is where the checkpoint lay, without credentials; ``moment_ms`` when its logs
     were listed (epoch milliseconds). ``not_listed``: directories that could not be listed, and why."""
@@ -57,6 +67,7 @@ class Manifest:
     files: tuple[Recorded, ...]
     directories: tuple[str, ...]
     not_listed: Mapping[str, str]
+    answers: Mapping[str, RecordedAnswer] = field(default_factory=dict)
 
     @property
     def origin(self) -> Location:
@@ -78,9 +89,18 @@ class Manifest:
             "with_state_contents": self.with_state_contents,
             "directories": list(self.directories),
             "not_listed": dict(sorted(self.not_listed.items())),
+            "answers": {
+                verb: {"sha256": each.sha256, "size_bytes": each.size_bytes}
+                for verb, each in sorted(self.answers.items())
+            },
             "files": [_as_json(file) for file in self.files],
         }
         return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def answer_member(verb: str) -> str:
+    """The name in the zip of the answer of a verb."""
+    return f"answers/{verb}.json"
 
 
 def member_of(path: str) -> str:
@@ -123,6 +143,7 @@ def _manifest(raw: dict[str, Any]) -> Manifest:
         files=files,
         directories=tuple(_path(each) for each in listed),
         not_listed={_path(path): _text(reason) for path, reason in reasons.items()},
+        answers=_answers(raw.get("answers", {})),
     )
 
 
@@ -159,6 +180,15 @@ def _recorded(raw: dict[str, Any]) -> Recorded:
     if not isinstance(is_masked, bool):
         raise TypeError
     return Recorded(info, raw["sha256"], _number(raw["taken_bytes"]), is_masked=is_masked)
+
+
+def _answers(raw: object) -> dict[str, RecordedAnswer]:
+    if not isinstance(raw, dict) or len(raw) > MOST_ANSWERS:
+        raise TypeError
+    for verb, each in raw.items():
+        if _VERB.fullmatch(verb) is None or _SHA.fullmatch(each["sha256"]) is None:
+            raise ValueError
+    return {verb: RecordedAnswer(each["sha256"], _number(each["size_bytes"])) for verb, each in raw.items()}
 
 
 def _list(value: object) -> list[Any]:

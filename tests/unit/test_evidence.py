@@ -339,6 +339,13 @@ def crafted(data: bytes) -> dict[str, bytes]:
         "other checksum": rebuilt(data, lambda m: m["files"][0].update(sha256="0" * 64)),
         "other size": rebuilt(data, lambda m: m["files"][0].update(taken_bytes=1)),
         "listed twice": rebuilt(data, lambda m: m["files"].append(m["files"][0])),
+        "an answer that is not there": rebuilt(
+            data, put("answers", {"forecast": {"sha256": "0" * 64, "size_bytes": 1}})
+        ),
+        "an answer that leads out": rebuilt(
+            data, put("answers", {"../x": {"sha256": "0" * 64, "size_bytes": 1}})
+        ),
+        "answers of numbers": rebuilt(data, put("answers", {"forecast": 1})),
         "unknown reason": rebuilt(data, lambda m: m["files"].append({"path": "a", "not_taken": "x"})),
     }
 

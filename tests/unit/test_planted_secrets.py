@@ -15,6 +15,7 @@ import pytest
 
 from core.checkpoint import Checkpoint
 from core.cli import main
+from core.documents.recorded import recorded_answers, said_then
 from core.incident import Beside, keep, report, take, to_chat, to_html, to_markdown
 from core.incident.masking import masked, secret_values
 from core.judgement import judge
@@ -77,11 +78,13 @@ def test_no_planted_secret_is_in_evidence_or_reports(planted: Path, tmp_path: Pa
     door = Door.open(place, settings)
     with_secrets = (planted / "offsets" / "0").read_bytes() + json.dumps(OPTIONS).encode()
     assert with_secrets.count(b"PLANTED") >= 12  # they are there to be found
-    made = take(door, tmp_path / "taken.zip")
-    kept = keep(Door.open(place, settings))
+    judgement = judge(Checkpoint.open(place, settings))
+    answers = recorded_answers(judgement)
+    made = take(door, tmp_path / "taken.zip", answers=answers)
+    kept = keep(Door.open(place, settings), answers=answers)
     for file in (made.path, *store.iterdir()):
         found = everything(file.read_bytes())
-        assert b"manifest.json" in found and b"spark.sql" in found
+        assert b"manifest.json" in found and b"spark.sql" in found and b"answers/inspect.json" in found
         assert b"PLANTED" not in found
     assert PLANTED not in kept.name and {file.is_masked for file in made.contents} == {True, False}
     for name in (place, str(made.path)):
@@ -160,3 +163,42 @@ def test_values_of_storage_options_are_hidden_wherever_they_stand() -> None:
     known = secret_values({**OPTIONS, "profile": "production", "anon": False, "token": "abc"})
     assert known == {"PLANTED-ACCESS-KEY", "PLANTED-SECRET", "PLANTED-SESSION"}
     assert masked(b"s3://b/production/PLANTED-SECRET/x", known) == b"s3://b/production/**************/x"
+
+
+def test_the_answers_are_those_of_the_verbs_and_the_same_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.storage.door.time.time_ns", lambda: 1_795_176_000_000_000_000)
+    root = copy_sample("kafka-pipeline-died-mid-batch", tmp_path)
+    files = [tmp_path / "a.zip", tmp_path / "b.zip"]
+    for file in files:
+        assert main(["evidence", str(root), "--to", str(file)]) == 0
+    capsys.readouterr()
+    assert files[0].read_bytes() == files[1].read_bytes()
+    door = Door.open(str(files[0]))
+    door.list([""])
+    for verb in ("check", "forecast", "inspect", "recover", "resume"):
+        recorded = json.loads(door.recorded_answer(verb) or b"")
+        _, answer = answers(capsys, root, verb)
+        same = {key for key in answer if recorded.get(key) == answer[key]}
+        assert {"version", *answer} - same <= {"location", "name", "requests", "read"}, verb
+    assert said_then(door) == (), "nobody was asked"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"{",
+        b"[]",
+        b"1",
+        b"[" * 100_000,
+        b'{"sources": 1, "sink": [], "x": 2}',
+        b'{"sources": [1, {"topics": 3}]}',
+    ],
+)
+def test_an_answer_that_somebody_made_up_says_nothing(answer: bytes, tmp_path: Path) -> None:
+    source = Door.open(str(SAMPLES / "files-stopped-cleanly" / "checkpoint"))
+    door = Door.open(str(take(source, tmp_path / "a.zip", answers={"forecast": answer}).path))
+    door.list([""])
+    assert door.recorded_answer("forecast") == answer
+    assert said_then(door) == ()
