@@ -75,6 +75,7 @@ _STYLE = """<style>
 [class*="st-key-lead-"] [data-testid="stText"] {font-size: 1.12rem; font-weight: 600; line-height: 1.4;}
 [class*="st-key-small-"] [data-testid="stText"] {font-size: 0.87rem; opacity: 0.78; line-height: 1.35;}
 button[data-selected="true"] p {color: CanvasText;}
+[data-testid="stTab"][aria-selected="true"] p {color: light-dark(#00629b, #7cc5ee);}
 [data-testid="stCode"] .token.string {color: light-dark(#0b6b34, #5fc98b);}
 [data-testid="stCode"] .token.comment, [data-testid="stCode"] .token.punctuation {
   color: light-dark(#59636e, #a3adb7);
