@@ -132,6 +132,7 @@ def settle(page: Page, server: Server) -> float:
 
 def empty_rerun_ms(page: Page, server: Server, times: int) -> float:
     """The mean processor time of a rerun of the empty script."""
+    page.set_default_timeout(SECONDS * 1_000)
     page.goto(server.address)
     again = page.get_by_role("button", name="Again")
     for _ in range(4):
@@ -146,6 +147,7 @@ def empty_rerun_ms(page: Page, server: Server, times: int) -> float:
 
 def switches(page: Page, server: Server, store: SlowS3, name: str, rounds: int) -> Cost:
     """Opens a checkpoint, each page twice, then measures each page so many times."""
+    page.set_default_timeout(SECONDS * 1_000)
     page.goto(f"{server.address}/overview?ck=store/{name}")
     page.locator(".st-key-verdict").wait_for()
     settle(page, server)
