@@ -7,6 +7,7 @@ import streamlit as st
 from core.checkpoint import Checkpoint, Source
 from core.connectors.model import ConnectorAnswers, DeltaSourceState
 from core.connectors.requested import sources_with_place
+from core.documents.recorded import said_then
 from core.judgement import KafkaSourceState
 from core.messages import say, words
 from core.settings import PREFIX
@@ -33,6 +34,7 @@ sasl.password=..."""
 
 def main() -> None:
     opened, ck = shell.checkpoint()
+    recorded(ck)
     found = connector_settings.read(ck)
     if found.connectors.is_empty and not found.problems:
         cards.text(say("screen_connectors.not_connected"), "lead")
@@ -83,6 +85,18 @@ def main() -> None:
         if source.kind.asks == "broker":
             with places[source.key]:
                 kafka(opened, ck, source, found)
+
+
+def recorded(ck: Checkpoint) -> None:
+    """Of evidence: what source and sink said when it was taken."""
+    said = said_then(ck.door)
+    if not said:
+        return
+    with cards.box("plain"):
+        cards.text(say("evidence.said_then"), "strong")
+        for sentence in said:
+            cards.text(sentence)
+        cards.text(say("evidence.asked_now"), "small")
 
 
 def ask_for_broker(found: Given) -> None:

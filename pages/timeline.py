@@ -55,13 +55,13 @@ def strip(timeline: Timeline, view: selection.View) -> None:
     shown, peak = texts
     cards.text(shown, "small")
     figure = timeline_charts.overview(timeline, found, column, view.rows)
-    charts.show(figure, "strip", f"{shown} {peak}", selection.strip_clicked)
+    charts.show(figure, "strip", f"{shown} {peak}", selection.strip_clicked, is_zoomed=True)
 
 
 def marks(timeline: Timeline, view: selection.View, found: BatchInput | None, headline: str) -> None:
     """The batches of the window; a click chooses one."""
     figure = timeline_charts.window(timeline, view.rows, view.by, view.chosen, found)
-    charts.show(figure, "marks", headline, selection.marks_clicked)
+    charts.show(figure, "marks", headline, selection.marks_clicked, is_zoomed=True)
     notes = timeline_texts.notes(timeline)
     if timeline.is_copy:  # then the times say little, and that is no small print
         notes = f"{timeline.times_note} {notes}"
@@ -95,10 +95,11 @@ def progress(ck: Checkpoint, timeline: Timeline, view: selection.View) -> None:
         return
     text = timeline_texts.progress(found, source.kind.label)
     cards.text(text, "small")
-    figure = timeline_charts.progress(
-        found.batch_ids, found.partitions, found.advance, found.unit, view.chosen
-    )
-    charts.show(figure, "progress", text, selection.progress_clicked)
+    if (found.advance > 0).any():  # a picture of nothing says no more than the sentence
+        figure = timeline_charts.progress(
+            found.batch_ids, found.partitions, found.advance, found.unit, view.chosen
+        )
+        charts.show(figure, "progress", text, selection.progress_clicked, is_zoomed=True)
     tables.behind(
         lambda: timeline_texts.progress_columns(found, selection.MOST_COLUMNS),
         text,

@@ -28,7 +28,7 @@ def main() -> None:
     if not ck.offset_ids:
         cards.message("plain", say("screen_state.no_batch"))
         return
-    newest = watermark_history(ck, ck.loaded_ids)
+    newest = watermark_history(ck)
     if not newest.has_watermark and not selection.asks_for_batches():
         cards.message("plain", *watermark_texts.no_watermark(ck, newest))
         return
@@ -74,7 +74,7 @@ def moment(label: str, ms: int, tone: cards.Tone) -> None:
 def picture(history: WatermarkHistory, view: selection.View) -> None:
     """Watermark and lag; a click chooses a batch."""
     figure = watermark_charts.figure(history, view.chosen)
-    charts.show(figure, "watermark", history.headline, selection.watermark_clicked)
+    charts.show(figure, "watermark", history.headline, selection.watermark_clicked, is_zoomed=True)
     if not watermark_charts.shows_batch_starts(history):
         cards.text(say("screen_state.starts_left_out"), "small")
 

@@ -2,9 +2,11 @@
 [page ...]``.
 
 Each page in both themes and at both widths, 1280 and 390 pixels, as ``OUT/<page>-<theme>-<width>.png``, to be
-looked at after a change. ``--readme`` in place of OUT takes the pictures of the README instead
-(``docs/pictures``), with a real Kafka broker for the one that shows topics. Needs Chromium (``CHROMIUM`` in
-the environment, else /usr/bin/chromium) and for the README ``scripts/setup tests``.
+looked at after a change. ``--samples OUT [sample ...]`` takes every page of every sample instead, in the same
+four looks, and lays those of one page and look side by side (``OUT/sheets``). ``--readme`` in place of OUT
+takes the pictures of the README (``docs/pictures``), with a real Kafka broker for the one that shows topics.
+Needs Chromium (``CHROMIUM`` in the environment, else /usr/bin/chromium) and for the README ``scripts/setup
+tests``.
 """
 
 from __future__ import annotations
@@ -19,16 +21,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.support.app import running_app
+from tests.support.build import SAMPLES, sample_names
 from tests.support.kafka import Broker
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 WIDTHS = {1280: 900, 390: 844}
+SLOWEST_MS = 120_000  # other work may run on the machine
 
 VIEWS = {
     "checkpoints": "/",
@@ -56,6 +61,7 @@ VIEWS = {
 
 def settle(page: Page) -> None:
     """Waits until the app has drawn everything."""
+    page.set_default_timeout(SLOWEST_MS)
     page.locator(".st-key-header").wait_for()
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
     page.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
@@ -79,7 +85,7 @@ README: dict[str, tuple[str, Literal["light", "dark"], int, int]] = {
         "/recovery?ck=samples/dropduplicates-removed/checkpoint&a_sink=file&a_stateful=removed",
         "light",
         1280,
-        918,  # below stands a path of the machine that takes the picture
+        818,  # below stands a path of the machine that takes the picture
     ),
     "phone": ("/overview?ck=samples/kafka-pipeline-died-mid-batch/checkpoint", "dark", 390, 844),
 }
@@ -107,6 +113,9 @@ def main() -> None:
                     )
                     _take(context.new_page(), app.address + path, PICTURES / f"{name}.png")
                     context.close()
+        elif sys.argv[1] == "--samples":
+            with running_app() as app:
+                _samples(browser, app.address, Path(sys.argv[2]), sys.argv[3:] or sample_names())
         else:
             with running_app() as app:
                 _all(browser, app.address, Path(sys.argv[1]), sys.argv[2:])
@@ -143,6 +152,61 @@ def _all(browser: Browser, address: str, out: Path, only: list[str]) -> None:
                     _take(page, address + path, out / f"{name}-{theme}-{width}.png", whole=True)
                     page.set_viewport_size({"width": width, "height": height})
             context.close()
+
+
+def _query_of(sample: str, page: str) -> str:
+    """The address of a page of a sample, with what there is to show on it."""
+    query = f"ck=samples/{sample}/checkpoint"
+    if page == "ends":
+        query += f"&sink=samples/{sample}/sink" if (SAMPLES / sample / "sink").is_dir() else ""
+        query += f"&at_0=samples/{sample}/source" if (SAMPLES / sample / "source").is_dir() else ""
+    return query + ("&with=samples/files-stopped-cleanly/checkpoint" if page == "compare" else "")
+
+
+def _samples(browser: Browser, address: str, out: Path, samples: list[str]) -> None:
+    """Every page of these samples. The dark look is that of the same drawing with another scheme."""
+    pages = ("overview", "timeline", "state", "watermark", "ends", "integrity", "compare", "recovery")
+    for width, height in WIDTHS.items():
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="light")
+        page = context.new_page()
+        for sample in samples:
+            for name in pages:
+                page.emulate_media(color_scheme="light")
+                page.set_viewport_size({"width": width, "height": height})
+                file = out / f"{width}-light-{name}" / f"{sample}.png"
+                _take(page, f"{address}/{name}?{_query_of(sample, name)}", file, whole=True)
+                page.emulate_media(color_scheme="dark")
+                page.wait_for_timeout(400)
+                dark = out / f"{width}-dark-{name}" / f"{sample}.png"
+                dark.parent.mkdir(parents=True, exist_ok=True)
+                page.screenshot(path=dark)
+        context.close()
+    for folder in sorted(each for each in out.iterdir() if each.is_dir() and each.name != "sheets"):
+        _sheets(folder, out / "sheets")
+
+
+def _sheets(folder: Path, out: Path) -> None:
+    """The pictures of a folder beside each other, those of a wide window at half of their size."""
+    is_wide = folder.name.startswith("1280")
+    across, scale = (4, 0.5) if is_wide else (8, 0.75)
+    out.mkdir(parents=True, exist_ok=True)
+    files = sorted(folder.glob("*.png"))
+    for first in range(0, len(files), across):
+        pictures: list[Image.Image] = []
+        for file in files[first : first + across]:
+            with Image.open(file) as picture:
+                size = (round(picture.width * scale), round(picture.height * scale))
+                pictures.append(picture.convert("RGB").resize(size))
+        sheet = Image.new(
+            "RGB",
+            (sum(each.width + 8 for each in pictures), max(each.height for each in pictures)),
+            "#888888",
+        )
+        at = 0
+        for each in pictures:
+            sheet.paste(each, (at, 0))
+            at += each.width + 8
+        sheet.save(out / f"{folder.name}-{first // across}.png")
 
 
 def _take(page: Page, address: str, file: Path, whole: bool = False) -> None:

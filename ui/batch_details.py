@@ -80,7 +80,7 @@ def _figures(
     tone: cards.Tone = "done" if status == "committed" else "doubt" if status == "pending" else "plain"
     if status in ("missing_commit", "missing_offset", "unreadable"):
         tone = "blocked"
-    with st.grid(5, min_column_width=150):
+    with st.container(key="batch-figures"), st.grid(5, min_column_width=150):
         cards.figure("Status", f"{cards.MARKS[tone]} {status_words(status)}", "", tone)
         cards.figure(
             "Planned",

@@ -61,6 +61,8 @@ _STYLE = """<style>
   border: 1px solid rgba(128, 128, 128, 0.35); border-radius: 6px; padding: 0.35rem 0.7rem;
 }
 .st-key-figures [data-testid="stPageLink"] a {padding: 0.1rem 0.55rem;}
+.st-key-figures [class*="st-key-box-"] > :last-child:has([data-testid="stPageLink"]) {margin-top: auto;}
+.st-key-questions [data-testid="stWidgetLabel"] {align-items: flex-end; min-height: 2.9rem;}
 .st-key-read-at [data-testid="stText"] {white-space: nowrap;}
 [data-testid="stMain"] [data-testid="stText"] {overflow-wrap: anywhere;}
 [class*="st-key-name-"] [data-testid="stText"] {font-size: 1.25rem; font-weight: 650; line-height: 1.25;}
@@ -73,6 +75,7 @@ _STYLE = """<style>
 [class*="st-key-lead-"] [data-testid="stText"] {font-size: 1.12rem; font-weight: 600; line-height: 1.4;}
 [class*="st-key-small-"] [data-testid="stText"] {font-size: 0.87rem; opacity: 0.78; line-height: 1.35;}
 button[data-selected="true"] p {color: CanvasText;}
+[data-testid="stTab"][aria-selected="true"] p {color: light-dark(#00629b, #7cc5ee);}
 [data-testid="stCode"] .token.string {color: light-dark(#0b6b34, #5fc98b);}
 [data-testid="stCode"] .token.comment, [data-testid="stCode"] .token.punctuation {
   color: light-dark(#59636e, #a3adb7);
@@ -81,6 +84,12 @@ div.course {height: 26px; background: light-dark(#0072B2, #56B4E9); opacity: 0.7
 EDGES_HERE
 @media (hover: none) {
   [data-testid="stElementToolbar"], .modebar-container {display: none !important;}
+}
+@media (prefers-reduced-motion: reduce) {
+  *, *::before, *::after {
+    animation-duration: 0.01ms !important; animation-iteration-count: 1 !important;
+    transition-duration: 0.01ms !important; scroll-behavior: auto !important;
+  }
 }
 @media print {
   [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stToolbar"],
@@ -115,7 +124,12 @@ EDGES_HERE
   [class*="st-key-section-"] [data-testid="stText"] {margin-top: 0.35rem;}
   [class*="st-key-box-"] {padding: 0.55rem 0.75rem;}
   .st-key-figures > * {gap: 0.6rem !important;}
-  .st-key-about {row-gap: 0;}
+  .st-key-about {flex-direction: column; row-gap: 0;}
+  .st-key-about > * {flex: none; width: 100%;}
+  :is(.st-key-figures, .st-key-batch-figures) [data-testid="stGrid"] > :last-child:nth-child(odd) {
+    grid-column: 1 / -1;
+  }
+  .st-key-questions [data-testid="stWidgetLabel"] {min-height: 0;}
   .st-key-x [data-testid="stWidgetLabel"] {position: absolute; clip-path: inset(50%);}
 }
 </style>""".replace(

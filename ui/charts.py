@@ -154,13 +154,22 @@ def layout(figure: go.Figure, height: int, legend: bool = True) -> go.Figure:
     return figure
 
 
-def show(figure: go.Figure, key: str, alt: str, on_select: Callable[[], None] | None = None) -> None:
+def show(
+    figure: go.Figure,
+    key: str,
+    alt: str,
+    on_select: Callable[[], None] | None = None,
+    is_zoomed: bool = False,
+) -> None:
     """Puts a figure on the page. ``alt`` says what it shows, with its conclusion; ``on_select`` is called
-    when a mark is clicked."""
-    config = {
+    when a mark is clicked. ``is_zoomed``: there are so many marks that people move and zoom; all others have
+    no tools of Plotly and let a finger scroll the page."""
+    if not is_zoomed:
+        figure.update_layout(dragmode=False)
+    config: dict[str, object] = {
         "displaylogo": False,
         "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "toImage"],
-        "displayModeBar": "hover",
+        "displayModeBar": "hover" if is_zoomed else False,
     }
     st.plotly_chart(
         figure,

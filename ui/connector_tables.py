@@ -143,7 +143,9 @@ def sink(end: SinkState, pending: int | None) -> None:
     picture = st.container()
     chosen = selection.number_field("Batch", "batch", "id")
     with picture:
-        charts.show(connector_charts.sink(end, chosen), "sink-batches", f"{told} {end.sentence}", clicked)
+        charts.show(
+            connector_charts.sink(end, chosen), "sink-batches", f"{told} {end.sentence}", clicked, True
+        )
     if chosen is not None:
         chosen_batch(end.batches, chosen)
     if end.limit_words:

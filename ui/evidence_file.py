@@ -8,9 +8,11 @@ from pathlib import Path
 import streamlit as st
 
 from core.checkpoint import Checkpoint
+from core.documents.recorded import recorded_answers
 from core.incident import take
+from core.judgement import Judgement
 from core.messages import say, words
-from ui import cards, kept_views
+from ui import cached_answers, cards, kept_views
 from ui.open_checkpoints import Opened
 
 
@@ -18,11 +20,12 @@ def folded(opened: Opened, ck: Checkpoint) -> None:
     """A button behind its title; nothing for what is evidence already."""
     if ck.door.evidence is not None:
         return
+    judgement = cached_answers.judgement(opened, ck)
     with st.expander(say("evidence.title")):
         cards.text(say("evidence.what"), "small")
         st.download_button(
             say("evidence.button"),
-            lambda: _taken(ck),
+            lambda: _taken(ck, judgement),
             f"{words.file_name(opened.title)}-evidence.zip",
             "application/zip",
             key="evidence",
@@ -31,7 +34,8 @@ def folded(opened: Opened, ck: Checkpoint) -> None:
         kept_views.offer(opened, ck, "keep-here")
 
 
-def _taken(ck: Checkpoint) -> bytes:
+def _taken(ck: Checkpoint, judgement: Judgement) -> bytes:
     """The zip, as the command line writes it. Nothing is left on this machine."""
     with tempfile.TemporaryDirectory() as folder:
-        return take(ck.door, Path(folder) / "evidence.zip").path.read_bytes()
+        answers = recorded_answers(judgement)
+        return take(ck.door, Path(folder) / "evidence.zip", answers=answers).path.read_bytes()

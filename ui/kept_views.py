@@ -5,12 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from core.checkpoint import Checkpoint
+from core.documents.recorded import recorded_answers
 from core.errors import CheckpointExplorerError, StorageError
 from core.incident import Kept, keep
 from core.messages import say
 from core.settings import get_settings
 from core.storage.roots import link_for, locate
-from ui import cards, links, open_checkpoints
+from ui import cached_answers, cards, links, open_checkpoints
 from ui.links import WITH
 from ui.open_checkpoints import Opened
 
@@ -26,7 +27,7 @@ def offer(opened: Opened, ck: Checkpoint, key: str) -> None:
     st.button(say("incident_store.button"), key=key, on_click=_ask)
     if st.session_state.pop(_ASKED, False):
         with st.spinner(say("incident_store.working")):
-            st.session_state[_KEPT] = (opened.key, _kept(ck))
+            st.session_state[_KEPT] = (opened.key, _kept(opened, ck))
     of, kept = st.session_state.get(_KEPT, (None, None))
     if of != opened.key:
         return
@@ -41,9 +42,9 @@ def _ask() -> None:
     st.session_state[_ASKED] = True
 
 
-def _kept(ck: Checkpoint) -> Kept | str:
+def _kept(opened: Opened, ck: Checkpoint) -> Kept | str:
     try:
-        return keep(ck.door)
+        return keep(ck.door, answers=recorded_answers(cached_answers.judgement(opened, ck)))
     except CheckpointExplorerError as error:
         return str(error)
 

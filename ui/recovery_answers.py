@@ -58,7 +58,10 @@ def given() -> Answers:
 
 def ask(questions: tuple[Question, ...]) -> None:
     """The questions side by side; under each what its answer rules out."""
-    with st.grid(len(questions), min_column_width=190, vertical_alignment="top"):
+    with (
+        st.container(key="questions"),
+        st.grid(len(questions), min_column_width=190, vertical_alignment="top"),
+    ):
         for question in questions:
             with st.container(gap="xxsmall"):
                 _one(question)

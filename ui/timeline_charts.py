@@ -92,7 +92,16 @@ def overview(timeline: Timeline, found: Bins, column: Column, window: slice) -> 
             showarrow=False,
         )
     if timeline.pending_batch is not None:
-        _vertical(figure, timeline.pending_batch, charts.PENDING, "not committed", right=False)
+        figure.add_vline(
+            x=timeline.pending_batch,
+            line={"color": charts.PENDING, "width": 2, "dash": "dash"},
+            annotation={
+                "text": "not committed",
+                "font": {"color": charts.PENDING, "size": 12},
+                "xanchor": "right",
+            },
+            annotation_position="top",
+        )
     return charts.layout(figure, 210)
 
 
@@ -124,8 +133,9 @@ def window(
         removed = timeline.removed_before
         if removed is not None and int(ids[0]) <= removed <= int(ids[-1]):
             # With a history the marks before it say it, and the legend.
-            label = "" if timeline.from_history.any() else "older batches were removed"
-            _vertical(figure, removed - 0.5, charts.MISSING, label, right=True)
+            label = "" if timeline.from_history.any() else say("screen_timeline.older_removed")
+            figure.add_vline(x=removed - 0.5, line={"color": charts.MISSING, "width": 2, "dash": "dash"})
+            _at_top(figure, removed - 0.5, label)
         _gap_marks(figure, timeline, int(ids[0]), int(ids[-1]))
     else:
         figure.update_xaxes(**charts.time_axis())
@@ -358,16 +368,19 @@ def _gap_marks(figure: go.Figure, timeline: Timeline, first: int, last: int) -> 
         )
 
 
-def _vertical(figure: go.Figure, x: float, colour: str, label: str, right: bool) -> None:
-    figure.add_vline(
+def _at_top(figure: go.Figure, x: float, label: str) -> None:
+    """A label in the first panel, at the right of a line."""
+    figure.add_annotation(
         x=x,
-        line={"color": colour, "width": 2, "dash": "dash"},
-        annotation={
-            "text": label,
-            "font": {"color": colour, "size": 12},
-            "xanchor": "left" if right else "right",
-        },
-        annotation_position="top",
+        y=1,
+        xref="x",
+        yref="y domain",
+        text=label,
+        font={"color": charts.MISSING, "size": 12},
+        showarrow=False,
+        xanchor="left",
+        xshift=4,
+        yanchor="top",
     )
 
 

@@ -41,6 +41,8 @@ def _which(timeline: Timeline, rows: slice) -> str:
     first, last = int(ids[0]), int(ids[-1])
     if first == last:
         return say("screen_timeline.window_of_one", first=first)
+    if last - first == len(ids) - 1 and last >= total:  # older ones were removed: the numbers do not fit
+        return say("screen_timeline.window_of_newest", first=first, last=last, n=len(ids), total=total)
     if last - first == len(ids) - 1:
         return say("screen_timeline.window", first=first, last=last, total=total)
     return say("screen_timeline.window_with_gaps", n=len(ids), first=first, last=last, total=total)

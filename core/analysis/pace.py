@@ -15,6 +15,7 @@ from core.analysis.timeline import USUAL_BATCHES, Timeline, usual_duration_ms
 from core.analysis.watermark import WatermarkHistory, watermark_history
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import StateInventory
+from core.checkpoint.progress import SourceProgress
 from core.messages import say, words
 
 Floats = NDArray[np.float64]
@@ -83,11 +84,19 @@ def batch_input(ck: Checkpoint, timeline: Timeline, batch_ids: Iterable[int]) ->
     same = [one for one in found if one.unit == first.unit and np.array_equal(one.batch_ids, first.batch_ids)]
     if not first.unit or not len(first.batch_ids):
         return None
-    totals = np.stack([one.total for one in same])
+    totals = np.stack([_read(one) for one in same])
     amounts = np.where((totals >= 0).all(axis=0), totals.sum(axis=0), np.nan).astype(np.float64)
     gaps_ms = timeline.gap_ms[np.searchsorted(timeline.batch_ids, first.batch_ids)]
     seconds = np.where(gaps_ms > 0, gaps_ms / 1_000, np.nan)
     return BatchInput(first.unit, first.batch_ids, amounts, amounts / seconds)
+
+
+def _read(one: SourceProgress) -> NDArray[np.int64]:
+    """What a source read in each batch: nothing as long as it has no position, where Spark writes ``-``."""
+    begun = np.flatnonzero((one.positions >= 0).any(axis=1))
+    totals = one.total.copy()
+    totals[: begun[0] if len(begun) else 0] = 0
+    return totals
 
 
 def rate_in_words(per_second: float, unit: str) -> str:
@@ -110,7 +119,7 @@ def input_pace(ck: Checkpoint, timeline: Timeline) -> Pace | None:
     found = [ck.progress(source.key) for source in counted]
     unit = found[0].unit
     same = [one for one in found if one.unit == unit and np.array_equal(one.batch_ids, found[0].batch_ids)]
-    totals = np.stack([one.total for one in same])[:, -USUAL_BATCHES - 1 :]
+    totals = np.stack([_read(one) for one in same])[:, -USUAL_BATCHES - 1 :]
     ids = found[0].batch_ids[-USUAL_BATCHES - 1 :]
     amounts = np.where((totals >= 0).all(axis=0), totals.sum(axis=0), -1)
     rows = np.searchsorted(timeline.batch_ids, ids)

@@ -141,9 +141,12 @@ def _moves(moves: int, count: int) -> Sentence:
 
 def watermark_history(ck: Checkpoint, batch_ids: Iterable[int] | None = None) -> WatermarkHistory:
     """How the watermark moved over ``batch_ids`` (read now if they were not) or, by default, over the batches
-    that ``ck`` has read."""
+    that ``ck`` has read. By default nothing is read: where older batches are in the log, the oldest that was
+    read only says where the next one began."""
     if batch_ids is None:
         wanted = sorted(ck.loaded_ids)
+        if len(wanted) > 1 and ck.previous_offset_id(wanted[0]) is not None:
+            del wanted[0]
     else:
         present = set(ck.offset_ids)
         wanted = sorted(present.intersection(batch_ids))

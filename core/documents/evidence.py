@@ -43,6 +43,8 @@ class EvidenceDocument(Document):
     taken_bytes: int
     """Of these contents, unpacked."""
     left_out: tuple[LeftOutPart, ...]
+    answers: Texts
+    """Verbs whose answer at the time is in the file (``answers/<verb>.json``)."""
     not_listed: Texts
     """Directories that could not be listed."""
     gone: Texts
@@ -70,6 +72,7 @@ def evidence_document(taken: Taken, location: str, kept: Kept | None = None) -> 
             for file in manifest.files
             if file.not_taken is not None
         ),
+        answers=tuple(sorted(manifest.answers)),
         not_listed=tuple(sorted(manifest.not_listed)),
         gone=taken.gone,
     )

@@ -2,20 +2,21 @@
 
 The listing of the whole checkpoint goes in, and the contents of what explains it: logs, ``metadata``,
 operator metadata and schemas of the state. The contents of state files go in only when they are asked for:
-they hold keys and values. Files that Spark does not write never do. The same files and the same moment give
-the same bytes.
+they hold keys and values. Files that Spark does not write never do. Secrets in logs and metadata are masked
+(:mod:`core.incident.masking`). The same files and the same moment give the same bytes.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core import __version__
 from core.checkpoint.state_names import directory_of, name_of
 from core.errors import StorageError, UsageError
+from core.incident.masking import masked, secret_values
 from core.incident.target import written_whole
 from core.messages import say
 from core.settings import Settings
@@ -27,6 +28,8 @@ from core.storage.evidence_manifest import (
     Manifest,
     NotTaken,
     Recorded,
+    RecordedAnswer,
+    answer_member,
     member_of,
 )
 from core.storage.evidence_zip import MOST_MEMBERS, MOST_NAME, ZipWriter
@@ -35,6 +38,7 @@ from core.storage.store import hidden
 
 LOGS = ("offsets", "commits", "sources")
 READ_AT_ONCE = 64
+MOST_ANSWER_BYTES = 16 * 1024 * 1024
 WAVE_BYTES = 64 * 1024 * 1024
 _DEFINITIONS = ("schema", "metadata")
 
@@ -62,10 +66,12 @@ def take(
     *,
     with_state_contents: bool = False,
     moment_ms: int | None = None,
+    answers: Mapping[str, bytes] | None = None,
 ) -> Taken:
     """Writes the evidence of what is behind ``door`` to ``target``, whole or not at all.
 
-    ``moment_ms``: what is recorded as the moment (default: when the logs were listed). Raises
+    ``moment_ms``: what is recorded as the moment (default: when the logs were listed). ``answers``: what the
+    verbs answer now, JSON without secrets (:func:`core.documents.recorded.recorded_answers`). Raises
     :class:`StorageError` when the checkpoint cannot be listed, :class:`UsageError` when the file cannot be
     written.
     """
@@ -74,6 +80,7 @@ def take(
         with unfinished.open("wb") as handle, ZipWriter(handle) as writer:
             taking = _Taking(door, writer, with_state_contents)
             files = taking.contents(listed.files)
+            recorded = _add_answers(writer, answers or {})
             manifest = Manifest(
                 version=__version__,
                 moment_ms=listed.moment_ms if moment_ms is None else moment_ms,
@@ -82,12 +89,23 @@ def take(
                 files=files,
                 directories=listed.directories,
                 not_listed={path: taking.plain(reason) for path, reason in listed.not_listed.items()},
+                answers=recorded,
             )
             writer.add(NAME, manifest.to_bytes())
         size_bytes = unfinished.stat().st_size
         with unfinished.open("rb") as written:
             sha256 = hashlib.file_digest(written, "sha256").hexdigest()
     return Taken(target, manifest, size_bytes, sha256, tuple(taking.gone))
+
+
+def _add_answers(writer: ZipWriter, answers: Mapping[str, bytes]) -> dict[str, RecordedAnswer]:
+    """Adds the answers that are not too large."""
+    recorded: dict[str, RecordedAnswer] = {}
+    for verb, content in sorted(answers.items()):
+        if len(content) <= MOST_ANSWER_BYTES:
+            writer.add(answer_member(verb), content)
+            recorded[verb] = RecordedAnswer(hashlib.sha256(content).hexdigest(), len(content))
+    return recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +196,7 @@ class _Taking:
         self._writer = writer
         self._with_state_contents = with_state_contents
         self._secrets = texts_in(door.location.storage_options)
+        self._secret_values = secret_values(door.location.storage_options)
         self._bytes = self._members = 0
         self.gone: list[str] = []
 
@@ -228,10 +247,13 @@ class _Taking:
         is_full = self._bytes + len(content) > self._settings.evidence_bytes
         if is_full or self._members >= MOST_MEMBERS - 2 or len(name) > MOST_NAME:
             return Recorded(info, not_taken="full")
-        self._writer.add(name, content)
-        self._bytes += len(content)
+        is_state = info.path.startswith("state/") and not _is_definition(info.path)
+        kept = content if is_state else masked(content, self._secret_values)
+        self._writer.add(name, kept)
+        self._bytes += len(kept)
         self._members += 1
-        return Recorded(info, hashlib.sha256(content).hexdigest(), len(content))
+        is_masked = kept != content
+        return Recorded(info, hashlib.sha256(kept).hexdigest(), len(kept), is_masked=is_masked)
 
     def plain(self, reason: str) -> str:
         """A reason without values of storage options."""

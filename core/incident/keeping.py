@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,9 @@ class Kept:
     location: Location
 
 
-def keep(door: Door, *, with_state_contents: bool = False) -> Kept:
+def keep(
+    door: Door, *, with_state_contents: bool = False, answers: Mapping[str, bytes] | None = None
+) -> Kept:
     """Takes the evidence of what is behind ``door`` and adds it to the incident store of its settings.
 
     Raises :class:`UsageError` when the store lies inside a checkpoint or has no room,
@@ -36,7 +39,8 @@ def keep(door: Door, *, with_state_contents: bool = False) -> Kept:
     if around is not None:
         raise UsageError(say("incident_store.inside", place=around.url, setting=SETTING))
     with tempfile.TemporaryDirectory() as folder:
-        taken = take(door, Path(folder) / "evidence.zip", with_state_contents=with_state_contents)
+        file = Path(folder) / "evidence.zip"
+        taken = take(door, file, with_state_contents=with_state_contents, answers=answers)
         limit_bytes = settings.incident_store_bytes
         used_bytes = _used_bytes(Door.open(store, settings), name_of(taken.sha256))
         if used_bytes + taken.size_bytes > limit_bytes:

@@ -56,11 +56,13 @@ SENTENCES: dict[str, str] = {
     "title": "Take evidence",
     "what": (
         "One zip that keeps what this checkpoint shows now: names, sizes and times of all files, the logs,"
-        " schemas and metadata; no rows of the state, no credentials. It opens here and on the command line"
-        " in place of the checkpoint, also when Spark has purged these batches."
+        " schemas and metadata, and what was judged; no rows of the state, no credentials. It opens here and"
+        " on the command line in place of the checkpoint, also when Spark has purged these batches."
     ),
     "button": "Evidence file",
     "is_evidence": "Evidence of {moment:moment}, of {location}.",
+    "said_then": "What source and sink said when the evidence was taken",
+    "asked_now": "They are not asked again for evidence unless you give their places below.",
     "now_gone": "Removed by the query while the evidence was taken: {count:counted file}.",
     "no_secrets": "Credentials and storage options are not in it. The logs are, as Spark wrote them.",
 }

@@ -26,7 +26,7 @@ SENTENCES: dict[str, str] = {
     "button": "Keep this view",
     "what": (
         "Keeps what this checkpoint shows now in the incident store. The link shows the same when the"
-        " checkpoint has changed or is gone. What was asked at source and sink is not kept."
+        " checkpoint has changed or is gone. What source and sink said is kept; the link asks neither again."
     ),
     "working": "Taking the evidence ...",
     "link": "This link keeps showing the evidence of {moment:moment}:",

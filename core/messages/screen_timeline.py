@@ -7,6 +7,9 @@ SENTENCES: dict[str, str] = {
     "no_batch_more": "The timeline begins with the first batch.",
     # the headline
     "window": "Batches {first} to {last} of {total:counted batch/batches}.",
+    "window_of_newest": (
+        "Batches {first} to {last}: {n:number} of {total:counted batch/batches} in the logs."
+    ),
     "window_with_gaps": (
         "{n:counted batch/batches} between batch {first} and batch {last}, of {total:counted"
         " batch/batches} in the logs."
@@ -21,6 +24,7 @@ SENTENCES: dict[str, str] = {
     "input_per_batch": "Median input {amount} in a batch.",
     "input_name": "input",
     "input_pending": "input, not committed",
+    "older_removed": "older batches were removed",
     # the strip of all batches
     "no_times": "The times of the other batches are not known until every batch is read. {note}",
     "strip_duration": (

@@ -99,6 +99,11 @@ class Door:
         first listing."""
         return None if self._evidence is None else self._evidence.manifest
 
+    def recorded_answer(self, verb: str) -> bytes | None:
+        """The JSON that a verb answered when the evidence behind this door was taken; None for a directory,
+        and where it was not recorded."""
+        return None if self._evidence is None else self._evidence.answer(verb)
+
     @property
     def evidence_sha256(self) -> str | None:
         """The SHA-256 of that evidence file, in hexadecimal digits; None for a directory."""

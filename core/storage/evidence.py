@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from core.errors import EvidenceRefused
 from core.messages import say, say_of
 from core.storage import evidence_manifest
-from core.storage.evidence_manifest import Manifest, Recorded, member_of, read_manifest
+from core.storage.evidence_manifest import Manifest, Recorded, answer_member, member_of, read_manifest
 from core.storage.evidence_zip import CheckedZip, checked_zip
 from core.storage.listing import Content, FileInfo, Gone, Look, ReadFailure
 from core.storage.location import Location
@@ -49,6 +49,10 @@ class Archive:
             return ReadFailure(why if file.reason is None else f"{why} {file.reason}")
         return self.content.read(member_of(path))
 
+    def answer(self, verb: str) -> bytes | None:
+        """The JSON that a verb answered at the time; None where it was not recorded."""
+        return self.content.read(answer_member(verb)) if verb in self.manifest.answers else None
+
 
 def read_archive(data: bytes, most_bytes: int) -> Archive:
     """Checks an evidence file as a whole. Contents of more than ``most_bytes`` together are not unpacked.
@@ -62,13 +66,16 @@ def read_archive(data: bytes, most_bytes: int) -> Archive:
         raise EvidenceRefused(say("evidence.manifest_large", limit_bytes=evidence_manifest.MOST_BYTES))
     manifest = read_manifest(content.read(evidence_manifest.NAME))
     taken = {member_of(file.info.path): file for file in manifest.files if file.sha256 is not None}
-    if len(members) != len(taken) + 1 or not taken.keys() <= members.keys():
+    wanted = {name: (file.taken_bytes, file.sha256, file.info.path) for name, file in taken.items()}
+    for verb, answer in manifest.answers.items():
+        wanted[answer_member(verb)] = (answer.size_bytes, answer.sha256, answer_member(verb))
+    if len(members) != len(wanted) + 1 or not wanted.keys() <= members.keys():
         raise EvidenceRefused(say("evidence.other_members"))
-    for name, file in taken.items():
-        if members[name].file_size != file.taken_bytes:
-            raise EvidenceRefused(say("evidence.other_content", path=ascii(file.info.path[:80])[1:-1]))
-        if hashlib.sha256(content.read(name)).hexdigest() != file.sha256:
-            raise EvidenceRefused(say("evidence.other_content", path=ascii(file.info.path[:80])[1:-1]))
+    for name, (size_bytes, sha256, path) in wanted.items():
+        if members[name].file_size != size_bytes:
+            raise EvidenceRefused(say("evidence.other_content", path=ascii(path[:80])[1:-1]))
+        if hashlib.sha256(content.read(name)).hexdigest() != sha256:
+            raise EvidenceRefused(say("evidence.other_content", path=ascii(path[:80])[1:-1]))
     files = {file.info.path: file for file in manifest.files}
     return Archive(manifest, files, _folders(manifest), content, hashlib.sha256(data).hexdigest())
 
@@ -101,6 +108,10 @@ class EvidenceStore:
     def sha256(self) -> str | None:
         """The checksum of the evidence file; None as for ``manifest``."""
         return None if self._archive is None else self._archive.sha256
+
+    def answer(self, verb: str) -> bytes | None:
+        """The JSON that a verb answered when the evidence was taken; None where it was not recorded."""
+        return None if self._archive is None else self._archive.answer(verb)
 
     def list(
         self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 from urllib.parse import quote
 
@@ -29,18 +29,30 @@ NotTaken = Literal["state_contents", "foreign", "too_large", "full", "not_read"]
 larger than the setting for its kind; the evidence file was full; it could not be read."""
 
 _SHA = re.compile(r"[0-9a-f]{64}")
+_VERB = re.compile(r"[a-z]{1,20}")
+MOST_ANSWERS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """One file of the checkpoint. ``sha256`` and ``taken_bytes`` are those of its content in the evidence
-    file; where they are None, ``not_taken`` says why, and ``reason`` in the words of the store."""
+    file; where they are None, ``not_taken`` says why, and ``reason`` in the words of the store.
+    ``is_masked``: secrets in it were replaced by asterisks, so Hadoop's checksum beside it does not fit."""
 
     info: FileInfo
     sha256: str | None = None
     taken_bytes: int | None = None
     not_taken: NotTaken | None = None
     reason: str | None = None
+    is_masked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """The answer of a verb at the time, JSON: its checksum and size."""
+
+    sha256: str
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,7 @@ class Manifest:
     files: tuple[Recorded, ...]
     directories: tuple[str, ...]
     not_listed: Mapping[str, str]
+    answers: Mapping[str, RecordedAnswer] = field(default_factory=dict)
 
     @property
     def origin(self) -> Location:
@@ -76,9 +89,18 @@ class Manifest:
             "with_state_contents": self.with_state_contents,
             "directories": list(self.directories),
             "not_listed": dict(sorted(self.not_listed.items())),
+            "answers": {
+                verb: {"sha256": each.sha256, "size_bytes": each.size_bytes}
+                for verb, each in sorted(self.answers.items())
+            },
             "files": [_as_json(file) for file in self.files],
         }
         return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def answer_member(verb: str) -> str:
+    """The name in the zip of the answer of a verb."""
+    return f"answers/{verb}.json"
 
 
 def member_of(path: str) -> str:
@@ -121,6 +143,7 @@ def _manifest(raw: dict[str, Any]) -> Manifest:
         files=files,
         directories=tuple(_path(each) for each in listed),
         not_listed={_path(path): _text(reason) for path, reason in reasons.items()},
+        answers=_answers(raw.get("answers", {})),
     )
 
 
@@ -131,7 +154,8 @@ def _as_json(file: Recorded) -> dict[str, object]:
         "modified_ms": file.info.modified_ms,
     }
     if file.sha256 is not None:
-        return {**found, "sha256": file.sha256, "taken_bytes": file.taken_bytes}
+        taken = {**found, "sha256": file.sha256, "taken_bytes": file.taken_bytes}
+        return {**taken, "masked": True} if file.is_masked else taken
     found["not_taken"] = file.not_taken
     return found if file.reason is None else {**found, "reason": file.reason}
 
@@ -152,7 +176,19 @@ def _recorded(raw: dict[str, Any]) -> Recorded:
         raise ValueError
     # The mark of its content: another evidence file under the same name never answers with this one's.
     info = info._replace(etag=f"sha256:{raw['sha256']}")
-    return Recorded(info, raw["sha256"], _number(raw["taken_bytes"]))
+    is_masked = raw.get("masked", False)
+    if not isinstance(is_masked, bool):
+        raise TypeError
+    return Recorded(info, raw["sha256"], _number(raw["taken_bytes"]), is_masked=is_masked)
+
+
+def _answers(raw: object) -> dict[str, RecordedAnswer]:
+    if not isinstance(raw, dict) or len(raw) > MOST_ANSWERS:
+        raise TypeError
+    for verb, each in raw.items():
+        if _VERB.fullmatch(verb) is None or _SHA.fullmatch(each["sha256"]) is None:
+            raise ValueError
+    return {verb: RecordedAnswer(each["sha256"], _number(each["size_bytes"])) for verb, each in raw.items()}
 
 
 def _list(value: object) -> list[Any]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 
-from core.checkpoint.layout import read_layout
+from core.checkpoint import Checkpoint
 from core.documents.evidence import EvidenceDocument, evidence_document
+from core.documents.recorded import recorded_answers
 from core.incident import Kept, keep, take, target_of
+from core.judgement import judge
 from core.messages import say, say_of
 from core.settings import Settings
 from core.sparklogs.evidence import NotRead
 from core.storage import Door
 from core.verbs import Answer, Verb
+from core.verbs._connectors import add_connector_options, connectors_of
 from core.verbs._text import clean
 
 
@@ -23,20 +26,24 @@ def add_arguments(parser: ArgumentParser) -> None:
     where.add_argument("--to-store", action="store_true", help=say("incident_store.help_to_store"))
     parser.add_argument("--with-state-contents", action="store_true", help=say("evidence.help_contents"))
     parser.add_argument("--overwrite", action="store_true", help=say("evidence.help_overwrite"))
+    add_connector_options(parser)
 
 
 def run(args: Namespace, settings: Settings) -> Answer:
     """Takes the evidence; what could not be read is named."""
     door = Door.open(args.location, settings)
     kept: Kept | None = None
-    if args.to_store:
-        read_layout(door)  # only of a checkpoint
-        kept = keep(door, with_state_contents=args.with_state_contents)
+    contents: bool = args.with_state_contents
+    target = None if args.to_store else target_of(args.to, door, may_overwrite=args.overwrite)
+    ck = Checkpoint.open(args.location, settings)  # only of a checkpoint
+    answers: dict[str, bytes] = {}
+    if ck.door.evidence is None:
+        answers = recorded_answers(judge(ck, connectors_of(ck, args)))
+    if target is None:
+        kept = keep(door, with_state_contents=contents, answers=answers)
         taken = kept.taken
     else:
-        target = target_of(args.to, door, may_overwrite=args.overwrite)
-        read_layout(door)
-        taken = take(door, target, with_state_contents=args.with_state_contents)
+        taken = take(door, target, with_state_contents=contents, answers=answers)
     document = evidence_document(taken, door.location.without_credentials(), kept)
     failed = [NotRead(part.path, part.reason) for part in document.left_out if part.reason is not None]
     failed += [NotRead(f"{path}/", reason) for path, reason in taken.manifest.not_listed.items()]

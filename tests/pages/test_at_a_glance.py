@@ -100,3 +100,15 @@ def test_overview_names_what_was_not_checked_only_behind_its_number(
     assert_no_error(at)
     labels = [one.label for one in at.expander]
     assert "Not checked: 5 things" in labels and "What the query is" in labels
+
+
+def test_a_source_that_has_not_begun_read_nothing(open_page: OpenPage) -> None:
+    """Source 1 of the union has no position before batch 4, and the input of these batches is known."""
+    ck = Checkpoint.open(str(SAMPLES / "union-of-two-sources" / "checkpoint"))
+    found = batch_input(ck, build_timeline(ck), range(9))
+    assert found is not None and found.amounts.tolist() == [1, 1, 1, 1, 2, 2, 2, 2, 2]
+
+
+def test_a_window_of_what_retention_left_does_not_count_what_is_gone(open_page: OpenPage) -> None:
+    said = words_of(open_page("timeline", "samples/purged-to-newest-10/checkpoint"))
+    assert "Batches 15 to 25: 11 of 11 batches in the logs." in said

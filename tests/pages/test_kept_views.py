@@ -230,3 +230,24 @@ def test_pasting_names_keeps_them(settings: pytest.MonkeyPatch) -> None:
     assert open_checkpoints.canonical(" evidence:" + "0" * 32) == "evidence:" + "0" * 32
     assert open_checkpoints.canonical("upload:12") == "upload:12"
     assert Checkpoint.open(str(SAMPLES / HOT / "checkpoint")).name == "checkpoint"
+
+
+def test_no_secret_of_the_settings_is_in_a_link(
+    open_page: OpenPage, settings: pytest.MonkeyPatch, prod: Path, tmp_path: Path
+) -> None:
+    properties = tmp_path / "broker.properties"
+    properties.write_text("bootstrap.servers=127.0.0.1:1\nsasl.password=PLANTED-kafka\n")
+    options = {"auto_mkdir": False, "secret": "PLANTED-option"}
+    place = {"url": str(tmp_path / "prod"), "storage_options": options}
+    settings.setenv(f"{PREFIX}ROOTS", json.dumps({"prod": place}))
+    settings.setenv(f"{PREFIX}KAFKA", json.dumps({"broker": str(properties)}))
+    settings.setenv(f"{PREFIX}INCIDENT_STORE", json.dumps({"url": str(tmp_path / "store")}))
+    get_settings.cache_clear()
+    for page in ("overview", "ends", "recovery"):
+        at = open_page(page, "prod/orders", kafka="broker", batch="3")
+        assert_no_error(at)
+        at.button(key="keep").click().run()
+        links = [code.value for code in at.code if "ck=" in code.value]
+        assert "ck=prod/orders" in links[0] and all("ck=evidence:" in link for link in links[1:]), page
+        assert len(links) >= 2, page
+        assert "PLANTED" not in words_of(at), page

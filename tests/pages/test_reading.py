@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
@@ -13,9 +14,10 @@ import pytest
 from core.errors import StorageError
 from core.settings import Settings
 from core.storage import Door
+from core.storage.local import LocalStore
 from core.storage.roots import FoundCheckpoints
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
-from tests.support.build import commit_text, kafka_checkpoint, kafka_offset, offset_text, write
+from tests.support.build import commit_text, copy_sample, kafka_checkpoint, kafka_offset, offset_text, write
 from ui import open_checkpoints, root_listings
 
 
@@ -169,3 +171,29 @@ def test_no_page_waits_for_the_listing_of_a_root(
         time.sleep(0.01)
     at.run()
     assert any(name.startswith("samples/") for name in at.sidebar.selectbox(key="ck").options)
+
+
+def test_a_page_that_was_shown_before_asks_the_store_for_nothing(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log of more batches than are read at first: nothing creeps back batch by batch either."""
+    root = kafka_checkpoint(tmp_path / "ck", range(150))
+    pages = ("overview", "timeline", "watermark", "integrity", "recovery")
+    at = open_page("overview", root)
+    asked: list[str] = []
+    for once in range(3):
+        if once == 2:
+            for name in ("list", "read", "look"):
+                real = getattr(LocalStore, name)
+
+                def counted(*args: object, _real: Any = real, **more: object) -> object:
+                    asked.append(str(args[1]))
+                    return _real(*args, **more)
+
+                monkeypatch.setattr(LocalStore, name, counted)
+        for page in pages:
+            at.switch_page(f"pages/{page}.py").run()
+            assert_no_error(at)
+    assert asked == []
+    open_page("overview", copy_sample("files-died-mid-batch", tmp_path))
+    assert asked, "and what is asked is seen"

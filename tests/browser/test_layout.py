@@ -1,0 +1,58 @@
+"""Where things stand: nothing out of line, no empty holes, tools only where one zooms, no motion for who wants
+none."""
+
+from __future__ import annotations
+
+from tests.browser.conftest import Visiting
+
+FAILS = "ck=samples/missing-delta-file/checkpoint"
+TOPS = """selector => [...document.querySelectorAll(selector)].map(each => Math.round(each.getBoundingClientRect().top))"""
+
+
+def test_the_questions_of_recovery_share_a_line(visit: Visiting) -> None:
+    page = visit().open(f"/recovery?{FAILS}")
+    fields = '.st-key-questions [data-testid="stSelectbox"] input'
+    page.locator(fields).nth(3).wait_for()
+    tops = page.evaluate(TOPS, fields)
+    assert len(tops) == 4 and max(tops) - min(tops) <= 1, tops
+
+
+def test_the_last_of_five_figures_fills_its_row_on_a_phone(visit: Visiting) -> None:
+    one = visit(width=390)
+    for name, key in (("overview", "figures"), ("timeline", "batch-figures")):
+        page = one.open(f"/{name}?{FAILS}")
+        cells = page.locator(f'.st-key-{key} [data-testid="stGridCell"]')
+        cells.nth(4).wait_for()
+        widths = [box["width"] for at in range(5) if (box := cells.nth(at).bounding_box()) is not None]
+        assert len(widths) == 5 and widths[4] > 1.9 * widths[0], (name, widths)
+        about = page.locator(".st-key-about").bounding_box()
+        assert about is not None and about["height"] < 60
+
+
+def test_tools_of_a_chart_are_there_only_where_one_zooms(visit: Visiting) -> None:
+    one = visit()
+    page = one.open(f"/timeline?{FAILS}")
+    page.locator(".st-key-marks .js-plotly-plot").wait_for()
+    assert page.locator(".st-key-marks .modebar").count() == 1
+    page = one.open(f"/state?{FAILS}")
+    page.locator(".st-key-balance .js-plotly-plot .xtick").first.wait_for()
+    assert page.locator(".st-key-balance .modebar-btn").count() == 0
+
+
+def test_nothing_moves_for_those_who_ask_for_it(visit: Visiting) -> None:
+    page = visit().open(f"/overview?{FAILS}")
+    slow = """() => [...document.querySelectorAll('*')].filter(each => {
+      const style = getComputedStyle(each);
+      return Math.max(...`${style.animationDuration},${style.transitionDuration}`.split(',').map(parseFloat)) > 0.05;
+    }).length"""
+    assert page.evaluate(slow) > 0
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(slow) == 0
+
+
+def test_a_source_that_read_nothing_has_no_empty_picture(visit: Visiting) -> None:
+    one = visit()
+    page = one.open("/timeline?ck=samples/delta-stopped-in-first-snapshot/checkpoint")
+    one.wait_for_text("0 versions in 3 batches")
+    one.settle()
+    assert page.locator(".st-key-marks").count() == 1 and page.locator(".st-key-progress").count() == 0
