@@ -319,7 +319,7 @@ class Settings(BaseModel):
         ),
     )
     survey_at_once: int = Field(
-        default=16,
+        default=32,
         ge=1,
         le=256,
         description=(
