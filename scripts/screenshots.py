@@ -32,6 +32,8 @@ WIDTHS = {1280: 900, 390: 844}
 
 VIEWS = {
     "checkpoints": "/",
+    "checkpoints-age": "/?chart=age",
+    "checkpoints-cost": "/?chart=cost",
     "overview": "/overview?ck=samples/files-died-mid-batch/checkpoint",
     "overview-stateful": "/overview?ck=samples/windowed-aggregation-hot-partition/checkpoint",
     "timeline": "/timeline?ck=samples/dropduplicates-removed/checkpoint&batch=12",

@@ -190,7 +190,8 @@ def page(checkpoints: int, ms: float) -> list[str]:
         directory = Path(scratch)
         generate(directory, checkpoints)
         with serving({name: directory / name for name in ("all", "few")}, ms) as server:
-            root = settings_of(server).roots["all"].model_dump(mode="json", exclude_none=True)
+            place = server.location("all")
+            root = {"url": place.url, "storage_options": dict(place.storage_options)}
             roots = {"CHECKPOINT_EXPLORER_ROOTS": json.dumps({"all": root})}
             with running_app(environment=roots) as app, sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
