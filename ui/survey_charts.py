@@ -203,12 +203,14 @@ def _cost(read: Read) -> _Drawn:
     if not known:
         return _Drawn(say("survey_charts.no_cost"))
     total = sum(cost.total for _, cost in known)
-    text = say(
-        "survey_charts.cost",
-        total=_dollars(total),
-        n=len(known),
-        first=title_of(known[0][0]),
-        most=_dollars(known[0][1].total),
+    text = str(
+        say(
+            "survey_charts.cost",
+            total=_dollars(total),
+            n=len(known),
+            first=title_of(known[0][0]),
+            most=_dollars(known[0][1].total),
+        )
     )
     if missing := len(costs) - len(known):
         text = f"{text} {say('survey_charts.cost_missing', n=missing)}"
