@@ -231,13 +231,8 @@ def _looked_at(view: Page, address: str, checkpoints: int) -> list[str]:
         ),
         ("all rows", f"{whole:.1f} s"),
     ]
-    return [
-        "| what | measured |",
-        "|---|---|",
-        *(f"| {what} | {seen} |" for what, seen in lines),
-        "",
-        machine(),
-    ]
+    rows = [f"| {what} | {seen} |" for what, seen in lines]
+    return ["| what | measured |", "|---|---|", *rows, "", f"{checkpoints:,} checkpoints. {machine()}"]
 
 
 def main(arguments: list[str] | None = None) -> int:
