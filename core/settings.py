@@ -319,12 +319,28 @@ class Settings(BaseModel):
         ),
     )
     survey_at_once: int = Field(
-        default=16,
+        default=32,
         ge=1,
         le=256,
         description=(
             "How many checkpoints a survey reads at one time. Each waits for the store most of the time; each"
             " sends several requests itself."
+        ),
+    )
+    price_of_writes: float = Field(
+        default=0.005,
+        ge=0,
+        description=(
+            "What 1,000 writes cost in the object store, in dollars: 0.005 is what S3 takes in us-east-1. The"
+            " page Checkpoints shows what each checkpoint costs a month at this price."
+        ),
+    )
+    price_of_storage: float = Field(
+        default=0.023,
+        ge=0,
+        description=(
+            "What one GiB costs in the object store each month, in dollars: 0.023 is about what S3 takes in"
+            " us-east-1."
         ),
     )
     history: str = Field(

@@ -14,6 +14,7 @@ from ui import (
     open_checkpoints,
     root_listings,
     shell,
+    survey_charts,
     survey_job,
     survey_table,
     tables,
@@ -143,6 +144,8 @@ def rows_of(job: survey_job.SurveyJob) -> None:
         cards.text(sentence, "small")
     _table([line.name for line in shown], "survey", survey_table.columns(shown))
     tables.downloads(survey_table.download_columns(shown), "checkpoints", key="survey-down")
+    if job.is_done:
+        survey_charts.panel(shown)
 
 
 def _summary(job: survey_job.SurveyJob, shown: int) -> str:
@@ -172,7 +175,7 @@ def _table(names: list[str], key: str, columns: dict[str, list[object]]) -> None
         on_select=clicked,
         pinned=PINNED,
         widths=WIDTHS,
-        lines=frozenset({survey_table.COURSE}),
+        lines=frozenset({survey_table.COURSE, survey_table.PACE}),
     )
 
 

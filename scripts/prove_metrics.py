@@ -27,18 +27,34 @@ SECONDS = 240
 LATER = "SparkCheckpointSurveyStopped"  # fires once nothing is served any more
 
 
+class ProofError(Exception):
+    """Something did not hold, or is missing."""
+
+
 def main() -> int:
     """0 when everything held."""
-    for program in ("prometheus", "promtool"):
-        if shutil.which(program) is None:
-            sys.exit(f"{program} was not found: apt-get install -y --no-install-recommends prometheus")
-    with tempfile.TemporaryDirectory() as folder:
-        _check_files()
-        _scrape(Path(folder))
+    try:
+        find_programs()
+        check_files()
+        with tempfile.TemporaryDirectory() as folder:
+            scrape(Path(folder))
+    except ProofError as error:
+        sys.exit(f"FAILED: {error}")
     return 0
 
 
-def _check_files() -> None:
+def find_programs() -> None:
+    """Raises ProofError when Prometheus is not there."""
+    for program in ("prometheus", "promtool"):
+        if shutil.which(program) is None:
+            raise ProofError(
+                f"{program} was not found: run scripts/setup tests, or"
+                " apt-get install -y --no-install-recommends prometheus"
+            )
+
+
+def check_files() -> None:
+    """promtool accepts metrics, rules and scrape, and plays the rules through time. Raises ProofError."""
     text = _run([sys.executable, "-m", "core", "metrics", str(SAMPLES)])
     _run(["promtool", "check", "metrics"], text)
     _said("promtool check metrics", f"{text.count(chr(10))} lines")
@@ -49,7 +65,8 @@ def _check_files() -> None:
     _said("promtool test rules", "every rule fires after its time")
 
 
-def _scrape(folder: Path) -> None:
+def scrape(folder: Path) -> None:
+    """A real Prometheus scrapes the samples and an alert of each rule fires. Raises ProofError."""
     rules = (MONITORING / "alerts.yml").read_text(encoding="utf-8")
     wanted = set(re.findall(r"alert: (\w+)", rules))
     (folder / "alerts.yml").write_text(re.sub(r"for: \w+", "for: 0s", rules), encoding="utf-8")
@@ -76,7 +93,7 @@ def _wait_for(address: str, wanted: set[str]) -> None:
     firing: set[str] = set()
     while not wanted <= firing:
         if time.monotonic() - began > SECONDS:
-            sys.exit(f"FAILED: after {SECONDS} s these have not fired: {sorted(wanted - firing)}")
+            raise ProofError(f"after {SECONDS} s these have not fired: {sorted(wanted - firing)}")
         time.sleep(1)
         try:
             with urllib.request.urlopen(f"{address}/api/v1/alerts", timeout=10) as answer:
@@ -101,7 +118,7 @@ def _running(command: list[str]) -> Iterator[None]:
 def _run(command: list[str], given: str | None = None) -> str:
     done = subprocess.run(command, cwd=PROJECT, input=given, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"FAILED: {' '.join(command)}\n{done.stdout}{done.stderr}")
+        raise ProofError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 

@@ -37,6 +37,8 @@ SLOWEST_MS = 120_000  # other work may run on the machine
 
 VIEWS = {
     "checkpoints": "/",
+    "checkpoints-age": "/?chart=age",
+    "checkpoints-cost": "/?chart=cost",
     "overview": "/overview?ck=samples/files-died-mid-batch/checkpoint",
     "overview-stateful": "/overview?ck=samples/windowed-aggregation-hot-partition/checkpoint",
     "timeline": "/timeline?ck=samples/dropduplicates-removed/checkpoint&batch=12",

@@ -157,7 +157,7 @@ need_package() {
         say "setup: installing $package with $manager, because $why"
         case $manager in
         apt-get)
-            watched "setup: installing $package" $prefix apt-get install -y -q \
+            watched "setup: installing $package" $prefix apt-get install -y -q ${apt_options:-} \
                 -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$package"
             ;;
         dnf) watched "setup: installing $package" $prefix dnf install -y "$package" ;;
@@ -250,5 +250,18 @@ need_node() {
     esac
     words=$("$node" --version 2>&1) && return 0
     say "setup: the Node inside Playwright does not start: $words"
+    return 1
+}
+
+# ------------------------------------------------------------ Prometheus
+
+need_prometheus() {
+    command -v prometheus > /dev/null && command -v promtool > /dev/null && return 0
+    apt_options=--no-install-recommends  # Debian recommends an exporter that would be started
+    need_package 'prometheus and promtool were not found (PATH), and the tests of metrics and alert rules start them' \
+        'prometheus' '' 'prometheus' || return 1
+    apt_options=
+    command -v prometheus > /dev/null && command -v promtool > /dev/null && return 0
+    say "setup: prometheus and promtool still were not found: put both on PATH."
     return 1
 }

@@ -32,6 +32,7 @@ ENGINES = {
     "delta": ("delta",),
     "spark-3.5": ("older",),
     "browser": ("browser",),
+    "prometheus": ("prometheus",),
 }
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import streamlit as st
 
 from core.documents.base import to_json
@@ -18,9 +19,12 @@ from core.survey.kept import KeptHistory
 from ui import links, selection
 from ui.cards import MARKS
 
-COURSE = "state by survey"
-"""The column that is a line."""
+COURSE, PACE = "state by survey", "throughput"
+"""The columns that are lines."""
 POINTS = 60
+PACE_BATCHES, PACE_POINTS, PACE_LEAST = 100, 20, 6
+"""The line of the throughput: of so many of the newest batches, as so many points at most; of fewer
+batches than the last number there is none."""
 
 FILTERS = ("fails", "risk", "reruns", "resumes", "fresh_start", "not_read")
 SORTS = ("age", "lag", "rate", "state", "skew", "size", "name")
@@ -159,6 +163,17 @@ def _course(past: KeptHistory | None) -> list[int]:
     return sizes[:: -max(1, -(-len(sizes) // POINTS))][::-1] if len(sizes) > 1 else []
 
 
+def pace(row: SurveyRow) -> list[int]:
+    """Batches planned in each of some equal spans of time, the newest last; empty where nothing can be
+    compared."""
+    planned = np.frombuffer(row.batches.planned_ms, dtype=np.int64)[-PACE_BATCHES:]
+    planned = planned[planned > 0]
+    if len(planned) < PACE_LEAST or planned.min() == planned.max():
+        return []
+    spans = min(PACE_POINTS, len(planned) // 2)
+    return [int(count) for count in np.histogram(planned, spans)[0]]
+
+
 def _cells(line: Line) -> dict[str, object]:
     row = line.row
     title = title_of(line.name)
@@ -175,6 +190,7 @@ def _cells(line: Line) -> dict[str, object]:
         "newest": absent if row.age_seconds is None else words.age(row.age_seconds * 1000),
         "lag": absent if lag_ms is None else words.duration(lag_ms),
         "batches per hour": absent if row.batches_per_hour is None else f"{row.batches_per_hour:,.1f}",
+        PACE: pace(row),
         "state": absent if not row.state_bytes else words.size(row.state_bytes),
         "skew": absent if skew is None else f"{skew:,.1f} x",
         "worst finding": row.worst_finding or (words.one_line(row.error, 200) if row.error else absent),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from urllib.parse import unquote
 
 from core.errors import FileSinkLogError, StorageError
@@ -20,6 +19,7 @@ from core.sparklogs.budget import read_within
 from core.sparklogs.compactible import compactible_log, parse_entries
 from core.sparklogs.evidence import NotRead, Problem, problem
 from core.storage import Door, FileInfo, Listing, Location, Requests, parse_location
+from core.storage.lazy import lazy
 
 LOG = "_spark_metadata"
 
@@ -173,7 +173,7 @@ class FileSinkLog:
             known.update(found)
         return {path: size for path, size in entries.items() if path not in known}
 
-    @cached_property
+    @lazy
     def named_files(self) -> frozenset[str] | None:
         """The names (last part of the path) of all files that the log names now; None when a part of it is
         missing or unreadable."""
@@ -189,7 +189,7 @@ class FileSinkLog:
             names.update(path.rsplit("/", 1)[-1] for path in entries)
         return frozenset(names)
 
-    @cached_property
+    @lazy
     def unknown_files(self) -> UnknownFiles:
         """The data files in the directory that the log does not name: of a batch that did not finish, or
         written by somebody else.
@@ -205,7 +205,7 @@ class FileSinkLog:
             return UnknownFiles((), False, words)
         return UnknownFiles(tuple(info for info in files if info.name not in names), True, words)
 
-    @cached_property
+    @lazy
     def gone_files(self) -> tuple[str, ...]:
         """The names of the data files that the log names and that are not in the directory, ascending. Empty
         when the log or the directory was not read whole."""
@@ -221,7 +221,7 @@ class FileSinkLog:
         alone."""
         return bool(self._present[0])
 
-    @cached_property
+    @lazy
     def _present(self) -> tuple[list[FileInfo] | None, str]:
         """The data files of the directory and what was not looked at; None with the reason when it cannot be
         listed."""

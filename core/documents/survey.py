@@ -91,6 +91,8 @@ class SurveyRowPart(Part):
     source_bytes: int | None
     total_bytes: int | None
     files: int | None
+    files_per_batch: float | None
+    """What a batch writes on average: its two log files and its state files."""
     findings: CountsPart | None
     worst_finding: str | None
     not_read: Texts
@@ -195,6 +197,7 @@ def row_part(row: SurveyRow) -> SurveyRowPart:
         source_bytes=row.source_bytes,
         total_bytes=row.total_bytes,
         files=row.files,
+        files_per_batch=row.files_per_batch,
         findings=None
         if row.error is not None
         else CountsPart(

@@ -81,6 +81,7 @@ NAMES: dict[str, str] = {
     "rows": "partitions from row",
     "size": "a window of size",
     "source": "source",
+    "chart": "the chart",
     "sort": "the order",
     "spark": "Spark version",
     "start": "the next start",

@@ -1,6 +1,7 @@
 """Many checkpoints at once: which lie below some roots, one row of facts and judgement for each, and which
 needs attention first, and the same as metrics."""
 
+from core.survey.cost import MonthlyCost, monthly_cost
 from core.survey.many import (
     RootSearch,
     SurveyPlace,
@@ -26,6 +27,7 @@ __all__ = [
     "LEVELS",
     "STATUS_ORDER",
     "Metric",
+    "MonthlyCost",
     "Newest",
     "OperatorFacts",
     "RootSearch",
@@ -35,6 +37,7 @@ __all__ = [
     "attention",
     "each_once",
     "measure",
+    "monthly_cost",
     "search_root",
     "search_roots",
     "survey_places",

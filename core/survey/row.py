@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
@@ -50,6 +50,12 @@ COUNTED: tuple[str, ...] = tuple(severity for severity in SEVERITIES if severity
 LEVELS: tuple[Level, ...] = ("quick", "normal")
 """How much a row can read: without the state, or with its listing."""
 
+LOG_FILES = 2
+"""Files that each batch writes into the logs: its offsets and its commit."""
+
+WRITTEN_BY_BATCHES = frozenset({"delta", "changelog", "snapshot", "zip"})
+"""The kinds of state files whose names say which batch wrote them."""
+
 READ_FIRST = 2
 """Batches that are read at first: enough to know what the sources are."""
 
@@ -78,6 +84,7 @@ class SurveyRow:
     ``operators``: how many are stateful; ``operator_state``: each of them, empty when the state was not
     listed. ``batches``: the times of the newest batches, for a history; of all that the listing shows.
     ``state_skew``: how many times the median the largest partition of a store has, of the most uneven store.
+    ``files_per_batch``: what a batch writes, its two log files and its state files on average.
     ``..._bytes``: None when it was not listed, or the store gives no sizes. ``requests``: what the row cost.
     """
 
@@ -109,6 +116,7 @@ class SurveyRow:
     source_bytes: int | None = None
     total_bytes: int | None = None
     files: int | None = None
+    files_per_batch: float | None = None
     findings: Mapping[str, int] = field(default_factory=dict)
     worst_finding: str | None = None
     not_read: tuple[str, ...] = ()
@@ -273,17 +281,31 @@ def _with_sizes(row: SurveyRow, ck: Checkpoint, size: CheckpointSize, level: Lev
         files=sum(amount.files for amount in amounts),
     )
     if not ck.has_state:
-        return replace(row, operators=0, state_bytes=0)
+        return replace(row, operators=0, state_bytes=0, files_per_batch=float(LOG_FILES))
     if level == "quick":
         return row
-    operators = tuple(_operator_facts(operator) for operator in state_inventory(ck).operators)
+    found = state_inventory(ck).operators
+    operators = tuple(_operator_facts(operator) for operator in found)
     return replace(
         row,
         operators=len(operators),
+        files_per_batch=_files_per_batch(found),
         operator_state=operators,
         state_bytes=None if size.state is None else size.state.size_bytes,
         state_skew=max((found.skew for found in operators if found.skew is not None), default=None),
     )
+
+
+def _files_per_batch(operators: Sequence[OperatorState]) -> float:
+    """The files of the two logs, and those of the state by version."""
+    versions = [
+        file.version
+        for operator in operators
+        for partition in operator.partitions
+        for file in partition.files
+        if file.kind in WRITTEN_BY_BATCHES
+    ]
+    return round(LOG_FILES + len(versions) / max(1, len(set(versions))), 2)
 
 
 def _operator_facts(operator: OperatorState) -> OperatorFacts:

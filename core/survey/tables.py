@@ -84,6 +84,7 @@ COLUMNS: Mapping[str, Columns] = {
         "source_bytes": "bigint",
         "total_bytes": "bigint",
         "files": "bigint",
+        "files_per_batch": "double",
         "findings": _FINDINGS,
         "worst_finding": "string",
         "batches": _BATCHES,

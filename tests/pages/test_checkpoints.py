@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from core.settings import DEFAULTS, get_settings
-from core.survey import survey_row
+from core.survey import monthly_cost, survey_row
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
 from tests.support.build import SAMPLES, sample_names
-from ui import survey_job, survey_table
+from ui import survey_charts, survey_job, survey_table
 
 
 def table_of(at: Any) -> Any:
@@ -110,3 +110,71 @@ def test_the_download_has_the_rows_of_the_command_line() -> None:
     columns = survey_table.download_columns([line("missing-delta-file"), survey_table.Line("samples/x")])
     assert columns["status"] == ["fails"] and columns["worst_finding"] == ["STATE_NOT_RESTORABLE"]
     assert columns["findings"] == [{"blocks_restart": 1, "data_risk": 0, "attention": 0}]
+
+
+def chart_of(at: Any) -> Any:
+    """What the one chart of the page draws: its traces."""
+    (chart,) = at.get("plotly_chart")
+    return json.loads(chart.proto.spec)["data"]
+
+
+@pytest.mark.parametrize(
+    ("link", "kind"), [({}, "treemap"), ({"chart": "age"}, "scatter"), ({"chart": "cost"}, "bar")]
+)
+def test_the_chart_is_in_the_address_and_draws_the_rows_that_pass_the_filters(
+    open_page: OpenPage, link: dict[str, str], kind: str
+) -> None:
+    at = open_page("checkpoints", start="reruns", **link)
+    assert_no_error(at)
+    traces = chart_of(at)
+    assert {trace["type"] for trace in traces} == {kind}
+    names = str(traces)
+    shown = set(table_of(at)["checkpoint"])
+    assert len(shown) == 4 and all(name[:24] in names for name in shown)
+    assert "missing-delta-file" not in names
+    assert "All of them in a chart" in words_of(at)
+
+
+def test_a_link_with_a_chart_that_does_not_exist_says_so(open_page: OpenPage) -> None:
+    at = open_page("checkpoints", chart="cake")
+    assert "asks for the chart 'cake'" in words_of(at)
+    assert chart_of(at)[0]["type"] == "treemap"
+
+
+def test_the_treemap_has_the_bytes_of_the_rows_and_one_cell_for_many_small_ones() -> None:
+    lines = [line("missing-delta-file"), line("files-stopped-cleanly")]
+    known = [(each.name, each.row) for each in lines if each.row is not None]
+    (cells,) = survey_charts.treemap(known).data
+    sizes = dict(zip(cells.ids, cells.values, strict=True))
+    assert (
+        sizes["0"]
+        == known[0][1].total_bytes
+        == sum(sizes[f"0-{part}"] for part in ("state", "logs", "sources"))
+    )
+    (many,) = survey_charts.treemap(known * survey_charts.MOST_CELLS).data
+    total = sum(value for value, parent in zip(many.values, many.parents, strict=True) if not parent)
+    assert total == survey_charts.MOST_CELLS * sum(row.total_bytes or 0 for _, row in known)
+    assert "40 others" in many.labels
+
+
+def test_the_cost_is_that_of_what_a_batch_writes_and_of_what_is_kept() -> None:
+    row = survey_row(str(SAMPLES / "missing-delta-file" / "checkpoint"))
+    state = list((SAMPLES / "missing-delta-file" / "checkpoint" / "state").glob("0/*/[0-9]*.*"))
+    written = 2 + len(state) / len({file.stem for file in state})
+    assert (
+        row.files_per_batch == pytest.approx(written, abs=0.01) and row.batches_per_hour and row.total_bytes
+    )
+    prices = DEFAULTS.model_copy(update={"price_of_writes": 5.0, "price_of_storage": 1024.0**3})
+    cost = monthly_cost(row, prices)
+    assert cost is not None and cost.storage == row.total_bytes
+    assert cost.writes == pytest.approx(row.files_per_batch * row.batches_per_hour * 730 / 1000 * 5)
+    stateless = survey_row(str(SAMPLES / "files-stopped-cleanly" / "checkpoint"))
+    assert stateless.files_per_batch == 2
+    assert monthly_cost(survey_row(str(SAMPLES / "nothing-there")), prices) is None
+
+
+def test_the_line_of_the_throughput_counts_every_batch_that_was_planned() -> None:
+    row = survey_row(str(SAMPLES / "files-stopped-cleanly" / "checkpoint"))
+    counts = survey_table.pace(row)
+    assert sum(counts) == len(row.batches) and 2 < len(counts) <= survey_table.PACE_POINTS
+    assert survey_table.pace(survey_row(str(SAMPLES / "nothing-there"))) == []

@@ -14,9 +14,11 @@ from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.state import state_inventory
 from core.storage import Location
+from core.survey import search_root
 from scripts.bench.large_checkpoint import PROVIDERS, Shape, files, listing, write
 from scripts.bench.latency_proxy import proxying
 from scripts.bench.slow_s3 import SlowS3, serving
+from scripts.bench.survey import comparable, generate, one_after_another, settings_of, surveyed
 from scripts.bench.table import DOCUMENT, put, table
 from tests.support.build import PROJECT
 
@@ -154,3 +156,15 @@ def test_the_document_has_a_place_for_both_tables() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     for name in ("stores", "state rows"):
         assert f"<!-- begin {name} -->" in text and f"<!-- end {name} -->" in text
+
+
+def test_a_survey_side_by_side_has_the_rows_of_one_after_another(tmp_path: Path) -> None:
+    assert generate(tmp_path, 20) > 20
+    with serving({name: tmp_path / name for name in ("all", "few")}) as server:
+        settings = settings_of(server)
+        found = surveyed("all", settings, server)
+        places = search_root("all", settings).places
+        _, rows = one_after_another(places, settings)
+    assert len(places) == 20 and comparable(rows) == comparable(found.rows)
+    assert not any(row.error for row in rows) and 0 < found.first <= found.few <= found.all
+    assert found.requests["list"] > 20 and found.requests["head"] == 0

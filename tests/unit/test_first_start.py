@@ -677,7 +677,7 @@ def test_fast_runs_what_needs_no_engine_and_says_what_is_left_out(
     (place / ".stamp-tests").write_bytes(empty)
     done = machine.run("scripts/test", "--fast", "-q")
     assert done.returncode == status, done.stderr
-    left_out = "not (spark or kafka or delta or spark_3_5 or browser or slow)"
+    left_out = "not (spark or kafka or delta or spark_3_5 or browser or prometheus or slow)"
     runs = [
         call.partition("-m pytest ")[2]
         for call in machine.called("../project/.venv/bin/python")
@@ -690,3 +690,25 @@ def test_fast_runs_what_needs_no_engine_and_says_what_is_left_out(
     assert "LEFT OUT by --fast: tests/spark, tests/kafka, tests/delta, tests/browser" in done.stderr
     assert not any(machine.called(name) for name in ("apt-get", "java", "chromium", "dnf"))
     assert not list(machine.project.glob(".venv-*")) and not (machine.project / ".parts").exists()
+
+
+def test_prometheus_is_installed_without_the_exporter_that_debian_recommends(machine: Machine) -> None:
+    machine.user(0)
+    machine.python()
+    machine.program("apt-cache", "echo '  Candidate: 1'")
+    made = "; ".join(
+        f'printf "#!/bin/sh\n" > "{machine.bin}/{name}"; chmod +x "{machine.bin}/{name}"'
+        for name in ("prometheus", "promtool")
+    )
+    machine.program("apt-get", f'case "$*" in *install*) {made} ;; esac')
+    call = "-c", ". scripts/setup-lib.sh; need_prometheus && need_prometheus", "scripts/x"
+    done = machine.run(*call)
+    assert done.returncode == 0, done.stderr
+    assert "setup: installing prometheus with apt-get, because prometheus and promtool" in done.stderr
+    (installed,) = [line for line in machine.called("apt-get") if "install" in line.split()]
+    assert "--no-install-recommends" in installed and installed.endswith(" prometheus")
+    machine.user(1000)
+    (machine.bin / "promtool").unlink()
+    done = machine.run(*call)
+    assert done.returncode == 1
+    assert "install it with: sudo apt-get install -y prometheus" in done.stderr

@@ -138,7 +138,10 @@ def test_help_says_how_the_script_is_called(name: str) -> None:
 def test_leaving_out_something_unknown_is_refused() -> None:
     done = script("sh", "scripts/setup", "tests", "--without", "kafka,nonsense")
     assert done.returncode == 1
-    assert done.stderr.strip() == "--without nonsense: choose from spark, spark-3.5, kafka, delta, browser."
+    assert (
+        done.stderr.strip()
+        == "--without nonsense: choose from spark, spark-3.5, kafka, delta, browser, prometheus."
+    )
 
 
 def test_another_spark_gets_the_versions_that_are_installed_here() -> None:

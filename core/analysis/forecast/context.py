@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.analysis.forecast.contents import ContentReport
@@ -42,6 +41,7 @@ from core.connectors.sink import sink_state
 from core.sparklogs.compactible import CompactibleLog, compactible_log
 from core.sparklogs.evidence import Certainty, Evidence, Problem
 from core.sparklogs.names import is_hidden_checksum
+from core.storage.lazy import lazy
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
@@ -142,12 +142,12 @@ class RestartContext:
         """Whether the state files are listed."""
         return self.level != "quick"
 
-    @cached_property
+    @lazy
     def sink(self) -> SinkState | None:
         """What the sink holds of this query; None when it was not asked."""
         return sink_state(self.checkpoint, self.connectors.sink) if self.connectors.sink is not None else None
 
-    @cached_property
+    @lazy
     def next_batch(self) -> NextBatch:
         """The first batch, as the names in the logs have it."""
         return self.checkpoint.next_batch
@@ -162,7 +162,7 @@ class RestartContext:
         """The highest id in ``commits/``."""
         return self.next_batch.newest_commit
 
-    @cached_property
+    @lazy
     def previous(self) -> int | None:
         """The offset id that batch N starts from: N-1, or with asynchronous progress the greatest smaller
         one; None for N = 0."""
@@ -219,7 +219,7 @@ class RestartContext:
         has_rows = not self.is_stateful and self.n is not None and not self.checkpoint.is_no_data(self.n)
         return effect if has_rows else effect.may()
 
-    @cached_property
+    @lazy
     def was_stateful(self) -> bool:
         """Whether the logs show a stateful query although ``state/`` is gone: ids of state files, batches
         without data.
@@ -279,7 +279,7 @@ class RestartContext:
         is_idle = (self.query.new_data == "no" and not is_new) or self.counts_new_files_as_done
         return is_idle and not self.runs_again and not self.from_scratch
 
-    @cached_property
+    @lazy
     def counts_new_files_as_done(self) -> bool:
         """Whether the log of every source lacks just its last entry: the next files that are listed get the
         log ID that the offsets count as done, and no batch runs for them."""
@@ -295,7 +295,7 @@ class RestartContext:
         log = self.file_logs.get(key)
         return log.newest_id if log is not None and log.newest_id is not None else -1
 
-    @cached_property
+    @lazy
     def has_other_offsets(self) -> bool:
         """Whether a Kafka broker that was asked ends elsewhere than the newest offsets, or has other
         partitions."""
@@ -317,13 +317,13 @@ class RestartContext:
                 return True
         return False
 
-    @cached_property
+    @lazy
     def has_lost_offsets(self) -> bool:
         """Whether a source has ``-`` in committed offsets/N: what it read before is new data then."""
         newest = self.newest
         return newest is not None and any(line.raw is None for line in newest.sources)
 
-    @cached_property
+    @lazy
     def has_unplanned_files(self) -> bool:
         """Whether the log of a file source goes on after the newest offset, or lacks more than the last entry
         before it: the files of lost entries are new to Spark."""
@@ -362,32 +362,32 @@ class RestartContext:
         entry = self.commit(batch_id)
         return entry if isinstance(entry, CommitEntry) else None
 
-    @cached_property
+    @lazy
     def newest(self) -> OffsetEntry | None:
         """The entry of ``offsets/N`` when it is readable."""
         return self.offset_entry(self.n)
 
-    @cached_property
+    @lazy
     def location(self) -> str:
         """The location as it reads in Spark's messages."""
         return self.checkpoint.door.origin.url
 
-    @cached_property
+    @lazy
     def is_local(self) -> bool:
         """Whether Hadoop keeps checksum side files here (the local file system)."""
         return self.checkpoint.door.origin.is_local
 
-    @cached_property
+    @lazy
     def offset_checksums(self) -> frozenset[int]:
         """Ids that have a checksum side file in ``offsets/`` and no log file."""
         return self.checkpoint.stale_checksums("offsets")
 
-    @cached_property
+    @lazy
     def commit_checksums(self) -> frozenset[int]:
         """Ids that have a checksum side file in ``commits/`` and no log file."""
         return self.checkpoint.stale_checksums("commits")
 
-    @cached_property
+    @lazy
     def later_state(self) -> tuple[Evidence, ...]:
         """State of the version after the next one, which only a batch after N can have written: offsets and
         commits were rolled back.
@@ -404,7 +404,7 @@ class RestartContext:
         )
         return tuple(Evidence(path) for path in sorted(f.path for f in files if f.version == self.n + 2)[:1])
 
-    @cached_property
+    @lazy
     def state_holds_anything(self) -> bool:
         """Whether there is anything below ``state/``, also what is none of Spark's files; Hadoop's local file
         system shows no hidden checksum files."""
@@ -412,7 +412,7 @@ class RestartContext:
         names = [name for name in listing.names() if not is_hidden_checksum(name)]
         return bool(listing.directories or (names if self.is_local else listing.files))
 
-    @cached_property
+    @lazy
     def has_only_foreign_state(self) -> bool:
         """Whether ``state/`` has files and none of Spark's: they make no query stateful."""
         if not self.checkpoint.has_state or not self.with_state:
@@ -420,18 +420,18 @@ class RestartContext:
         inventory = state_inventory(self.checkpoint)
         return not inventory.file_count and bool(inventory.leftovers)
 
-    @cached_property
+    @lazy
     def state_is_empty(self) -> bool:
         """There is nothing below ``state/`` that Spark would see: no file, and no directory (a file system
         keeps empty ones, an object store does not)."""
         return not state_inventory(self.checkpoint).file_count and not self.state_holds_anything
 
-    @cached_property
+    @lazy
     def source_directories(self) -> tuple[str, ...]:
         """The directories below ``sources/``."""
         return self.checkpoint.source_directories
 
-    @cached_property
+    @lazy
     def kinds(self) -> dict[str, SourceKind]:
         """Source key -> its kind, as far as its offsets tell."""
         return {source.key: source.kind for source in self.checkpoint.sources}
@@ -440,7 +440,7 @@ class RestartContext:
         """The kind of this source; the unknown kind for a source that no offset names."""
         return self.kinds.get(key, UNKNOWN)
 
-    @cached_property
+    @lazy
     def file_logs(self) -> dict[str, CompactibleLog]:
         """The logs of the file sources by source key: one listing each, nothing read."""
         directories = {

@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import orjson
 
@@ -37,6 +36,7 @@ from core.settings import DEFAULTS, Settings
 from core.sparklogs.budget import read_within, within
 from core.sparklogs.evidence import NotRead, Problem
 from core.storage import Door, FileInfo, Location, Requests, parse_location
+from core.storage.lazy import lazy
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class DeltaLog:
         """The table's location as people write it."""
         return self.location.url
 
-    @cached_property
+    @lazy
     def names(self) -> LogNames:
         """Every file of the log by what it is. The first use lists what was left out of a long one."""
         return self._listing.end if self._listing.since == 0 else self._all()
@@ -135,7 +135,7 @@ class DeltaLog:
         is_enough = any(point.version <= version for point in end.checkpoints)
         return end if is_enough else self.names
 
-    @cached_property
+    @lazy
     def newest(self) -> int:
         """The newest version."""
         return self._listing.end.newest or 0
@@ -215,7 +215,7 @@ class DeltaLog:
         now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
         return found.last_updated_ms <= now - retention
 
-    @cached_property
+    @lazy
     def _head(self) -> _Head:
         known, metadata = self._from_checksum()
         if known is not None and metadata is not None:
