@@ -470,11 +470,6 @@ def marked(column: str, delay: str, build_from: str = "t") -> Build:
     return build
 
 
-def joined_pairs(read: Reader) -> DataFrame:
-    """What the join with another carried column gives over all files."""
-    return joined(value="g")(Reader(read.session, read.root, ALL))
-
-
 MORE: tuple[Change, ...] = (
     _rows("another trigger", "trigger", "available_now", ROWS, once=True),
     _rows("another name of the query", "query_name", "changed", ROWS, query_name="renamed"),
@@ -522,8 +517,6 @@ MORE: tuple[Change, ...] = (
         "projection",
         "same_types",
         joined(value="g"),
-        seen="among",
-        right=joined_pairs,
     ),
 )
 """More of what people change, for the whole proof."""
