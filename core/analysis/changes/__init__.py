@@ -160,7 +160,6 @@ __all__ = [
     "WHATS",
     "AskedChange",
     "ChangesReport",
-    "Difference",
     "Judged",
     "PlansCompared",
     "SinkName",
