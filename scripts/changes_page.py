@@ -7,6 +7,7 @@ A test keeps the two equal.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,8 @@ SAMPLES = {
     "transformWithState": "transform-with-state-timers",
 }
 SPARK = "4.3"
+PROVEN = Path(__file__).resolve().parent / "proven_changes.json"
+"""What `scripts/prove-changes` has seen, by release of Spark."""
 
 _HEAD = """# Changes of a query
 
@@ -47,6 +50,7 @@ python -m core changes LOCATION     # what the query was, and every change that 
 python -m core changes LOCATION --set change.aggregates=same_types
 python -m core changes LOCATION --set change.keys=user:string,day:date --spark 4.3 --json
 python -m core changes LOCATION --set change.sink_path=changed --set sink=file
+python -m core changes LOCATION --old TODAY.py --new TOMORROW.py    # out of two query files
 ```
 
 `--set change.<what>=<value>` can be given many times; the values are below, and for keys, aggregates and
@@ -56,8 +60,32 @@ columns of dropDuplicates also what they become (`name:type,...`), for `sources`
 `--spark` is the version that will run the query.
 
 Exit status: 0 all fine, or nothing was asked; 1 a change that was asked for fails or is silently wrong; 2
-wrong usage; 10 the location cannot be read or is not a checkpoint. [JSON](schema/changes.json). No JVM is
-started.
+wrong usage, or a query file that cannot be used; 10 the location cannot be read or is not a checkpoint, or
+Spark could not be started. [JSON](schema/changes.json). Without `--old` and `--new` no JVM is started.
+
+## Two query files
+
+`--old` is the query as it is, `--new` the one that is to be deployed. Each is a program that starts its query
+itself, or a file with `transform` as [a rehearsal](rehearse.md) takes it (then the sources come from the
+checkpoint, and `--set source.<key>.schema=...` says what it does not tell). Both are loaded in one
+process with
+a local Spark, and neither is started: what is handed to `start` or `toTable` is kept in its place, and a file
+that writes by itself is refused. Spark's analysed plans are compared: every column is followed back to the
+columns of the sources, so that names, aliases and the order of steps do not matter. Out of that come sources,
+operators, keys, aggregates with the types of their buffers, windows, watermarks, filters before and after the
+state, what a join carries, settings, output mode, trigger and sink, and the judge answers for each
+difference.
+What Spark itself refuses in the new plan (an output mode, for example) is said with its condition.
+
+Code of functions is compared by what it does, without names of files and lines. An old file whose operators,
+sources or keys are not those of the checkpoint is pointed out. A file that hangs is ended after
+`CHECKPOINT_EXPLORER_REHEARSAL_SECONDS`; `--conf` and `--python` are those of a rehearsal. The code of the two
+files runs, so give only files that you trust.
+
+What it does not see: files and tables that the code of a function reads, settings of spark-submit that
+are not
+given with `--conf`, and options of a source other than its place and limits (named, not judged).
+Spark runs locally for it, also where the setting spark_remote names another one.
 
 | verdict | |
 |---|---|
@@ -100,6 +128,7 @@ def _lines() -> Iterator[str]:
     for row, change in enumerate(asked):
         cells = " | ".join(column[row] for column in columns)
         yield f"| `{change.what}` {say_of('changes', 'WHATS', change.what)} | `{change.value}` | {cells} |"
+    yield from _proven()
     yield ""
     yield "## Rules"
     yield ""
@@ -127,6 +156,31 @@ def _lines() -> Iterator[str]:
                 f"| `{rule}`, {CERTAINTY[made.certainty]} | {failing}{_words(SENTENCES[rule])}"
                 f" | {_words(ACTIONS[made.action])}{option} | {_words(ROLLBACKS[made.rollback])} |"
             )
+
+
+def _proven() -> Iterator[str]:
+    if not PROVEN.exists():
+        return
+    yield ""
+    yield "## Against real Spark"
+    yield ""
+    yield "Each change was asked in the form and as two query files (`--old`, `--new`), and then"
+    yield "made on a checkpoint"
+    yield "of the old query. Rows are right when they are those of the new query as a batch over"
+    yield "the same files."
+    yield "`scripts/prove-changes [--spark 3.5.9] --write` does it and writes this table."
+    yield "Not in it: another carried column of a join, because the next rows of that checkpoint match none"
+    yield "that wait in the state."
+    for release, rows in sorted(json.loads(PROVEN.read_text()).items(), reverse=True):
+        agree = sum(row["agrees"] for row in rows)
+        yield ""
+        yield f"Spark {release}: {agree} of {len(rows)} as said."
+        yield ""
+        yield "| query: change | by the form | by the files | Spark |"
+        yield "|---|---|---|---|"
+        for row in rows:
+            mark = "" if row["agrees"] else " **not as said**"
+            yield f"| {row['name']} | {row['form']} | {row['files']} | {row['spark']}{mark} |"
 
 
 def _verdicts(sample: str, asked: list[AskedChange]) -> list[str]:

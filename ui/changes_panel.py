@@ -6,6 +6,7 @@ types are not: no link carries them.
 
 from __future__ import annotations
 
+import shlex
 from typing import get_args
 
 import streamlit as st
@@ -54,6 +55,10 @@ def show(opened: Opened, ck: Checkpoint) -> None:
         cards.text(report.today, "small")
     with st.expander(say("screen_changes.was")):
         cards.text("\n".join(was_lines(report.query)))
+    with st.expander(say("screen_changes.files")):
+        cards.text(say("screen_changes.files_about"), "small")
+        files = ["python", "-m", "core", "changes", ck.location.url, "--old", "OLD.py", "--new", "NEW.py"]
+        st.code(shlex.join(files), language="bash", wrap_lines=True)
     command = cached_answers.rehearse_command(opened, ck, sink)
     if command:
         with st.expander(say("screen_changes.rehearse")):

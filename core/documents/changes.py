@@ -87,6 +87,9 @@ class ChangePart(Part):
     rollback: str
     """What the old query meets when it is started again afterwards."""
     evidence: Texts
+    was: str | None
+    """In the old query file, in short; null without --old and --new."""
+    becomes: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,6 +106,10 @@ class ChangesDocument(Document):
     checklist: Texts
     """A safe deployment, step by step, with the values of this checkpoint."""
     not_checked: Texts
+    compared_files: bool
+    """Whether the changes come out of two query files (--old, --new)."""
+    remarks: Texts
+    """What is to be known about the two files, such as an old one that did not write this checkpoint."""
 
 
 def changes_document(ck: Checkpoint, report: ChangesReport) -> ChangesDocument:
@@ -137,11 +144,13 @@ def changes_document(ck: Checkpoint, report: ChangesReport) -> ChangesDocument:
             state_encoding=query.state_encoding,
             sink=query.sink,
         ),
-        changes=tuple(_change(each) for each in report.changes),
+        changes=tuple(_change(each, report) for each in report.changes),
         worst=report.worst,
         today=report.today,
         checklist=report.checklist,
         not_checked=report.not_checked,
+        compared_files=report.compared is not None,
+        remarks=report.compared.remarks if report.compared is not None else (),
     )
 
 
@@ -149,7 +158,8 @@ def _columns(found: tuple[Column, ...]) -> tuple[ColumnPart, ...]:
     return tuple(ColumnPart(name=column.name, type=column.type) for column in found)
 
 
-def _change(change: Judged) -> ChangePart:
+def _change(change: Judged, report: ChangesReport) -> ChangePart:
+    difference = report.difference(change)
     return ChangePart(
         what=change.what,
         value=change.value,
@@ -163,4 +173,6 @@ def _change(change: Judged) -> ChangePart:
         certainty=change.certainty,
         rollback=change.rollback,
         evidence=paths(change.evidence),
+        was=None if difference is None else difference.old,
+        becomes=None if difference is None else difference.new,
     )

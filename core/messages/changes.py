@@ -56,6 +56,42 @@ SENTENCES: dict[str, str] = {
     "today_fails": "The query as it is does not start either: {sentence}",
     "today": "The query as it is: {sentence}",
     "open_code": "the code of the query: its text is not in a checkpoint",
+    "open_code_files": (
+        "what a plan does not show: files and tables that the code of a function reads, and settings of"
+        " spark-submit (give them with --conf)"
+    ),
+    "files_head": "{old} against {new}, by Spark's plans; neither was started",
+    "files_equal": "The two queries differ in nothing that this checkpoint can meet.",
+    "files_was": "was: {old}",
+    "files_becomes": "becomes: {new}",
+    "files_nothing": "nothing",
+    "files_remark": "Note: {remark}",
+    "files_none": "no stateful operator",
+    "files_no_writer": (
+        "A file with transform leaves it to somebody else to start the query: output mode, trigger and sink"
+        " were not compared."
+    ),
+    "files_options": (
+        "Source {key} has other options ({names:listed 8}); what they do on a checkpoint is not judged."
+    ),
+    "files_not_sources": (
+        "The old file reads {here:counted source} and the checkpoint has {there}: it may not be the"
+        " query that"
+        " wrote this checkpoint."
+    ),
+    "files_not_operators": (
+        "The old file has {here:listed} and the checkpoint {there:listed}: it may not be the query that wrote"
+        " this checkpoint."
+    ),
+    "files_not_keys": (
+        "The keys of operator {id} have the types {there:listed} in the checkpoint and"
+        " {here:listed} in the old"
+        " file: it may not be the query that wrote this checkpoint."
+    ),
+    "help_old": "the query as it is today: a Python file that starts it, or one with transform (with --new)",
+    "help_new": "the query as it will be: both are analysed by a local Spark, and neither is started",
+    "both_files": "--old and --new go together.",
+    "only_with_files": "--conf, --python and answers about sources need --old and --new.",
     "open_sink": "the sink: say which one it is (--set sink=...)",
     "check_backup": (
         "Back up the checkpoint{state} after batch {last}: recover {location} --option backup --set"
@@ -224,6 +260,12 @@ RULES: dict[str, str] = {
         " of carried columns batch {batch} fails with {condition}; selecting after the join only what is"
         " carried already is fine."
     ),
+    "join_columns_same_types": (
+        "The join carries the selected columns of both sides in its state ({columns}), and Spark"
+        " compares their"
+        " types alone: rows that wait there hand out the old column under the name of the new one, without an"
+        " error."
+    ),
     "reader_schema_more": (
         "Files that were read are not read again; later ones are read with the new schema."
     ),
@@ -388,6 +430,7 @@ RULES: dict[str, str] = {
         " no column of the state carries one."
     ),
     "mode_complete_refused": "Complete mode needs an aggregation: the start is refused ({condition}).",
+    "refused_by_spark": "Spark refuses the new query at the start, before it reads the checkpoint: {text}",
     "mode_of_files": "A file sink takes append mode only: the start is refused ({condition}).",
     "mode_of_transform": (
         "The output mode of operator {operator} ({name}) is {value}; what another one does to the state"

@@ -11,6 +11,18 @@ REFUSED: dict[str, str] = {
     "import": "The query file {path} cannot be loaded: {reason}.",
     "no_function": "The query file {path} has no function {reason}.",
     "transform": "transform in {path} failed: {reason}.",
+    "plan": "The plan that Spark makes of {path} could not be read.",
+    "no_query": (
+        "The query file {path} has no transform and starts no query, so there is no plan to compare."
+    ),
+    "many_queries": (
+        "The query file {path} starts {reason} queries, and not just one with this checkpointLocation; leave"
+        " the others out."
+    ),
+    "own_write": (
+        "The query file {path} writes by itself ({reason}) before its query is started; nothing was written."
+        " Leave that out, or give a file with transform."
+    ),
     "no_stream": (
         "transform in {path} gave {reason} and not a streaming DataFrame; it must return the frame to write."
     ),

@@ -19,6 +19,11 @@ SENTENCES: dict[str, str] = {
     "action": "What to do: {action}",
     "rollback": "Back to the old query: it {rollback}",
     "to_option": "Recovery option {recipe}",
+    "files": "Compare two query files",
+    "files_about": (
+        "This command compares today's query with the changed one through Spark's plans, without starting"
+        " either, and answers as above for every difference. The app never runs it."
+    ),
     "rehearse": "Try it on a copy",
     "rehearse_about": (
         "This command starts the changed query on a copy of the checkpoint, with a Spark of its own, and"

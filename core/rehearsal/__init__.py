@@ -14,6 +14,7 @@ from core.rehearsal.model import (
     RehearsalQuestion,
     RehearsedBatch,
 )
+from core.rehearsal.plans import PlansQuestion, plans_of
 from core.rehearsal.rehearse import rehearse
 
 __all__ = [
@@ -22,9 +23,11 @@ __all__ = [
     "Example",
     "Failure",
     "PlaceCompared",
+    "PlansQuestion",
     "QueryRun",
     "Rehearsal",
     "RehearsalQuestion",
     "RehearsedBatch",
+    "plans_of",
     "rehearse",
 ]

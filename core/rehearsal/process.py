@@ -24,6 +24,7 @@ Line = Mapping[str, Any]
 OnPhase = Callable[[str, str], None]
 
 WORKER = Path(__file__).resolve().parents[1] / "spark" / "rehearsal_worker.py"
+PLANNER = WORKER.with_name("plan_worker.py")
 _TAIL_BYTES = 20_000
 # They would choose another Spark, another master or other arguments than the settings do.
 _NOT_PASSED = (
@@ -42,6 +43,7 @@ def run_worker(
     query_files: Mapping[str, str],
     python: str | None = None,
     on_phase: OnPhase | None = None,
+    worker: Path = WORKER,
 ) -> tuple[str, dict[str, Line]]:
     """The version of Spark and what each run came to, by its name.
 
@@ -54,7 +56,7 @@ def run_worker(
     errors = directory / "errors.txt"
     with errors.open("wb") as stream:
         process = subprocess.Popen(  # noqa: S603
-            [python or sys.executable, "-P", str(WORKER)],
+            [python or sys.executable, "-P", str(worker)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stream,

@@ -17,20 +17,7 @@ _WRITES = frozenset({"writeStream", "write", "writeTo", "saveAsTable", "toTable"
 
 def check_query_file(path: Path, *, may_write: bool) -> None:
     """Raises QueryFileError, one sentence, for a file that cannot be rehearsed."""
-    name = str(path)
-    try:
-        if path.stat().st_size > LARGEST_BYTES:
-            raise QueryFileError(say("rehearse.query_not_python", path=name, reason=say("rehearse.too_long")))
-        text = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise QueryFileError(say("rehearse.query_not_read", path=name, reason=reason)) from error
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        reason = say("rehearse.at_line", line=line) if line else type(error).__name__
-        raise QueryFileError(say("rehearse.query_not_python", path=name, reason=reason)) from error
+    name, tree = str(path), _parsed(path)
     if may_write:
         return
     nodes = list(_run_without_being_asked(tree))
@@ -42,6 +29,28 @@ def check_query_file(path: Path, *, may_write: bool) -> None:
             raise QueryFileError(
                 say("rehearse.query_writes", path=name, line=node.lineno, what=f".{node.attr}")
             )
+
+
+def has_transform(path: Path) -> bool:
+    """Whether the file leaves reading and starting to somebody else. Raises QueryFileError."""
+    return any(isinstance(node, ast.FunctionDef) and node.name == TRANSFORM for node in _parsed(path).body)
+
+
+def _parsed(path: Path) -> ast.Module:
+    name = str(path)
+    try:
+        if path.stat().st_size > LARGEST_BYTES:
+            raise QueryFileError(say("rehearse.query_not_python", path=name, reason=say("rehearse.too_long")))
+        text = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise QueryFileError(say("rehearse.query_not_read", path=name, reason=reason)) from error
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        reason = say("rehearse.at_line", line=line) if line else type(error).__name__
+        raise QueryFileError(say("rehearse.query_not_python", path=name, reason=reason)) from error
 
 
 def _run_without_being_asked(tree: ast.Module) -> Iterator[ast.AST]:

@@ -23,7 +23,7 @@ from core.judgement import judge
 from core.messages import say
 from core.recovery import RecoveryContext, read_recovery_context
 from core.recovery.code import only_mode
-from core.recovery.readers import SourceReader, answered_readers, source_reader
+from core.recovery.readers import SourceReader
 from core.rehearsal.comparing import MOST_ROWS, Side, compare_runs
 from core.rehearsal.copying import copy_checkpoint
 from core.rehearsal.model import (
@@ -41,6 +41,7 @@ from core.rehearsal.places import Seen, compare, compare_checkpoint, look
 from core.rehearsal.process import Line, run_worker
 from core.rehearsal.query_file import check_query_file
 from core.rehearsal.sinks import prepare_sink
+from core.rehearsal.sources import as_request, readers_of
 from core.spark.process import is_here
 from core.spark.scratch import make_scratch
 
@@ -49,7 +50,6 @@ OnProgress = Callable[[str, int, int], None]
 done and files known."""
 
 PREFIX = "checkpoint-explorer-rehearsal-"
-_WRITES_TO_SOURCE = ("cleansource", "sourcearchivedir")
 OLD, NEW = "old", "new"
 
 
@@ -70,7 +70,7 @@ def rehearse(
     tell = on_progress or (lambda what, done, known: None)
     connectors = connectors or ConnectorAnswers()
     context = read_recovery_context(ck, question.answers, connectors)
-    readers = _readers(context)
+    readers = readers_of(context)
     mode = context.answers.get("output_mode") or only_mode(context)
     if mode is None:
         raise UsageError(say("rehearse.needs", answers=["output_mode"]))
@@ -89,7 +89,7 @@ def rehearse(
             {
                 "name": name,
                 "query_file": str(path.resolve()),
-                "sources": [_source(reader) for reader in readers],
+                "sources": [as_request(reader) for reader in readers],
                 "checkpoint": str(copies[name]),
                 "out": str(outs[name]),
                 "rows": None if rows[name] is None else str(rows[name]),
@@ -126,32 +126,6 @@ def rehearse(
 
 
 # ---------------------------------------------------------------- before
-
-
-def _readers(context: RecoveryContext) -> tuple[SourceReader, ...]:
-    """How the sources are read. Raises UsageError that names every answer that is missing."""
-    readers = tuple(source_reader(context, source) for source in context.sources)
-    readers = readers or answered_readers(context.answers)
-    missing = [name for reader in readers for name in reader.missing]
-    if not readers:
-        missing = ["source.0.format", "source.0.path", "source.0.schema"]
-    if missing:
-        raise UsageError(say("rehearse.needs", answers=missing))
-    return readers
-
-
-def _source(reader: SourceReader) -> dict[str, object]:
-    """The reader for the process with Spark, without the options that change files at the source."""
-    options = {k: v for k, v in reader.options.items() if k.lower() not in _WRITES_TO_SOURCE}
-    return {
-        "key": reader.key,
-        "name": reader.name,
-        "format": reader.format,
-        "path": reader.path,
-        "schema": reader.schema,
-        "options": options,
-        "secrets": {k: v for k, v in reader.secrets.items() if k.lower() not in _WRITES_TO_SOURCE},
-    }
 
 
 @contextmanager

@@ -45,8 +45,8 @@ class Refused(Exception):  # noqa: N818  (it never leaves this process)
 class Worker:
     """One request, its session, and the one way to answer."""
 
-    def __init__(self, request: Request, out: Any) -> None:
-        self._request, self._out = request, out
+    def __init__(self, request: Request, out: Any, run: Any) -> None:
+        self._request, self._out, self._make_run = request, out, run
         self._lock = threading.Lock()
         self._java: Any = None
         self.is_orphan = False
@@ -71,7 +71,7 @@ class Worker:
         self.say(event="ready", version=session.version)
         for asked in self._request["runs"]:
             try:
-                self.say(event="ran", run=asked["name"], **Run(self, session, asked).result())
+                self.say(event="ran", run=asked["name"], **self._make_run(self, session, asked).result())
             except Refused as error:
                 self.say(event="refused", run=asked["name"], kind=error.kind, reason=error.reason)
                 return
@@ -135,10 +135,10 @@ class Run:
     def result(self) -> dict[str, Any]:
         """What happened."""
         self._say("loading")
-        module = self._load()
+        module = self.load(needs=("transform",))
         self._say("planning")
         try:
-            frame = self._frame(module)
+            frame = self.frame(module)
             self._schema = frame.schema
             writer = self._writer(frame, module)
             self._say("running")
@@ -146,9 +146,9 @@ class Run:
         except Refused:
             raise
         except Exception as error:
-            if missing := _missing_connector(error):
+            if missing := missing_connector(error):
                 raise Refused("no_connector", missing) from error
-            return self._ended(error=_error_text(error, None), failed_at="start")
+            return self._ended(error=error_text(error, None), failed_at="start")
         return self._watched(query)
 
     def _say(self, phase: str) -> None:
@@ -156,9 +156,10 @@ class Run:
 
     # the query
 
-    def _load(self) -> Any:
+    def load(self, needs: tuple[str, ...]) -> Any:
+        """The query file as a module, with these functions."""
         path = Path(self._asked["query_file"])
-        name = f"rehearsed_query_{self._asked['name']}"
+        name = self._asked.get("module") or f"rehearsed_query_{self._asked['name']}"
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise Refused("no_python", "")
@@ -170,9 +171,11 @@ class Run:
             spec.loader.exec_module(module)
         except ModuleNotFoundError as error:
             raise Refused("package", str(error.name or error)) from error
+        except Refused:
+            raise
         except (Exception, SystemExit) as error:
             raise Refused("import", f"{type(error).__name__}: {error}".rstrip(": ")) from error
-        needed = ["transform"] + (["write_batch"] if self._asked["write_batch"] else [])
+        needed = [*needs, *(["write_batch"] if self._asked["write_batch"] else [])]
         for function in needed:
             if not callable(getattr(module, function, None)):
                 raise Refused("no_function", function)
@@ -183,11 +186,14 @@ class Run:
             register(module)
         return module
 
-    def _frame(self, module: Any) -> Any:
+    def frame(self, module: Any) -> Any:
+        """What ``transform`` of the query file makes of the sources."""
         frames = {source["key"]: self._read(source) for source in self._asked["sources"]}
         given = next(iter(frames.values())) if len(frames) == 1 else frames
         try:
             frame = module.transform(given)
+        except Refused:
+            raise
         except Exception as error:
             if _is_of_spark(error):
                 raise
@@ -234,7 +240,7 @@ class Run:
                     query.stop()
                     break
         except Exception as raised:
-            error = _error_text(raised, query)
+            error = error_text(raised, query)
             stopped = "error"
         executed = dict(list(self._executed(query).items())[:most])
         failed_at, failed_batch = _place_of_failure(query) if error is not None else (None, None)
@@ -416,7 +422,7 @@ def _is_of_spark(error: BaseException) -> bool:
     return type(error).__module__.split(".")[0] in ("pyspark", "py4j")
 
 
-def _missing_connector(error: BaseException) -> str:
+def missing_connector(error: BaseException) -> str:
     """The format that this Spark cannot read or write; empty for any other error."""
     found = re.search(
         r"(?:DATA_SOURCE_NOT_FOUND\] )?Failed to find (?:the )?data source: ([\w.-]+)", str(error)
@@ -432,7 +438,7 @@ def _java_error(query: Any) -> Any:
     return None
 
 
-def _error_text(error: BaseException, query: Any) -> str:
+def error_text(error: BaseException, query: Any) -> str:
     """The error with its causes, as a log shows it."""
     lines = [str(error)]
     java = _java_error(query) if query is not None else None
@@ -464,8 +470,8 @@ def _place_of_failure(query: Any) -> tuple[str | None, int | None]:
     return "batch", None
 
 
-def main() -> None:
-    """Serves the one request on the standard streams."""
+def main(run: Any = Run) -> None:
+    """Serves the one request on the standard streams; ``run`` is what answers each of its runs."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     lines = os.fdopen(os.dup(0), "r", encoding="utf-8")
@@ -475,7 +481,7 @@ def main() -> None:
     first = lines.readline()
     if not first:
         return
-    worker = Worker(json.loads(first), out)
+    worker = Worker(json.loads(first), out, run)
 
     def watch() -> None:
         lines.read()

@@ -23,6 +23,7 @@ from core.recovery import Answers
 from core.rehearsal import RehearsalQuestion, rehearse
 from core.settings import Settings
 from core.verbs import Answer, Verb
+from core.verbs._conf import parse_conf
 from core.verbs._connectors import add_connector_options, connectors_of
 from core.verbs._text import clean, table
 
@@ -80,18 +81,12 @@ def _question(args: Namespace) -> RehearsalQuestion:
         raise UsageError(say("rehearse.batches_out_of_range", most=MOST_BATCHES, given=args.batches))
     if args.against is not None and args.against.absolute() == args.query.absolute():
         raise UsageError(say("rehearse.same_file"))
-    conf = {}
-    for given in args.conf:
-        name, equals, value = given.partition("=")
-        if not equals or not name.strip():
-            raise UsageError(say("rehearse.conf_form", given=clean(given, 60)))
-        conf[name.strip()] = value
     return RehearsalQuestion(
         query_file=args.query,
         answers=Answers.parse(args.answers),
         against=args.against,
         batches=args.batches,
-        conf=conf,
+        conf=parse_conf(args.conf),
         keep=args.keep,
         own_code=args.allow_side_effects,
         python=args.python,

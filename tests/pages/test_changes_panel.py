@@ -91,6 +91,15 @@ def test_what_was_and_the_checklist_have_the_values_of_the_checkpoint(open_page:
     assert "--option backup" in shown and "Nothing is planned" in shown
 
 
+def test_the_command_that_compares_two_files_is_taken_by_the_command_line(
+    open_page: OpenPage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = open_page("integrity", TOTALS)
+    command = next(code.value for code in at.code if "--old" in code.value)
+    assert main(shlex.split(command)[3:]) == 2
+    assert "The query file OLD.py cannot be read" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("place", [TOTALS, FILES])
 def test_the_command_of_a_rehearsal_is_filled_in_and_is_taken_by_the_command_line(
     open_page: OpenPage, capsys: pytest.CaptureFixture[str], place: str

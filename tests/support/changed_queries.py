@@ -105,6 +105,8 @@ class Change:
     mode: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     sink: Literal["rows", "files", "other files"] | None = None
+    once: bool = False
+    query_name: str | None = None
     seen: Seen = "any"
     right: Callable[[Reader], DataFrame] | None = None
 
@@ -168,12 +170,45 @@ def windowed(length: str, slide: str | None = None, delay: str | None = "10 hour
     return build
 
 
+def windowed_by(key: str) -> Build:
+    """Counts per window and another key."""
+
+    def build(read: Reader) -> DataFrame:
+        functions = _functions()
+        frame = read.files("in").withWatermark("t", "10 hours")
+        counted = frame.groupBy(functions.window("t", "10 minutes"), key).agg(functions.count("*").alias("n"))
+        return counted.select(
+            functions.col("window.start").cast("string").alias("w"),
+            functions.col("window.end").cast("string").alias("e"),
+            key,
+            "n",
+        )
+
+    return build
+
+
+def filtered_dedup(read: Reader) -> DataFrame:
+    """The first row of each id, of half of the rows."""
+    return read.files("in").where("v % 2 = 0").dropDuplicates(["id"]).select("id", "k", "g")
+
+
+def timed_totals(read: Reader) -> DataFrame:
+    """Totals per key, with a watermark that no key carries."""
+    functions = _functions()
+    frame = read.files("in").withWatermark("t", "1 hour")
+    return frame.groupBy(functions.expr("k").alias("key")).agg(
+        functions.sum("v").alias("a0"), functions.count("*").alias("a1")
+    )
+
+
 def deduplicated(*columns: str) -> Build:
     """The first row of each."""
     return lambda read: read.files("in").dropDuplicates(list(columns)).select("id", "k", "g")
 
 
-def joined(how: str = "inner", minutes: int = 30, more: tuple[str, ...] = (), key: str = "id") -> Build:
+def joined(
+    how: str = "inner", minutes: int = 30, more: tuple[str, ...] = (), key: str = "id", value: str = "v"
+) -> Build:
     """Two streams within so many minutes."""
 
     def build(read: Reader) -> DataFrame:
@@ -184,7 +219,7 @@ def joined(how: str = "inner", minutes: int = 30, more: tuple[str, ...] = (), ke
             f"l.{key} = r.{key} and r.t between l.t - interval {minutes} minutes"
             f" and l.t + interval {minutes} minutes"
         )
-        return left.join(right, near, how).selectExpr("l.id", "r.v", *more)
+        return left.join(right, near, how).selectExpr("l.id", f"r.{value}", *more)
 
     return build
 
@@ -253,6 +288,10 @@ BASES = {
         Base("windows", windowed("10 minutes")),
         Base("dedup", deduplicated("id"), "append"),
         Base("join", joined(), "append"),
+        Base("windows_rocksdb", windowed("10 minutes"), conf=ROCKSDB),
+        Base("one_total_rocksdb", agg("k", total), conf=ROCKSDB),
+        Base("dedup_rocksdb", deduplicated("id"), "append", conf=ROCKSDB),
+        Base("join_rocksdb", joined(), "append", conf=ROCKSDB),
         Base("union", union("in", "in2"), "append"),
         Base("rates", rates(5, 7), "append"),
     )
@@ -413,6 +452,76 @@ OTHERS: tuple[Change, ...] = (
 )
 CHANGES = (*SILENT, *OTHERS)
 
+
+def marked(column: str, delay: str, build_from: str = "t") -> Build:
+    """Counts per window of ``t`` and key, with a watermark on another column."""
+
+    def build(read: Reader) -> DataFrame:
+        functions = _functions()
+        frame = read.files("in").withColumn(column, functions.expr(build_from)).withWatermark(column, delay)
+        counted = frame.groupBy(functions.window("t", "10 minutes"), "k").agg(functions.count("*").alias("n"))
+        return counted.select(
+            functions.col("window.start").cast("string").alias("w"),
+            functions.col("window.end").cast("string").alias("e"),
+            "k",
+            "n",
+        )
+
+    return build
+
+
+MORE: tuple[Change, ...] = (
+    _rows("another trigger", "trigger", "available_now", ROWS, once=True),
+    _rows("another name of the query", "query_name", "changed", ROWS, query_name="renamed"),
+    _rows("another name of a column", "projection", "changed", plain("id as number", "k", "v")),
+    _on("totals", "another trigger", "trigger", "available_now", TOTALS, once=True),
+    _on(
+        "totals",
+        "another name of the result",
+        "projection",
+        "after_state",
+        lambda read: TOTALS(read).toDF("name", "total", "n"),
+        seen="among",
+        right=over_all(lambda read: TOTALS(read).toDF("name", "total", "n")),
+    ),
+    _on(
+        "to_files", "another type of a column", "output_types", "changed", plain("string(id) as id", "k", "v")
+    ),
+    _on(
+        "windows",
+        "another key column of the type",
+        "keys",
+        "same_types",
+        windowed_by("k2"),
+        seen="among",
+        right=over_all(windowed_by("k2")),
+    ),
+    _on("windows", "the watermark on another column", "watermark", "column", marked("u", "10 hours", "t")),
+    _on("totals", "a watermark added", "watermark", "added", timed_totals),
+    _on(
+        "windows", "append instead of update", "output_mode", "append", windowed("10 minutes"), mode="append"
+    ),
+    _on("dedup", "a filter before the state", "filter", "before_state", filtered_dedup),
+    _on("dedup", "an aggregation instead", "operators", "stateStoreSave", TOTALS, mode="update"),
+    _on(
+        "totals",
+        "one aggregate more without the check of schemas",
+        "aggregates",
+        "other_types",
+        agg("k", total, count, largest),
+        conf={"spark.sql.streaming.stateStore.stateSchemaCheck": "false"},
+    ),
+    _on(
+        "join",
+        "another carried column of the type",
+        "projection",
+        "same_types",
+        joined(value="g"),
+    ),
+)
+"""More of what people change, for the whole proof."""
+
+
 CONFS: Mapping[str, Mapping[str, str]] = {
     "totals: more shuffle partitions": {"spark.sql.shuffle.partitions": "5"},
     "totals: another provider": ROCKSDB,
@@ -420,6 +529,20 @@ CONFS: Mapping[str, Mapping[str, str]] = {
     "totals_rocksdb: another checkpoint format": {**ROCKSDB, **FORMAT_2},
 }
 """Settings of the session that is started with the new query, where they are the change."""
+
+
+def on_rocksdb(change: Change) -> Change | None:
+    """The same change of the same query with its state in RocksDB; None where it keeps none, or has one already."""
+    base = f"{change.base}_rocksdb"
+    if base not in BASES or change.name == "totals: another provider":
+        return None
+    conf = {**change.conf, **CONFS.get(change.name, {})}
+    return replace(change, name=change.name.replace(change.base, base, 1), base=base, conf=conf)
+
+
+PROVEN = tuple(
+    each for change in (*CHANGES, *MORE) for each in (change, on_rocksdb(change)) if each is not None
+)
 
 SHORT_SINK_LOG = {"spark.sql.streaming.fileSink.log.compactInterval": "2"}
 """The file sink compacts its log in batch 1, the first batch of the restart."""
@@ -495,7 +618,7 @@ class Changes:
             output = root / "out" if sink == "files" and base.sink == "files" else place / "out"
         conf = {**base.conf, **change.conf, **CONFS.get(change.name, {})}
         mode = change.mode or base.mode
-        return self._run(change.build or base.build, root, place / "ck", mode, conf, output)
+        return self._run(change.build or base.build, root, place / "ck", mode, conf, output, change)
 
     def _session(self, conf: Mapping[str, str]) -> SparkSession:
         session = self.session.newSession()
@@ -535,13 +658,18 @@ class Changes:
         mode: str,
         conf: Mapping[str, str],
         output: Path | None,
+        change: Change | None = None,
     ) -> tuple[str | None, list[str]]:
         session = self._session(conf)
         rows: list[str] = []
         self.session.sparkContext.setLogLevel("OFF")
         try:
             writer = build(Reader(session, root)).writeStream.outputMode(mode)
-            writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+            writer = writer.option("checkpointLocation", str(checkpoint))
+            is_once = change is not None and change.once
+            writer = writer.trigger(once=True) if is_once else writer.trigger(availableNow=True)
+            if change is not None and change.query_name is not None:
+                writer = writer.queryName(change.query_name)
             if output is not None:
                 query = writer.format("json").start(str(output))
             else:

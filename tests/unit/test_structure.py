@@ -40,7 +40,8 @@ SCREEN_LIBRARIES = ("streamlit", "plotly")
 MAY_IMPORT_FSSPEC = "core/storage/"
 # What runs in the worker process, or in a Spark of the user's own; nothing else may import these, or pyspark.
 IN_THE_WORKER = tuple(
-    f"core/spark/{name}.py" for name in ("worker", "scan", "survey_job", "datasource", "rehearsal_worker")
+    f"core/spark/{name}.py"
+    for name in ("worker", "scan", "survey_job", "datasource", "rehearsal_worker", "plan_worker")
 )
 MAY_IMPORT_SPARK = ("core/spark/", "core/rehearsal/", "core/documents/", "core/verbs/", "ui/")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import get_args
 
 from core.analysis.changes import deployment_rules, source_rules, state_rules
 from core.analysis.changes.asked import checked, every_value, parse_change
@@ -19,6 +20,7 @@ from core.analysis.changes.model import (
     WrittenQuery,
     worst,
 )
+from core.analysis.changes.plan_differences import Difference, PlansCompared, compare_plans
 from core.analysis.changes.written_query import read_written_query
 from core.analysis.forecast.versions import SUPPORTED, choose_spark
 from core.checkpoint import Checkpoint
@@ -62,7 +64,8 @@ JUDGES: Mapping[What, Judge] = {
 @dataclass(frozen=True, slots=True)
 class ChangesReport:
     """What the query was, and a verdict for each change. ``spark`` is the version whose rules apply,
-    ``today`` what the query as it is meets at its next start."""
+    ``today`` what the query as it is meets at its next start, ``compared`` the two query files, where the
+    changes come out of these."""
 
     query: WrittenQuery
     changes: tuple[Judged, ...]
@@ -73,6 +76,12 @@ class ChangesReport:
     today_fails: bool
     checklist: tuple[Sentence, ...]
     not_checked: tuple[Sentence, ...]
+    compared: PlansCompared | None = None
+
+    def difference(self, change: Judged) -> Difference | None:
+        """What it was and becomes in the two query files that were compared."""
+        found = self.compared.differences if self.compared is not None else ()
+        return next((d for d in found if (d.asked.what, d.asked.value) == (change.what, change.value)), None)
 
     @property
     def has_problems(self) -> bool:
@@ -86,25 +95,33 @@ def judge_changes(
     spark: str | None = None,
     sink: SinkName | None = None,
     connectors: ConnectorAnswers | None = None,
+    compared: PlansCompared | None = None,
 ) -> ChangesReport:
     """What each change does at the next start on this checkpoint, under the rules of one Spark version.
 
     Without ``asked`` every kind of change that can matter here is answered, with every plain value. ``spark``
     is the version that will run the query (default: as the forecast chooses); ``sink`` what it writes to,
-    where somebody knows. Reads what the forecast reads, the schemas of the state and the logs of file
+    where somebody knows. With ``compared`` the changes are the differences of two query files, and then those
+    that are asked about. Reads what the forecast reads, the schemas of the state and the logs of file
     sources; no JVM. Raises UnsupportedSparkError, StorageError, and UsageError for a value that is not
     understood.
     """
     chosen = choose_spark(ck, spark)
+    if compared is not None and sink is None:
+        sink = next((each for each in get_args(SinkName) if each == compared.sink), None)
     context = ChangeContext(
         ck, read_written_query(ck, sink), chosen.version, connectors or ConnectorAnswers()
     )
-    wanted = [checked(each) for each in asked]
-    found = [JUDGES[each.what](context, each) for each in (wanted or _everything(context))]
-    if not wanted:
+    differences = compared.differences if compared is not None else ()
+    wanted = [checked(each) for each in (*(each.asked for each in differences), *asked)]
+    is_asked = bool(wanted) or compared is not None
+    found = [JUDGES[each.what](context, each) for each in (wanted if is_asked else _everything(context))]
+    if compared is not None and compared.refused is not None:
+        found = _refused(context, found, *compared.refused)
+    if not is_asked:
         found = [each for each in found if each.rule not in ("no_such_source", "no_such_part", "other_sink")]
     today = context.today
-    open_ends = [say("changes.open_code")]
+    open_ends = [say("changes.open_code" if compared is None else "changes.open_code_files")]
     if sink is None:
         open_ends.append(say("changes.open_sink"))
     return ChangesReport(
@@ -120,7 +137,16 @@ def judge_changes(
         today_fails=today.outcome == "fail",
         checklist=checklist(context),
         not_checked=tuple(open_ends),
+        compared=compared,
     )
+
+
+def _refused(c: ChangeContext, found: list[Judged], condition: str | None, text: str) -> list[Judged]:
+    """What Spark itself says against the new query comes before what is said of its output mode."""
+    if any(each.fails_at == "start" and each.condition == condition for each in found):
+        return found
+    made = c.judged(AskedChange("output_mode"), "refused_by_spark", text=text)
+    return [replace(made, condition=condition), *(each for each in found if each.what != "output_mode")]
 
 
 def _everything(c: ChangeContext) -> list[AskedChange]:
@@ -135,8 +161,10 @@ __all__ = [
     "AskedChange",
     "ChangesReport",
     "Judged",
+    "PlansCompared",
     "SinkName",
     "What",
+    "compare_plans",
     "judge_changes",
     "parse_change",
 ]

@@ -16,7 +16,7 @@ from core.messages import say
 CHANGED = "changed"
 CHOICES: Mapping[What, tuple[str, ...]] = {
     "filter": ("before_state", "after_state"),
-    "projection": ("before_state", "after_state"),
+    "projection": ("before_state", "same_types", "after_state"),
     "reader_schema": ("more_columns", "other_types"),
     "rate_limit": (),
     "trigger": ("available_now", "processing_time", "continuous"),
@@ -119,6 +119,8 @@ def every_value(query: WrittenQuery, what: What) -> tuple[str, ...]:
     words = CHOICES[what]
     if what in ("filter", "projection", "expressions") and not query.is_stateful:
         return (CHANGED,)
+    if what == "projection" and not any(op.name == "symmetricHashJoin" for op in query.operators):
+        return tuple(word for word in words if word != "same_types")
     if what == "provider" and query.is_stateful:
         return tuple(word for word in words if word != query.provider)
     if what == "watermark" and query.is_stateful:

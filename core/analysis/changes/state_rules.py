@@ -39,7 +39,8 @@ def projection(c: ChangeContext, asked: AskedChange) -> Judged:
     if asked.value == "after_state":
         return c.judged(asked, "after_state")
     for op in c.operators(JOIN):
-        return c.judged(asked, "join_columns", operator=op)
+        rule = "join_columns_same_types" if asked.value == "same_types" else "join_columns"
+        return c.judged(asked, rule, operator=op)
     for op in c.operators(*DEDUPLICATIONS):
         return c.judged(asked, "projection_of_keys", operator=op)
     return c.judged(asked, "projection_before_state", operator=c.query.operators[0])
