@@ -27,8 +27,8 @@ TRIED = (
 
 
 @pytest.fixture(scope="module")
-def truths(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Truths:
-    return Truths(Here(spark), tmp_path_factory.mktemp("truths"))
+def truths(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Truths:
+    return Truths(Here(spark_session), tmp_path_factory.mktemp("truths"))
 
 
 @pytest.mark.parametrize("cell", TRIED, ids=lambda cell: cell.id)
