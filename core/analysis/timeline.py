@@ -9,7 +9,7 @@ carries the time of copying. ``batchTimestampMs`` inside the entry survives a co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -23,6 +23,7 @@ from core.sparklogs.evidence import Problem
 
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
+    from core.checkpoint.model import LogFile
 
 UNKNOWN_MS = -1
 """Stands for "not known" in every time and duration column."""
@@ -159,8 +160,8 @@ def build_timeline(ck: Checkpoint) -> Timeline:
     ``ck`` has read."""
     offset_ids, commit_ids = _ids(ck.offset_ids), _ids(ck.commit_ids)
     ids = np.union1d(offset_ids, commit_ids)
-    offset_file_ms = _file_times(ids, [(f.batch_id, f.modified_ms) for f in ck.offset_files.values()])
-    commit_file_ms = _file_times(ids, [(f.batch_id, f.modified_ms) for f in ck.commit_files.values()])
+    offset_file_ms = _file_times(ids, ck.offset_files)
+    commit_file_ms = _file_times(ids, ck.commit_files)
     log_ms = np.full(len(ids), UNKNOWN_MS, dtype=np.int64)
     is_read = np.zeros(len(ids), dtype=np.bool_)
     unreadable = np.zeros(len(ids), dtype=np.bool_)
@@ -254,12 +255,10 @@ def frozen(array: NDArray[T]) -> NDArray[T]:
     return array
 
 
-def _file_times(ids: Ints, files: list[tuple[int, int | None]]) -> Ints:
+def _file_times(ids: Ints, files: Mapping[int, LogFile]) -> Ints:
     times = np.full(len(ids), UNKNOWN_MS, dtype=np.int64)
-    known = [(batch_id, ms) for batch_id, ms in files if ms is not None]
-    if known:
-        batch_ids, ms = (np.array(column, dtype=np.int64) for column in zip(*known, strict=True))
-        times[np.searchsorted(ids, batch_ids)] = ms
+    written_ms = (UNKNOWN_MS if file.modified_ms is None else file.modified_ms for file in files.values())
+    times[np.searchsorted(ids, _ids(files))] = np.fromiter(written_ms, dtype=np.int64, count=len(files))
     return times
 
 

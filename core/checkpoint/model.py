@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from core.sparklogs.evidence import Certainty, Evidence, Problem
 
@@ -113,9 +113,9 @@ class CommitEntry:
     extra: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class LogFile:
-    """A batch file as the listing showed it, without its content."""
+class LogFile(NamedTuple):
+    """A batch file as the listing showed it, without its content. A tuple, because a log can hold 20,000 of
+    them and all are made when a checkpoint is opened."""
 
     batch_id: int
     path: str

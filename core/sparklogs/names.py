@@ -14,14 +14,13 @@ LARGEST_ID = 2**63 - 1  # Spark keeps ids as signed 64-bit numbers; a longer run
 
 NameKind = Literal["batch", "compact", "temporary", "checksum", "marker", "foreign"]
 
-_DIGITS = re.compile(r"[0-9]+")
 _COMPACT = re.compile(r"([0-9]+)\.compact")
 
 
 def batch_id_of(name: str) -> int | None:
     """The id that Spark reads from a file name, or None. ``007`` is 7 (and Spark then fails to open the file
     called 7)."""
-    if not _DIGITS.fullmatch(name) or len(name) > 40:
+    if not (name.isascii() and name.isdigit()) or len(name) > 40:
         return None
     number = int(name)
     return number if number <= LARGEST_ID else None

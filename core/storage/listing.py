@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 
@@ -45,8 +46,12 @@ class Listing:
     exists: bool = True
     is_complete: bool = True
 
-    def names(self) -> dict[str, FileInfo]:
+    def names(self) -> Mapping[str, FileInfo]:
         """The files by the last part of their path; for a listing of one level."""
+        return self._names
+
+    @cached_property
+    def _names(self) -> Mapping[str, FileInfo]:
         return {info.name: info for info in self.files.values()}
 
     def directory_names(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from core.sparklogs.evidence import NotRead
 from core.sparklogs.json_text import parse_object
 from core.verbs import Answer, Verb
 from core.verbs._text import clean, table
+from core.verbs.state import NEEDED_BATCHES
 
 LARGEST = ("keys", "values")
 ENGINES = ("files", "spark")
@@ -70,7 +71,7 @@ def run(args: Namespace, settings: Settings) -> Answer:
 
 
 def _from_files(args: Namespace, settings: Settings) -> Answer:
-    ck = Checkpoint.open(args.location, settings)
+    ck = Checkpoint.open(args.location, settings, newest=NEEDED_BATCHES)
     question = RowsQuestion(
         batch_id=args.batch,
         operator_id=args.operator,
@@ -97,7 +98,7 @@ def _from_files(args: Namespace, settings: Settings) -> Answer:
 def _through_spark(args: Namespace, settings: Settings) -> Answer:
     chosen = {"spark_master": args.master, "spark_remote": args.remote}
     settings = settings.model_copy(update={name: url for name, url in chosen.items() if url is not None})
-    ck = Checkpoint.open(args.location, settings)
+    ck = Checkpoint.open(args.location, settings, newest=NEEDED_BATCHES)
     changes = _changes(args.changes)
     last = changes[1] if changes is not None and args.batch is None else args.batch
     question = StateQuestion(

@@ -10,7 +10,8 @@ moto; the large ones come from the generator and the slow server of ``scripts/be
 from __future__ import annotations
 
 import itertools
-from argparse import Namespace
+import json
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from functools import partial
 
@@ -19,6 +20,7 @@ import pytest
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.state import state_inventory
+from core.documents.rows import RowPart, RowsDocument
 from core.settings import SAMPLES, Settings
 from core.storage import Door, Location
 from core.verbs import verb_named
@@ -371,3 +373,47 @@ def test_the_rows_of_the_state_cost_the_newest_log_entries_and_no_others(
     seen = s3_server.stats()
     assert (seen["head"], seen["get"]) == (0, 1 + 2 * 2 + 1)  # metadata, two batches, the operator's metadata
     assert seen["list"] <= 4 + 2 + 12
+
+
+@pytest.mark.parametrize(
+    ("sample", "partitions", "files_each"),
+    [
+        # The newest snapshot, 22, and four deltas.
+        pytest.param("purged-to-newest-10", 2, 5, id="HDFS-backed"),
+        # The zip of version 8, the two SST files it names, and two changelogs.
+        pytest.param("windowed-aggregation-hot-partition", 6, 5, id="RocksDB"),
+    ],
+)
+def test_one_key_costs_the_files_of_its_partition(
+    s3_server: S3Server, sample: str, partitions: int, files_each: int
+) -> None:
+    """Spark's hash says which partition has a key; only that one is read."""
+    root = SAMPLES / sample / "checkpoint"
+    files = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
+    files = {name: path for name, path in files.items() if not name.rpartition("/")[2].startswith(".")}
+    location = put(s3_server, own(f"key-{sample}"), {name: path.read_bytes() for name, path in files.items()})
+    everything = rows_of(location)
+    seen = s3_server.stats()
+    # metadata, two batches of both logs, the operator's metadata, the schema of its store
+    others = 1 + 2 * 2 + 1 + 1
+    assert (seen["head"], seen["get"]) == (0, others + partitions * files_each)
+    assert len({row.partition for row in everything}) == partitions
+    found = rows_of(location, key=json.dumps(everything[0].key))
+    assert found == everything[:1]
+    seen = s3_server.stats()
+    assert (seen["head"], seen["get"]) == (0, others + files_each)
+    directories = {name.split("/")[2] for name in files if name.startswith("state/0/")}
+    assert seen["list"] <= 4 + 2 + len(directories)
+
+
+def rows_of(location: Location, key: str | None = None) -> list[RowPart]:
+    """All rows of the state, or those with one key. Nothing is kept from an earlier question."""
+    asked = ArgumentParser()
+    verb = verb_named("rows")
+    verb.add_arguments(asked)
+    words = ["--limit", "100000", "--reveal"] + ([] if key is None else ["--key", key])
+    answer = verb.run(
+        Namespace(location=location, **vars(asked.parse_args(words))), Settings(content_cache_bytes=0)
+    )
+    assert isinstance(answer.document, RowsDocument)
+    return list(answer.document.rows)
