@@ -89,7 +89,10 @@ import os
 result = []
 for place in args["places"]:
     if any(not name.startswith((".", "_")) for name in (os.listdir(place) if os.path.isdir(place) else [])):
-        frame = spark.read.format(args["format"]).load(place).selectExpr("cast(id as long)", "cast(n as long)", "cast(p as long)")
+        reader = spark.read.format(args["format"])
+        if args["format"] == "json":
+            reader = reader.schema("id long, n long, p long")
+        frame = reader.load(place).selectExpr("cast(id as long)", "cast(n as long)", "cast(p as long)")
         result += [list(row) for row in frame.collect()]
 """
 CARRY_OUT = RUN_SCRIPT.replace(
