@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         and cell.id not in done
     ]
     trials = [*done.values(), *run(wanted, asked)]
-    text = table(trials, asked.seed)
+    text = table(trials)
     print(f"\n{text}")
     if asked.write:
         write(PAGE, text)
@@ -89,6 +89,9 @@ def parts(cell: Cell) -> list[tuple[str, ...]]:
 
 def run(wanted: Iterable[Cell], asked: argparse.Namespace) -> list[Trial]:
     """Every cell, as long as there is time."""
+    wanted = list(wanted)
+    if not wanted:
+        return []
     began = datetime.now(UTC)
     with tempfile.TemporaryDirectory(prefix="prove-recovery-", dir="/var/tmp") as scratch:
         place = Path(scratch)
@@ -137,7 +140,7 @@ def earlier(log: Path | None) -> dict[str, Trial]:
     return found
 
 
-def table(trials: Sequence[Trial], seed: int) -> str:
+def table(trials: Sequence[Trial]) -> str:
     """Option by option and query by query, in Markdown."""
     trials = [trial for trial in trials if trial.word != "not made"]
     tried = [trial for trial in trials if trial.word != "not offered"]
@@ -146,7 +149,7 @@ def table(trials: Sequence[Trial], seed: int) -> str:
     cut = sum(not trial.as_processes and -9 in trial.statuses for trial in tried)
     counts = ", ".join(f"{total[word]} {word}" for word in WORDS)
     lines = [
-        f"Spark {version('pyspark')} (Delta: 4.2.0), {datetime.now(UTC):%Y-%m-%d}, seed {seed}: "
+        f"Spark {version('pyspark')} (Delta: 4.2.0), {datetime.now(UTC):%Y-%m-%d}: "
         f"{len(tried)} of {len(cells())} cells were run ({processes} scripts as processes of their own, "
         f"killed with -9; {cut} in one session, cut off in the middle): {counts}. "
         f"In {total['not offered']} further cells the option was not offered.",
