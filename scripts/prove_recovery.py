@@ -53,9 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     trials = [*done.values(), *run(wanted, asked)]
     text = table(trials)
-    print(f"\n{text}")
     if asked.write:
         write(PAGE, text)
+    print(f"\n{text}")
     return int(any(trial.word == "WRONG" for trial in trials))
 
 
