@@ -7,7 +7,7 @@ import streamlit as st
 from core.analysis.errors import Explanation, explain
 from core.checkpoint import Checkpoint
 from core.errors import StorageError
-from core.messages import say, words
+from core.messages import say, say_of, words
 from ui import cached_answers, cards, finding_cards, start_steps
 
 
@@ -69,8 +69,14 @@ def _explained(answer: Explanation, is_open: bool) -> None:
     back = next((each.rewind_to for each in answer.here if each.rewind_to is not None), None)
     if back is not None:
         finding_cards.rewind_link(back)
-    if is_open and set(answer.options) & {"reset", "backup_and_backfill", "full_refresh"}:
-        st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params={})
+    if answer.decision is not None:
+        cards.text(answer.decision, "small")
+    if is_open and answer.recipe is not None and not (back is not None and answer.recipe == "rewind"):
+        st.page_link(
+            "pages/recovery.py",
+            label=say("screen_start.to_recovery_option", option=say_of("recovery", "TITLES", answer.recipe)),
+            query_params={"option": answer.recipe},
+        )
     if answer.others:
         with st.expander(say("screen_errors.others", n=len(answer.others))):
             for other in answer.others[:20]:

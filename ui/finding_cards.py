@@ -105,6 +105,8 @@ def one(ck: Checkpoint, item: Finding, above: str = "", is_short: bool = False) 
         if not is_short:
             if said:
                 cards.text(to_do)
+            if item.decision is not None:
+                cards.text(item.decision, "small")
             _proof(item)
         else:
             _in_short(item, tone, is_said=not said)
@@ -177,8 +179,9 @@ def _way_on(ck: Checkpoint, item: Finding, is_short: bool) -> None:
             st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params=chosen)
         elif item.rewind_to is not None:
             rewind_link(item.rewind_to)
-        elif item.severity in TO_RECOVERY and not is_short:
-            st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params={})
+        elif item.recipe is not None and not is_short:
+            label = say("screen_start.to_recovery_option", option=say_of("recovery", "TITLES", item.recipe))
+            st.page_link("pages/recovery.py", label=label, query_params={"option": item.recipe})
 
 
 def rewind_link(batch: int) -> None:

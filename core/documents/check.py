@@ -30,6 +30,10 @@ class FindingPart(Part):
     """``recover --option rewind --set to_batch=...`` rolls back to this batch; null where it cannot."""
     option: str | None
     """The recovery option that repairs exactly this; null when no option does."""
+    recipe: str | None
+    """The recovery option that the action leads to; null where only a person can decide."""
+    decision: str | None
+    """What a person has to decide, before any recipe; null where nothing is left open."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,6 +129,8 @@ def finding_part(finding: Finding) -> FindingPart:
         place=finding.place,
         rewind_to=finding.rewind_to,
         option=finding.option,
+        recipe=finding.recipe,
+        decision=finding.decision,
     )
 
 

@@ -60,6 +60,10 @@ class ExplainDocument(Document):
     """Most likely first."""
     action: str
     options: tuple[RecoveryOption, ...]
+    recipe: str | None
+    """The recovery option that the action leads to; null where only a person can decide."""
+    decision: str | None
+    """What a person has to decide, before the option is taken; null where nothing is left open."""
     finding: str | None
     not_in_files: str | None
     """Why the files cannot show the cause."""
@@ -99,6 +103,8 @@ def explain_document(ck: Checkpoint, answer: Explanation) -> ExplainDocument:
         reasons=answer.reasons,
         action=answer.action,
         options=answer.options,
+        recipe=answer.recipe,
+        decision=answer.decision,
         finding=answer.finding,
         not_in_files=answer.unseen or None,
         certainty=answer.certainty,

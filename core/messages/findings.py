@@ -15,6 +15,19 @@ SENTENCES: dict[str, str] = {
     ),
 }
 
+# What no recovery option can decide for a person.
+DECISIONS: dict[str, str] = {
+    "source": "Decide with the owner of the source what is right there; the checkpoint cannot tell.",
+    "sink": "Decide which rows of the sink are right; the checkpoint cannot tell.",
+    "query": "Decide what the query and its settings are meant to be.",
+    "spark": "Decide which Spark version runs the query.",
+    "loss": "Decide whether the rows that are gone may be missing in the target.",
+    "files": "Decide which copy of the file is right, and find out who changed it or may not read it.",
+    "writers": "Decide which query keeps this checkpoint.",
+    "nothing": "Nothing has to be decided or repaired before the next start.",
+    "outside": "Nothing in the checkpoint has to be repaired: remove the cause, then start the query again.",
+}
+
 TITLES: dict[str, str] = {
     # What stops the next start
     "METADATA_MISSING": "metadata is missing",

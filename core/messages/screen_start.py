@@ -30,6 +30,7 @@ SENTENCES: dict[str, str] = {
     "to_largest_rows": "Largest rows of partition {partition}",
     "to_rewind": "Recovery: rewind to batch {batch}",
     "to_recovery": "Recovery options",
+    "to_recovery_option": "Recovery: {option}",
     # impact of deleting
     "impact_line": "Impact of deleting this checkpoint: {starts}.",
     "impact_start": "{start}: {repeats}, {loses}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.analysis.findings import Finding, FindingsReport
+from core.analysis.findings import Finding, FindingsReport, with_way
 from core.analysis.forecast import Forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
@@ -15,17 +15,18 @@ from core.recovery.file_repairs import RULES, FileRepairs, file_repairs
 def with_repairs(
     report: FindingsReport, ck: Checkpoint, forecast: Forecast, connectors: ConnectorAnswers
 ) -> FindingsReport:
-    """The report with the option named in the actions of the findings that it repairs. Asks nothing more of
-    a checkpoint without such a finding, and nothing at the level quick.
+    """The report with the option named in the actions of the findings that it repairs, and each finding with
+    the recipe or the decision that its action leads to. Asks nothing more of a checkpoint without such a
+    finding, and nothing at the level quick.
 
     Raises :class:`StorageError` when something cannot be listed.
     """
-    if report.level == "quick" or not any(item.id in RULES for item in report.findings):
-        return report
-    repairs = file_repairs(ck, forecast, connectors, report.level)
-    if not repairs.is_possible:
-        return report
-    return replace(report, findings=tuple(_named(item, repairs) for item in report.findings))
+    found = report.findings
+    if report.level != "quick" and any(item.id in RULES for item in found):
+        repairs = file_repairs(ck, forecast, connectors, report.level)
+        if repairs.is_possible:
+            found = tuple(_named(item, repairs) for item in found)
+    return replace(report, findings=tuple(with_way(item) for item in found))
 
 
 def _named(item: Finding, repairs: FileRepairs) -> Finding:

@@ -133,6 +133,8 @@ def _finding(finding: Finding) -> list[str]:
         f"  {clean(finding.sentence, 1000)}",
         f"  {say('cli.evidence', files=listed_files(finding.evidence))}",
         f"  {say('cli.action', action=clean(finding.action, 600))}",
+        *([f"  {finding.decision}"] if finding.decision is not None else []),
+        *([f"  {say('cli.to_recipe', recipe=finding.recipe)}"] if finding.recipe is not None else []),
     ]
 
 

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,9 +69,27 @@ def script_for(
 def run_script(script: Path, *arguments: str) -> Outcome:
     """Starts the script with settings of Spark that lie beside it (as they do on a user's machine), and waits
     for it."""
+    done = subprocess.run(
+        [sys.executable, str(script), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        cwd=script.parent,
+        env=users_environment(script),
+    )
+    return Outcome(done.returncode, done.stdout + done.stderr)
+
+
+def users_environment(
+    script: Path,
+    confs: Mapping[str, str] | None = None,
+    jars: Sequence[Path] | None = None,
+    python: str = sys.executable,
+) -> dict[str, str]:
+    """The environment of a script's process; the settings of Spark, with ``confs``, lie beside the script."""
     home = script.parent / "spark-conf"
     home.mkdir(exist_ok=True)
-    jars = os.pathsep.join(map(str, connector_jars()))
+    classes = os.pathsep.join(map(str, connector_jars() if jars is None else jars))
     lines = {
         "spark.master": "local[2]",
         "spark.driver.memory": "1g",
@@ -84,7 +102,8 @@ def run_script(script: Path, *arguments: str) -> Outcome:
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.local.dir": str(home / "local"),
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={home} -Dderby.system.home={home} {SMALL_JOBS}",
-        **({"spark.driver.extraClassPath": jars} if jars else {}),
+        **({"spark.driver.extraClassPath": classes} if classes else {}),
+        **(confs or {}),
     }
     (home / "spark-defaults.conf").write_text(
         "".join(f"{name} {value}\n" for name, value in lines.items()), encoding="utf-8"
@@ -93,18 +112,12 @@ def run_script(script: Path, *arguments: str) -> Outcome:
         **os.environ,
         "SPARK_CONF_DIR": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": python,
+        "PYSPARK_DRIVER_PYTHON": python,
     }
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # no user has set it
-    done = subprocess.run(
-        [sys.executable, str(script), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        cwd=script.parent,
-        env=environment,
-    )
-    return Outcome(done.returncode, done.stdout + done.stderr)
+    environment.pop("SPARK_HOME", None)
+    return environment
 
 
 def run_in_session(
@@ -128,7 +141,7 @@ def run_in_session(
         missing = module.missing_values()
         if missing:
             return Outcome(4, "\n".join(missing))
-        module.LOOK_AGAIN_SECONDS = 0.1
+        vars(module)["LOOK_AGAIN_SECONDS"] = 0.1
         if not hasattr(module, "load_query"):  # a repair does not run the query
             return Outcome(module.carry_out(spark, execute, is_stopped), printed.getvalue())
         try:

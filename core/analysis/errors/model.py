@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+from core.analysis.findings.ways import Decision, Recipe, decision_of
 from core.messages.error_text import ErrorText
 from core.sparklogs.evidence import Certainty, Evidence
 
@@ -133,6 +134,7 @@ class Explanation:
     empty. ``here`` is what this checkpoint says (empty without one); ``shown`` sums it up: "yes" = its files
     show the fault now, "no" = they contradict it (repaired since, or the error is from another checkpoint),
     "unknown" = they cannot tell. ``unseen`` says why the files cannot show the cause, empty when they can.
+    ``recipe`` and ``decision`` are those of a finding: of the first of ``options`` that there is code for.
     ``others`` are the other errors of the text, most telling first. ``is_cut``: the text was longer than what
     is read, and its middle was left out.
     """
@@ -159,3 +161,29 @@ class Explanation:
     not_checked: tuple[str, ...] = ()
     is_cut: bool = False
     other_checkpoint: bool = field(default=False)
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """The recovery option that the advice leads to; None where only a person can decide."""
+        return next((found for option in self.options if (found := _RECIPES.get(option)) is not None), None)
+
+    @property
+    def decision(self) -> str | None:
+        """What a person has to decide; None where the recipe leaves nothing open, and for no error."""
+        if not self.options:
+            return None
+        first = _DECISIONS.get(self.options[0])
+        return decision_of(first or (None if self.recipe is not None else "outside"))
+
+
+_RECIPES: Mapping[RecoveryOption, Recipe] = {
+    "restart": "restart",
+    "repair": "repair_files",
+    "restore": "restore_backup",
+    "rewind": "rewind",
+    "drop_state": "drop_state",
+    "reset": "reset",
+    "backup_and_backfill": "backup_and_backfill",
+    "full_refresh": "full_refresh",
+}
+_DECISIONS: Mapping[RecoveryOption, Decision] = {"change_query": "query", "repartition": "spark"}

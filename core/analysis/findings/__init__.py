@@ -17,6 +17,7 @@ from core.analysis.findings import (
 )
 from core.analysis.findings.catalogue import CATALOGUE, finding
 from core.analysis.findings.model import LEVELS, SEVERITIES, Finding, FindingsReport, Level, Severity
+from core.analysis.findings.ways import WAYS, Recipe, with_way
 from core.analysis.forecast import Forecast, Query, Reading, read_forecast
 from core.analysis.forecast.contents import ContentReport, judge_contents
 from core.analysis.forecast.versions import OLDEST, parse_version
@@ -279,10 +280,13 @@ __all__ = [
     "CATALOGUE",
     "LEVELS",
     "SEVERITIES",
+    "WAYS",
     "Finding",
     "FindingsReport",
     "Level",
+    "Recipe",
     "Severity",
     "findings",
     "next_batch_of",
+    "with_way",
 ]

@@ -19,7 +19,8 @@ class Finding:
     why it matters, ``action`` what to do. ``batch_id`` and ``place`` ("operator/partition/store") are what it
     speaks about, None when it is about no single one. ``rewind_to``: the batch that the recovery option
     rewind can go back to because of it, None where that is no answer. ``option``: the recovery option that
-    repairs exactly this, None when no option does.
+    repairs exactly this, None when no option does. ``recipe``: the recovery option that the action leads to,
+    ``decision``: what a person has to decide; at least one of them is there once the report is whole.
     """
 
     id: str
@@ -32,6 +33,8 @@ class Finding:
     place: str | None = None
     rewind_to: int | None = None
     option: str | None = None
+    recipe: str | None = None
+    decision: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,712 @@
+"""One cell of the recovery proof: a query is run and really broken, the script of an option is run as it is
+handed out, the query continues with new data, and its rows are compared with those of an undisturbed run.
+
+Every query reads one file of JSON per batch. Six files: four before the damage, one that waits for the
+recovery, and two after it. Each file has ten rows of its own and two that repeat rows of the file before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+
+from core.checkpoint import Checkpoint
+from core.connectors import ConnectorSettings
+from core.connectors.connect import ask_connectors
+from core.judgement import judge
+from core.messages import say
+from core.recovery import Answers, Option, OptionId, RecoveryContext, generate, options
+from core.recovery.places import new_checkpoint, new_output
+from core.storage import parse_location
+from tests.support import damage
+from tests.support.delta import PYTHON as DELTA_PYTHON
+from tests.support.delta import RUN_SCRIPT, DeltaError, delta_jars
+from tests.support.recovery import SECONDS, Outcome, fingerprint, users_environment
+from tests.support.recovery_cells import POISON, SCHEMA, STORES, Cell, SinkName, Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Row = tuple[object, ...]
+Rows = Counter[Row]
+Word = Literal["exact", "as stated", "refused", "not offered", "not made", "WRONG"]
+WORDS: tuple[Word, ...] = ("exact", "as stated", "refused", "WRONG")
+FIRST, WAITING, AFTER = range(4), range(4, 5), range(5, 7)
+
+DELTA_CONFS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
+# The texts below run in the session of this process, or in the one that has Delta.
+SESSION = """
+spark = spark.newSession()
+spark.conf.set("spark.sql.streaming.pollingDelay", "1ms")
+# Many tiny queries: compiling each of them costs more than it saves.
+spark.conf.set("spark.sql.codegen.wholeStage", "false")
+spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+spark.conf.set("spark.sql.adaptive.enabled", "false")
+for name, value in args["confs"].items():
+    spark.conf.set(name, value)
+"""
+RUN = """
+names = {"__name__": "proof_query"}
+with open(args["query"]) as file:
+    exec(file.read(), names)
+frames = {}
+for key, path in args["sources"].items():
+    reader = spark.readStream.format("json").schema(args["schema"]).option("maxFilesPerTrigger", 1)
+    frames[key] = reader.load(path)
+frame = names["transform"](next(iter(frames.values())) if len(frames) == 1 else frames)
+writer = frame.writeStream.outputMode(args["mode"]).option("checkpointLocation", args["checkpoint"])
+if "write_batch" in names:
+    writer = writer.foreachBatch(names["write_batch"])
+else:
+    writer = writer.format(args["format"]).option("path", args["output"])
+    if args["partition_by"]:
+        writer = writer.partitionBy(args["partition_by"])
+query = writer.trigger(availableNow=True).start()
+try:
+    query.awaitTermination()
+    result = None
+except Exception as error:
+    result = str(error)[:2000]
+"""
+READ = """
+import os
+result = []
+for place in args["places"]:
+    if any(not name.startswith((".", "_")) for name in (os.listdir(place) if os.path.isdir(place) else [])):
+        reader = spark.read.format(args["format"])
+        if args["format"] == "json":
+            reader = reader.schema("id long, n long, p long")
+        frame = reader.load(place).selectExpr("cast(id as long)", "cast(n as long)", "cast(p as long)")
+        result += [list(row) for row in frame.collect()]
+"""
+CARRY_OUT = RUN_SCRIPT.replace(
+    "        query = [module",
+    "        from pyspark import cloudpickle\n        query = [module",
+).replace(
+    "        status = module.carry_out",
+    "        if query:\n"
+    "            cloudpickle.register_pickle_by_value(query[0])\n"
+    "        status = module.carry_out",
+)
+assert CARRY_OUT.count("cloudpickle") == 2
+# The same, cut off in the middle: nothing of the script runs after so many calls that write.
+CUT_OFF = (
+    """
+class CutOff(BaseException):
+    pass
+
+def cut_off(module):
+    left = [args["kill_after"]]
+    def counted(call):
+        def counting(*given, **named):
+            left[0] -= 1
+            if left[0] < 0:
+                raise CutOff
+            return call(*given, **named)
+        return counting
+    for name in ("write", "replace", "rename", "put_aside", "copy", "make"):
+        if hasattr(module.Files, name):
+            setattr(module.Files, name, counted(getattr(module.Files, name)))
+
+try:
+"""
+    + "".join(
+        f"    {line}\n"
+        for line in CARRY_OUT.replace(
+            "spec.loader.exec_module(module)", "spec.loader.exec_module(module)\ncut_off(module)"
+        ).splitlines()
+    )
+    + """
+except CutOff:
+    result = [-9, "cut off"]
+"""
+)
+
+
+class Engine(Protocol):
+    """Runs a text with a session of Spark at hand, and gives its ``result``."""
+
+    def run(self, script: str, **args: Any) -> Any: ...
+
+
+class Here:
+    """The session of this process."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def run(self, script: str, **args: Any) -> Any:
+        scope: dict[str, Any] = {"spark": self._spark, "args": args, "result": None, "__name__": "proof"}
+        exec(compile(script, "<proof>", "exec"), scope)
+        return scope["result"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How one cell ended. ``note`` says what was stated, refused or wrong."""
+
+    cell: Cell
+    word: Word
+    note: str
+    option: str = ""
+    broken: str = ""
+    statuses: tuple[int, ...] = ()
+    repeated: int = 0
+    missing: int = 0
+    seconds: float = 0.0
+    as_processes: bool = True
+
+
+class EndedError(Exception):
+    """The cell is judged."""
+
+    def __init__(self, word: Word, note: str) -> None:
+        super().__init__(note)
+        self.word: Word = word
+
+
+class NotMadeError(Exception):
+    """The query could not be run up to where it is broken: nothing is known about the recovery."""
+
+
+@dataclass
+class Pipeline:
+    """One query with its places."""
+
+    engine: Engine
+    place: Path
+    cell: Cell
+    seed: int
+    delivered: dict[int, Rows] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.place.mkdir(parents=True)
+        self.output, self.checkpoint = self.place / "output", self.place / "checkpoint"
+        self.query = self.place / "query.py"
+        self.confs = dict(STORES[self.cell.store])
+        two = self.cell.operator == "join"
+        self.sources = {str(number): self.place / f"in{number}" for number in range(1 + two)}
+        self.write_query("first")
+
+    def write_query(self, kind: Literal["first", "later"]) -> None:
+        text = self.cell.query(kind)
+        self.query.write_text(f"TARGET = {str(self.output)!r}\n{text}", encoding="utf-8")
+
+    @property
+    def format(self) -> str:
+        """Of the output."""
+        return "json" if self.cell.sink == "keyed" else "delta" if self.cell.is_delta else "parquet"
+
+    @property
+    def partition_by(self) -> str:
+        """The column by which the output is partitioned; empty for none."""
+        return "p" if self.cell.sink.endswith("by p") else ""
+
+    def put(self, number: int) -> None:
+        """One more input file."""
+        for key, directory in self.sources.items():
+            put_file(directory, number, later=key == "1")
+
+    def start(self, checkpoint: Path | None = None, output: Path | None = None) -> str | None:
+        """Runs the query until everything is read; what it died of, None when it did not."""
+        found = self.engine.run(
+            SESSION + RUN,
+            confs=self.confs,
+            query=str(self.query),
+            sources={key: str(path) for key, path in self.sources.items()},
+            schema=SCHEMA,
+            mode=self.cell.mode,
+            checkpoint=str(checkpoint or self.checkpoint),
+            output=str(output or self.output),
+            format=self.format,
+            partition_by=self.partition_by,
+        )
+        return cast("str | None", found)
+
+    def read(self, *more: Path) -> Rows:
+        """The rows in the output."""
+        found = self.engine.run(
+            SESSION + READ,
+            confs={},
+            format=self.format,
+            places=[str(place) for place in (self.output, *more)],
+        )
+        return Counter(tuple(row) for row in found)
+
+    def step(self, number: int, checkpoint: Path | None = None, output: Path | None = None) -> str | None:
+        """One more file, read; the rows that came with it are kept."""
+        before = self.read(*([output] if output else []))
+        self.put(number)
+        failed = self.start(checkpoint, output)
+        self.delivered[number] = self.read(*([output] if output else [])) - before
+        return failed
+
+
+def put_file(directory: Path, number: int, *, later: bool) -> None:
+    """Ten rows with ids of their own, and two that repeat the first ones of the file before; minutes are file
+    numbers. ``later``: the other side of a join, whose rows come a file and a minute later."""
+    directory.mkdir(parents=True, exist_ok=True)
+    first = (number - later) * 10
+    rows = [(first + i, f"00:{number:02d}:{i:02d}") for i in range(10)]
+    rows += [(first - 10 + i, f"00:{number:02d}:30") for i in range(2) if number > 0]
+    path = directory / f"part {number:03d}.json"
+    path.write_text(
+        "".join(json.dumps({"id": i, "key": i % 15, "at": f"2026-01-01T{at}Z"}) + "\n" for i, at in rows),
+        encoding="utf-8",
+    )
+    os.utime(path, (1_790_000_000 + number * 10, 1_790_000_000 + number * 10))
+
+
+class Truths:
+    """Undisturbed runs, each made once."""
+
+    def __init__(self, engine: Engine, place: Path) -> None:
+        self._engine, self._place = engine, place
+        self._made: dict[str, Rows] = {}
+
+    def of(self, cell: Cell, seed: int) -> Rows:
+        """The rows after all files."""
+        kind: SinkName = "keyed" if cell.sink == "keyed" else "file"
+        store: Store = "RocksDB" if cell.operator == "transformWithState" else "HDFS"
+        name = f"{cell.operator} {kind}"
+        if name not in self._made:
+            like = Cell("restart", cell.operator, kind, store)
+            pipeline = Pipeline(self._engine, self._place / name.replace(" ", "-"), like, seed)
+            for number in (*FIRST, *WAITING, *AFTER):
+                pipeline.put(number)
+                failed = pipeline.start()
+                assert failed is None, failed
+            self._made[name] = pipeline.read()
+        return self._made[name]
+
+
+# ---------------------------------------------------------------- the damage
+
+
+def prepare(pipeline: Pipeline, broken: str) -> None:
+    """Runs the query and breaks it, and a file waits."""
+    cell = pipeline.cell
+    for number in FIRST:
+        if number == FIRST[-1]:
+            if cell.asked == "rewind" and cell.sink.startswith("file"):
+                shutil.copytree(pipeline.output, pipeline.place / "kept output")
+            if broken == "backup":
+                back_up(pipeline)
+                if cell.sink not in ("append", "keyed"):
+                    break  # a sink that skips batch IDs has to end with the backup
+        failed = pipeline.step(number)
+        if failed is not None and not (broken == "a row always fails" and number * 10 + 10 > POISON):
+            raise NotMadeError(f"the query failed before it was broken: {failed}")
+    break_it(pipeline, broken)
+
+
+def break_it(pipeline: Pipeline, broken: str) -> None:
+    """Breaks the checkpoint (or the query, or the source)."""
+    ck = pipeline.checkpoint
+    newest = damage.newest(ck)
+    if broken == "commit is gone":
+        damage.remove(ck / "commits" / str(newest))
+    elif broken in ("state is gone", "backup"):
+        remove_newest_state(pipeline)
+    elif broken == "planned offsets are empty":
+        damage.rewrite(ck / "offsets" / str(newest + 1), "")
+    elif broken == "commit is empty":
+        damage.rewrite(ck / "commits" / str(newest), "")
+    elif broken == "older offsets are gone":
+        damage.remove(ck / "offsets" / str(newest - 1))
+    elif broken == "metadata is gone":
+        damage.remove(ck / "metadata")
+    elif broken == "operators were removed":
+        pipeline.write_query("later")
+    elif broken == "an input file is gone":
+        (pipeline.sources["0"] / "part 001.json").unlink()
+        remove_newest_state(pipeline)
+    else:
+        assert broken == "a row always fails", broken
+    for number in (FIRST[-1], *WAITING):
+        pipeline.put(number)
+    if broken in ("state is gone", "operators were removed", "a row always fails"):
+        failed = pipeline.start()  # as a user sees it; a planned batch stays behind
+        stateless = pipeline.cell.operator == "stateless" and broken != "a row always fails"
+        assert (failed is not None) or stateless, "the query was not broken"
+    if pipeline.cell.asked == "rewind" and (pipeline.place / "kept output").exists():
+        shutil.rmtree(pipeline.output)
+        shutil.copytree(pipeline.place / "kept output", pipeline.output, copy_function=shutil.copy2)
+
+
+def remove_newest_state(pipeline: Pipeline) -> None:
+    """The newest version of one store is gone; of a stateless query the newest commit."""
+    state = pipeline.checkpoint / "state" / "0"
+    if not state.exists():
+        damage.remove(pipeline.checkpoint / "commits" / str(damage.newest(pipeline.checkpoint, "commits")))
+        return
+    version = damage.newest(pipeline.checkpoint, "commits") + 1
+    lost = [
+        path
+        for pattern in (f"{version}.*", f"{version}_*")
+        for path in sorted((state / "0").rglob(pattern))
+        if path.suffix in (".delta", ".zip", ".changelog", ".snapshot")
+    ]
+    assert lost, f"no state of version {version}"
+    for path in lost:
+        damage.remove(path)
+
+
+def back_up(pipeline: Pipeline) -> None:
+    """A backup by the script of that option."""
+    script = script_of(pipeline, context_of(pipeline, {"backup_to": str(pipeline.place / "kept")}), "backup")
+    done = Outcome(
+        *pipeline.engine.run(SESSION + CARRY_OUT, confs=pipeline.confs, path=str(script), execute=True)
+    )
+    assert done.status in (0, 5), done.output
+
+
+# ---------------------------------------------------------------- what the tool says
+
+
+def context_of(pipeline: Pipeline, more: Mapping[str, str] | None = None) -> RecoveryContext:
+    """The facts and the answers of somebody who knows the query."""
+    cell = pipeline.cell
+    sink = {"append": "foreach_append", "keyed": "foreach_merge"}.get(cell.sink, cell.sink.split()[0])
+    answers = {
+        "platform": "pyspark",
+        "sink": sink,
+        "sink_path": str(pipeline.output),
+        "sink_format": pipeline.format,
+        "query_file": str(pipeline.query),
+        "output_mode": cell.mode,
+        "source_complete": "no" if cell.asked == "backup_and_backfill" else "yes",
+        **{f"source.{key}.schema": SCHEMA for key in pipeline.sources},
+        **{f"source.{key}.option.maxFilesPerTrigger": "1" for key in pipeline.sources},
+        **({"stateful": "removed"} if cell.asked == "drop_state" else {}),
+        **({"stateful": "unchanged"} if cell.operator != "stateless" and cell.asked != "drop_state" else {}),
+        **({"what_happened": "batch_fails"} if cell.asked == "skip_batch" else {}),
+        **({"backfill_keys": "id"} if cell.asked == "backup_and_backfill" else {}),
+        **(more or {}),
+    }
+    ck = Checkpoint.open(str(pipeline.checkpoint))
+    given = ConnectorSettings(sink=parse_location(str(pipeline.output)))
+    connectors = ask_connectors(ck, given) if sink in ("file", "delta") else None
+    return judge(ck, connectors).recovery(Answers(answers))
+
+
+def script_of(pipeline: Pipeline, context: RecoveryContext, option: OptionId) -> Path:
+    """The script as it is handed out."""
+    blocks = [block for block in generate(context, option) if block.platform == "pyspark"]
+    assert blocks, f"{option} has no code"
+    script = pipeline.place / "script" / blocks[0].file_name
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(blocks[0].text, encoding="utf-8")
+    return script
+
+
+# ---------------------------------------------------------------- the script
+
+
+def in_session(pipeline: Pipeline, script: Path, *, execute: bool) -> Outcome:
+    """The text, executed on a session that is there."""
+    with quiet():
+        found = pipeline.engine.run(
+            SESSION + CARRY_OUT, confs=pipeline.confs, path=str(script), execute=execute
+        )
+    return Outcome(*found)
+
+
+def cut_off(pipeline: Pipeline, script: Path, kill_after: int) -> Outcome:
+    """The text on a session that is there, cut off after so many calls that write (status -9)."""
+    with quiet():
+        found = pipeline.engine.run(
+            SESSION + CUT_OFF,
+            confs=pipeline.confs,
+            path=str(script),
+            execute=True,
+            kill_after=kill_after,
+        )
+    return Outcome(*found)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No bytecode beside what is loaded."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+
+
+def as_process(pipeline: Pipeline, script: Path, *, kill_after: int | None = None) -> Outcome:
+    """The text as a process of its own with ``--execute``; with ``kill_after`` it and its JVM get a kill -9 as
+    soon as so many files and directories are new below the place (status -9)."""
+    confs, jars, python = dict(pipeline.confs), None, sys.executable
+    if pipeline.cell.is_delta:
+        confs, jars, python = {**confs, **DELTA_CONFS}, delta_jars(), str(DELTA_PYTHON)
+    environment = users_environment(script, confs, jars, python)
+    before = names_in(pipeline.place)
+    log = script.with_suffix(".log")
+    with log.open("w", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            [python, str(script), "--execute", "--query-is-stopped"],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            cwd=script.parent,
+            env=environment,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + SECONDS
+        while process.poll() is None and time.monotonic() < deadline:
+            if kill_after is not None and len(names_in(pipeline.place) - before) >= kill_after:
+                break
+            time.sleep(0.01 if kill_after is not None else 0.1)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return Outcome(process.returncode, log.read_text(encoding="utf-8"))
+
+
+def names_in(place: Path) -> set[str]:
+    """Everything below the place but what belongs to the process itself."""
+    return {
+        f"{root}/{name}"
+        for root, directories, files in os.walk(place)
+        if "spark-conf" not in root and not root.endswith("/script")
+        for name in (*directories, *files)
+        if name not in ("spark-conf", "script")
+    }
+
+
+# ---------------------------------------------------------------- the verdict
+
+
+def prove(
+    engine: Engine, truths: Truths, place: Path, cell: Cell, seed: int, *, as_processes: bool = True
+) -> Trial:
+    """Runs one cell; not ``as_processes``: the text of the script on the session that is there."""
+    began = time.monotonic()
+    proof = Proof(Pipeline(engine, place, cell, seed), truths, seed, as_processes)
+    try:
+        proof.run()
+        word, note = proof.judge()
+    except EndedError as ended:
+        word, note = ended.word, str(ended)
+    except (NotMadeError, DeltaError) as error:
+        word, note = "not made", str(error)[-500:]
+    except Exception as error:
+        lines = str(error).splitlines() or [""]
+        word, note = "WRONG", f"the proof stopped: {type(error).__name__}: {lines[0][:500]}"
+    return Trial(
+        cell,
+        word,
+        note,
+        proof.option.id if proof.option else "",
+        proof.broken,
+        tuple(proof.statuses),
+        sum(proof.extra.values()),
+        sum(proof.missing.values()),
+        round(time.monotonic() - began, 1),
+        as_processes,
+    )
+
+
+class Proof:
+    """The steps of one cell, in order."""
+
+    def __init__(self, pipeline: Pipeline, truths: Truths, seed: int, as_processes: bool) -> None:
+        self.pipeline, self.truths, self.seed = pipeline, truths, seed
+        self.as_processes = as_processes
+        self.cell = pipeline.cell
+        self.broken = self.cell.broken(seed)
+        self.option: Option | None = None
+        self.statuses: list[int] = []
+        self.extra, self.missing = Counter[Row](), Counter[Row]()
+        self.killed_late = False
+        self.checkpoint: Path = pipeline.checkpoint
+        self.output: Path | None = None
+        self.beside: tuple[Path, ...] = ()
+
+    def run(self) -> None:
+        """From the first batch to the last one."""
+        pipeline, cell = self.pipeline, self.cell
+        prepare(pipeline, self.broken)
+        more = {}
+        if self.broken == "backup":
+            more = {"backup_to": str(pipeline.place / "kept")}
+        context = context_of(pipeline, more)
+        found = options(context)
+        if cell.asked == "recommended":
+            self.option = next((each for each in found if each.recommended), None)
+            if self.option is None:
+                raise EndedError("not offered", "nothing is recommended")
+        else:
+            self.option = next(each for each in found if each.id == cell.asked)
+        if not self.option.possible:
+            raise EndedError("not offered", self.option.why)
+        if self.option.id != "restart":
+            self.carry_out(context, self.option)
+        for number in (*WAITING, *AFTER):
+            if number in AFTER:
+                pipeline.put(number)
+            failed = pipeline.start(self.checkpoint, self.output)
+            if failed is not None:
+                raise EndedError("WRONG", f"the query did not start again: {failed[:300]}")
+
+    def carry_out(self, context: RecoveryContext, option: Option) -> None:
+        """Dry run, killed, executed, executed again."""
+        pipeline = self.pipeline
+        script = script_of(pipeline, context, option.id)
+        before = fingerprint(pipeline.checkpoint, pipeline.output, *pipeline.sources.values())
+        whole = fingerprint(pipeline.place)
+        dry = in_session(pipeline, script, execute=False)
+        if dry.status == 4 and "First run: RESTORE TABLE" in dry.output:
+            statement = dry.output.split("First run: ")[1].splitlines()[0].strip()
+            pipeline.engine.run("spark.sql(args['statement'])", statement=statement)
+            before = fingerprint(pipeline.checkpoint, pipeline.output, *pipeline.sources.values())
+            whole = fingerprint(pipeline.place)
+            dry = in_session(pipeline, script, execute=False)
+        self.statuses.append(dry.status)
+        if fingerprint(pipeline.place) != whole:
+            raise EndedError("WRONG", "the dry run changed something")
+        if dry.status == 4:
+            raise EndedError("refused", reason_of(dry.output))
+        if dry.status != 0:
+            raise EndedError("WRONG", f"the dry run ended with {dry.status}: {tail(dry.output)}")
+        chance = self.cell.random(self.seed)
+        killed = (
+            as_process(pipeline, script, kill_after=chance.choice((1, 2, 4, 8, 15, 30, 50)))
+            if self.as_processes
+            else cut_off(pipeline, script, chance.choice((0, 1, 2, 3, 5, 8)))
+        )
+        self.statuses.append(killed.status)
+        # Where it died, batches may already be in the sink without a commit.
+        self.killed_late = fingerprint(pipeline.output) != fingerprint_of(before, pipeline.output)
+        for attempt in range(2):
+            done = (
+                as_process(pipeline, script)
+                if attempt == 0 and self.as_processes
+                else in_session(pipeline, script, execute=True)
+            )
+            self.statuses.append(done.status)
+            if done.status == 4 and killed.status == -9 and attempt == 0:
+                raise EndedError("refused", f"after the kill: {reason_of(done.output)}")
+            if done.status not in (0, 5):
+                raise EndedError("WRONG", f"run {attempt + 1} ended with {done.status}: {tail(done.output)}")
+        made = option.recipe
+        new = new_checkpoint(context, made, "pyspark")
+        assert new is not None
+        self.checkpoint = Path(new)
+        there = new_output(context, made)
+        self.output = Path(there) if there is not None and self.cell.sink.startswith("file") else None
+        if option.id not in ("full_refresh", "backup_and_backfill"):
+            kept = fingerprint(pipeline.checkpoint)
+            if kept != fingerprint_of(before, pipeline.checkpoint):
+                raise EndedError("WRONG", "the old checkpoint was changed")
+        if option.id == "backup_and_backfill":
+            self.beside = tuple(sorted(pipeline.place.glob(f"{pipeline.output.name}.backfill-*")))
+
+    def judge(self) -> tuple[Word, str]:
+        """The rows against the truth and against what was stated."""
+        places = [*([self.output] if self.output else []), *self.beside]
+        rows, truth = self.pipeline.read(*places), self.truth()
+        self.extra, self.missing = rows - truth, truth - rows
+        if not self.extra and not self.missing:
+            return "exact", ""
+        assert self.option is not None
+        repeats, loses = self.option.repeats, self.option.loses
+        nothing = str(say("recovery_effects.nothing"))
+        counts = f"{sum(self.extra.values())} more, {sum(self.missing.values())} less"
+        unstated = []
+        extra = self.extra - self.by_the_kill()
+        may_change = self.may_change()
+        if may_change and nothing in (loses, f"{repeats} {loses}"):
+            unstated.append("the loss of the state is not stated")
+        if extra and repeats == nothing and not may_change:
+            unstated.append(f"rows that nothing states: {sorted(extra)[:4]}")
+        expected = self.stated_repeats()
+        if expected is not None and extra != expected and not may_change:
+            unstated.append(f"other repeats than stated: {sorted(extra)[:4]}, not {sorted(expected)[:4]}")
+        if self.missing and not may_change and not (repeats != nothing and self.cell.sink == "keyed"):
+            unstated.append(f"rows that are lost: {sorted(self.missing)[:4]}")
+        if unstated:
+            return "WRONG", f"{counts}; {'; '.join(unstated)}. Stated: {repeats} / {loses}"
+        return "as stated", f"{counts}. Stated: {repeats} / {loses}"
+
+    def truth(self) -> Rows:
+        """What the output must have."""
+        if self.broken == "a row always fails":  # the rows of that file are lost, which is counted
+            later = (i for number in (*range(3), *WAITING, *AFTER) for i in rows_of(number))
+            return Counter((i, i % 15, i % 3) for i in (set(later) if self.cell.sink == "keyed" else later))
+        if self.broken == "operators were removed":
+            kept = sum((self.pipeline.delivered[number] for number in FIRST), Rows())
+            numbers = (*WAITING, *AFTER)
+            new = [i for number in numbers for i in rows_of(number)]
+            if self.cell.operator == "join":
+                new += [i - 10 for number in numbers for i in rows_of(number)]
+            plain = Counter((i, i % 15, i % 3) for i in new)
+            if self.cell.sink != "keyed":
+                return kept + plain
+            merged = {row[0]: row for row in (*kept, *plain)}
+            return Counter(merged.values())
+        return self.truths.of(self.cell, self.seed)
+
+    def may_change(self) -> bool:
+        """Whether the state is lost, or rows come in other batches to operators that look at batches."""
+        assert self.option is not None
+        if self.option.id == "reset" and self.cell.operator != "stateless":
+            return self.option.recipe.method != "warm_up"
+        batchwise = ("dedup within watermark", "session", "transformWithState")
+        return self.option.id == "rewind" and self.cell.operator in batchwise
+
+    def by_the_kill(self) -> Rows:
+        """What a sink that appends may have twice because the script died while the query was writing."""
+        if self.cell.sink != "append" or not self.killed_late:
+            return Rows()
+        return self.extra & self.truth()
+
+    def stated_repeats(self) -> Rows | None:
+        """The rows that must be there twice; None where they cannot be known beforehand."""
+        assert self.option is not None
+        if self.cell.sink != "append" or self.cell.operator not in ("stateless", "dedup", "join"):
+            return None
+        if self.option.id in ("rewind", "restore_backup"):
+            return None if self.option.id == "rewind" else self.pipeline.delivered[FIRST[-1]]
+        if self.broken == "commit is gone" and self.option.id in ("restart", "reset"):
+            return self.pipeline.delivered[FIRST[-1]] if self.cell.operator != "join" else None
+        return None
+
+
+def rows_of(number: int) -> list[int]:
+    """The ids in an input file."""
+    return [*(number * 10 + i for i in range(10)), *((number - 1) * 10 + i for i in range(2) if number > 0)]
+
+
+def fingerprint_of(all_files: Mapping[str, Any], directory: Path) -> dict[str, Any]:
+    """The part of a fingerprint below a directory."""
+    return {path: value for path, value in all_files.items() if path.startswith(f"{directory}/")}
+
+
+def reason_of(output: str) -> str:
+    """The sentence of a refusal."""
+    lines = [line for line in output.splitlines() if "Refused" in line]
+    return lines[0].removeprefix("Refused: ")[:300] if lines else tail(output)
+
+
+def tail(output: str) -> str:
+    """The last lines that say something."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return " / ".join(lines[-6:])[-700:]
