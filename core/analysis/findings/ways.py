@@ -46,6 +46,7 @@ WAYS: Mapping[str, Way] = {
     "SOURCE_LOG_GAP": Way("restore_backup"),
     "SOURCE_LOG_END_MISSING": Way("rewind"),
     "SOURCE_LOG_UNREADABLE": Way("restore_backup"),
+    "SOURCE_LOG_PATH": Way("restore_backup"),
     "SOURCE_START_LOST": Way("restore_backup"),
     "SOURCE_PATH_GONE": Way(decides="source"),
     "SOURCE_OFFSET_BACKWARDS": Way("rewind"),
