@@ -22,6 +22,15 @@ TEXTS: dict[str, ErrorText] = {
         ),
         unseen="The path that the query reads today is in its code.",
     ),
+    "PATH_NO_URI": ErrorText(
+        "Java does not take a path for a URI. A file source keeps the paths of its input files as URIs in its"
+        " log, and the batch that reads such an entry fails each time.",
+        (
+            "An entry of a file source's log was edited by hand, or is damaged.",
+            "A path or an option of the query has a character that belongs into no URI.",
+        ),
+        action="Restore the file of the source log from a copy, or correct the path in it by hand.",
+    ),
     "PATH_NOT_FOUND": ErrorText(
         "A path that the query reads does not exist. This comes before the checkpoint is looked at.",
         (

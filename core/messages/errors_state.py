@@ -334,6 +334,18 @@ TEXTS: dict[str, ErrorText] = {
         " only the class EOFException.",
         (_CUT,),
     ),
+    "UNSUPPORTED_DATATYPE": ErrorText(
+        "Spark met a type of data that it does not know: in the query's own schema, or in a state schema file"
+        " of the checkpoint.",
+        (
+            "A state schema file is damaged, or was edited by hand.",
+            "The query names a type that this version of Spark does not have.",
+        ),
+        action=(
+            "If the forecast names a state schema file, restore that file from a copy. If not, look at the"
+            " types in the query."
+        ),
+    ),
     "TRANSFORM_WITH_STATE_UNKNOWN": ErrorText(
         "This Spark does not have transformWithState: it came with 4.0. The start failed before the"
         " checkpoint was looked at.",

@@ -114,9 +114,14 @@ PLAIN: tuple[Known, ...] = (
             "Unrecognized token '<token>'",
             said("metadata_empty"),
             "No usable value for <path>",
+            "Illegal character ((CTRL-CHAR",
+            "Illegal unquoted character ((CTRL-CHAR",
         ),
         JSON_CLASSES,
         weight=GENERAL,
+    ),
+    Known(
+        "LOG_FILE_NOT_JSON", (f"{said('log_not_text')}<count>",), ("MalformedInputException",), weight=GENERAL
     ),
     Known(
         "SOURCE_COUNT_DIFFERS",
@@ -217,7 +222,11 @@ PLAIN: tuple[Known, ...] = (
         "FAILED_READ_FILE.FILE_NOT_EXIST",
         ("It is possible the underlying files have been updated",),
     ),
-    Known("INPUT_PATH_MOVED", ("Wrong basePath <base> for the root path: <path>",)),
+    Known(
+        "INPUT_PATH_MOVED",
+        ("Wrong basePath <base> for the root path: <path>", f"{said('wrong_base_path')}<base>"),
+    ),
+    Known("PATH_NO_URI", (said("uri_illegal"), said("uri_escape"))),
     Known("PATH_NOT_FOUND", ("Path does not exist: <path>",)),
     Known("SOURCE_OF_ANOTHER_KIND", ('For input string: "{"path":', 'For input string: "{"logOffset":')),
     Known("NOT_A_NUMBER", ('For input string: "<text>"',), ("NumberFormatException",), weight=VAGUE),

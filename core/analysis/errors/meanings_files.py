@@ -25,6 +25,14 @@ FILES: Mapping[str, Meaning] = meanings(
                 "pending",
             ),
         ),
+        "PATH_NO_URI": Kind(
+            options=("restore",),
+            finding="SOURCE_LOG_PATH",
+            look=(
+                "source_files",
+                "pending",
+            ),
+        ),
         "PATH_NOT_FOUND": Kind(options=_RESTART, look=("source_files",)),
         "FAILED_READ_FILE.FILE_NOT_EXIST": Kind(
             options=(

@@ -138,6 +138,15 @@ STATE: Mapping[str, Meaning] = meanings(
                 "forecast",
             ),
         ),
+        "UNSUPPORTED_DATATYPE": Kind(
+            options=("restore", "change_query"),
+            finding="STATE_SCHEMA_UNREADABLE",
+            in_files=True,
+            look=(
+                "operators",
+                "forecast",
+            ),
+        ),
         "TRANSFORM_WITH_STATE_UNKNOWN": Kind(look=("version",)),
         "ROCKSDB_FILE_TOO_NEW": Kind(look=("version",)),
         "STREAM_STREAM_JOIN_INCONSISTENT_STATE": _STATE,
