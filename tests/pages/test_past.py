@@ -46,7 +46,7 @@ def test_without_the_setting_nothing_changes(open_page: OpenPage, tmp_path: Path
     survey(team(ck, range(0, 100)), tmp_path / "kept")
     team(ck, range(50, 150))
     shown = words_of(open_page("timeline", ck))
-    assert "Batches 50 to 149 of 100 batches." in shown and "history" not in shown
+    assert "Batches 50 to 149: 100 of 100 batches in the logs." in shown and "history" not in shown
 
 
 def test_emptied_logs_still_have_their_history(open_page: OpenPage, kept: Path, tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import core.judgement
-from core.analysis.findings import findings
+from core.analysis.findings import findings, with_way
 from core.analysis.forecast import Query, forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers, ConnectorSettings
@@ -53,7 +54,9 @@ def test_the_parts_of_a_judgement_are_what_the_rooms_below_say(name: str) -> Non
     said, again = ask_connectors(ck, settings_of(name, ck)), ask_connectors(other, settings_of(name, other))
     judgement = judge(ck, said)
     assert judgement.forecast == forecast(other, connectors=again)
-    assert judgement.findings == findings(other, connectors=again)
+    found = findings(other, connectors=again)
+    ways = tuple(with_way(item) for item in found.findings)
+    assert judgement.findings == replace(found, findings=ways)
     assert judgement.impacts == impact_of_deleting(other, again)
     assert judgement.sink == judgement.forecast.sink
     assert {source.key for source in judgement.sources} == set(said.tables)

@@ -22,6 +22,7 @@ from core.analysis.changes.query_plan import (
     read_sources,
 )
 from core.analysis.forecast.versions import V43, Version
+from core.checkpoint.sources.registry import kind_read_with
 from core.messages import Sentence, say
 
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -140,7 +141,8 @@ def _source(was: PlanSource, becomes: PlanSource, key: str) -> Iterator[Differen
         yield _made("source_kind", f"{key}={becomes.kind}", was.kind, becomes.kind)
         return
     if was.place != becomes.place:
-        what: What = "subscription" if was.kind == "kafka" else "source_path"
+        is_by_topic = kind_read_with(was.kind).takes_topics
+        what: What = "subscription" if is_by_topic else "source_path"
         yield _made(what, f"{key}={becomes.place}", was.place, becomes.place)
     if was.servers != becomes.servers:
         yield _made("source_path", f"{key}={becomes.servers}", was.servers, becomes.servers)
