@@ -168,7 +168,7 @@ def _proven() -> Iterator[str]:
     yield "made on a checkpoint"
     yield "of the old query. Rows are right when they are those of the new query as a batch over"
     yield "the same files."
-    yield "`scripts/prove-changes [--spark 3.5.9] --write` does it and writes this table."
+    yield "`scripts/prove-changes --write` does it and writes this table."
     yield "Not in it: another carried column of a join, because the next rows of that checkpoint match none"
     yield "that wait in the state."
     for release, rows in sorted(json.loads(PROVEN.read_text()).items(), reverse=True):
