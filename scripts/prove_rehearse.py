@@ -209,7 +209,7 @@ def killed(name: str, incident: Incident, place: Path, *, with_spark: bool) -> C
     query.write_text(SLOW.format(pid=str(noted)), encoding="utf-8")
     before = incident.state()
     process = command(incident, query, scratch)
-    until = time.monotonic() + 120
+    until = time.monotonic() + 280
     offsets = {path.name for path in (incident.checkpoint / "offsets").glob("[0-9]*")}
     while time.monotonic() < until and process.poll() is None:
         planned = {path.name for path in scratch.glob("*/new/checkpoint/offsets/[0-9]*")}

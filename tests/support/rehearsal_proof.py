@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -242,7 +243,9 @@ def damaged(oracle: Oracle, case: Case, place: Path, *, with_sink: bool = False)
     def restart() -> Happened:
         logs = Logs(checkpoint)
         fact = oracle.restart(base, checkpoint, output=sink)
-        happened = logs.happened(bool(fact.causes), of_fact(fact).condition)
+        happened = logs.happened(
+            bool(fact.causes), of_fact(fact).condition, in_batch=fact.fails_at == "batch"
+        )
         return replace(
             happened, rows={n: rows for n, rows in fact.delivered.items() if n not in seen and rows}
         )
@@ -280,7 +283,7 @@ def changed(changes: Changes, name: str, place: Path) -> Incident:
         logs = Logs(checkpoint)
         error, rows = changes.restart_at(change, checkpoint)
         named = [each for each in conditions_in(error) if each != "STREAM_FAILED"]
-        happened = logs.happened(error is not None, next(iter(named), None))
+        happened = logs.happened(error is not None, next(iter(named), None), in_batch=True)
         batch = happened.batch
         return replace(happened, rows={batch: tuple(sorted(rows))} if batch is not None and rows else {})
 
@@ -302,13 +305,14 @@ class Logs:
     def _now(self) -> tuple[set[int], set[int]]:
         return set(ids(self._checkpoint / "offsets")), set(ids(self._checkpoint / "commits"))
 
-    def happened(self, has_failed: bool, error: str | None) -> Happened:
-        """The first batch is the first one that was committed or planned since."""
+    def happened(self, has_failed: bool, error: str | None, *, in_batch: bool = False) -> Happened:
+        """The first batch is the first one that was committed or planned since; ``in_batch``: it failed in a
+        batch, so that without any of these it is the one that was planned before."""
         offsets, commits = self._now()
         committed, planned = commits - self._commits, offsets - self._offsets
         first = min(committed | planned, default=None)
-        if has_failed and first is None and (open_ones := offsets - commits):
-            first = max(open_ones) if max(open_ones) > max(commits, default=-1) else None
+        if in_batch and first is None:
+            first = max(offsets - commits, default=None)
         failed = has_failed and not committed
         outcome = "fail" if failed else "rerun" if first in self._offsets else "resume"
         return Happened(outcome, first, error, error or "", {})
@@ -326,6 +330,10 @@ KAFKA_QUERY = (
     "def transform(df):\n"
     "    return df.selectExpr('topic', 'partition', 'offset', 'CAST(value AS STRING) AS v')\n"
 )
+
+
+PATIENT = {option: "30000" if option.endswith("timeout.ms") else value for option, value in QUICK.items()}
+"""Time enough on a machine that does other things as well."""
 
 
 def _new_records(scene: Scene) -> None:
@@ -375,7 +383,7 @@ def of_kafka(stage: Stage, name: str, place: Path) -> Incident:
     KAFKA[name](scene)
     answers = {"source.0.servers": stage.broker.bootstrap, "sink": "file", "sink_format": "json"}
     answers |= {"output_mode": "append", "source.0.option.startingOffsets": "earliest"}
-    answers |= {f"source.0.option.{option}": value for option, value in QUICK.items()}
+    answers |= {f"source.0.option.{option}": value for option, value in PATIENT.items()}
     jars = ",".join(map(str, connector_jars()))
     return Incident(
         name,
@@ -383,7 +391,7 @@ def of_kafka(stage: Stage, name: str, place: Path) -> Incident:
         scene.checkpoint,
         KAFKA_QUERY,
         as_asked(answers, {"spark.jars": jars}),
-        lambda: of_fact(scene.restart(["orders"], {})),
+        lambda: of_fact(scene.restart(["orders"], PATIENT)),
         of_files,
         (),
         lambda: ends(stage.broker, scene.topic("orders")),
@@ -417,14 +425,21 @@ run()
 put(20, 30)
 """
 DELTA_RESTART = """
-error = None
+error, in_batch = None, False
 try:
     stream = spark.readStream.format("delta").load(args["source"]).where("id >= 0")
     writer = stream.writeStream.format("delta").partitionBy("p").option("checkpointLocation", args["checkpoint"])
-    writer.trigger(availableNow=True).start(args["out"]).awaitTermination()
+    query = writer.trigger(availableNow=True).start(args["out"])
+    try:
+        query.awaitTermination()
+    finally:
+        failed = query._jsq.exception()
+        if failed.isDefined():
+            frames = [frame.getMethodName() for frame in failed.get().cause().getStackTrace()]
+            in_batch = any(name in frame for frame in frames for name in ("runBatch", "constructNextBatch", "executeOneBatch"))
 except Exception as raised:
     error = str(raised)
-result = error
+result = [error, in_batch]
 """
 DELTA_ROWS = """
 import json, os
@@ -454,8 +469,7 @@ def _previous_of_pending_missing(checkpoint: Path, _source: Path) -> None:
 
 
 def _versions_gone(_checkpoint: Path, source: Path) -> None:
-    for path in (source / "_delta_log").iterdir():
-        path.unlink()
+    shutil.rmtree(source / "_delta_log")
 
 
 def _file_gone(checkpoint: Path, source: Path) -> None:
@@ -492,9 +506,9 @@ def of_delta(engine: DeltaEngine, name: str, place: Path) -> Incident:
 
     def restart() -> Happened:
         logs = Logs(places["checkpoint"])
-        error = engine.run(DELTA_RESTART, **named)
+        error, in_batch = engine.run(DELTA_RESTART, **named)
         conditions = [each for each in conditions_in(error) if each != "STREAM_FAILED"]
-        happened = logs.happened(error is not None, next(iter(conditions), None))
+        happened = logs.happened(error is not None, next(iter(conditions), None), in_batch=in_batch)
         return replace(happened, rows=rows_of(places["out"]))
 
     conf = {
