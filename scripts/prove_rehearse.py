@@ -217,7 +217,10 @@ def killed(name: str, incident: Incident, place: Path, *, with_spark: bool) -> C
             break
         time.sleep(0.1)
     else:
-        return Cut(name, KILLED[with_spark], "no batch was planned", False, False)
+        process.kill()
+        _out, err = process.communicate(timeout=60)
+        said = (err.strip().splitlines() or [""])[-1]
+        return Cut(name, KILLED[with_spark], f"no batch was planned: {said}", False, False)
     worker = int(noted.read_text())
     pids = [*group_of(worker), process.pid]
     os.kill(process.pid, signal.SIGKILL)
