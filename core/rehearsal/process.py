@@ -182,7 +182,7 @@ class _Conversation:
 
 def _is_full(text: str) -> bool:
     """Whether the disk of the scratch directory is full, or a file may not be so large."""
-    return "No space left on device" in text or "File too large" in text
+    return "No space left" in text or "File too large" in text
 
 
 def _receive(out: IO[bytes] | None, lines: queue.Queue[Line | None]) -> None:
