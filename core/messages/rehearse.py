@@ -40,7 +40,7 @@ REFUSED: dict[str, str] = {
 
 TOO_SLOW: dict[str, str] = {
     "starting": (
-        "Spark at {address} was not ready within {limit_ms:duration} (setting rehearsal_seconds); nothing"
+        "Spark at {address} was not ready within {limit_ms:duration} (setting spark_seconds); nothing"
         " is left"
         " running."
     ),
