@@ -50,6 +50,7 @@ OF_CHECKPOINT: Mapping[str, tuple[str, ...]] = {
     "state_skew_ratio": ("operator", "name"),
     "bytes": ("part",),
     "files": (),
+    "not_read": (),
     "read_seconds": (),
 }
 """Metrics with the labels ``root`` and ``checkpoint`` -> their further labels."""
@@ -118,6 +119,7 @@ def _of_row(row: SurveyRow) -> Iterator[tuple[str, tuple[str, ...], float | None
     yield "read_seconds", (), row.seconds
     if row.error is not None:
         return
+    yield "not_read", (), len(row.not_read)
     for severity in COUNTED:
         yield "findings", (severity,), row.findings.get(severity, 0)
     yield "info", (row.query_id or "", row.written_by or ""), 1
