@@ -483,6 +483,7 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "58030",
         ),
     ),
+    "ids_over_hdfs": (ErrorForm(V40, None, "NullPointerException", ""),),
     "join_inconsistent": (
         ErrorForm(V33, None, "NullPointerException", ""),
         ErrorForm(
