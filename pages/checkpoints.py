@@ -79,18 +79,17 @@ def survey() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.text(say("screen_survey.title"), "section", "content")
         st.button("Read again", type="tertiary", on_click=_read_again)
-    found = {root: root_listings.below(root) for root in root_listings.names()}
-    names = [name for each in found.values() if not isinstance(each, str) for name in each.links]
-    for root, each in found.items():
-        _about_root(root, each)
-    if not names:
-        return
-    job = survey_job.job(tuple(dict.fromkeys(names)))
-    if not job.is_done:
-        with st.spinner(say("screen_survey.progress", done=len(job.rows), total=len(job.asked))):
-            job.wait(survey_job.FIRST_SECONDS)
-    if job.is_done:
+    listings = [root_listings.listing(root) for root in root_listings.names()]
+    with st.spinner(say("screen_survey.looking")):
+        job = survey_job.job(listings)
+        job.wait(survey_job.FIRST_SECONDS)
+    for listing in job.listings:
+        if listing.found is not None:
+            _about_root(listing.root, listing.found)
+    if job.is_done and job.names:
         rows_of(job)
+    elif job.is_done:
+        return
     else:
         st.fragment(_rows_so_far, run_every="2s")(job)
 
@@ -119,10 +118,15 @@ def _rows_so_far(job: survey_job.SurveyJob) -> None:
     if job.is_done:
         st.rerun()
     done, total = len(job.rows), len(job.asked)
+    if job.is_searching:
+        text = say("screen_survey.searching", done=done, total=total)
+    else:
+        text = say("screen_survey.progress", done=done, total=total)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(done / total, say("screen_survey.progress", done=done, total=total), width=420)
+        st.progress(done / max(1, total), text, width=420)
         st.button("Stop", on_click=job.stop, type="tertiary")
-    rows_of(job)
+    if total:
+        rows_of(job)
 
 
 def rows_of(job: survey_job.SurveyJob) -> None:

@@ -46,7 +46,6 @@ SENTENCES: dict[str, str] = {
         "Looks every {seconds:number} s whether a batch was planned or committed, and then reads the"
         " checkpoint again, like Refresh."
     ),
-    "listing_roots": "Looking for checkpoints below the roots ...",
     "password_refused": (
         "This location contains a password, which would become part of every link. Configure it as a root"
         " with storage_options (docs/settings.md) and open it by its name."

@@ -13,7 +13,7 @@ from core.settings import DEFAULTS, get_settings
 from core.survey import monthly_cost, survey_row
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
 from tests.support.build import SAMPLES, sample_names
-from ui import survey_charts, survey_job, survey_table
+from ui import root_listings, survey_charts, survey_job, survey_table
 
 
 def table_of(at: Any) -> Any:
@@ -92,13 +92,14 @@ def test_a_checkpoint_that_cannot_be_read_is_a_row(
 
 
 def test_what_was_not_read_yet_is_shown_last_and_can_be_stopped() -> None:
-    names = tuple(f"samples/{name}/checkpoint" for name in sample_names())
     settings = DEFAULTS.model_copy(update={"survey_at_once": 1, "checkpoint_rows": 3})
-    job = survey_job.SurveyJob(names, settings)
+    listings = [root_listings.RootListing("samples", settings)]
+    job = survey_job.SurveyJob(listings, settings)
     assert job.wait(60) and len(job.rows) == 3 == len(job.asked)
-    stopped = survey_job.SurveyJob(names, DEFAULTS.model_copy(update={"survey_at_once": 1}))
+    assert listings[0].wait(60) and len(job.names) == len(sample_names())
+    stopped = survey_job.SurveyJob(listings, DEFAULTS.model_copy(update={"survey_at_once": 1}))
     stopped.stop()
-    assert stopped.wait(60) and len(stopped.rows) < len(names)
+    assert stopped.wait(60) and len(stopped.rows) < len(stopped.names) == len(sample_names())
     lines = [survey_table.Line("samples/a/checkpoint", note="not read yet"), line("missing-delta-file")]
     shown = survey_table.shown(lines, None, "", None)
     assert [each.name for each in shown] == [lines[1].name, lines[0].name]
