@@ -88,6 +88,8 @@ def survey() -> None:
             _about_root(listing.root, listing.found)
     if job.is_done and job.names:
         rows_of(job)
+        if st.session_state.get("follow"):
+            st.fragment(_follow, run_every=get_settings().look_for_new_seconds)(job)
     elif job.is_done:
         return
     else:
@@ -113,11 +115,18 @@ def _read_again() -> None:
     survey_job.read_again()
 
 
+def _follow(job: survey_job.SurveyJob) -> None:
+    """Followed, the rows are read again when they are some time old; those of before stay until then."""
+    if job.is_older_than(survey_job.FOLLOW_SECONDS):
+        _read_again()
+        st.rerun()
+
+
 def _rows_so_far(job: survey_job.SurveyJob) -> None:
     """The table while rows are being read; the page is drawn once more when all are there."""
     if job.is_done:
         st.rerun()
-    done, total = len(job.rows), len(job.asked)
+    done, total = job.done, len(job.asked)
     if job.is_searching:
         text = say("screen_survey.searching", done=done, total=total)
     else:
@@ -147,13 +156,13 @@ def rows_of(job: survey_job.SurveyJob) -> None:
     for sentence in dict.fromkeys(text for line in shown if line.past for text in line.past.trouble):
         cards.text(sentence, "small")
     _table([line.name for line in shown], "survey", survey_table.columns(shown))
-    tables.downloads(survey_table.download_columns(shown), "checkpoints", key="survey-down")
     if job.is_done:
+        tables.downloads(survey_table.download_columns(shown), "checkpoints", key="survey-down")
         survey_charts.panel(shown)
 
 
 def _summary(job: survey_job.SurveyJob, shown: int) -> str:
-    done, total = len(job.rows), len(job.asked)
+    done, total = job.done, len(job.asked)
     parts: list[str] = [say("screen_survey.click")]
     if job.is_done:
         seconds = f"{job.seconds:.1f}"

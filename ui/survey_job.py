@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import streamlit as st
@@ -24,21 +24,39 @@ SECONDS = 300
 FIRST_SECONDS = 1.5
 """So long the first drawing waits for the rows; after that they are shown as they come."""
 
+FOLLOW_SECONDS = 60
+"""Who follows the page gets rows that are at most so old, and as long as reading them takes."""
+
 LISTING_SECONDS = 3.0
 """So long a page whose rows are there waits to see whether other checkpoints lie below the roots by now."""
 
 LOOK_SECONDS = 0.05
 
+STOP_SECONDS = 1.0
+
+MOST_AT_ONCE = 8
+"""Checkpoints that are read at one time beside the pages: with more of them each page waits for its turn of
+the processor, and the rows are hardly there sooner."""
+
 
 class SurveyJob:
     """Reads one row for each checkpoint that the listings find, ``checkpoint_rows`` of them at most, and
-    begins with the first. Safe to look at from many threads."""
+    begins with the first. ``before``: what is shown for each until it is read. Safe to look at from many
+    threads."""
 
-    def __init__(self, listings: Sequence[RootListing], settings: Settings) -> None:
+    def __init__(
+        self,
+        listings: Sequence[RootListing],
+        settings: Settings,
+        before: Mapping[str, SurveyRow] | None = None,
+    ) -> None:
         self.listings = tuple(listings)
         self.seconds = 0.0
+        self.must_go = False
+        self._before = dict(before or {})
         self._started = time.monotonic()
-        self._settings = settings
+        at_once = min(settings.survey_at_once, MOST_AT_ONCE)
+        self._settings = settings.model_copy(update={"survey_at_once": at_once})
         self._names: list[str] = []
         self._rows: dict[str, SurveyRow] = {}
         self._stories: dict[str, str] = {}
@@ -54,6 +72,8 @@ class SurveyJob:
                     break
                 self._stories[row.path] = checkpoint_stories.story(row.path)
                 self._rows[row.path] = row
+            if not self._stop.is_set():
+                self._before = {}
             self._past = kept_histories(
                 self._settings, {row.location: row.query_id for row in self.rows.values()}, with_batches=False
             )
@@ -104,15 +124,20 @@ class SurveyJob:
         """Whether every row was read, or somebody stopped it."""
         return self._done.is_set()
 
+    def is_older_than(self, seconds: float) -> bool:
+        """Whether all its rows were there so many seconds ago, or somebody asked for others."""
+        rests = time.monotonic() - self._started - self.seconds
+        return self.must_go or (self.is_done and rests > max(seconds, self.seconds))
+
     @property
-    def is_old(self) -> bool:
-        """Whether its rows are too old to be shown."""
-        return self.is_done and time.monotonic() - self._started > SECONDS
+    def done(self) -> int:
+        """How many rows were read so far."""
+        return len(self._rows)
 
     @property
     def rows(self) -> dict[str, SurveyRow]:
-        """The rows that were read so far, by name; ``path`` is the name."""
-        return self._rows.copy()
+        """The rows by name, those of before where none was read yet; ``path`` is the name."""
+        return {**self._before, **self._rows}
 
     def story(self, name: str) -> str:
         """The first line of the story beside a checkpoint, "" when there is none or it was not read yet."""
@@ -121,16 +146,22 @@ class SurveyJob:
     def past(self, name: str) -> KeptHistory | None:
         """What the history of surveys knows of a checkpoint; None without one, and before all rows are
         there."""
-        row = self._rows.get(name)
+        row = self.rows.get(name)
         return None if row is None else self._past.get(row.location)
 
     def wait(self, seconds: float) -> bool:
         """Waits until all rows are there, for so long at most; whether they are."""
         return self._done.wait(seconds)
 
-    def stop(self) -> None:
-        """Rows that were not begun are not read."""
+    def stop_now(self) -> None:
+        """Its rows are not wanted any longer."""
+        self.must_go = True
         self._stop.set()
+
+    def stop(self) -> None:
+        """Rows that were not begun are not read. Waits a moment for those that were."""
+        self._stop.set()
+        self.wait(STOP_SECONDS)
 
 
 @dataclass(slots=True)
@@ -146,14 +177,16 @@ def job(listings: Sequence[RootListing]) -> SurveyJob:
     roots = tuple(listing.root for listing in listings)
     with kept.lock:
         current = kept.by_roots.get(roots)
-    if current is not None and current.is_done and not current.is_old:
+    if current is not None and current.is_done and not current.is_older_than(SECONDS):
         until = time.monotonic() + LISTING_SECONDS
         for listing in listings:
             listing.wait(max(0.0, until - time.monotonic()))
     with kept.lock:
         current = kept.by_roots.get(roots)
-        if current is None or current.is_old or _shows_others(current, listings):
+        if current is None:
             current = kept.by_roots[roots] = SurveyJob(listings, get_settings())
+        elif current.is_older_than(SECONDS) or _shows_others(current, listings):
+            current = kept.by_roots[roots] = SurveyJob(listings, get_settings(), current.rows)
         return current
 
 
@@ -166,7 +199,10 @@ def _shows_others(job: SurveyJob, listings: Sequence[RootListing]) -> bool:
 
 def read_again() -> None:
     """The next run reads all rows again; files that did not change are not read a second time."""
-    _jobs.clear()
+    kept = _jobs()
+    with kept.lock:
+        for one in kept.by_roots.values():
+            one.stop_now()
 
 
 @st.cache_resource(show_spinner=False)

@@ -91,7 +91,8 @@ def _start_filter(counted: Counter[str]) -> str | None:
     chosen = links.chosen("start", FILTERS)
     shown = [name for name in FILTERS if counted[name] or name == chosen]
     key = f"{links.WIDGET}start"
-    st.session_state[key] = chosen
+    if st.session_state.get(key) != chosen:  # set each time, it would undo a click made meanwhile
+        st.session_state[key] = chosen
     return st.pills(
         say("screen_survey.next_start"),
         shown,

@@ -10,8 +10,8 @@ compared. Rows have to be the same both ways, or the run ends with an error. Mem
 size of this process after a survey of 100 and after that of all.
 
 ``--page`` opens the page Checkpoints of the app on that root in Chromium instead: when the first rows are
-there, how long a filter takes while the others are read, when all are there. ``--write`` puts the figures
-into docs/performance.md.
+there, how long a filter takes while the others are read, when all are there, how soon it stops. ``--write``
+puts the figures into docs/performance.md.
 """
 
 from __future__ import annotations
@@ -49,6 +49,11 @@ FEW = 20
 ROOTS: Mapping[str, int | None] = {"all": None, "few": FEW, "some": 100}
 WAIT_MS = 120_000
 MOST_CLICKS = 20
+LONG_TASKS = """
+window.longTasks = [];
+new PerformanceObserver(seen => seen.getEntries().forEach(one => window.longTasks.push(one.duration)))
+  .observe({type: "longtask", buffered: true});
+"""
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 OF_A_MOMENT = {"read_at_ms": 0, "age_seconds": None, "seconds": 0.0, "requests": Requests()}
 
@@ -210,14 +215,16 @@ def page(checkpoints: int, ms: float) -> list[str]:
 
 
 def _looked_at(view: Page, address: str, checkpoints: int) -> list[str]:
+    view.add_init_script(LONG_TASKS)
     began = time.perf_counter()
     view.goto(address)
     fails = view.get_by_test_id("stButtonGroup").get_by_text(re.compile(r"fail")).first
-    view.get_by_test_id("stProgress").wait_for(timeout=WAIT_MS)
+    progress = view.get_by_test_id("stProgress")
+    view.get_by_text(re.compile(r"Read [1-9][\d,]* of")).first.wait_for(timeout=WAIT_MS)
     view.locator(".st-key-survey").first.wait_for(timeout=WAIT_MS)
     first = time.perf_counter() - began
     waits: list[float] = []
-    while view.get_by_test_id("stProgress").count() and len(waits) < MOST_CLICKS:
+    while progress.count() and len(waits) < MOST_CLICKS:
         clicked = time.perf_counter()
         fails.click(timeout=WAIT_MS)
         want = "start=fails" if len(waits) % 2 == 0 else None
@@ -229,15 +236,30 @@ def _looked_at(view: Page, address: str, checkpoints: int) -> list[str]:
         view.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=WAIT_MS)
         waits.append(time.perf_counter() - clicked)
         view.wait_for_timeout(500)
-    view.get_by_text(re.compile(f"Read {checkpoints:,} of")).first.wait_for(timeout=10 * WAIT_MS)
+    whole_text = view.get_by_text(re.compile(f"Read {checkpoints:,} of")).first
+    whole_text.wait_for(timeout=10 * WAIT_MS)
+    progress.wait_for(state="detached", timeout=WAIT_MS)
     whole = time.perf_counter() - began
+    longest = view.evaluate("Math.max(0, ...window.longTasks)")
+    view.get_by_role("button", name="Read again").click(timeout=WAIT_MS)
+    stop = view.get_by_role("button", name="Stop")
+    stop.last.wait_for(timeout=WAIT_MS)
+    view.get_by_text(re.compile(r"Read [1-9][\d,]* of")).first.wait_for(timeout=WAIT_MS)
+    clicked = time.perf_counter()
+    view.get_by_test_id("stMain").get_by_role("button", name="Stop").click(timeout=WAIT_MS)
+    progress.wait_for(state="detached", timeout=WAIT_MS)
+    stopped = time.perf_counter() - clicked
+    text = view.get_by_text(re.compile(r"Read [\d,]+ of [\d,]+ checkpoints in")).first.inner_text()
+    kept = re.findall(r"Read ([\d,]+) of", text)[0]
     lines = [
-        ("first table, with its rows so far", f"{first:.1f} s"),
+        ("first rows in the table", f"{first:.1f} s"),
         (
             f"a filter, {len(waits)} times while rows arrive",
             f"median {statistics.median(waits):.1f} s, longest {max(waits):.1f} s",
         ),
-        ("all rows", f"{whole:.1f} s"),
+        ("longest time in which the browser did nothing else", f"{longest / 1000:.2f} s"),
+        ("all rows, with their charts", f"{whole:.1f} s"),
+        ("Read again, then Stop", f"stopped after {stopped:.1f} s, with {kept} rows"),
     ]
     rows = [f"| {what} | {seen} |" for what, seen in lines]
     return ["| what | measured |", "|---|---|", *rows, "", f"{checkpoints:,} checkpoints. {machine()}"]
