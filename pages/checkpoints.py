@@ -23,7 +23,7 @@ from ui import (
 
 PINNED = {"next start": 120, "checkpoint": 160}
 """Columns that stay in view, in pixels: on a phone there is room for one more beside them."""
-WIDTHS = {"lag": 96}
+WIDTHS = {"lag": 96, "state": 92, "worst finding": 220}
 """Columns whose longest texts would be cut."""
 
 

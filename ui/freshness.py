@@ -49,7 +49,7 @@ def follow_toggle(opened: Opened | None, is_list: bool) -> None:
         say("screens.follow"),
         key="follow",
         bind="query-params",
-        help=say("screens.follow_help", seconds=seconds),
+        help=say("screens.follow_list_help") if is_list else say("screens.follow_help", seconds=seconds),
     )
 
 

@@ -39,5 +39,6 @@ SENTENCES: dict[str, str] = {
     "reading": "not read yet",
     "stopped": "stopped before it was read",
     "named_only": "not looked into",
+    "temporary": "temporary: {name}",
     "at_least": "{version} or newer",
 }

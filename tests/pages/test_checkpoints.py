@@ -138,6 +138,12 @@ def test_rows_of_before_stay_until_they_are_read_again(
         get_settings.cache_clear()
 
 
+def test_checkpoints_of_one_name_are_told_apart() -> None:
+    names = ["dev/orders/checkpoint", "prod/orders/checkpoint", "prod/clicks", "x/checkpoint"]
+    assert list(survey_table.titles(names).values()) == ["dev/orders", "prod/orders", "clicks", "x"]
+    assert survey_table.titles(["checkpoint", "a/checkpoints"])["checkpoint"] == "checkpoint"
+
+
 def test_the_download_has_the_rows_of_the_command_line() -> None:
     columns = survey_table.download_columns([line("missing-delta-file"), survey_table.Line("samples/x")])
     assert columns["status"] == ["fails"] and columns["worst_finding"] == ["STATE_NOT_RESTORABLE"]
