@@ -241,11 +241,12 @@ class Settings(BaseModel):
         ),
     )
     checkpoints_per_root: int = Field(
-        default=5_000,
+        default=20_000,
         ge=1,
         description=(
-            "How many directories below a root are listed to find checkpoints. Each is one listing, many of"
-            " them side by side; the answer says when the limit bit."
+            "How many directories below a root are listed to find checkpoints: those of 5,000 queries, with"
+            " the directories around them. Each is one listing, many of them side by side; the answer says"
+            " when the limit bit."
         ),
     )
     checkpoint_levels: int = Field(

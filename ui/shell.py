@@ -136,7 +136,7 @@ def _main() -> None:
     if refused is not None:
         cards.message("blocked", refused)
         return
-    opened = _choose()
+    opened = _choose(page.title == LIST)
     connector_settings.restore(None if opened is None else opened.name)
     browser.tab_title(page.title, None if opened is None or page.title == LIST else opened.title)
     verdict, slot = _header(opened)
@@ -187,7 +187,7 @@ def _unexpected(error: Exception) -> None:
     cards.message("blocked", sentence, say("errors_program.page_what"))
 
 
-def _choose() -> Opened | None:
+def _choose(is_list: bool) -> Opened | None:
     """The sidebar: only what holds on every page."""
     with st.sidebar:
         current = st.session_state.get("ck") or links.asked("ck")
@@ -209,7 +209,7 @@ def _choose() -> Opened | None:
         )
         name = st.session_state.get("ck")
         opened = open_checkpoints.opened(name) if name else None
-        freshness.follow_toggle(opened)
+        freshness.follow_toggle(opened, is_list)
     return opened
 
 

@@ -19,6 +19,7 @@ from ui.survey_table import Line
 CHARTS = ("bytes", "age", "cost")
 MOST_CELLS = 40
 """Checkpoints of the treemap; the others are one cell."""
+LEAST_TEXT = 10
 MOST_BARS = 20
 MOST_POINTS = 1_000
 HOUR_MS, MONTH_MS = 3_600_000, 30 * 86_400_000
@@ -135,6 +136,8 @@ def treemap(known: Read) -> go.Figure:
             pathbar={"visible": True},
         )
     )
+    # A text that would have to be smaller than one can read is left to the hover and the table.
+    figure.update_layout(uniformtext={"minsize": LEAST_TEXT, "mode": "hide"})
     return charts.layout(figure, 420, legend=False)
 
 

@@ -16,8 +16,8 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.openmetrics.exposition import generate_latest
 
 from core.messages.metrics import HELP
-from core.survey.many import RootSearch
 from core.survey.row import COUNTED, STATUS_ORDER, SurveyRow
+from core.survey.search import RootSearch
 
 NAME_OF_ONE = "."
 """The label ``checkpoint`` of a root that is a checkpoint itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -157,9 +158,9 @@ def test_no_page_waits_for_the_listing_of_a_root(
     """The sidebar offers the names once they are known."""
     found, is_free = root_listings.find_checkpoints, threading.Event()
 
-    def slow(root: str, settings: Settings) -> FoundCheckpoints:
+    def slow(root: str, settings: Settings, on_found: Callable[[tuple[str, ...]], None]) -> FoundCheckpoints:
         is_free.wait()
-        return found(root, settings)
+        return found(root, settings, on_found)
 
     monkeypatch.setattr(root_listings, "find_checkpoints", slow)
     monkeypatch.setattr(root_listings, "FIRST_SECONDS", 0.01)
