@@ -35,6 +35,14 @@ def test_a_kept_link_opens_in_another_window_and_leads_back_to_now(visit: Visiti
         there.get_by_role("button", name="Compare with now").click()
         there.wait_for_url("**/compare?**")
         other.wait_for_text("A and B differ in")
+        third = visit(server=server)
+        listed = third.open("/incidents")
+        third.wait_for_text("1 evidence file in the incident store")
+        table = listed.locator('[data-testid="stDataFrame"]').bounding_box()
+        assert table is not None
+        listed.mouse.click(table["x"] + 60, table["y"] + 50)
+        listed.wait_for_url("**/overview?ck=evidence**")
+        third.wait_for_text("Spark will re-run batch 7")
 
 
 def test_an_uploaded_evidence_file_opens(visit: Visiting, tmp_path: Path) -> None:
