@@ -53,7 +53,8 @@ def main() -> None:
     overview(inventory)
     operator = choose_operator(inventory)
     finding_cards.some(opened, ck, FINDINGS, str(operator.operator_id))
-    restorable(ck, operator)
+    with conclusion if operator.restorable.broken_partitions else st.container():  # that comes first
+        restorable(ck, operator)
     store = choose_store(operator)
     found = balance(operator, store, measure=choose_measure())
     with conclusion:
