@@ -295,6 +295,16 @@ class Settings(BaseModel):
             " more is kept until somebody removes some: whoever reaches the app could fill the store."
         ),
     )
+    incident_store_listed: int = Field(
+        default=100,
+        ge=0,
+        le=1_000,
+        description=(
+            "How many of the newest evidence files in the incident store are listed, on the page Incidents"
+            " and by incidents: each costs one request, and at most 64 MB of them are read for a list. 0"
+            " lists nothing: only who has the link of an incident opens it."
+        ),
+    )
     open_uploads: Literal["private", "always", "never"] = Field(
         default="private",
         description=(

@@ -68,13 +68,16 @@ def judgement(
     with sentence, st.spinner(say("screen_start.working")):
         forecast = cached_answers.next_start(opened, ck)
     with sentence:
-        verdict(forecast, ck)
+        to_do = verdict(forecast, ck)
         is_failing = not isinstance(forecast, str) and cached_answers.tone_of(forecast) == "blocked"
         if is_failing:  # somebody has an error to paste
             error_translator.folded(ck)
         connectors.what_was_asked(opened, ck)
     with stands_out:
-        finding_cards.show(opened, ck)
+        finding_cards.show(opened, ck, has_card=to_do is not None)
+    if to_do is not None:
+        with to_do:
+            finding_cards.what_to_do(opened, ck)
     with costs:
         impact_card.card(opened, ck, with_link=False, is_short=True)
     with start:
@@ -85,15 +88,16 @@ def judgement(
         report_panel.folded(opened, ck)
 
 
-def verdict(forecast: Forecast | str, ck: Checkpoint) -> None:
+def verdict(forecast: Forecast | str, ck: Checkpoint) -> Place | None:
     """The whole forecast: the sentence, what it rests on, the error as Spark will word it, what was not
-    checked."""
+    checked. Returns the place for what to do about it, which is known when the findings are."""
     if isinstance(forecast, str):
         cards.message("plain", forecast)
-        return
+        return None
     tone = cached_answers.tone_of(forecast)
     with cards.box(tone):
         cards.text(f"{cards.MARKS[tone]} {forecast.sentence}", "lead")
+        to_do = st.container()
         certainty = cached_answers.CERTAINTY[forecast.certainty]
         because = words.one_line(forecast.because, 400)
         cards.text(say("screen_start.proof", certainty=certainty, because=because), "small")
@@ -108,17 +112,15 @@ def verdict(forecast: Forecast | str, ck: Checkpoint) -> None:
         with st.expander(say("screen_start.how", n=len(forecast.steps), spark=forecast.spark)):
             start_steps.rules(forecast)
             start_steps.steps(forecast, "steps")
+            st.page_link("pages/integrity.py", label=say("screen_overview.to_integrity"), query_params={})
         ways_on(ck)
+    return to_do
 
 
 def ways_on(ck: Checkpoint) -> None:
-    """Links of the verdict: what can be done about it, all that was checked, and what would tell more."""
+    """Links of the verdict: what can be done about it, and what would tell more."""
     with st.container(horizontal=True, gap="small"):
-        for page, label in (
-            ("pages/recovery.py", say("screen_overview.to_recovery")),
-            ("pages/integrity.py", say("screen_overview.to_integrity")),
-        ):
-            st.page_link(page, label=label, query_params={})
+        st.page_link("pages/recovery.py", label=say("screen_overview.to_recovery"), query_params={})
         connectors.offer(ck)
 
 

@@ -21,6 +21,7 @@ from ui import (
     collector,
     connector_settings,
     freshness,
+    kept_incidents,
     kept_views,
     links,
     open_checkpoints,
@@ -28,11 +29,12 @@ from ui import (
 )
 from ui.open_checkpoints import Opened
 
-LIST = "Checkpoints"
+LIST, INCIDENTS = "Checkpoints", "Incidents"
 WITHOUT_LINE = (
     LIST,
+    INCIDENTS,
     "Overview",
-)  # Overview shows the whole forecast, Checkpoints is about all of them
+)  # Overview shows the whole forecast, Checkpoints and Incidents are about all of them
 Place = st.delta_generator.DeltaGenerator
 _UNKNOWN_PAGE = "_unknown_page"
 
@@ -54,6 +56,8 @@ def pages() -> list[StreamlitPage]:
         st.Page("pages/compare.py", title="Compare", url_path="compare"),
         st.Page("pages/recovery.py", title="Recovery", url_path="recovery"),
     ]
+    if kept_incidents.are_listed():
+        known.append(st.Page("pages/incidents.py", title=INCIDENTS, url_path="incidents"))
     asked = links.page_asked()
     if asked is None or asked in {page.url_path for page in known} or asked in _base_path():
         return known

@@ -184,7 +184,7 @@ def test_a_page_that_does_not_exist_keeps_the_checkpoint_and_leads_to_its_overvi
     page = one.open(f"/nonsense?ck={DIED}")
     page.wait_for_url("**/overview?ck=**")
     one.wait_for_text("This link asks for the page 'nonsense', which does not exist.")
-    one.wait_for_text("All steps and findings")
+    one.wait_for_text("Recovery options")
     assert asked(page, "ck") == DIED
     assert page.get_by_role("dialog").count() == 0
 
