@@ -169,8 +169,6 @@ def _proven() -> Iterator[str]:
     yield "of the old query. Rows are right when they are those of the new query as a batch over"
     yield "the same files."
     yield "`scripts/prove-changes --write` does it and writes this table."
-    yield "Not in it: another carried column of a join, because the next rows of that checkpoint match none"
-    yield "that wait in the state."
     for release, rows in sorted(json.loads(PROVEN.read_text()).items(), reverse=True):
         agree = sum(row["agrees"] for row in rows)
         yield ""

@@ -22,7 +22,7 @@ from typing import Any
 from core.analysis.changes import AskedChange, ChangesReport, compare_plans, judge_changes
 from core.analysis.changes.model import Judged
 from core.analysis.changes.written_query import read_written_query
-from core.analysis.forecast.versions import parse_version
+from core.analysis.forecast.versions import V40, parse_version
 from core.checkpoint import Checkpoint
 from core.rehearsal.process import PLANNER, run_worker
 from core.settings import DEFAULTS
@@ -31,10 +31,12 @@ from scripts.changes_page import PROVEN as TABLE
 from scripts.changes_page import changes_page
 from tests.support.changed_queries import PROVEN, SILENT, Change, Changes, Happened
 from tests.support.query_files import programs
-from tests.support.spark import PROJECT, start_session, stop_session
+from tests.support.spark import PROJECT, spark_version, start_session, stop_session
 
 NAMES = {each.name.partition(": ")[2] for each in SILENT} | {"another carried column of the type"}
 NULLABLE_SWAP = "two aggregates swapped"
+SILENT_HERE = {"the aggregation removed"} if spark_version() < V40 else set()
+"""Up to 3.5 Spark drops the state without a word."""
 AT_ONCE = 40  # query files in one process
 
 
@@ -169,7 +171,7 @@ def agrees(change: Change, said: Judged | None, happened: Happened) -> bool:
         return said.condition in happened.conditions
     if happened.as_right is not None and (verdict == "silently_wrong") == happened.as_right:
         return False
-    is_silent = change.name.partition(": ")[2] in NAMES
+    is_silent = change.name.partition(": ")[2] in (*NAMES, *SILENT_HERE)
     return verdict != "fails" and verdict != "unknown" and (verdict == "silently_wrong") == is_silent
 
 

@@ -18,7 +18,7 @@ from core.analysis.changes.sentences import headline, was_lines
 from core.analysis.forecast import SUPPORTED_SPARK
 from core.checkpoint import Checkpoint
 from core.messages import say, say_of
-from ui import cached_answers, cards, links, selection
+from ui import cached_answers, cards, links, rehearsal_result, selection
 from ui.open_checkpoints import Opened
 
 TONES: dict[Verdict, cards.Tone] = {
@@ -64,6 +64,7 @@ def show(opened: Opened, ck: Checkpoint) -> None:
         with st.expander(say("screen_changes.rehearse")):
             cards.text(say("screen_changes.rehearse_about"), "small")
             st.code(command, language="bash", wrap_lines=True)
+            rehearsal_result.show(ck)
     if report.checklist:
         with st.expander(say("changes.checklist")):
             lines = (f"{number}. {item}" for number, item in enumerate(report.checklist, start=1))

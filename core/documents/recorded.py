@@ -8,17 +8,19 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from core.checkpoint import Checkpoint
 from core.documents.base import Document, json_text, to_json
 from core.documents.check import check_document
 from core.documents.forecast import forecast_document
 from core.documents.inspect import inspect_document
 from core.documents.recover import recover_document
+from core.documents.rehearse_words import read_result
 from core.documents.resume import resume_document
-from core.errors import CheckpointExplorerError
+from core.errors import CheckpointExplorerError, UsageError
 from core.incident.masking import masked, secret_values
 from core.incident.secrets import secrets_of
 from core.judgement import Judgement
-from core.messages import words
+from core.messages import say, words
 from core.recovery import Answers
 from core.storage import Door
 from core.storage.store import hidden
@@ -58,6 +60,19 @@ def recorded_answers(judgement: Judgement) -> dict[str, bytes]:
             answer = {"error": hidden(str(error), secrets_of(judgement))}
         found[verb] = masked(json_text(answer).encode("utf-8", "backslashreplace"), known)
     return found
+
+
+def recorded_rehearsal(data: bytes, ck: Checkpoint) -> bytes:
+    """The answer of a rehearsal of this checkpoint, as it goes into the evidence: without secrets. Raises
+    UsageError for a file that is none, or of another checkpoint."""
+    answer = read_result(data)
+    here = (ck.location.url, ck.location.without_credentials())
+    if answer.location not in here:
+        shown = words.one_line(answer.location, MOST_TEXT)
+        raise UsageError(say("rehearse.result_of_other", other=shown, location=here[1]))
+    known = secret_values(ck.location.storage_options)
+    kept = {**to_json(answer), "location": here[1]}
+    return masked(json_text(kept).encode("utf-8", "backslashreplace"), known)
 
 
 def said_then(door: Door) -> tuple[str, ...]:

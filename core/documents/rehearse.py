@@ -284,7 +284,7 @@ def _error(failure: Failure | None) -> RehearsedErrorPart | None:
         batch=failure.batch,
         output_rows=failure.rows,
         name=meaning.name,
-        condition=meaning.condition,
+        condition=meaning.condition or failure.condition,
         class_=meaning.error_class,
         message=meaning.message,
         text=failure.text,

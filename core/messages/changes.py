@@ -388,6 +388,10 @@ RULES: dict[str, str] = {
         "The slide of a window is not in the schema of the state: batch {batch} runs, and windows that"
         " begin between the old ones lack the rows before batch {batch}, without an error."
     ),
+    "window_slide_refused": (
+        "The state has windows that do not overlap, and up to Spark 4.2 it says that they cannot be null;"
+        " overlapping ones may be null by Spark's plan: batch {batch} fails with {condition}."
+    ),
     "session_gap": "What a session window with another gap makes of stored sessions was not observed.",
     "no_schema": "There is no schema of the state of operator {operator} to compare with.",
     "user_state_types": (
@@ -439,6 +443,11 @@ RULES: dict[str, str] = {
     "join_type": (
         "Spark accepts it and matches are right; rows that were removed from the state before batch"
         " {batch} without a match are never handed out as unmatched."
+    ),
+    "join_type_refused": (
+        "The state says that {fixed} cannot be null, which an inner join makes of the columns it compares; an"
+        " outer join makes them nullable again, and batch {batch} then fails with {condition}. Columns that"
+        " the source itself never has as null are no obstacle: then Spark accepts it."
     ),
     "join_interval": (
         "Spark accepts it and matches are right for what is in the state; rows that the old interval has"

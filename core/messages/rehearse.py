@@ -246,5 +246,16 @@ SENTENCES: dict[str, str] = {
     "place_changed": "{place}: {changed:counted file} changed ({files:listed 5}).",
     "place_added": "{place}: nothing changed, {added:counted file} came during the rehearsal.",
     "kept": "Kept in {path}.",
+    # a file with the answer
+    "result_too_large": "The file is larger than {limit_bytes:size}, more than a rehearsal answers.",
+    "result_not_json": "The file is not JSON: give what rehearse prints with --json.",
+    "result_other": "The file is not the answer of rehearse: give what it prints with --json.",
+    "result_field": "The file is not an answer of rehearse that this version understands ({field}).",
+    "result_of_other": "The file is the answer of a rehearsal of {other}, not of {location}.",
+    "result_not_read": "{path} cannot be read: {reason}.",
+    "result_of_evidence": (
+        "An answer of rehearse is added when the evidence is taken, not to a file that is evidence already."
+    ),
+    "help_result": "the answer of a rehearsal of this checkpoint (--json), to be kept with the evidence",
     "took": "Took {ms:duration}.",
 }

@@ -31,6 +31,16 @@ SENTENCES: dict[str, str] = {
         " its rows with those of today's query. Words in capital letters are not in the checkpoint: fill them"
         " in. The app never runs it."
     ),
+    "result_about": (
+        "With --json the command prints its answer; kept in a file, it can be read here. That file can"
+        " also go into an evidence file (evidence --rehearsal FILE)."
+    ),
+    "result_recorded": "The rehearsal that was kept with this evidence:",
+    "result_upload": "The answer of a rehearsal (JSON)",
+    "result_place": "Or where the file is",
+    "result_gone": "nothing is there",
+    "result_table": "Batches of the rehearsal: input rows, output rows, seconds and rows of the state",
+    "result_error": "The error in full",
     "not_known": "What a change does cannot be said: {reason}",
 }
 

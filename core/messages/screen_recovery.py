@@ -46,7 +46,7 @@ SENTENCES: dict[str, str] = {
     "no_code": "There is no code for this option: {why}",
     "code_note": (
         "The code is shown and downloaded, never run by this app. Without --execute a script prints its"
-        " plan and stops."
+        " plan and stops; with --rehearse it does every step on copies."
     ),
     "whole_file": "To run: {file}",
     "whole_files": "To run: {n:counted file}",

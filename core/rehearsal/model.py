@@ -71,6 +71,8 @@ class Failure:
     batch: int | None
     explanation: Explanation
     rows: int | None = None
+    condition: str | None = None
+    """As Spark names it; its text need not have it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,6 +119,8 @@ class _Conversation:
         elif event == "ready":
             self._spark = str(line["version"])
         elif event == "ran":
+            if _is_full(str(line.get("error") or "")):  # of the copy: the query itself may have had room
+                raise self._no_room()
             self._ran[str(line["run"])] = line
         elif event == "refused":
             path = self._query_files[str(line["run"])]
@@ -143,21 +145,30 @@ class _Conversation:
     def _failed(self, kind: str, reason: str) -> SparkError:
         if kind == "package":
             return SparkNotStarted(say("rehearse.no_pyspark", reason=first_line(reason)))
+        if _is_full(reason) or _is_full(self._tail()):
+            return self._no_room()
         if kind == "start":
             return SparkNotStarted(say("spark.not_started", reason=first_line(reason)))
         if "OutOfMemoryError" in reason:
             return SparkStopped(say("spark.no_memory", memory=self._settings.spark_memory))
         return SparkStopped(say("spark.failed", reason=first_line(reason)))
 
+    def _tail(self) -> str:
+        """The end of what the process has printed."""
+        with contextlib.suppress(OSError):
+            return self._errors.read_bytes()[-_TAIL_BYTES:].decode(errors="replace")
+        return ""
+
+    def _no_room(self) -> SparkError:
+        return SparkStopped(say("rehearse.scratch_full", directory=str(self._errors.parent)))
+
     def _ended(self) -> SparkError:
         status = self._process.wait()
-        tail = ""
-        with contextlib.suppress(OSError):
-            tail = self._errors.read_bytes()[-_TAIL_BYTES:].decode(errors="replace")
+        tail = self._tail()
         if "OutOfMemoryError" in tail:
             return SparkStopped(say("spark.no_memory", memory=self._settings.spark_memory))
-        if "No space left" in tail or "File too large" in tail:
-            return SparkStopped(say("rehearse.scratch_full", directory=str(self._errors.parent)))
+        if _is_full(tail):
+            return self._no_room()
         reason = (
             say("spark.signal", signal=signal.Signals(-status).name)
             if status < 0
@@ -167,6 +178,11 @@ class _Conversation:
             path = self._query_files.get(self._run, "")
             raise QueryFileError(say_of("rehearse", "REFUSED", "ended", path=path, reason=reason))
         return SparkStopped(say("spark.ended", reason=reason))
+
+
+def _is_full(text: str) -> bool:
+    """Whether the disk of the scratch directory is full, or a file may not be so large."""
+    return "No space left on device" in text or "File too large" in text
 
 
 def _receive(out: IO[bytes] | None, lines: queue.Queue[Line | None]) -> None:

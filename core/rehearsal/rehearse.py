@@ -229,7 +229,8 @@ def _judged(ck: Checkpoint, line: Line, copy: Path) -> QueryRun:
             after = {number for number in now - before if number not in {b.id for b in batches}}
             at, failed_batch = ("batch", max(after)) if after else ("start", None)
         text = str(line["error"])
-        failure = Failure(text, at, failed_batch, explain(text, ck), line["failed_rows"])
+        rows, condition = line["failed_rows"], line["condition"]
+        failure = Failure(text, at, failed_batch, explain(text, ck), rows, condition)
     numbers = [batch.id for batch in batches] + ([failed_batch] if failed_batch is not None else [])
     first = min(numbers, default=None)
     outcome: Outcome = "resume"
@@ -277,8 +278,8 @@ def _differs(said: Forecast, run: QueryRun) -> tuple[str, ...]:
     failure = run.failure
     if failure is not None and run.outcome == "fail" and said.error is not None:
         condition = said.error.condition
-        if condition is not None and condition not in failure.text:
-            name = failure.explanation.condition or say("rehearse.no_condition")
+        if condition is not None and condition not in f"{failure.condition} {failure.text}":
+            name = failure.explanation.condition or failure.condition or say("rehearse.no_condition")
             found.append(say("rehearse.differs_error", said=condition, happened=name))
     elif failure is not None and run.outcome != "fail" and said.then is None:
         found.append(say("rehearse.differs_later", batch=failure.batch))

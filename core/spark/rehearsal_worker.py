@@ -148,7 +148,7 @@ class Run:
         except Exception as error:
             if missing := missing_connector(error):
                 raise Refused("no_connector", missing) from error
-            return self._ended(error=error_text(error, None), failed_at="start")
+            return self._ended(error_text(error, None), condition_of(error, None), failed_at="start")
         return self._watched(query)
 
     def _say(self, phase: str) -> None:
@@ -231,7 +231,7 @@ class Run:
     # while it runs
 
     def _watched(self, query: Any) -> dict[str, Any]:
-        most, error = self._asked["batches"], None
+        most, error, condition = self._asked["batches"], None, None
         stopped = "no_more_data"
         try:
             while not query.awaitTermination(LOOK_SECONDS):
@@ -240,14 +240,14 @@ class Run:
                     query.stop()
                     break
         except Exception as raised:
-            error = error_text(raised, query)
+            error, condition = error_text(raised, query), condition_of(raised, query)
             stopped = "error"
         executed = dict(list(self._executed(query).items())[:most])
         failed_at, failed_batch = _place_of_failure(query) if error is not None else (None, None)
         with contextlib.suppress(Exception):
             query.stop()
         self._say("counting")
-        return self._ended(error, failed_at, failed_batch, stopped, executed)
+        return self._ended(error, condition, failed_at, failed_batch, stopped, executed)
 
     def _executed(self, query: Any) -> dict[int, Any]:
         found: dict[int, Any] = {}
@@ -260,6 +260,7 @@ class Run:
     def _ended(
         self,
         error: str | None = None,
+        condition: str | None = None,
         failed_at: str | None = None,
         failed_batch: int | None = None,
         stopped: str = "error",
@@ -269,6 +270,7 @@ class Run:
         columns, rows = self._rows(list(executed))
         return {
             "error": error,
+            "condition": condition,
             "failed_at": failed_at,
             "failed_batch": failed_batch,
             "failed_rows": self._reached(failed_batch),
@@ -441,17 +443,36 @@ def _java_error(query: Any) -> Any:
 def error_text(error: BaseException, query: Any) -> str:
     """The error with its causes, as a log shows it."""
     lines = [str(error)]
+    for number, java in enumerate(_chain(error, query)):
+        with contextlib.suppress(Exception):
+            lines.append(("Caused by: " if number or query is not None else "") + str(java.toString()))
+    return "\n".join(lines)[:MOST_ERROR]
+
+
+def condition_of(error: BaseException, query: Any) -> str | None:
+    """The first condition that one of the causes has; not every text names its own."""
+    for java in _chain(error, query):
+        for method in ("getCondition", "getErrorClass"):  # the name up to 3.5
+            with contextlib.suppress(Exception):
+                found = getattr(java, method)()
+                if found is not None and not str(found).startswith("_LEGACY"):
+                    return str(found)
+    return None
+
+
+def _chain(error: BaseException, query: Any) -> list[Any]:
+    """The Java exceptions that a query died of, outermost first; none where this Spark does not tell."""
     java = _java_error(query) if query is not None else None
     if java is None:
         java = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    seen = 0
-    while java is not None and seen < 20:
-        with contextlib.suppress(Exception):
-            lines.append(("Caused by: " if seen or query is not None else "") + str(java.toString()))
-            java, seen = java.getCause(), seen + 1
-            continue
-        break
-    return "\n".join(lines)[:MOST_ERROR]
+    found: list[Any] = []
+    while java is not None and len(found) < 20:
+        found.append(java)
+        try:
+            java = java.getCause()
+        except Exception:
+            break
+    return found
 
 
 def _place_of_failure(query: Any) -> tuple[str | None, int | None]:

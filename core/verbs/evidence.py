@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
+from pathlib import Path
 
 from core.checkpoint import Checkpoint
 from core.documents.evidence import EvidenceDocument, evidence_document
-from core.documents.recorded import recorded_answers
+from core.documents.recorded import recorded_answers, recorded_rehearsal
+from core.documents.rehearse_words import MOST_BYTES
+from core.errors import UsageError
 from core.incident import Kept, keep, take, target_of
 from core.judgement import judge
 from core.messages import say, say_of
@@ -25,6 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     where.add_argument("--to", metavar="FILE.zip", help=say("evidence.help_to"))
     where.add_argument("--to-store", action="store_true", help=say("incident_store.help_to_store"))
     parser.add_argument("--with-state-contents", action="store_true", help=say("evidence.help_contents"))
+    parser.add_argument("--rehearsal", type=Path, metavar="FILE", help=say("rehearse.help_result"))
     parser.add_argument("--overwrite", action="store_true", help=say("evidence.help_overwrite"))
     add_connector_options(parser)
 
@@ -39,6 +43,10 @@ def run(args: Namespace, settings: Settings) -> Answer:
     answers: dict[str, bytes] = {}
     if ck.door.evidence is None:
         answers = recorded_answers(judge(ck, connectors_of(ck, args)))
+        if args.rehearsal is not None:
+            answers["rehearse"] = recorded_rehearsal(_content(args.rehearsal), ck)
+    elif args.rehearsal is not None:
+        raise UsageError(say("rehearse.result_of_evidence"))
     if target is None:
         kept = keep(door, with_state_contents=contents, answers=answers)
         taken = kept.taken
@@ -48,6 +56,15 @@ def run(args: Namespace, settings: Settings) -> Answer:
     failed = [NotRead(part.path, part.reason) for part in document.left_out if part.reason is not None]
     failed += [NotRead(f"{path}/", reason) for path, reason in taken.manifest.not_listed.items()]
     return Answer(document, "\n".join(_text(document)) + "\n", not_read=tuple(failed))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_BYTES + 1)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise UsageError(say("rehearse.result_not_read", path=path, reason=reason)) from error
 
 
 def _text(document: EvidenceDocument) -> list[str]:

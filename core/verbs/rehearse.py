@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from core.checkpoint import Checkpoint
-from core.documents.rehearse import (
-    AgainstPart,
-    ExamplePart,
-    PlacePart,
-    RehearsedErrorPart,
-    RehearseDocument,
-    is_equal,
-    rehearse_document,
+from core.documents.rehearse import RehearseDocument, is_equal, rehearse_document
+from core.documents.rehearse_words import (
+    COLUMNS,
+    against_forecast,
+    against_lines,
+    batch_rows,
+    copy_lines,
+    error_lines,
+    happened,
+    stopped_lines,
 )
 from core.errors import UsageError
 from core.messages import say, say_of
@@ -28,8 +29,6 @@ from core.verbs._connectors import add_connector_options, connectors_of
 from core.verbs._text import clean, table
 
 MOST_BATCHES = 100
-COLUMNS = ("batch", "input", "output", "seconds", "state")
-CELL = 300  # characters of a row in the text; the JSON has all
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -113,127 +112,20 @@ def _text(answer: RehearseDocument) -> list[str]:
             location=clean(answer.location, 400),
             spark=answer.spark,
         ),
-        _happened(answer),
+        happened(answer),
     ]
     if answer.error is not None:
-        lines += _error(answer.error)
-    if answer.as_forecast:
-        lines.append(clean(say("rehearse.as_forecast", sentence=answer.forecast.sentence), 800))
-    else:
-        lines.append(clean(say("rehearse.not_as_forecast", differs=answer.differs), 800))
+        lines += [f"  {line}" for line in error_lines(answer.error)]
+    lines.append(against_forecast(answer))
     if answer.batches:
-        lines += ["", *_batches(answer)]
-    stopped = say_of("rehearse", "STOPPED", answer.stopped, batches=len(answer.batches))
-    written = say(
-        "rehearse.written", rows=answer.rows_written, batches=len(answer.batches), note=answer.sink.note
-    )
-    lines += ["", stopped, written]
+        header = [say_of("rehearse", "COLUMNS", name) for name in COLUMNS]
+        lines += ["", *table(header, batch_rows(answer))]
+    lines += ["", *stopped_lines(answer)]
     if answer.against is not None:
-        lines += ["", *_against(answer, answer.against)]
-    lines += ["", say("rehearse.copied", files=answer.copied.files, size_bytes=answer.copied.bytes)]
-    if answer.copied.left_out:
-        lines.append(say("rehearse.left_out", files=answer.copied.left_out))
-    lines += [clean(_place(place), 600) for place in answer.places]
-    if answer.kept is not None:
-        lines.append(say("rehearse.kept", path=clean(answer.kept, 400)))
-    lines += ["", say("cli.not_checked"), *(f"  {clean(item, 400)}" for item in answer.not_checked)]
+        lines += ["", *against_lines(answer, answer.against)]
+    lines += ["", *copy_lines(answer), "", say("cli.not_checked")]
+    lines += [f"  {clean(item, 400)}" for item in answer.not_checked]
     return [*lines, say("rehearse.took", ms=round(answer.seconds * 1000))]
-
-
-def _happened(answer: RehearseDocument) -> str:
-    name: str = answer.outcome
-    if name == "fail":
-        name = "fail_start" if answer.batch_id is None else "fail_batch"
-    elif answer.batch_id is None:
-        name = "nothing"
-    return say_of("rehearse", "OUTCOMES", name, batch=answer.batch_id)
-
-
-def _error(error: RehearsedErrorPart) -> list[str]:
-    first = error.message or next(iter(error.text.splitlines()), "")
-    lines: list[str] = [f"  {say('rehearse.error', text=clean(first, 600))}"]
-    if error.name is not None:
-        lines.append(f"  {say('rehearse.means', means=clean(error.means, 800))}")
-        lines.append(f"  {say('rehearse.to_do', action=clean(error.action, 800))}")
-    return lines
-
-
-def _batches(answer: RehearseDocument) -> list[str]:
-    state: dict[int, list[str]] = {}
-    for row in answer.state_rows:
-        state.setdefault(row.batch, []).append(f"{clean(row.name, 40)} {row.rows}")
-    header = [say_of("rehearse", "COLUMNS", name) for name in COLUMNS]
-    return table(
-        header,
-        (
-            (
-                str(each.id),
-                str(each.input_rows),
-                "?" if each.output_rows is None else str(each.output_rows),
-                f"{each.seconds:.1f}",
-                ", ".join(state.get(each.id, ())),
-            )
-            for each in answer.batches
-        ),
-    )
-
-
-def _against(answer: RehearseDocument, against: AgainstPart) -> list[str]:
-    if against.equal:
-        return [say("rehearse.against_equal")]
-    lines: list[str] = []
-    if answer.error is not None or against.old.error is not None:
-        old = _short(against.old.error, len(against.old.batches))
-        lines.append(say("rehearse.against_failed", old=old, new=_short(answer.error, len(answer.batches))))
-    lines.append(say("rehearse.against_differs", old=against.only_old, new=against.only_new))
-    lines += [
-        say("rehearse.against_state", place=clean(each.place, 80), old=each.only_old, new=each.only_new)
-        for each in against.state
-        if each.only_old or each.only_new
-    ]
-    lines += [f"  {_example(each)}" for each in against.examples]
-    if against.examples and not against.revealed:
-        lines.append(say("rehearse.masked"))
-    if against.input_differs:
-        lines.append(say("rehearse.against_input", batches=against.input_differs))
-    return lines
-
-
-def _short(error: RehearsedErrorPart | None, batches: int) -> str:
-    if error is None:
-        return say("rehearse.run_ran", batches=batches)
-    return say("rehearse.run_failed", condition=clean(error.condition or error.name or error.class_, 120))
-
-
-def _example(each: ExamplePart) -> str:
-    where = (
-        say("rehearse.example_state", place=clean(each.place, 80))
-        if each.where == "state"
-        else say("rehearse.example_output", batch=each.batch)
-    )
-    if each.key:
-        where = say("rehearse.example_key", where=where, key=_json(each.key))
-    return say("rehearse.example", where=where, old=_row(each.old), new=_row(each.new))
-
-
-def _row(row: object) -> str:
-    return say("rehearse.no_row") if row is None else _json(row)
-
-
-def _json(value: object) -> str:
-    return clean(json.dumps(value, ensure_ascii=False, default=str), CELL) if value else ""
-
-
-def _place(each: PlacePart) -> str:
-    if each.files is None:
-        return say("rehearse.place_unknown", place=each.place, how=each.how)
-    if each.changed:
-        return say(
-            "rehearse.place_changed", place=each.place, changed=len(each.changed), files=list(each.changed)
-        )
-    if each.added:
-        return say("rehearse.place_added", place=each.place, added=len(each.added))
-    return say("rehearse.place_unchanged", place=each.place, how=each.how)
 
 
 VERB = Verb("rehearse", add_arguments, run)

@@ -14,7 +14,7 @@ from core.documents.survey import KeptPart, survey_document
 from core.errors import UsageError
 from core.messages import say, say_of, words
 from core.settings import Settings
-from core.spark import survey_on_spark
+from core.spark.survey import survey_on_spark
 from core.sparklogs.evidence import NotRead
 from core.survey import (
     LEVELS,

@@ -265,7 +265,7 @@ class Stage:
                 d.rewrite(path, path.read_bytes().replace(b'"seed"', f'"{scene.topic("orders")}"'.encode()))
         entry = Checkpoint.open(str(checkpoint)).offset(0)
         assert entry is not None and not hasattr(entry, "reason")
-        scene.batch_ms = entry.timestamp_ms or 0  # type: ignore[union-attr]
+        scene.batch_ms = entry.timestamp_ms or 0
         scene.create("orders")
         scene.fill("orders", SECOND_END)
         return scene

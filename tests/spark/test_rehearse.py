@@ -29,6 +29,7 @@ from tests.support.changed_queries import FIRST_FILES, SCHEMA, Changes, write_fi
 from tests.support.clusters import connect_server
 from tests.support.copies import copy_of
 from tests.support.oracle import RECIPES
+from tests.support.processes import all_ended, group_of
 from tests.support.rehearsed import (
     FILES,
     HEAD,
@@ -365,35 +366,6 @@ def command(ck: Path, query: str, scratch: Path, **more: Any) -> subprocess.Pope
         text=True,
         **more,
     )
-
-
-def all_ended(pids: Iterator[int] | Any, seconds: float = 20) -> bool:
-    """Whether none of these processes runs after so many seconds at most."""
-    until, left = time.monotonic() + seconds, list(pids)
-    while left and time.monotonic() < until:
-        left = [pid for pid in left if _runs(pid)]
-        time.sleep(0.1)
-    return not left
-
-
-def _runs(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state != "Z"
-
-
-def group_of(leader: int) -> list[int]:
-    """All processes of a process group."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            if int(path.read_text().rpartition(")")[2].split()[2]) == leader:
-                found.append(int(path.parent.name))
-        except (OSError, IndexError):
-            continue
-    return found
 
 
 @pytest.mark.parametrize("with_worker", every(False, True, first=1))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from core.settings import DEFAULTS, Settings
-from core.spark import survey_on_spark
+from core.spark.survey import survey_on_spark
 from core.storage import Requests
 from core.survey import SurveyRow, each_once, search_root, survey_places
 from core.survey.tables import COLUMNS, TableQuestion, tables

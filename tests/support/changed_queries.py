@@ -33,15 +33,17 @@ Seen = Literal["any", "among", "exactly"]
 the same."""
 
 
-def write_file(directory: Path, number: int) -> None:
-    """Two rows, three minutes of event time after those of the file before, all inside a few windows."""
+def write_file(directory: Path, number: int, ids_of: int | None = None) -> None:
+    """Two rows, three minutes of event time after those of the file before, all inside a few windows.
+
+    ``ids_of``: the file whose ids they have (default: their own)."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{number:04d}.json"
     rows = [
         {
             "k": "ab"[i],
             "k2": "ba"[i],
-            "id": number * 2 + i,
+            "id": (ids_of or number) * 2 + i,
             "g": number * 2 + i - 2,
             "v": number * 10 + i,
             "t": f"2026-01-01T00:{number * 3 + i:02d}:00",
@@ -517,6 +519,8 @@ MORE: tuple[Change, ...] = (
         "projection",
         "same_types",
         joined(value="g"),
+        seen="among",
+        right=over_all(joined(value="g")),
     ),
 )
 """More of what people change, for the whole proof."""
@@ -603,6 +607,10 @@ class Changes:
         """The error and the rows of a start on a copy."""
         return self._start(change, self._copy(change))
 
+    def restart_at(self, change: Change, checkpoint: Path) -> tuple[str | None, list[str]]:
+        """The same on this checkpoint."""
+        return self._start(change, checkpoint.parent, checkpoint)
+
     def _copy(self, change: Change) -> Path:
         """A place of its own with a copy of the checkpoint."""
         self._number += 1
@@ -610,7 +618,9 @@ class Changes:
         copy_of(self._base(BASES[change.base])[1], place / "ck")
         return place
 
-    def _start(self, change: Change, place: Path) -> tuple[str | None, list[str]]:
+    def _start(
+        self, change: Change, place: Path, checkpoint: Path | None = None
+    ) -> tuple[str | None, list[str]]:
         base = BASES[change.base]
         root = self._base(base)[0]
         output = None
@@ -618,7 +628,9 @@ class Changes:
             output = root / "out" if sink == "files" and base.sink == "files" else place / "out"
         conf = {**base.conf, **change.conf, **CONFS.get(change.name, {})}
         mode = change.mode or base.mode
-        return self._run(change.build or base.build, root, place / "ck", mode, conf, output, change)
+        return self._run(
+            change.build or base.build, root, checkpoint or place / "ck", mode, conf, output, change
+        )
 
     def _session(self, conf: Mapping[str, str]) -> SparkSession:
         session = self.session.newSession()
@@ -647,6 +659,10 @@ class Changes:
             assert error is None, error
             for directory in ("in", "in2"):
                 write_file(root / directory, NEXT_FILE)
+            if base.name.startswith(
+                "join"
+            ):  # the next rows of the left match those of the right in the state
+                write_file(root / "in", NEXT_FILE, ids_of=NEXT_FILE - 1)
             self._made[base.name] = root, root / "ck"
         return self._made[base.name]
 

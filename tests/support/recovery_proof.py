@@ -105,6 +105,10 @@ CARRY_OUT = RUN_SCRIPT.replace(
     "        status = module.carry_out",
 )
 assert CARRY_OUT.count("cloudpickle") == 2
+REHEARSE = CARRY_OUT.replace(
+    'module.carry_out(spark, *query, args["execute"], True)', 'module.rehearse(spark, *query, "")'
+)
+assert REHEARSE != CARRY_OUT
 # The same, cut off in the middle: nothing of the script runs after so many calls that write.
 CUT_OFF = (
     """
@@ -428,6 +432,15 @@ def in_session(pipeline: Pipeline, script: Path, *, execute: bool) -> Outcome:
     return Outcome(*found)
 
 
+def rehearsed(pipeline: Pipeline, script: Path) -> Outcome:
+    """The text with ``--rehearse``: all steps on copies. Status 4 where a rehearsal has no copy of the sink."""
+    with quiet():
+        found = pipeline.engine.run(SESSION + REHEARSE, confs=pipeline.confs, path=str(script), execute=False)
+    outcome = Outcome(*found)
+    print(f"rehearsal: {outcome.status} {tail(outcome.output)}")
+    return outcome
+
+
 def cut_off(pipeline: Pipeline, script: Path, kill_after: int) -> Outcome:
     """The text on a session that is there, cut off after so many calls that write (status -9)."""
     with quiet():
@@ -586,6 +599,9 @@ class Proof:
             raise EndedError("refused", reason_of(dry.output))
         if dry.status != 0:
             raise EndedError("WRONG", f"the dry run ended with {dry.status}: {tail(dry.output)}")
+        tried = rehearsed(pipeline, script)
+        if fingerprint(pipeline.place) != whole:
+            raise EndedError("WRONG", "the rehearsal changed something")
         chance = self.cell.random(self.seed)
         killed = (
             as_process(pipeline, script, kill_after=chance.choice((1, 2, 4, 8, 15, 30, 50)))
@@ -604,6 +620,9 @@ class Proof:
             self.statuses.append(done.status)
             if done.status == 4 and killed.status == -9 and attempt == 0:
                 raise EndedError("refused", f"after the kill: {reason_of(done.output)}")
+            if tried.status not in (4, 5, done.status):
+                note = f"the rehearsal ended with {tried.status}, the run with {done.status}"
+                raise EndedError("WRONG", f"{note}: {tail(tried.output)}")
             if done.status not in (0, 5):
                 raise EndedError("WRONG", f"run {attempt + 1} ended with {done.status}: {tail(done.output)}")
         made = option.recipe

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from core.analysis.changes import WHATS, AskedChange, ChangesReport, Judged, judge_changes, parse_change
+from core.analysis.changes import (
+    WHATS,
+    AskedChange,
+    ChangesReport,
+    Judged,
+    judge_changes,
+    parse_change,
+)
 from core.analysis.changes.asked import CHANGED, CHOICES
+from core.analysis.changes.context import ChangeContext
 from core.analysis.changes.model import Column, Recipe
 from core.analysis.changes.rules import RULES
 from core.analysis.changes.source_rules import _contains
+from core.analysis.changes.state_rules import join_type, window
+from core.analysis.changes.written_query import columns_of, read_written_query
 from core.analysis.forecast import Query, forecast
+from core.analysis.forecast.versions import V40
 from core.checkpoint import Checkpoint
 from core.cli import main
 from core.errors import UsageError
@@ -31,6 +43,7 @@ STATELESS, TOTALS, WINDOWS = (
     "purged-to-newest-10",
     "windowed-aggregation-hot-partition",
 )
+JUDGE = {"window": window, "join_type": join_type}
 JOIN, DEDUP, TRANSFORM = "join-watermark-held-back", "state-format-2", "transform-with-state-timers"
 
 
@@ -120,6 +133,41 @@ def test_what_spark_compares_fails_in_the_batch_with_its_condition(
 
 def test_before_4_0_a_schema_error_has_no_condition() -> None:
     assert one(TOTALS, "keys=other_types", spark="3.5").condition is None
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "condition"),
+    [
+        (WINDOWS, "window=slide", "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE"),
+        (JOIN, "join_type=left_outer", "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"),
+    ],
+)
+def test_state_that_cannot_be_null_takes_no_columns_that_can(name: str, setting: str, condition: str) -> None:
+    """Up to 4.2 the schema of the state says which columns cannot be null (seen on 3.5.9); from 4.3 on all can."""
+    ck = opened(SAMPLES / name / "checkpoint")
+    query, asked = read_written_query(ck), parse_change(f"change.{setting}")
+    assert all(column.nullable for op in query.operators for column in (*op.keys, *op.values))
+    older = [
+        replace(op, **{side: tuple(replace(each, nullable=False) for each in getattr(op, side))})
+        for op in query.operators
+        for side in ("keys" if name == WINDOWS else "values",)
+    ]
+    context = ChangeContext(ck, replace(query, operators=tuple(older)), V40)
+    found = JUDGE[asked.what](context, asked)
+    assert (found.verdict, found.fails_at, found.condition) == ("fails", "batch", condition)
+    new = JUDGE[asked.what](ChangeContext(ck, query, V40), asked)
+    assert new.verdict == ("silently_wrong" if name == WINDOWS else "fine_but")
+    back = JUDGE["join_type"](context, parse_change("change.join_type=inner"))
+    assert back.verdict != "fails"
+
+
+def test_nullability_is_read_from_the_schema_of_the_state() -> None:
+    fields = [
+        {"name": "fixed", "type": "long", "nullable": False, "metadata": {}},
+        {"name": "free", "type": "long", "nullable": True, "metadata": {}},
+        {"name": "unsaid", "type": "long"},
+    ]
+    assert [column.nullable for column in columns_of({"fields": fields})] == [False, True, True]
 
 
 def test_a_removed_operator_is_silently_dropped_before_4_0_and_the_option_keeps_the_positions() -> None:

@@ -59,10 +59,14 @@ SinkName = Literal["delta", "file", "kafka", "foreach", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the state: its name and Spark's name of its type (``long``, ``array<string>``)."""
+    """A column of the state: its name and Spark's name of its type (``long``, ``array<string>``).
+
+    ``nullable``: by the schema of the state; state that was born on Spark 4.3 says so of every column.
+    """
 
     name: str
     type: str
+    nullable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,7 @@ RULES: Mapping[str, Rule] = {
     "dedup_other_types": _schema(KEY_SCHEMA),
     "window_length": _silent(),
     "window_slide": _silent(),
+    "window_slide_refused": _schema(KEY_SCHEMA),
     "session_gap": _open(),
     "no_schema": _open(),
     "user_state_types": _schema(VALUE_SCHEMA, "inferred"),
@@ -192,6 +193,7 @@ RULES: Mapping[str, Rule] = {
     "mode_of_files": _refused(None, "inferred"),
     "mode_of_transform": _open(),
     "join_type": _but("mixed_state"),
+    "join_type_refused": _schema(VALUE_SCHEMA, "inferred"),
     "join_interval": _but("mixed_state"),
     # settings
     "partitions": Rule("ignored", "unset", "continues"),

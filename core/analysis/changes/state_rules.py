@@ -20,6 +20,7 @@ from core.analysis.changes.model import AskedChange, Column, Judged, WrittenOper
 from core.checkpoint.state_names import plain_number
 from core.messages import say_of
 
+_WINDOW = "struct<start:timestamp"
 GROUPED = (*AGGREGATIONS, *DEDUPLICATIONS, JOIN, *USER_STATE, TRANSFORM)
 
 
@@ -106,8 +107,11 @@ def window(c: ChangeContext, asked: AskedChange) -> Judged:
     for op in c.operators("sessionWindowStateStoreSaveExec"):
         return c.judged(asked, "session_gap", operator=op)
     for op in c.operators(*GROUPED):
+        if op.has_window and asked.value == "slide":
+            fixed = [each for each in op.keys if each.type.startswith(_WINDOW) and not each.nullable]
+            return c.judged(asked, "window_slide_refused" if fixed else "window_slide", operator=op)
         if op.has_window:
-            return c.judged(asked, "window_slide" if asked.value == "slide" else "window_length", operator=op)
+            return c.judged(asked, "window_length", operator=op)
     unknown = [op for op in c.operators(*GROUPED) if not op.has_schema]
     return c.judged(asked, "no_schema", operator=unknown[0]) if unknown else _none(c, asked, "window")
 
@@ -153,6 +157,9 @@ def output_mode(c: ChangeContext, asked: AskedChange) -> Judged:
 def join_type(c: ChangeContext, asked: AskedChange) -> Judged:
     """inner, left, right or full."""
     for op in c.operators(JOIN):
+        fixed = ", ".join(each.name for each in op.values if not each.nullable)
+        if fixed and asked.value != "inner":
+            return c.judged(asked, "join_type_refused", operator=op, fixed=fixed)
         return c.judged(asked, "join_type", operator=op)
     return _none(c, asked, "join_type")
 

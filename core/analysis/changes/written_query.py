@@ -104,7 +104,8 @@ def _values(schemas: Iterable[StateSchema]) -> Iterable[Column]:
         for column in columns_of(schema.value):
             if column.name == "__dummy__" or (column.name == "matched" and side in ("left", "right")):
                 continue
-            yield Column(column.name if side == "default" else f"{side}.{column.name}", column.type)
+            name_here = column.name if side == "default" else f"{side}.{column.name}"
+            yield Column(name_here, column.type, column.nullable)
 
 
 def columns_of(struct: Mapping[str, object]) -> tuple[Column, ...]:
@@ -113,7 +114,7 @@ def columns_of(struct: Mapping[str, object]) -> tuple[Column, ...]:
     if not isinstance(fields, list):
         return ()
     return tuple(
-        Column(str(field.get("name")), type_text(field.get("type")))
+        Column(str(field.get("name")), type_text(field.get("type")), field.get("nullable") is not False)
         for field in fields
         if isinstance(field, dict)
     )
