@@ -40,13 +40,16 @@ def main() -> None:
     opened, ck = shell.checkpoint()
     # filled in the order of cost, shown in the order of weight; a broker may take seconds to answer, so all
     # that needs it comes last then
-    sentence, figures, stands_out, costs, start, notes = (st.container() for _ in range(6))
+    sentence, figures, stands_out = (st.container() for _ in range(3))
+    with st.container(key="position-and-costs"):  # a phone shows them the other way round
+        start, costs = st.container(), st.container()
+    tools, notes = st.container(), st.container()
     with figures:
         places = live_figures.places()
     live_figures.of_logs(opened, ck, places)
     with notes:
         story(opened.name, ck)
-    judge = partial(judgement, opened, ck, sentence, stands_out, costs, start)
+    judge = partial(judgement, opened, ck, sentence, stands_out, costs, start, tools)
     if connectors.waits(ck):
         the_query(opened, ck, places.state)
         judge()
@@ -62,6 +65,7 @@ def judgement(
     stands_out: Place,
     costs: Place,
     start: Place,
+    tools: Place,
 ) -> None:
     """What rests on the checkpoint, its source and its sink: the forecast, the findings, the impact of
     deleting, the start position."""
@@ -82,6 +86,7 @@ def judgement(
         impact_card.card(opened, ck, with_link=False, is_short=True)
     with start:
         start_position.block(opened, ck, is_short=True)
+    with tools:
         if not is_failing:
             error_translator.folded(ck)
         evidence_file.folded(opened, ck)
