@@ -78,7 +78,10 @@ def clickable(
         for name, width in {**widths, **pinned}.items()
         if name in frame.columns
     }
-    formats |= {name: st.column_config.LineChartColumn(y_min=0) for name in lines & set(frame.columns)}
+    formats |= {
+        name: st.column_config.LineChartColumn(y_min=0, width=widths.get(name))
+        for name in lines & set(frame.columns)
+    }
     st.dataframe(
         frame,
         hide_index=True,
