@@ -23,8 +23,11 @@ from ui import (
 
 PINNED = {"next start": 120, "checkpoint": 160}
 """Columns that stay in view, in pixels: on a phone there is room for one more beside them."""
-WIDTHS = {"lag": 96, "state": 92, "worst finding": 220}
-"""Columns whose longest texts would be cut."""
+WIDTHS = {"lag": 92, "state": 84, "throughput": 96, "worst finding": 220}
+"""Columns whose longest texts would be cut, and what a line needs."""
+
+MOST_ROWS = 2_000
+"""Rows of the table; a search or a filter leads to the others."""
 
 
 def main() -> None:
@@ -169,8 +172,8 @@ def _summary(job: survey_job.SurveyJob, shown: int) -> str:
         parts.append(say("screen_survey.read_all", done=done, total=total, seconds=seconds))
     if len(job.names) > total:
         parts.append(say("screen_survey.limited", n=len(job.names) - total))
-    if shown > tables.MOST_ROWS:
-        parts.append(say("screens.shown_rows", shown=tables.MOST_ROWS, total=shown))
+    if shown > MOST_ROWS:
+        parts.append(say("screen_survey.shown", shown=MOST_ROWS, total=shown))
     return " ".join(parts)
 
 
@@ -189,6 +192,7 @@ def _table(names: list[str], key: str, columns: dict[str, list[object]]) -> None
         pinned=PINNED,
         widths=WIDTHS,
         lines=frozenset({survey_table.COURSE, survey_table.PACE}),
+        most=MOST_ROWS,
     )
 
 

@@ -39,6 +39,7 @@ SENTENCES: dict[str, str] = {
     "reading": "not read yet",
     "stopped": "stopped before it was read",
     "named_only": "not looked into",
+    "shown": "Shown: {shown:number} of {total:counted checkpoint}; filters and search find the others.",
     "temporary": "temporary: {name}",
     "at_least": "{version} or newer",
 }

@@ -114,7 +114,7 @@ def test_rows_of_before_stay_until_they_are_read_again(
     """Followed, the page shows what was committed meanwhile."""
     place = kafka_checkpoint(tmp_path / "own" / "ck", range(3))
     monkeypatch.setenv("CHECKPOINT_EXPLORER_ROOTS", json.dumps({"own": str(tmp_path / "own")}))
-    monkeypatch.setattr(survey_job, "FOLLOW_SECONDS", 0)
+    monkeypatch.setattr(survey_job, "FOLLOW_SECONDS", 3)  # longer than it takes to draw the page
     get_settings.cache_clear()
     try:
         at = open_page("checkpoints", follow="true")
@@ -125,6 +125,7 @@ def test_rows_of_before_stay_until_they_are_read_again(
         until = time.monotonic() + 60
         while table_of(at)["last committed"][0] != "batch 3":
             assert time.monotonic() < until
+            time.sleep(1)
             at.run()
         assert_no_error(at)
         listings = [root_listings.RootListing("own", get_settings())]
