@@ -615,8 +615,8 @@ class Settings(BaseModel):
         gt=0,
         le=86_400,
         description=(
-            "How many seconds a rehearsal may take in the process of Spark, its start included"
-            " (rehearse). After"
+            "How many seconds a rehearsal may take once Spark is ready (rehearse); Spark itself has"
+            " spark_seconds to start. After"
             " that the process is ended and one sentence says what it was doing."
         ),
     )

@@ -35,6 +35,7 @@ from tests.support.rehearsal_proof import (
     DAMAGED,
     DELTA,
     KAFKA,
+    PATIENT,
     Incident,
     Trial,
     changed,
@@ -126,7 +127,7 @@ def run(place: Path, only: str, log: Path | None) -> tuple[list[Trial], list[Cut
         stage_at = place / "stage"
         stage_at.mkdir()
         makers = incidents(
-            oracle, Changes(session, place / "changed"), Stage(oracle, broker, stage_at), delta
+            oracle, Changes(session, place / "changed"), Stage(oracle, broker, stage_at, PATIENT), delta
         )
         for number, (name, make) in enumerate(makers):
             if only in name and name not in done:

@@ -16,6 +16,7 @@ from core.documents.rehearse_words import (
     copy_lines,
     error_lines,
     happened,
+    headline,
     is_good,
     read_result,
     stopped_lines,
@@ -103,7 +104,10 @@ def _answer(answer: RehearseDocument) -> None:
             location=words.one_line(answer.location, 300),
             spark=words.one_line(answer.spark, 40),
         )
-        cards.text(f"{cards.MARKS[tone]} {happened(answer)}", "lead")
+        lead = headline(answer)
+        cards.text(f"{cards.MARKS[tone]} {lead}", "lead")
+        if lead != happened(answer):
+            cards.text(happened(answer))
         cards.text(against_forecast(answer))
         if answer.error is not None:
             cards.text("\n".join(error_lines(answer.error)))

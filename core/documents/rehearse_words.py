@@ -63,6 +63,14 @@ def is_good(answer: RehearseDocument) -> bool:
     return answer.as_forecast and answer.original_unchanged and is_same
 
 
+def headline(answer: RehearseDocument) -> str:
+    """What matters most: a changed original, then an outcome that is no good, then rows that differ."""
+    if not answer.original_unchanged:
+        return say("rehearse.result_changed")
+    is_same = answer.against is None or answer.against.equal
+    return happened(answer) if is_same or not answer.as_forecast else say("rehearse.result_differs")
+
+
 def happened(answer: RehearseDocument) -> str:
     """The outcome in one sentence."""
     name: str = answer.outcome

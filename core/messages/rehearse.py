@@ -40,7 +40,7 @@ REFUSED: dict[str, str] = {
 
 TOO_SLOW: dict[str, str] = {
     "starting": (
-        "Spark at {address} was not ready within {limit_ms:duration} (setting rehearsal_seconds); nothing"
+        "Spark at {address} was not ready within {limit_ms:duration} (setting spark_seconds); nothing"
         " is left"
         " running."
     ),
@@ -252,6 +252,8 @@ SENTENCES: dict[str, str] = {
     "result_other": "The file is not the answer of rehearse: give what it prints with --json.",
     "result_field": "The file is not an answer of rehearse that this version understands ({field}).",
     "result_of_other": "The file is the answer of a rehearsal of {other}, not of {location}.",
+    "result_changed": "Something of the original has changed during the rehearsal.",
+    "result_differs": "The new query gives other rows, or another state, than today's.",
     "result_not_read": "{path} cannot be read: {reason}.",
     "result_of_evidence": (
         "An answer of rehearse is added when the evidence is taken, not to a file that is evidence already."

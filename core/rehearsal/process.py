@@ -92,7 +92,7 @@ class _Conversation:
         self._ran: dict[str, Line] = {}
 
     def run(self, request: Mapping[str, object]) -> tuple[str, dict[str, Line]]:
-        until = time.monotonic() + self._settings.rehearsal_seconds
+        until = time.monotonic() + self._settings.spark_seconds  # then from when Spark is ready
         lines: queue.Queue[Line | None] = queue.Queue()
         threading.Thread(target=_receive, args=(self._process.stdout, lines), daemon=True).start()
         with contextlib.suppress(OSError):
@@ -109,6 +109,8 @@ class _Conversation:
             if line["event"] == "end":
                 return self._spark, self._ran
             self._take(line)
+            if line["event"] == "ready":
+                until = time.monotonic() + self._settings.rehearsal_seconds
 
     def _take(self, line: Line) -> None:
         event = line["event"]
@@ -137,6 +139,8 @@ class _Conversation:
                 say_of("rehearse", "TOO_SLOW", self._phase, path=path, limit_ms=limit_ms, address="")
             )
         address = self._settings.spark_remote.partition(";")[0] or self._settings.spark_master
+        if self._phase == "starting":
+            limit_ms = round(self._settings.spark_seconds * 1000)
         phase = self._phase if self._phase in ("starting", "running") else "running"
         return SparkStopped(
             say_of("rehearse", "TOO_SLOW", phase, path=path, limit_ms=limit_ms, address=address)
@@ -182,7 +186,7 @@ class _Conversation:
 
 def _is_full(text: str) -> bool:
     """Whether the disk of the scratch directory is full, or a file may not be so large."""
-    return "No space left on device" in text or "File too large" in text
+    return "No space left" in text or "File too large" in text
 
 
 def _receive(out: IO[bytes] | None, lines: queue.Queue[Line | None]) -> None:

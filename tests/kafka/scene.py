@@ -233,8 +233,11 @@ class Scene:
 class Stage:
     """Makes scenes. The seed checkpoint is written by Spark on first use."""
 
-    def __init__(self, oracle: Oracle, broker: Broker, scratch: Path) -> None:
+    def __init__(
+        self, oracle: Oracle, broker: Broker, scratch: Path, options: Mapping[str, str] | None = None
+    ) -> None:
         self.oracle, self.broker, self.scratch = oracle, broker, scratch
+        self.options = options or {}  # of the query that writes the seed
         self.properties_file = scratch / "broker.properties"
         self.properties_file.write_text(f"bootstrap.servers={broker.bootstrap}\n", encoding="utf-8")
         self._seed: Path | None = None
@@ -247,7 +250,7 @@ class Stage:
             for begin, end in ((0, FIRST_END), (FIRST_END, SECOND_END)):
                 for partition in (0, 1):
                     self.broker.produce("seed", [f"{i}" for i in range(begin, end)], partition)
-                base = Base(Recipe("seed", read_topics(self.broker, ["seed"], {})), root, {}, {})
+                base = Base(Recipe("seed", read_topics(self.broker, ["seed"], self.options)), root, {}, {})
                 fact = self.oracle.restart(base, root / "ck", output=root / "out")
                 assert not fact.causes, fact
             self._seed = root / "ck"

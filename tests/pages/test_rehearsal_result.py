@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.cli import main
 from core.documents.base import to_json
-from core.documents.rehearse_words import MOST_BYTES, is_good, read_result
+from core.documents.rehearse_words import MOST_BYTES, happened, headline, is_good, read_result
 from core.errors import UsageError
 from core.settings import PREFIX, get_settings
 from tests.pages.conftest import PROJECT, OpenPage, assert_no_error, words_of
@@ -38,7 +38,8 @@ def uploaded(at: AppTest, data: bytes) -> str:
 
 def test_an_upload_is_shown_with_its_rows(open_page: OpenPage) -> None:
     shown = uploaded(open_page("integrity", PLACE), json.dumps(result()).encode())
-    assert "▲ Spark resumed with batch 26." in shown
+    assert "▲ The new query gives other rows, or another state, than today's." in shown
+    assert "Spark resumed with batch 26." in shown
     assert "Only today's query gave 2 output rows, only the new one 2 output rows." in shown
     assert 'batch 26, {"store": "Berlin"}' in shown and '"count": 900' in shown
     assert "checkpoint: unchanged" in shown
@@ -115,6 +116,10 @@ def test_what_is_read_is_what_was_written() -> None:
     }  # fmt: skip
     with_error = result(error=error, against=None)
     assert to_json(read_result(json.dumps(with_error).encode())) == with_error
+    alone = read_result(json.dumps(result(against=None)).encode())
+    assert is_good(alone) and headline(alone) == happened(alone)
+    changed = read_result(json.dumps(result(original_unchanged=False)).encode())
+    assert not is_good(changed) and headline(changed).startswith("Something of the original has changed")
 
 
 def test_text_in_an_answer_is_never_markup(open_page: OpenPage) -> None:
@@ -151,6 +156,6 @@ def test_evidence_keeps_the_answer_and_the_page_shows_it(
     assert_no_error(at)
     shown = words_of(at)
     assert "The rehearsal that was kept with this evidence:" in shown
-    assert "▲ Spark resumed with batch 26." in shown and '"count": 900' in shown
+    assert "Spark resumed with batch 26." in shown and '"count": 900' in shown
     assert secret not in shown and "is the answer of a rehearsal of" not in shown
     assert not [each for each in at.file_uploader if each.key == "rehearsal-upload"]

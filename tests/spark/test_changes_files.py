@@ -124,7 +124,7 @@ if EVERY:
     def test_a_query_file_that_hangs_is_ended(
         changed: Changes, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("CHECKPOINT_EXPLORER_REHEARSAL_SECONDS", "30")
+        monkeypatch.setenv("CHECKPOINT_EXPLORER_REHEARSAL_SECONDS", "8")
         noted, query = tmp_path / "pids", tmp_path / "query.py"
         query.write_text(
             "import os, subprocess, time\nchild = subprocess.Popen(['sleep', '600'])\n"
@@ -132,7 +132,7 @@ if EVERY:
         )
         asked = ["changes", str(changed.checkpoint("totals")), "--old", str(query), "--new", str(query)]
         assert main(asked) == 2
-        assert "was not loaded within 30" in capsys.readouterr().err
+        assert "was not loaded within 8" in capsys.readouterr().err
         time.sleep(1)
         for pid in noted.read_text().split():
             assert (

@@ -288,17 +288,15 @@ def test_a_query_file_that_fails_is_one_sentence(
 def test_a_query_file_that_hangs_is_ended_with_all_that_it_has_started(
     changed: Changes, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CHECKPOINT_EXPLORER_REHEARSAL_SECONDS", "20")
+    monkeypatch.setenv("CHECKPOINT_EXPLORER_REHEARSAL_SECONDS", "8")
     ck = stage.checkpoint(changed.checkpoint("rows"))
     noted = stage.root / "pids"
     text = (
         f"import os, subprocess, time\nchild = subprocess.Popen(['sleep', '600'])\n"
         f"open({str(noted)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}')\ntime.sleep(600)\n"
     )
-    began = time.monotonic()
     status, sentence = stage.refused(ck, "--query", stage.query(text), "--set", FILES[0])
-    assert status == 2 and "was not loaded within 20" in sentence
-    assert time.monotonic() - began < 60
+    assert status == 2 and "was not loaded within 8" in sentence
     assert all_ended(int(pid) for pid in noted.read_text().split())
 
 

@@ -509,7 +509,8 @@ def of_delta(engine: DeltaEngine, name: str, place: Path) -> Incident:
         error, in_batch = engine.run(DELTA_RESTART, **named)
         conditions = [each for each in conditions_in(error) if each != "STREAM_FAILED"]
         happened = logs.happened(error is not None, next(iter(conditions), None), in_batch=in_batch)
-        return replace(happened, rows=rows_of(places["out"]))
+        text = (error or "").split("terminated with exception: ")[-1].partition("\n")[0]
+        return replace(happened, error=happened.error or text[:100].strip(), rows=rows_of(places["out"]))
 
     conf = {
         "spark.jars": ",".join(map(str, delta_jars())),
