@@ -241,11 +241,12 @@ class Settings(BaseModel):
         ),
     )
     checkpoints_per_root: int = Field(
-        default=5_000,
+        default=20_000,
         ge=1,
         description=(
-            "How many directories below a root are listed to find checkpoints. Each is one listing, many of"
-            " them side by side; the answer says when the limit bit."
+            "How many directories below a root are listed to find checkpoints: those of 5,000 queries, with"
+            " the directories around them. Each is one listing, many of them side by side; the answer says"
+            " when the limit bit."
         ),
     )
     checkpoint_levels: int = Field(
@@ -292,6 +293,16 @@ class Settings(BaseModel):
         description=(
             "How many bytes the files in the incident store may have together. When that is reached, nothing"
             " more is kept until somebody removes some: whoever reaches the app could fill the store."
+        ),
+    )
+    incident_store_listed: int = Field(
+        default=100,
+        ge=0,
+        le=1_000,
+        description=(
+            "How many of the newest evidence files in the incident store are listed, on the page Incidents"
+            " and by incidents: each costs one request, and at most 64 MB of them are read for a list. 0"
+            " lists nothing: only who has the link of an incident opens it."
         ),
     )
     open_uploads: Literal["private", "always", "never"] = Field(

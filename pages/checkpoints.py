@@ -23,8 +23,11 @@ from ui import (
 
 PINNED = {"next start": 120, "checkpoint": 160}
 """Columns that stay in view, in pixels: on a phone there is room for one more beside them."""
-WIDTHS = {"lag": 96}
-"""Columns whose longest texts would be cut."""
+WIDTHS = {"lag": 92, "state": 84, "throughput": 96, "worst finding": 220}
+"""Columns whose longest texts would be cut, and what a line needs."""
+
+MOST_ROWS = 2_000
+"""Rows of the table; a search or a filter leads to the others."""
 
 
 def main() -> None:
@@ -79,18 +82,19 @@ def survey() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.text(say("screen_survey.title"), "section", "content")
         st.button("Read again", type="tertiary", on_click=_read_again)
-    found = {root: root_listings.below(root) for root in root_listings.names()}
-    names = [name for each in found.values() if not isinstance(each, str) for name in each.links]
-    for root, each in found.items():
-        _about_root(root, each)
-    if not names:
-        return
-    job = survey_job.job(tuple(dict.fromkeys(names)))
-    if not job.is_done:
-        with st.spinner(say("screen_survey.progress", done=len(job.rows), total=len(job.asked))):
-            job.wait(survey_job.FIRST_SECONDS)
-    if job.is_done:
+    listings = [root_listings.listing(root) for root in root_listings.names()]
+    with st.spinner(say("screen_survey.looking")):
+        job = survey_job.job(listings)
+        job.wait(survey_job.FIRST_SECONDS)
+    for listing in job.listings:
+        if listing.found is not None:
+            _about_root(listing.root, listing.found)
+    if job.is_done and job.names:
         rows_of(job)
+        if st.session_state.get("follow"):
+            st.fragment(_follow, run_every=get_settings().look_for_new_seconds)(job)
+    elif job.is_done:
+        return
     else:
         st.fragment(_rows_so_far, run_every="2s")(job)
 
@@ -114,15 +118,27 @@ def _read_again() -> None:
     survey_job.read_again()
 
 
+def _follow(job: survey_job.SurveyJob) -> None:
+    """Followed, the rows are read again when they are some time old; those of before stay until then."""
+    if job.is_older_than(survey_job.FOLLOW_SECONDS):
+        _read_again()
+        st.rerun()
+
+
 def _rows_so_far(job: survey_job.SurveyJob) -> None:
     """The table while rows are being read; the page is drawn once more when all are there."""
     if job.is_done:
         st.rerun()
-    done, total = len(job.rows), len(job.asked)
+    done, total = job.done, len(job.asked)
+    if job.is_searching:
+        text = say("screen_survey.searching", done=done, total=total)
+    else:
+        text = say("screen_survey.progress", done=done, total=total)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(done / total, say("screen_survey.progress", done=done, total=total), width=420)
+        st.progress(done / max(1, total), text, width=420)
         st.button("Stop", on_click=job.stop, type="tertiary")
-    rows_of(job)
+    if total:
+        rows_of(job)
 
 
 def rows_of(job: survey_job.SurveyJob) -> None:
@@ -143,21 +159,21 @@ def rows_of(job: survey_job.SurveyJob) -> None:
     for sentence in dict.fromkeys(text for line in shown if line.past for text in line.past.trouble):
         cards.text(sentence, "small")
     _table([line.name for line in shown], "survey", survey_table.columns(shown))
-    tables.downloads(survey_table.download_columns(shown), "checkpoints", key="survey-down")
     if job.is_done:
+        tables.downloads(survey_table.download_columns(shown), "checkpoints", key="survey-down")
         survey_charts.panel(shown)
 
 
 def _summary(job: survey_job.SurveyJob, shown: int) -> str:
-    done, total = len(job.rows), len(job.asked)
+    done, total = job.done, len(job.asked)
     parts: list[str] = [say("screen_survey.click")]
     if job.is_done:
         seconds = f"{job.seconds:.1f}"
         parts.append(say("screen_survey.read_all", done=done, total=total, seconds=seconds))
     if len(job.names) > total:
         parts.append(say("screen_survey.limited", n=len(job.names) - total))
-    if shown > tables.MOST_ROWS:
-        parts.append(say("screens.shown_rows", shown=tables.MOST_ROWS, total=shown))
+    if shown > MOST_ROWS:
+        parts.append(say("screen_survey.shown", shown=MOST_ROWS, total=shown))
     return " ".join(parts)
 
 
@@ -176,6 +192,7 @@ def _table(names: list[str], key: str, columns: dict[str, list[object]]) -> None
         pinned=PINNED,
         widths=WIDTHS,
         lines=frozenset({survey_table.COURSE, survey_table.PACE}),
+        most=MOST_ROWS,
     )
 
 

@@ -40,13 +40,16 @@ def main() -> None:
     opened, ck = shell.checkpoint()
     # filled in the order of cost, shown in the order of weight; a broker may take seconds to answer, so all
     # that needs it comes last then
-    sentence, figures, stands_out, costs, start, notes = (st.container() for _ in range(6))
+    sentence, figures, stands_out = (st.container() for _ in range(3))
+    with st.container(key="position-and-costs"):  # a phone shows them the other way round
+        start, costs = st.container(), st.container()
+    tools, notes = st.container(), st.container()
     with figures:
         places = live_figures.places()
     live_figures.of_logs(opened, ck, places)
     with notes:
         story(opened.name, ck)
-    judge = partial(judgement, opened, ck, sentence, stands_out, costs, start)
+    judge = partial(judgement, opened, ck, sentence, stands_out, costs, start, tools)
     if connectors.waits(ck):
         the_query(opened, ck, places.state)
         judge()
@@ -62,38 +65,44 @@ def judgement(
     stands_out: Place,
     costs: Place,
     start: Place,
+    tools: Place,
 ) -> None:
     """What rests on the checkpoint, its source and its sink: the forecast, the findings, the impact of
     deleting, the start position."""
     with sentence, st.spinner(say("screen_start.working")):
         forecast = cached_answers.next_start(opened, ck)
     with sentence:
-        verdict(forecast, ck)
+        to_do = verdict(forecast, ck)
         is_failing = not isinstance(forecast, str) and cached_answers.tone_of(forecast) == "blocked"
         if is_failing:  # somebody has an error to paste
             error_translator.folded(ck)
         connectors.what_was_asked(opened, ck)
     with stands_out:
-        finding_cards.show(opened, ck)
+        finding_cards.show(opened, ck, has_card=to_do is not None)
+    if to_do is not None:
+        with to_do:
+            finding_cards.what_to_do(opened, ck)
     with costs:
         impact_card.card(opened, ck, with_link=False, is_short=True)
     with start:
         start_position.block(opened, ck, is_short=True)
+    with tools:
         if not is_failing:
             error_translator.folded(ck)
         evidence_file.folded(opened, ck)
         report_panel.folded(opened, ck)
 
 
-def verdict(forecast: Forecast | str, ck: Checkpoint) -> None:
+def verdict(forecast: Forecast | str, ck: Checkpoint) -> Place | None:
     """The whole forecast: the sentence, what it rests on, the error as Spark will word it, what was not
-    checked."""
+    checked. Returns the place for what to do about it, which is known when the findings are."""
     if isinstance(forecast, str):
         cards.message("plain", forecast)
-        return
+        return None
     tone = cached_answers.tone_of(forecast)
     with cards.box(tone):
         cards.text(f"{cards.MARKS[tone]} {forecast.sentence}", "lead")
+        to_do = st.container()
         certainty = cached_answers.CERTAINTY[forecast.certainty]
         because = words.one_line(forecast.because, 400)
         cards.text(say("screen_start.proof", certainty=certainty, because=because), "small")
@@ -108,17 +117,15 @@ def verdict(forecast: Forecast | str, ck: Checkpoint) -> None:
         with st.expander(say("screen_start.how", n=len(forecast.steps), spark=forecast.spark)):
             start_steps.rules(forecast)
             start_steps.steps(forecast, "steps")
+            st.page_link("pages/integrity.py", label=say("screen_overview.to_integrity"), query_params={})
         ways_on(ck)
+    return to_do
 
 
 def ways_on(ck: Checkpoint) -> None:
-    """Links of the verdict: what can be done about it, all that was checked, and what would tell more."""
+    """Links of the verdict: what can be done about it, and what would tell more."""
     with st.container(horizontal=True, gap="small"):
-        for page, label in (
-            ("pages/recovery.py", say("screen_overview.to_recovery")),
-            ("pages/integrity.py", say("screen_overview.to_integrity")),
-        ):
-            st.page_link(page, label=label, query_params={})
+        st.page_link("pages/recovery.py", label=say("screen_overview.to_recovery"), query_params={})
         connectors.offer(ck)
 
 

@@ -3,6 +3,7 @@ rebuilt."""
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from core.analysis.balance import Balance, Growth, Measure, balance, growth
@@ -48,12 +49,16 @@ def main() -> None:
             say("screen_state.no_operator_more"),
         )
         return
+    conclusion = st.container()
     overview(inventory)
     operator = choose_operator(inventory)
     finding_cards.some(opened, ck, FINDINGS, str(operator.operator_id))
-    restorable(ck, operator)
+    with conclusion if operator.restorable.broken_partitions else st.container():  # that comes first
+        restorable(ck, operator)
     store = choose_store(operator)
     found = balance(operator, store, measure=choose_measure())
+    with conclusion:
+        cards.text(found.title, "lead")
     picture, versions = st.container(), st.container()
     cards.text("One partition", "section")
     heaviest = found.heaviest
@@ -79,7 +84,7 @@ def overview(inventory: StateInventory) -> None:
             size_bytes=inventory.size_bytes,
             files=inventory.file_count,
         ),
-        "lead",
+        "small",
     )
     operator_list.show(inventory)
 
@@ -159,8 +164,7 @@ def broken(operator: OperatorState) -> None:
 
 
 def spread(found: Balance, chosen: int | None) -> None:
-    """The balance: conclusion, picture, words, table."""
-    cards.text(found.title, "lead")
+    """The balance, whose conclusion heads the page: picture, words, table."""
     if not found.partitions:
         return
     charts.show(state_charts.balance(found, chosen), "balance", found.title, selection.balance_clicked)
@@ -211,8 +215,9 @@ def grown(found: Growth) -> None:
         return
     first, last = int(found.versions[0]), int(found.versions[-1])
     wrote = int(found.change_bytes[-1] + found.full_bytes[-1])
+    usual = round(float(np.median(found.change_bytes)))
     title: str = (
-        say("screen_state.versions", first=first, last=last, size_bytes=wrote)
+        say("screen_state.versions", first=first, last=last, usual_bytes=usual, size_bytes=wrote)
         if first != last
         else say("screen_state.version", first=first, size_bytes=wrote)
     )

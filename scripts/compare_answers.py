@@ -260,6 +260,7 @@ def _runs(place: Path, scratch: Path) -> Iterator[tuple[str, list[str]]]:
     yield "changes-usage", ["changes", at, "--set", "change.nothing=1"]
     yield "compare", ["compare", at, at]
     yield "evidence", ["evidence", at, "--to", str(scratch / "evidence.zip"), "--overwrite"]
+    yield "incidents", ["incidents", at]
     yield "report", ["report", at]
     yield "report-html", ["report", at, "--format", "html", "--level", "deep"]
     yield "report-chat", ["report", at, "--format", "chat"]

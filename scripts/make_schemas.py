@@ -20,6 +20,7 @@ from core.documents.compare import CompareDocument
 from core.documents.evidence import EvidenceDocument
 from core.documents.explain import ExplainDocument
 from core.documents.forecast import ForecastDocument
+from core.documents.incidents import IncidentsDocument
 from core.documents.inspect import InspectDocument
 from core.documents.metrics import MetricsDocument
 from core.documents.recover import RecoverDocument
@@ -44,6 +45,7 @@ DOCUMENTS: dict[str, type[Document]] = {
     "rehearse": RehearseDocument,
     "compare": CompareDocument,
     "evidence": EvidenceDocument,
+    "incidents": IncidentsDocument,
     "report": ReportDocument,
     "survey": SurveyDocument,
     "metrics": MetricsDocument,

@@ -73,7 +73,7 @@ def settle(page: Page) -> None:
 
 # name -> address, theme, width, height: what the README shows, from the top of the page
 README: dict[str, tuple[str, Literal["light", "dark"], int, int]] = {
-    "overview": ("/overview?ck=samples/kafka-pipeline-died-mid-batch/checkpoint", "light", 1280, 860),
+    "overview": ("/overview?ck=samples/kafka-pipeline-died-mid-batch/checkpoint", "light", 1280, 905),
     "timeline": (
         "/timeline?ck=samples/kafka-topic-gained-partitions/checkpoint&batch=12",
         "light",

@@ -25,7 +25,7 @@ from core.connectors import ConnectorAnswers
 from core.errors import NotACheckpoint, ResumeError, StorageError, UsageError
 from core.judgement import Judgement, judge
 from core.messages import say, words
-from core.recovery import Answers, DeletionImpact, ResumeAnswer
+from core.recovery import Answers, DeletionImpact, Option, ResumeAnswer, options
 from core.rehearsal.command import rehearse_command as filled_in
 from ui import cards, connectors
 from ui.open_checkpoints import MOST_OPEN, Opened
@@ -133,6 +133,21 @@ def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:
         return judgement(opened, ck).impacts
     except StorageError as error:
         return say("screen_start.impact_not_known", reason=error)
+
+
+def recommended(opened: Opened, ck: Checkpoint) -> Option | None:
+    """The recovery option that is recommended as long as no question is answered; None where none is, or
+    where the files it rests on cannot be read."""
+    asked = connectors.answers(opened, ck)
+    try:
+        return _recommended((opened.key, asked.key), judgement(opened, ck))
+    except (StorageError, UsageError):
+        return None
+
+
+@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+def _recommended(key: tuple[object, ...], _judgement: Judgement) -> Option | None:
+    return next((each for each in options(_judgement.recovery(Answers())) if each.recommended), None)
 
 
 def changes(

@@ -124,6 +124,7 @@ EDGES_HERE
   [class*="st-key-section-"] [data-testid="stText"] {margin-top: 0.35rem;}
   [class*="st-key-box-"] {padding: 0.55rem 0.75rem;}
   .st-key-figures > * {gap: 0.6rem !important;}
+  .st-key-position-and-costs {flex-direction: column-reverse;}
   .st-key-about {flex-direction: column; row-gap: 0;}
   .st-key-about > * {flex: none; width: 100%;}
   :is(.st-key-figures, .st-key-batch-figures) [data-testid="stGrid"] > :last-child:nth-child(odd) {

@@ -23,9 +23,9 @@ TONES: dict[str, cards.Tone] = {
 TO_RECOVERY = ("blocks_restart", "data_risk")
 
 
-def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
+def show(opened: Opened, ck: Checkpoint, level: Level | None = None, has_card: bool = False) -> bool:
     """All findings, notes folded away when something is more serious. Without a level: of what the first view
-    has read.
+    has read. ``has_card``: :func:`what_to_do` stands in the card above, and is not said again.
 
     Returns whether one of them leads to the recovery options, where the checkpoint may be given up.
     """
@@ -42,8 +42,9 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None) -> bool:
     notes = [item for item in report.findings if item.severity == "note"]
     if not is_short or len(report.findings) != 1:  # one finding says it itself
         cards.text(headline(report), "section" if is_short and report.findings else "strong")
+    in_card = blocking(report) if has_card else None
     for item in serious:
-        one(ck, item, above, is_short)
+        one(ck, item, above, is_short, is_in_card=item is in_card)
     if notes and serious:
         with st.expander(say("screen_start.notes", n=len(notes))):
             for item in notes:
@@ -81,6 +82,24 @@ def some(opened: Opened, ck: Checkpoint, ids: Collection[str], place: str | None
     return {item.id for item in found}
 
 
+def what_to_do(opened: Opened, ck: Checkpoint) -> None:
+    """For the card of the next start: what a finding that blocks it asks for, else the recommended recovery
+    option."""
+    report = cached_answers.findings(opened, ck)
+    item = None if isinstance(report, str) else blocking(report)
+    if item is not None:
+        cards.text(say("screen_start.what_to_do", action=_short_action(item)))
+        return
+    best = cached_answers.recommended(opened, ck)
+    if best is not None:
+        cards.text(say("screen_start.what_to_do", action=f"{best.title.rstrip('.')}."))
+
+
+def blocking(report: FindingsReport) -> Finding | None:
+    """The first finding that blocks the restart."""
+    return next((item for item in report.findings if item.severity == "blocks_restart"), None)
+
+
 def headline(report: FindingsReport) -> str:
     """``▲ 1 blocks the restart · ◐ 2 risks of loss or duplicates``, or that nothing was found in what was
     looked at."""
@@ -93,9 +112,12 @@ def headline(report: FindingsReport) -> str:
     return "   ".join(parts) or say("screen_start.no_problems", checked="; ".join(report.checked))
 
 
-def one(ck: Checkpoint, item: Finding, above: str = "", is_short: bool = False) -> None:
+def one(
+    ck: Checkpoint, item: Finding, above: str = "", is_short: bool = False, is_in_card: bool = False
+) -> None:
     """One finding: what is so, what to do, how sure that is and where it was seen. ``above``: the sentence
-    that stands above everything else; what it says is not said again. ``is_short``: as on Overview."""
+    that stands above everything else; what it says is not said again. ``is_short``: as on Overview, where
+    what to do may stand in the card (``is_in_card``)."""
     tone = TONES[item.severity]
     said = without(item.sentence, above)
     to_do = say("screen_start.what_to_do", action=item.action)
@@ -109,19 +131,16 @@ def one(ck: Checkpoint, item: Finding, above: str = "", is_short: bool = False) 
                 cards.text(item.decision, "small")
             _proof(item)
         else:
-            _in_short(item, tone, is_said=not said)
+            _in_short(item, tone, is_said=not said, is_in_card=is_in_card)
         _way_on(ck, item, is_short)
 
 
-def _in_short(item: Finding, tone: cards.Tone, is_said: bool) -> None:
+def _in_short(item: Finding, tone: cards.Tone, is_said: bool, is_in_card: bool) -> None:
     """What to do where nothing runs until it is done; all else behind a title. ``is_said``: what is so
-    stands in the forecast above."""
-    action = item.action
-    if item.rewind_to is not None:  # the link below leads to the script
-        action = action.removesuffix(say("findings.with_rewind", action="", batch=item.rewind_to))
-    to_do = say("screen_start.what_to_do", action=action)
+    stands in the forecast above; ``is_in_card``: so does what to do."""
+    to_do = say("screen_start.what_to_do", action=_short_action(item))
     is_open = item.severity == "blocks_restart"
-    if is_open:
+    if is_open and not is_in_card:
         cards.text(to_do)
     title = say("screen_start.where_seen" if is_open else "screen_start.to_do_and_proof")
     if is_said and not is_open:
@@ -131,6 +150,13 @@ def _in_short(item: Finding, tone: cards.Tone, is_said: bool) -> None:
         if not is_open:
             cards.text(to_do)
         _proof(item)
+
+
+def _short_action(item: Finding) -> str:
+    """What to do, without the command of a rollback, to which a link leads."""
+    if item.rewind_to is None:
+        return item.action
+    return item.action.removesuffix(say("findings.with_rewind", action="", batch=item.rewind_to))
 
 
 def _proof(item: Finding) -> None:

@@ -35,11 +35,12 @@ def drawing() -> Iterator[None]:
         _run.is_whole = False
 
 
-def follow_toggle(opened: Opened | None) -> None:
-    """The switch in the sidebar. Not for an evidence file, which never changes, and not where a setting
-    forbids to look."""
+def follow_toggle(opened: Opened | None, is_list: bool) -> None:
+    """The switch in the sidebar; on the page Checkpoints also without an open one. Not for an evidence file,
+    which never changes, and not where a setting forbids to look."""
     seconds = get_settings().look_for_new_seconds
-    if opened is None or opened.ck is None or opened.ck.door.evidence is not None or seconds == 0:
+    is_alive = opened is not None and opened.ck is not None and opened.ck.door.evidence is None
+    if seconds == 0 or not (is_alive or is_list):
         return
     refused = links.refusal("follow", ("true", "false"))
     if refused is not None:
@@ -48,7 +49,7 @@ def follow_toggle(opened: Opened | None) -> None:
         say("screens.follow"),
         key="follow",
         bind="query-params",
-        help=say("screens.follow_help", seconds=seconds),
+        help=say("screens.follow_list_help") if is_list else say("screens.follow_help", seconds=seconds),
     )
 
 

@@ -11,7 +11,7 @@ from core.incident import Kept, keep
 from core.messages import say
 from core.settings import get_settings
 from core.storage.roots import link_for, locate
-from ui import cached_answers, cards, links, open_checkpoints
+from ui import cached_answers, cards, kept_incidents, links, open_checkpoints
 from ui.links import WITH
 from ui.open_checkpoints import Opened
 
@@ -24,7 +24,10 @@ def offer(opened: Opened, ck: Checkpoint, key: str) -> None:
     if get_settings().incident_store is None or ck.door.evidence is not None:
         return
     cards.text(say("incident_store.what"), "small")
-    st.button(say("incident_store.button"), key=key, on_click=_ask)
+    with st.container(horizontal=True, gap="small"):
+        st.button(say("incident_store.button"), key=key, on_click=_ask)
+        if kept_incidents.are_listed():
+            st.page_link("pages/incidents.py", label=say("incident_store.to_list"), query_params={})
     if st.session_state.pop(_ASKED, False):
         with st.spinner(say("incident_store.working")):
             st.session_state[_KEPT] = (opened.key, _kept(opened, ck))
@@ -44,7 +47,9 @@ def _ask() -> None:
 
 def _kept(opened: Opened, ck: Checkpoint) -> Kept | str:
     try:
-        return keep(ck.door, answers=recorded_answers(cached_answers.judgement(opened, ck)))
+        kept = keep(ck.door, answers=recorded_answers(cached_answers.judgement(opened, ck)))
+        kept_incidents.list_again()
+        return kept
     except CheckpointExplorerError as error:
         return str(error)
 

@@ -1,5 +1,5 @@
 """The checkpoints below the roots: listed in threads of their own and shared between viewers, so that no page
-waits for names that only the sidebar offers."""
+waits for names that only the sidebar offers, or for the last of thousands of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from core.errors import StorageError
-from core.messages import say
 from core.settings import Settings, get_settings
 from core.storage.roots import FoundCheckpoints, find_checkpoints, roots
 
@@ -24,13 +23,54 @@ FIRST_SECONDS = 0.5
 """So long a page waits for names that were never listed; then it is drawn without them."""
 
 
+class RootListing:
+    """The listing of one root, in a thread of its own. Safe to look at from many threads.
+
+    ``found``: None while it runs, then what lies below the root, or one sentence why it cannot be listed.
+    """
+
+    def __init__(self, root: str, settings: Settings) -> None:
+        self.root = root
+        self.found: FoundCheckpoints | str | None = None
+        self.seconds_at_end = 0.0
+        self._links: list[str] = []
+        self._done = threading.Event()
+        threading.Thread(target=self._list, args=(settings,), name="roots", daemon=True).start()
+
+    def _list(self, settings: Settings) -> None:
+        try:
+            self.found = find_checkpoints(self.root, settings, self._links.extend)
+        except StorageError as error:
+            self.found = str(error)
+        finally:
+            self.seconds_at_end = time.monotonic()
+            self._done.set()
+
+    @property
+    def links(self) -> list[str]:
+        """The checkpoints that were found so far, in the order in which they were found."""
+        return self._links.copy()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all of them were found, or it failed."""
+        return self._done.is_set()
+
+    def is_young(self, seconds: float) -> bool:
+        """Whether it runs, or has not been over for longer than so many seconds."""
+        return not self.is_done or time.monotonic() - self.seconds_at_end <= seconds
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until it is over, for so long at most; whether it is."""
+        return self._done.wait(seconds)
+
+
 @dataclass(slots=True)
 class _Root:
-    """The newest listing of one root, and the one that runs."""
+    """The newest listing of one root that is over, and the one that was begun last."""
 
-    found: FoundCheckpoints | str | None = None
-    listed_at: float = 0.0
-    done: threading.Event | None = None
+    whole: RootListing | None = None
+    newest: RootListing | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -39,10 +79,9 @@ def names() -> list[str]:
     return list(roots(get_settings()))
 
 
-def below(root: str) -> FoundCheckpoints | str:
-    """The checkpoints below a root, or one sentence why they cannot be listed. At most a minute old."""
-    found = _found(root, SECONDS, None)
-    return found if found is not None else _listed_now(root, get_settings())
+def listing(root: str) -> RootListing:
+    """The listing of a root, at most a minute old; it may still run."""
+    return _listing(root, SECONDS)[1]
 
 
 def offered() -> list[str]:
@@ -50,9 +89,10 @@ def offered() -> list[str]:
     first one is given half a second."""
     known: list[str] = []
     for root in names():
-        found = _found(root, OFFERED_SECONDS, FIRST_SECONDS)
-        if isinstance(found, FoundCheckpoints):
-            known.extend(found.links)
+        whole, newest = _listing(root, OFFERED_SECONDS)
+        if whole is None:
+            newest.wait(FIRST_SECONDS)
+        known.extend(sorted((whole or newest).links))
     return known
 
 
@@ -61,48 +101,20 @@ def list_again() -> None:
     _kept.clear()
 
 
-def _listed_now(root: str, settings: Settings) -> FoundCheckpoints | str:
-    """Lists a root now."""
-    try:
-        return find_checkpoints(root, settings)
-    except StorageError as error:
-        return str(error)
-
-
-def _found(root: str, seconds: float, wait: float | None) -> FoundCheckpoints | str | None:
-    """The listing of a root; one that is older than ``seconds`` is made anew in a thread. ``wait`` None: it
-    is waited for; else only where there is none yet, for so long."""
+def _listing(root: str, seconds: float) -> tuple[RootListing | None, RootListing]:
+    """The newest listing of a root that is over, and the newest one; that is begun now when it would be older
+    than so many seconds."""
     kept = _kept().setdefault(root, _Root())
     with kept.lock:
-        is_young = kept.found is not None and time.monotonic() - kept.listed_at <= seconds
-        if is_young:
-            return kept.found
-        if kept.done is None:
-            kept.done = threading.Event()
-            work = threading.Thread(
-                target=_list, args=(root, kept, kept.done, get_settings()), name="roots", daemon=True
-            )
-            work.start()
-        done = kept.done
-    if wait is None:
-        with st.spinner(say("screens.listing_roots")):
-            done.wait()
-    elif kept.found is None:
-        done.wait(wait)
-    return kept.found
-
-
-def _list(root: str, kept: _Root, done: threading.Event, settings: Settings) -> None:
-    try:
-        kept.found = _listed_now(root, settings)
-        kept.listed_at = time.monotonic()
-    finally:
-        with kept.lock:
-            kept.done = None
-        done.set()
+        newest = kept.newest
+        if newest is None or not newest.is_young(seconds):
+            newest = kept.newest = RootListing(root, get_settings())
+        if newest.is_done:
+            kept.whole = newest
+        return kept.whole, newest
 
 
 @st.cache_resource(show_spinner=False)
 def _kept() -> dict[str, _Root]:
-    """The newest listing of each root."""
+    """The newest listings of each root."""
     return {}

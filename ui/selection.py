@@ -67,7 +67,9 @@ def pick(
     field reads ``first``."""
     refuse(links.refusal(name, labels))
     key = links.WIDGET + name
-    st.session_state[key] = links.chosen(name, labels)
+    wanted = links.chosen(name, labels)
+    if st.session_state.get(key) != wanted:  # set each time, it would undo a choice made meanwhile
+        st.session_state[key] = wanted
     chosen = st.selectbox(
         label,
         list(labels),

@@ -21,6 +21,7 @@ from ui import (
     collector,
     connector_settings,
     freshness,
+    kept_incidents,
     kept_views,
     links,
     open_checkpoints,
@@ -28,11 +29,12 @@ from ui import (
 )
 from ui.open_checkpoints import Opened
 
-LIST = "Checkpoints"
+LIST, INCIDENTS = "Checkpoints", "Incidents"
 WITHOUT_LINE = (
     LIST,
+    INCIDENTS,
     "Overview",
-)  # Overview shows the whole forecast, Checkpoints is about all of them
+)  # Overview shows the whole forecast, Checkpoints and Incidents are about all of them
 Place = st.delta_generator.DeltaGenerator
 _UNKNOWN_PAGE = "_unknown_page"
 
@@ -54,6 +56,8 @@ def pages() -> list[StreamlitPage]:
         st.Page("pages/compare.py", title="Compare", url_path="compare"),
         st.Page("pages/recovery.py", title="Recovery", url_path="recovery"),
     ]
+    if kept_incidents.are_listed():
+        known.append(st.Page("pages/incidents.py", title=INCIDENTS, url_path="incidents"))
     asked = links.page_asked()
     if asked is None or asked in {page.url_path for page in known} or asked in _base_path():
         return known
@@ -136,7 +140,7 @@ def _main() -> None:
     if refused is not None:
         cards.message("blocked", refused)
         return
-    opened = _choose()
+    opened = _choose(page.title == LIST)
     connector_settings.restore(None if opened is None else opened.name)
     browser.tab_title(page.title, None if opened is None or page.title == LIST else opened.title)
     verdict, slot = _header(opened)
@@ -187,7 +191,7 @@ def _unexpected(error: Exception) -> None:
     cards.message("blocked", sentence, say("errors_program.page_what"))
 
 
-def _choose() -> Opened | None:
+def _choose(is_list: bool) -> Opened | None:
     """The sidebar: only what holds on every page."""
     with st.sidebar:
         current = st.session_state.get("ck") or links.asked("ck")
@@ -209,7 +213,7 @@ def _choose() -> Opened | None:
         )
         name = st.session_state.get("ck")
         opened = open_checkpoints.opened(name) if name else None
-        freshness.follow_toggle(opened)
+        freshness.follow_toggle(opened, is_list)
     return opened
 
 

@@ -19,6 +19,9 @@ from ui.survey_table import Line
 CHARTS = ("bytes", "age", "cost")
 MOST_CELLS = 40
 """Checkpoints of the treemap; the others are one cell."""
+LEAST_TEXT = 10
+LARGE_SHARE, SHORT_NAME = 0.05, 14
+"""A cell with less than this share of all bytes has room for so many letters of the name."""
 MOST_BARS = 20
 MOST_POINTS = 1_000
 HOUR_MS, MONTH_MS = 3_600_000, 30 * 86_400_000
@@ -103,9 +106,14 @@ def treemap(known: Read) -> go.Figure:
     values: list[float] = []
     colours: list[str] = []
 
-    def add(key: str, label: str, parent: str, value: int, colour: str) -> None:
+    names: list[str] = []
+    all_bytes = max(1, sum(sum(_parts(row).values()) for _, row in known))
+
+    def add(key: str, name: str, parent: str, value: int, colour: str) -> None:
         ids.append(key)
-        labels.append(label)
+        names.append(name)
+        is_cut = value < LARGE_SHARE * all_bytes and len(name) > SHORT_NAME and not parent
+        labels.append(f"{name[: SHORT_NAME - 1]}…" if is_cut else name)
         parents.append(parent)
         values.append(float(value))
         colours.append(colour)
@@ -126,15 +134,18 @@ def treemap(known: Read) -> go.Figure:
             parents=parents,
             values=values,
             text=[words.size(round(value)) for value in values],
+            customdata=names,
             branchvalues="total",
             marker={"colors": colours, "line": {"width": 1}},
             textfont={"color": "#ffffff"},
             texttemplate="%{label}<br>%{text}",
-            hovertemplate="%{label}: %{text}, %{percentParent:.0%}<extra></extra>",
+            hovertemplate="%{customdata}: %{text}, %{percentParent:.0%}<extra></extra>",
             tiling={"pad": 2},
             pathbar={"visible": True},
         )
     )
+    # A text that would have to be smaller than one can read is left to the hover and the table.
+    figure.update_layout(uniformtext={"minsize": LEAST_TEXT, "mode": "hide"})
     return charts.layout(figure, 420, legend=False)
 
 

@@ -4,7 +4,7 @@ are in the address."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,7 +91,8 @@ def _start_filter(counted: Counter[str]) -> str | None:
     chosen = links.chosen("start", FILTERS)
     shown = [name for name in FILTERS if counted[name] or name == chosen]
     key = f"{links.WIDGET}start"
-    st.session_state[key] = chosen
+    if st.session_state.get(key) != chosen:  # set each time, it would undo a click made meanwhile
+        st.session_state[key] = chosen
     return st.pills(
         say("screen_survey.next_start"),
         shown,
@@ -148,13 +149,27 @@ def _amount(line: Line, sort: str) -> float:
 
 def columns(lines: Sequence[Line]) -> dict[str, list[object]]:
     """The cells of the table; with a history of surveys, how the state developed."""
-    cells = [_cells(line) for line in lines]
+    named = titles(line.name for line in lines)
+    cells = [_cells(line, named[line.name]) for line in lines]
     found: dict[str, list[object]] = {}
     for name in cells[0] if cells else ():
         found[name] = [cell[name] for cell in cells]
         if name == "state" and any(line.past is not None and line.past.surveys for line in lines):
             found[COURSE] = [_course(line.past) for line in lines]
     return found
+
+
+def titles(names: Iterable[str]) -> dict[str, str]:
+    """What each checkpoint is called where many are shown: the telling part of its name, or the whole name
+    where another one has the same."""
+    short = {name: title_of(name) for name in names}
+    counted = Counter(short.values())
+    return {name: title if counted[title] == 1 else _whole(name) for name, title in short.items()}
+
+
+def _whole(name: str) -> str:
+    """A name without the last part that says only ``checkpoint``."""
+    return name[: name.rindex(title_of(name)) + len(title_of(name))]
 
 
 def _course(past: KeptHistory | None) -> list[int]:
@@ -174,9 +189,8 @@ def pace(row: SurveyRow) -> list[int]:
     return [int(count) for count in np.histogram(planned, spans)[0]]
 
 
-def _cells(line: Line) -> dict[str, object]:
+def _cells(line: Line, title: str) -> dict[str, object]:
     row = line.row
-    title = title_of(line.name)
     if row is None:
         row = unreadable_row(line.name, "")
         start, is_read = f"? {line.note}", False
@@ -186,7 +200,7 @@ def _cells(line: Line) -> dict[str, object]:
     lag_ms, skew = row.watermark_lag_ms, row.state_skew
     return {
         "next start": start,
-        "checkpoint": say("survey.temporary", name=title) if row.is_temporary else title,
+        "checkpoint": say("screen_survey.temporary", name=title) if row.is_temporary else title,
         "newest": absent if row.age_seconds is None else words.age(row.age_seconds * 1000),
         "lag": absent if lag_ms is None else words.duration(lag_ms),
         "batches per hour": absent if row.batches_per_hour is None else f"{row.batches_per_hour:,.1f}",

@@ -65,19 +65,23 @@ def clickable(
     pinned: Mapping[str, int],
     widths: Mapping[str, int],
     lines: frozenset[str] = frozenset(),
+    most: int = MOST_ROWS,
 ) -> None:
     """A table in which a click on a cell calls ``on_select``; the clicked cell is in the session under
     ``key``. ``lines`` are columns whose cells are lists of numbers, drawn as a line. Columns that are
     ``pinned`` stay in view while the others scroll; both they and those with ``widths`` are so many pixels
-    wide."""
-    frame = _frame(columns, "")
+    wide. Of more rows than ``most`` the first are shown."""
+    frame = _frame(columns, "", most)
     formats = _number_formats(frame)
     formats |= {
         name: st.column_config.Column(pinned=name in pinned, width=width)
         for name, width in {**widths, **pinned}.items()
         if name in frame.columns
     }
-    formats |= {name: st.column_config.LineChartColumn(y_min=0) for name in lines & set(frame.columns)}
+    formats |= {
+        name: st.column_config.LineChartColumn(y_min=0, width=widths.get(name))
+        for name in lines & set(frame.columns)
+    }
     st.dataframe(
         frame,
         hide_index=True,
@@ -90,10 +94,8 @@ def clickable(
     )
 
 
-def _frame(columns: Columns, absent: str) -> pd.DataFrame:
-    return pd.DataFrame(
-        {name: _cells(name, list(values[:MOST_ROWS]), absent) for name, values in columns.items()}
-    )
+def _frame(columns: Columns, absent: str, most: int = MOST_ROWS) -> pd.DataFrame:
+    return pd.DataFrame({name: _cells(name, list(values[:most]), absent) for name, values in columns.items()})
 
 
 def _number_formats(frame: pd.DataFrame) -> dict[str, Any]:

@@ -16,7 +16,7 @@ SENTENCES: dict[str, str] = {
     "changed": "another value",
     "another": "another path",
     "no_condition": "an error without a condition",
-    "columns_not_known": "not known, there is no schema file",
+    "columns_not_known": "not known, no schema file could be read",
     "no_columns": "none",
     "named_added": "A named source that is new reads from its own start.",
     "named_removed": (

@@ -13,6 +13,7 @@ VERBS: dict[str, str] = {
     "rehearse": "what a query does on a copy of this checkpoint, on a Spark that is started for it",
     "compare": "where two checkpoints differ",
     "evidence": "one zip that keeps what the checkpoint shows now; every verb opens it",
+    "incidents": "what the incident store holds, newest first; with LOCATION only that of one checkpoint",
     "report": "the incident as Markdown, as one HTML file or as a chat message",
     "survey": "one row for each checkpoint below some roots, what needs attention first",
     "metrics": "the same as OpenMetrics text, printed once or served on loopback",

@@ -343,7 +343,8 @@ ACTIONS: dict[str, str] = {
     "VERSION_TRAP": (
         "Start the query with the Spark version that wrote the checkpoint. To change the version, "
         + _NEW_CHECKPOINT
-        + " at the same position."
+        + " at the same position. Where a join of 3.5 is refused for a column that is not null, the rows fit:"
+        " start it with spark.sql.streaming.stateStore.stateSchemaCheck=false, and with the query unchanged."
     ),
     "UNFINISHED_REPARTITION": (
         "Run the repartition again until it completes, or delete the newest offset file and its .crc."

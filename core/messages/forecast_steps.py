@@ -234,6 +234,10 @@ SENTENCES: dict[str, str] = {
         "batch {batch_id} has no rows of source {keys:listed}, and a join (operator"
         " {operator_id}) that starts with such a batch does not match the schema of its state ({path})"
     ),
+    "join_required": (
+        "the state of a join (operator {operator_id}) was written with {column} as not null ({path}), and in"
+        " the plan of Spark {spark} it may be null"
+    ),
     "base_missing": "{path} is built on the zip of state version {version}, which is missing",
     "ids_not_supported": (
         "{path} has version 2 (state files with IDs), which the HDFS-backed store does not support"

@@ -1,5 +1,12 @@
 """The incident store and uploads: why a link does not open, and what is said when something is kept."""
 
+COLUMNS: dict[str, str] = {
+    "moment": "as of",
+    "checkpoint": "checkpoint",
+    "next_start": "next start",
+    "opens_as": "opens as",
+}
+
 SENTENCES: dict[str, str] = {
     "off": "No incident store is configured here, so no evidence can be kept in it or opened ({setting}).",
     "no_id": (
@@ -7,6 +14,7 @@ SENTENCES: dict[str, str] = {
         " and a-f."
     ),
     "missing": "The incident store has no {name}: it was removed, or it was kept in another store.",
+    "other_bytes": "its bytes are not those that were kept: the checksum differs",
     "changed": "The file {name} in the incident store is not the one that was kept: its checksum differs.",
     "not_written": "The evidence could not be written to the incident store: {reason}.",
     "inside": (
@@ -22,7 +30,30 @@ SENTENCES: dict[str, str] = {
     "help_to_store": "keep it in the incident store of the settings, where links can name it",
     "kept": "{name}: {size_bytes:size}, kept in the incident store",
     "opens": "Opens with: python -m core forecast {name}",
+    "listed": "{n} of {total:counted evidence file} in {store}, newest first:",
+    "listed_none": "No evidence file in {store}.",
+    "listed_none_of": "None of {total:counted evidence file} in {store} is of {of}.",
+    "not_listed": "The incident store is not listed here (setting {setting}); who has a name can open it.",
+    "not_looked_into": "too large to be looked into for a list; it opens as usual",
+    "not_read": "could not be read: {reason}",
+    "refused": "cannot be opened as an evidence file: {why}",
     # screens
+    "title": "Incidents",
+    "count": (
+        "{total:counted evidence file} in the incident store, newest first. Click a row to open the"
+        " checkpoint as it was then."
+    ),
+    "count_newest": (
+        "The newest {shown} of {total:counted evidence file} in the incident store. Click a row to open the"
+        " checkpoint as it was then."
+    ),
+    "list_alt": "{n:counted evidence file} in the incident store, newest first.",
+    "listing": "Listing the incident store ...",
+    "empty": "The incident store has no evidence file yet.",
+    "empty_what": "Keep this view, under Copy link of every page, adds one.",
+    "no_list": "No incident store is listed here.",
+    "to_list": "All incidents",
+    "problem": "{name}: {why}",
     "button": "Keep this view",
     "what": (
         "Keeps what this checkpoint shows now in the incident store. The link shows the same when the"

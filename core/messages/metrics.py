@@ -37,6 +37,9 @@ HELP: dict[str, str] = {
     ),
     "spark_checkpoint_bytes": "Bytes by what they hold: logs, sources, state.",
     "spark_checkpoint_files": "Files of logs, sources and state.",
+    "spark_checkpoint_not_read": (
+        "How many files and directories could not be read: what follows from them has no sample."
+    ),
     "spark_checkpoint_read_seconds": "How long it took to look into the checkpoint.",
     "spark_checkpoint_root_up": "1 when the root could be listed, 0 when not.",
     "spark_checkpoint_root_checkpoints": "Checkpoints that were found below the root.",

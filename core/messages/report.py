@@ -54,7 +54,7 @@ SENTENCES: dict[str, str] = {
     ),
     "button_html": "Report (HTML)",
     "button_markdown": "Report (Markdown)",
-    "panel_chat": "For a chat message:",
+    "panel_chat": "Copy as Markdown, for a chat message:",
     # the verb
     "help_format": "markdown (the default), html (one file, no external request) or chat (15 lines at most)",
     "help_to": "the file to write; never inside the checkpoint",

@@ -58,7 +58,7 @@ NOTHING: dict[str, str] = {
     "input": "no batch is planned",
     "duration": "no batch is planned",
     "state": "the query keeps no state",
-    "watermark": "the logs know no watermark",
+    "watermark": "not in the logs",
 }
 """What they say where they do not apply."""
 

@@ -11,7 +11,7 @@ SENTENCES: dict[str, str] = {
     "after_that": "After that: {then}",
     "not_checked": "Not checked: {parts}.",
     "nothing_left_out": "Not checked: nothing.",
-    "how": "How we know: {n:counted step} of a start of Spark {spark}",
+    "how": "How we know: {n:counted step} of Spark {spark}",
     "no_step": "No other step",
     "rules": "The rules of Spark {spark} are applied: {why}.",
     "error": "The error as Spark words it",

@@ -44,7 +44,10 @@ SENTENCES: dict[str, str] = {
         "Total {size_bytes:size} at version {version}; median {median:size}; maximum / median {ratio}."
     ),
     # growth
-    "versions": "Versions {first} to {last} are kept; version {last} wrote {size_bytes:size}",
+    "versions": (
+        "Versions {first} to {last} are kept; each batch adds {usual_bytes:size} of changes (median), version"
+        " {last} wrote {size_bytes:size}"
+    ),
     "version": "Version {first} is kept; it wrote {size_bytes:size}",
     "unversioned": "{size_bytes:size} in files without a version (sst, log).",
     # one partition

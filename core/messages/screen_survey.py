@@ -30,6 +30,8 @@ SENTENCES: dict[str, str] = {
     "sort": "Sorted by",
     "sort_attention": "what needs attention first",
     "progress": "Read {done:number} of {total:counted checkpoint}",
+    "looking": "Looking for checkpoints and reading the first of them",
+    "searching": "Read {done:number} of {total:counted checkpoint} found so far",
     "read_all": "Read {done:number} of {total:counted checkpoint} in {seconds} s.",
     "limited": "{n:counted checkpoint} more {n:one is/are} named only (setting checkpoint_rows).",
     "click": "Click one to open it.",
@@ -37,5 +39,7 @@ SENTENCES: dict[str, str] = {
     "reading": "not read yet",
     "stopped": "stopped before it was read",
     "named_only": "not looked into",
+    "shown": "Shown: {shown:number} of {total:counted checkpoint}; filters and search find the others.",
+    "temporary": "temporary: {name}",
     "at_least": "{version} or newer",
 }

@@ -46,7 +46,10 @@ SENTENCES: dict[str, str] = {
         "Looks every {seconds:number} s whether a batch was planned or committed, and then reads the"
         " checkpoint again, like Refresh."
     ),
-    "listing_roots": "Looking for checkpoints below the roots ...",
+    "follow_list_help": (
+        "Here: reads all checkpoints again a minute after they were read. On the other pages: looks whether a"
+        " batch was planned or committed."
+    ),
     "password_refused": (
         "This location contains a password, which would become part of every link. Configure it as a root"
         " with storage_options (docs/settings.md) and open it by its name."

@@ -54,5 +54,5 @@ SENTENCES: dict[str, str] = {
     ),
     "not_kept": "The rows of the survey could not be written to {place}: {reason}.",
     "kept": "{n:counted row} appended to {place} ({format}).",
-    "progress": "{done:number} of {total:counted checkpoint}",
+    "progress": "{done:number} of {total:counted checkpoint} found so far",
 }

@@ -1,9 +1,12 @@
-"""Which checkpoints lie below a place, told by listings only: level by level, each level side by side."""
+"""Which checkpoints lie below a place, told by listings only: many directories side by side, and
+what is found is given at once."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
 from core.errors import LocationNotFound, StorageError
@@ -16,48 +19,89 @@ from core.storage.location import Location, parse_location
 CHECKPOINT_DIRECTORIES = {"offsets", "commits"}
 CHECKPOINT_FILE = "metadata"
 
+WAVE = 64
+"""Directories that are listed side by side before what was found is given."""
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """The checkpoints below a place: their paths relative to it in text order, "" when it is one itself.
-
-    ``is_complete`` is False when ``checkpoints_per_root`` stopped the search after ``listed`` directories, or
-    a directory had more names than were looked at.
-    """
-
-    paths: tuple[str, ...]
-    listed: int
-    is_complete: bool
+BEHIND = "0"
+"""Behind a directory in the order of a store: "0" sorts behind "/"."""
 
 
-def checkpoints_below(location: Location, settings: Settings) -> SearchResult:
-    """The checkpoints up to ``checkpoint_levels`` levels below a location.
+class Search:
+    """The checkpoints up to ``checkpoint_levels`` levels below a location, given as they are found: iterate
+    over it once, each item is the paths of some of them, "" when the location is one itself.
 
     A directory is taken for a checkpoint when it holds ``offsets``, ``commits`` or ``metadata``; what lies
     below it, ``state/`` above all, is not searched, and of a Delta table only directories named
-    ``_checkpoint...``. At most ``checkpoints_per_root`` directories are listed, on an object store the first
-    1,000 names of each. Raises :class:`StorageError` when the location cannot be listed.
+    ``_checkpoint...``. At most ``checkpoints_per_root`` directories are listed, ``listed`` so far. An object
+    store gives 1,000 names at a time: more are asked for, a listing for each 1,000, while all of them are
+    directories. ``is_complete`` is False when something was left out. A directory that cannot be listed is
+    given like a checkpoint: nobody knows that it is none, and who opens it gets the reason. Iterating raises
+    :class:`StorageError` when the location cannot be listed, or all of several directories of one wave. Who
+    stops iterating stops the search.
     """
-    door = Door.open(location, settings)
-    top = door.list([""], first_page=True)[""]
-    if _is_checkpoint(top):
-        return SearchResult(("",), 1, True)
-    paths: list[str] = []
-    listed, is_complete = 1, top.is_complete
-    level = _searched(top)
-    for depth in range(settings.checkpoint_levels):
-        is_complete = is_complete and len(level) <= settings.checkpoints_per_root - listed
-        level = level[: settings.checkpoints_per_root - listed]
-        if not level:
-            break
-        listings = door.list(level, first_page=True)
-        listed += len(level)
-        paths += [path for path, listing in listings.items() if _is_checkpoint(listing)]
-        others = [listing for listing in listings.values() if not _is_checkpoint(listing)]
-        if depth + 1 < settings.checkpoint_levels:
-            is_complete = is_complete and all(listing.is_complete or _is_table(listing) for listing in others)
-            level = [child for listing in others for child in _searched(listing)]
-    return SearchResult(tuple(sorted(paths)), listed, is_complete)
+
+    def __init__(self, location: Location, settings: Settings) -> None:
+        self.listed = 0
+        self.is_complete = True
+        self._location = location
+        self._settings = settings
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        door = Door.open(self._location, self._settings)
+        top = door.list([""], first_page=True)[""]
+        self.listed = 1
+        if _is_checkpoint(top):
+            yield ("",)
+            return
+        # Directories that are not listed yet, by their depth: the deepest first, so that a checkpoint below
+        # the first of thousands of directories need not wait for all of them.
+        levels = [deque(self._below(door, top))]
+        levels += [deque() for _ in range(self._settings.checkpoint_levels - 1)]
+        while any(levels):
+            wave: dict[str, int] = {}
+            room = min(WAVE, self._settings.checkpoints_per_root - self.listed)
+            for depth in reversed(range(len(levels))):
+                while levels[depth] and len(wave) < room:
+                    wave[levels[depth].popleft()] = depth
+            if not wave:
+                self.is_complete = False
+                return
+            listings = _listed(door, list(wave))
+            self.listed += len(wave)
+            found = {path for path in wave if path not in listings or _is_checkpoint(listings[path])}
+            if found:
+                yield tuple(sorted(found))
+            for path, depth in wave.items():
+                if path not in found and depth + 1 < len(levels):
+                    levels[depth + 1].extend(self._below(door, listings[path]))
+
+    def _below(self, door: Door, listing: Listing) -> list[str]:
+        """The directories in which a checkpoint can lie below one that was listed."""
+        names = _searched(listing)
+        while not listing.is_complete and not _is_table(listing):
+            if listing.files or not listing.directories or self.listed >= self._settings.checkpoints_per_root:
+                self.is_complete = False
+                break
+            last = max(f"{name}/" for name in listing.directory_names()).rstrip("/")
+            listing = door.list_after({listing.prefix: last + BEHIND}, first_page=True)[listing.prefix]
+            self.listed += 1
+            names += _searched(listing)
+        return names
+
+
+def _listed(door: Door, wave: list[str]) -> dict[str, Listing]:
+    """The listings of some directories, without those that cannot be listed while others can."""
+    try:
+        return door.list(wave, first_page=True)
+    except StorageError as error:
+        if len(wave) == 1:
+            return {}
+        failed = error
+    with ThreadPoolExecutor(len(wave), "search") as pool:
+        alone = list(pool.map(lambda path: _listed(door, [path]), wave))
+    if not any(alone):
+        raise failed
+    return {path: listing for one in alone for path, listing in one.items()}
 
 
 def checkpoint_around(location: Location, settings: Settings) -> Location | None:

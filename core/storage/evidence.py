@@ -80,6 +80,22 @@ def read_archive(data: bytes, most_bytes: int) -> Archive:
     return Archive(manifest, files, _folders(manifest), content, hashlib.sha256(data).hexdigest())
 
 
+def read_record(data: bytes, most_bytes: int, record_bytes: int, verb: str) -> tuple[Manifest, bytes | None]:
+    """What an evidence file says of itself, and what one verb answered at the time (None where that was not
+    recorded); neither is unpacked beyond ``record_bytes``. The contents are not looked at. Raises
+    :class:`EvidenceRefused`."""
+    content = checked_zip(data, most_bytes + evidence_manifest.MOST_BYTES)
+    first, answer = (content.members.get(name) for name in (evidence_manifest.NAME, answer_member(verb)))
+    if first is None:
+        raise EvidenceRefused(say("evidence.not_ours"))
+    if first.file_size > record_bytes:
+        raise EvidenceRefused(say("evidence.manifest_large", limit_bytes=record_bytes))
+    is_read = answer is not None and answer.file_size <= record_bytes
+    return read_manifest(content.read(evidence_manifest.NAME)), content.read(
+        answer_member(verb)
+    ) if is_read else None
+
+
 _opened: OrderedDict[tuple[object, ...], Archive] = OrderedDict()
 
 

@@ -8,7 +8,7 @@ own user can ask; bound to anything else only what lies below the roots.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -16,7 +16,7 @@ from core.errors import LocationNotFound, NotAllowed, StorageError
 from core.messages import say
 from core.settings import PREFIX, Settings, is_loopback
 from core.storage import incident_store
-from core.storage.checkpoint_search import checkpoints_below
+from core.storage.checkpoint_search import Search
 from core.storage.location import Location, child_of, parse_location
 
 ROOTS = f"{PREFIX}ROOTS"
@@ -141,12 +141,19 @@ def link_for(location: Location, settings: Settings) -> str | None:
     return f"{root.name}/{relative}" if relative else root.name
 
 
-def find_checkpoints(root: str, settings: Settings) -> FoundCheckpoints:
-    """The checkpoints below the root of this name, as :func:`checkpoints_below` finds them. Raises
-    :class:`StorageError` when the root cannot be listed."""
-    found = checkpoints_below(resolve_link(root, settings), settings)
-    links = tuple(f"{root}/{path}" if path else root for path in found.paths)
-    return FoundCheckpoints(root, links, found.listed, found.is_complete)
+def find_checkpoints(
+    root: str, settings: Settings, on_found: Callable[[tuple[str, ...]], object] | None = None
+) -> FoundCheckpoints:
+    """The checkpoints below the root of this name, as a :class:`Search` finds them; ``on_found`` gets their
+    links meanwhile, some at a time. Raises :class:`StorageError` when the root cannot be listed."""
+    search = Search(resolve_link(root, settings), settings)
+    links: list[str] = []
+    for paths in search:
+        found = tuple(f"{root}/{path}" if path else root for path in paths)
+        links += found
+        if on_found is not None:
+            on_found(found)
+    return FoundCheckpoints(root, tuple(sorted(links)), search.listed, search.is_complete)
 
 
 def _below_root(location: Location, settings: Settings) -> tuple[Location, str] | None:

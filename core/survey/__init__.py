@@ -2,15 +2,7 @@
 needs attention first, and the same as metrics."""
 
 from core.survey.cost import MonthlyCost, monthly_cost
-from core.survey.many import (
-    RootSearch,
-    SurveyPlace,
-    each_once,
-    search_root,
-    search_roots,
-    survey_places,
-    with_checkpoints,
-)
+from core.survey.many import Survey, survey_places
 from core.survey.metrics import Metric, Newest, measure, to_openmetrics
 from core.survey.row import (
     LEVELS,
@@ -22,6 +14,13 @@ from core.survey.row import (
     survey_row,
     unreadable_row,
 )
+from core.survey.search import (
+    RootSearch,
+    SurveyPlace,
+    each_once,
+    search_root,
+    with_checkpoints,
+)
 
 __all__ = [
     "LEVELS",
@@ -32,6 +31,7 @@ __all__ = [
     "OperatorFacts",
     "RootSearch",
     "Status",
+    "Survey",
     "SurveyPlace",
     "SurveyRow",
     "attention",
@@ -39,7 +39,6 @@ __all__ = [
     "measure",
     "monthly_cost",
     "search_root",
-    "search_roots",
     "survey_places",
     "survey_row",
     "to_openmetrics",

@@ -16,8 +16,8 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.openmetrics.exposition import generate_latest
 
 from core.messages.metrics import HELP
-from core.survey.many import RootSearch
 from core.survey.row import COUNTED, STATUS_ORDER, SurveyRow
+from core.survey.search import RootSearch
 
 NAME_OF_ONE = "."
 """The label ``checkpoint`` of a root that is a checkpoint itself."""
@@ -50,6 +50,7 @@ OF_CHECKPOINT: Mapping[str, tuple[str, ...]] = {
     "state_skew_ratio": ("operator", "name"),
     "bytes": ("part",),
     "files": (),
+    "not_read": (),
     "read_seconds": (),
 }
 """Metrics with the labels ``root`` and ``checkpoint`` -> their further labels."""
@@ -118,6 +119,7 @@ def _of_row(row: SurveyRow) -> Iterator[tuple[str, tuple[str, ...], float | None
     yield "read_seconds", (), row.seconds
     if row.error is not None:
         return
+    yield "not_read", (), len(row.not_read)
     for severity in COUNTED:
         yield "findings", (severity,), row.findings.get(severity, 0)
     yield "info", (row.query_id or "", row.written_by or ""), 1

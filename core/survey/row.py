@@ -80,7 +80,8 @@ class SurveyRow:
     ``root``, "" when the root is the checkpoint itself. ``next_batch`` is the first batch of the next start.
     ``newest_ms`` is the time of the newest entry of the logs, ``age_seconds`` how long that was before
     ``read_at_ms``. ``batches_per_hour`` and ``median_duration_ms`` are those of the newest 50 batches,
-    ``watermark_lag_ms`` and ``watermark_stalled_batches`` those of the batches that were read.
+    ``watermark_lag_ms`` and ``watermark_stalled_batches`` those of the batches that were read, None
+    when the newest is none of these, or a batch that was not read may end a stall.
     ``operators``: how many are stateful; ``operator_state``: each of them, empty when the state was not
     listed. ``batches``: the times of the newest batches, for a history; of all that the listing shows.
     ``state_skew``: how many times the median the largest partition of a store has, of the most uneven store.
@@ -255,10 +256,14 @@ def _with_watermark(row: SurveyRow, ck: Checkpoint) -> SurveyRow:
     history = watermark_history(ck)
     if not len(history) or not history.has_watermark:
         return row
-    lag = history.lag_ms[-1]
+    is_gapless = not any(item.path.startswith(("offsets/", "commits/")) for item in ck.not_read)
+    is_newest = bool(ck.offset_ids) and int(history.batch_ids[-1]) == ck.offset_ids[-1]
+    lag = history.lag_ms[-1] if is_newest else np.nan
     stalled = next((stall.batches for stall in history.stalls if stall.reaches_end), 0)
     return replace(
-        row, watermark_lag_ms=None if np.isnan(lag) else int(lag), watermark_stalled_batches=stalled
+        row,
+        watermark_lag_ms=None if np.isnan(lag) else int(lag),
+        watermark_stalled_batches=stalled if is_newest and (stalled or is_gapless) else None,
     )
 
 

@@ -32,8 +32,9 @@ from core.messages import say
 from core.settings import Settings
 from core.sparklogs.evidence import Problem
 from core.storage import Door
-from core.survey.many import RootSearch, SurveyPlace, at_each
+from core.survey.many import at_each
 from core.survey.row import OperatorFacts, SurveyRow, guarded, survey_row, unreadable_row
+from core.survey.search import RootSearch, SurveyPlace
 
 Row = dict[str, Any]
 Columns = Mapping[str, str]

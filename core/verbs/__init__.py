@@ -28,6 +28,7 @@ MODULES = (
     "rehearse",
     "compare",
     "evidence",
+    "incidents",
     "report",
     "survey",
     "metrics",
@@ -36,8 +37,8 @@ OF_ROOTS = frozenset({"survey", "metrics"})
 """Verbs that take one root or more in place of one checkpoint."""
 
 
-MAY_LACK_LOCATION = frozenset({"recover"})
-"""Verbs that have an answer for a checkpoint that is gone."""
+MAY_LACK_LOCATION = frozenset({"recover", "incidents"})
+"""Verbs that have an answer without a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,8 @@ from core.survey import (
     LEVELS,
     Metric,
     Newest,
-    each_once,
+    Survey,
     measure,
-    search_roots,
-    survey_places,
     to_openmetrics,
 )
 from core.verbs import Answer, Verb
@@ -60,13 +58,12 @@ def _refuse(args: Namespace) -> None:
 
 def _surveyed(args: Namespace, settings: Settings) -> list[Metric]:
     started = time.monotonic()
-    searched = search_roots(args.location, settings)
+    survey = Survey(args.location, settings, args.level)
+    rows = sorted(survey, key=lambda row: (row.root, row.path))
+    searched = survey.searched
     for found in searched:
         if found.error is not None:
             sys.stderr.write(f"{clean(found.error, 600)}\n")
-    rows = sorted(
-        survey_places(each_once(searched), settings, args.level), key=lambda row: (row.root, row.path)
-    )
     return measure(searched, rows, time.monotonic() - started, time.time())
 
 

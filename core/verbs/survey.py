@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from pyarrow import Table
 
-from core.analysis.findings import Level
 from core.documents.survey import KeptPart, survey_document
 from core.errors import UsageError
 from core.messages import say, say_of, words
@@ -21,11 +20,9 @@ from core.survey import (
     LEVELS,
     STATUS_ORDER,
     RootSearch,
+    Survey,
     SurveyRow,
     attention,
-    each_once,
-    search_roots,
-    survey_places,
     with_checkpoints,
 )
 from core.survey.history import FORMATS, Keeping, append_here, keeping, kept_table, refuse_inside
@@ -57,10 +54,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
     if args.engine == "spark":
         searched, found = _through_spark(args, settings, keep, surveyed_at_ms)
     else:
-        searched = search_roots(args.location, settings)
-        if keep is not None:
-            refuse_inside(keep, (place.location.url for each in searched for place in each.places))
-        found = _rows(searched, settings, args.level)
+        survey = Survey(args.location, settings, args.level)
+        found = _rows(survey, keep)
+        searched = survey.searched
         if keep is not None and found:
             table = Table.from_batches([survey_table(found)])
             append_here(kept_table(table, surveyed_at_ms, keep.format), keep, surveyed_at_ms)
@@ -128,15 +124,16 @@ def _kept(keep: Keeping | None, surveyed_at_ms: int, rows: int) -> KeptPart | No
     return KeptPart(location=keep.location.url, format=keep.format, surveyed_at_ms=surveyed_at_ms, rows=rows)
 
 
-def _rows(searched: Sequence[RootSearch], settings: Settings, level: Level) -> list[SurveyRow]:
-    """The rows of all roots."""
-    places = each_once(searched)
+def _rows(survey: Survey, keep: Keeping | None) -> list[SurveyRow]:
+    """The rows of all roots. Raises UsageError when they would be kept inside one of the checkpoints."""
     told, rows = time.monotonic(), []
-    for row in survey_places(places, settings, level):
+    for row in survey:
+        if keep is not None:
+            refuse_inside(keep, [row.location])
         rows.append(row)
         if sys.stderr.isatty() and time.monotonic() - told >= PROGRESS_EVERY_SECONDS:
             told = time.monotonic()
-            sys.stderr.write(f"{say('survey.progress', done=len(rows), total=len(places))}\n")
+            sys.stderr.write(f"{say('survey.progress', done=len(rows), total=survey.known)}\n")
     return rows
 
 

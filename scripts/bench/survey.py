@@ -6,12 +6,12 @@ The checkpoints are copies of the samples and of the corpus, in folders of 50. M
 root with 20 of them (searched and read), the root with all of them, and each real one once, opened one after
 another in two ways: the same row, each waiting for the one before it, and the plain way with fsspec (list,
 open each file of the newest 100 batches, list the state). What one takes on average, times all of them, is
-compared. Rows have to be the same both ways, or the run ends with an error. Memory is how much the largest
-resident size of this process grew over that of a survey of 20.
+compared. Rows have to be the same both ways, or the run ends with an error. Memory is the largest resident
+size of this process after a survey of 100 and after that of all.
 
 ``--page`` opens the page Checkpoints of the app on that root in Chromium instead: when the first rows are
-there, how long a filter takes while the others are read, when all are there. ``--write`` puts the figures
-into docs/performance.md.
+there, how long a filter takes while the others are read, when all are there, how soon it stops. ``--write``
+puts the figures into docs/performance.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 from core.settings import DEFAULTS, RootSettings, Settings
 from core.storage import Requests
 from core.storage.filesystems import forget
-from core.survey import SurveyPlace, SurveyRow, search_root, survey_places, survey_row
+from core.survey import Survey, SurveyPlace, SurveyRow, search_root, survey_row
 from scripts.bench.compare import plain_logs, plain_state
 from scripts.bench.slow_s3 import SlowS3, serving
 from scripts.bench.table import machine, put
@@ -46,15 +46,22 @@ if TYPE_CHECKING:
 
 FOLDER = 50  # checkpoints of one folder
 FEW = 20
+ROOTS: Mapping[str, int | None] = {"all": None, "few": FEW, "some": 100}
 WAIT_MS = 120_000
+LOST_MS = 20_000  # a click without effect for so long is lost
 MOST_CLICKS = 20
+LONG_TASKS = """
+window.longTasks = [];
+new PerformanceObserver(seen => seen.getEntries().forEach(one => window.longTasks.push(one.duration)))
+  .observe({type: "longtask", buffered: true});
+"""
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 OF_A_MOMENT = {"read_at_ms": 0, "age_seconds": None, "seconds": 0.0, "requests": Requests()}
 
 
 def generate(directory: Path, checkpoints: int) -> int:
-    """``all`` with so many checkpoints, and ``few`` with the first 20 of them; how many real ones there
-    are."""
+    """``all`` with so many checkpoints, ``few`` with the first 20 of them, ``some`` with the first 100;
+    how many real ones there are."""
     real = directory / "real"
     for sample in sorted(SAMPLES.glob("*/checkpoint")):
         shutil.copytree(sample, real / sample.parent.name)
@@ -64,15 +71,15 @@ def generate(directory: Path, checkpoints: int) -> int:
     for number in range(checkpoints):
         name = names[number % len(names)]
         place = f"team-{number // FOLDER:03}/{name}-{number:05}"
-        for root in ("all", *(["few"] if number < FEW else [])):
+        for root in (name for name, most in ROOTS.items() if most is None or number < most):
             shutil.copytree(real / name, directory / root / place, copy_function=os.link)
     return len(names)
 
 
 def settings_of(server: SlowS3, **chosen: int) -> Settings:
-    """The roots ``all`` and ``few``, and no cache."""
+    """The roots, and no cache."""
     roots = {}
-    for name in ("all", "few"):
+    for name in ROOTS:
         place = server.location(name)
         given = {"url": place.url, "storage_options": dict(place.storage_options)}
         roots[name] = RootSettings.model_validate(given)
@@ -97,7 +104,7 @@ def surveyed(root: str, settings: Settings, server: SlowS3) -> Measured:
     began = time.perf_counter()
     rows: list[SurveyRow] = []
     moments: list[float] = []
-    for row in survey_places(search_root(root, settings).places, settings):
+    for row in Survey([root], settings):
         rows.append(row)
         moments.append(time.perf_counter() - began)
     return Measured(moments[0], moments[FEW - 1], moments[-1], rows, server.stats())
@@ -137,21 +144,25 @@ def table(checkpoints: int, ms: float) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/var/tmp") as scratch:
         directory = Path(scratch)
         real = generate(directory, checkpoints)
-        with serving({name: directory / name for name in ("all", "few")}, ms) as server:
+        with serving({name: directory / name for name in ROOTS}, ms) as server:
             settings = settings_of(server)
             surveyed("few", settings, server)  # imports and the first connection are not counted
-            few, before = surveyed("few", settings, server), resident_mb()
+            few = surveyed("few", settings, server)
+            surveyed("some", settings, server)
+            before = resident_mb()
             cpu = time.process_time()
             whole = surveyed("all", settings, server)
-            cpu, grown = time.process_time() - cpu, resident_mb() - before
+            cpu, after = time.process_time() - cpu, resident_mb()
             once = search_root("all", settings).places
             once = tuple(sorted(once, key=lambda place: place.path.rpartition("-")[2])[:real])
             alone, rows = one_after_another(once, settings)
             plain = plainly(once)
         forget()
     paths = {place.path for place in once}
-    if comparable(rows) != comparable([row for row in whole.rows if row.path in paths]):
-        raise SystemExit("bench: the rows read side by side are not those read one after another")
+    same = comparable([row for row in whole.rows if row.path in paths])
+    for one, other in zip(comparable(rows), same, strict=True):
+        if one != other:
+            raise SystemExit(f"bench: not the same side by side and one after another: {one}, {other}")
     if len(whole.rows) != checkpoints:
         raise SystemExit(f"bench: {len(whole.rows)} rows of {checkpoints} checkpoints")
     asked = "/".join(str(whole.requests[kind]) for kind in ("list", "head", "get"))
@@ -169,7 +180,10 @@ def table(checkpoints: int, ms: float) -> list[str]:
             f"{alone * checkpoints:,.0f} s: **{alone * checkpoints / whole.all:.1f}×** as long",
         ),
         ("processor time of a row", f"{1000 * cpu / checkpoints:.0f} ms"),
-        (f"memory of {checkpoints:,} rows, beyond that of 20", f"{grown:.0f} MB"),
+        (
+            "largest resident memory, with Python and its libraries",
+            f"{before:.0f} MB after 100 checkpoints, {after:.0f} MB after {checkpoints:,}",
+        ),
     ]
     return [
         "| what | measured |",
@@ -189,7 +203,7 @@ def page(checkpoints: int, ms: float) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/var/tmp") as scratch:
         directory = Path(scratch)
         generate(directory, checkpoints)
-        with serving({name: directory / name for name in ("all", "few")}, ms) as server:
+        with serving({name: directory / name for name in ROOTS}, ms) as server:
             place = server.location("all")
             root = {"url": place.url, "storage_options": dict(place.storage_options)}
             roots = {"CHECKPOINT_EXPLORER_ROOTS": json.dumps({"all": root})}
@@ -202,34 +216,58 @@ def page(checkpoints: int, ms: float) -> list[str]:
 
 
 def _looked_at(view: Page, address: str, checkpoints: int) -> list[str]:
+    from playwright.sync_api import TimeoutError
+
+    view.add_init_script(LONG_TASKS)
     began = time.perf_counter()
     view.goto(address)
     fails = view.get_by_test_id("stButtonGroup").get_by_text(re.compile(r"fail")).first
-    view.get_by_test_id("stProgress").wait_for(timeout=WAIT_MS)
+    progress = view.get_by_test_id("stProgress")
+    view.get_by_text(re.compile(r"Read [1-9][\d,]* of")).first.wait_for(timeout=WAIT_MS)
     view.locator(".st-key-survey").first.wait_for(timeout=WAIT_MS)
     first = time.perf_counter() - began
     waits: list[float] = []
-    while view.get_by_test_id("stProgress").count() and len(waits) < MOST_CLICKS:
+    lost = 0
+    while progress.count() and len(waits) < MOST_CLICKS:
         clicked = time.perf_counter()
         fails.click(timeout=WAIT_MS)
         want = "start=fails" if len(waits) % 2 == 0 else None
-        view.wait_for_function(
-            "want => want ? location.search.includes(want) : !location.search.includes('start=')",
-            arg=want,
-            timeout=WAIT_MS,
-        )
+        try:
+            view.wait_for_function(
+                "want => want ? location.search.includes(want) : !location.search.includes('start=')",
+                arg=want,
+                timeout=LOST_MS,
+            )
+        except TimeoutError:
+            lost += 1
+            continue
         view.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=WAIT_MS)
         waits.append(time.perf_counter() - clicked)
         view.wait_for_timeout(500)
-    view.get_by_text(re.compile(f"Read {checkpoints:,} of")).first.wait_for(timeout=10 * WAIT_MS)
+    whole_text = view.get_by_text(re.compile(f"Read {checkpoints:,} of")).first
+    whole_text.wait_for(timeout=10 * WAIT_MS)
+    progress.wait_for(state="detached", timeout=WAIT_MS)
     whole = time.perf_counter() - began
+    longest = view.evaluate("Math.max(0, ...window.longTasks)")
+    view.get_by_role("button", name="Read again").click(timeout=WAIT_MS)
+    stop = view.get_by_role("button", name="Stop")
+    stop.last.wait_for(timeout=WAIT_MS)
+    view.get_by_text(re.compile(r"Read [1-9][\d,]* of")).first.wait_for(timeout=WAIT_MS)
+    clicked = time.perf_counter()
+    view.get_by_test_id("stMain").get_by_role("button", name="Stop").click(timeout=WAIT_MS)
+    progress.wait_for(state="detached", timeout=WAIT_MS)
+    stopped = time.perf_counter() - clicked
+    text = view.get_by_text(re.compile(r"Read [\d,]+ of [\d,]+ checkpoints in")).first.inner_text()
+    kept = re.findall(r"Read ([\d,]+) of", text)[0]
     lines = [
-        ("first table, with its rows so far", f"{first:.1f} s"),
+        ("first rows in the table", f"{first:.1f} s"),
         (
             f"a filter, {len(waits)} times while rows arrive",
-            f"median {statistics.median(waits):.1f} s, longest {max(waits):.1f} s",
+            f"median {statistics.median(waits):.1f} s, longest {max(waits):.1f} s; {lost} clicks lost",
         ),
-        ("all rows", f"{whole:.1f} s"),
+        ("longest time in which the browser did nothing else", f"{longest / 1000:.2f} s"),
+        ("all rows, with their charts", f"{whole:.1f} s"),
+        ("Read again, then Stop", f"stopped after {stopped:.1f} s, with {kept} rows"),
     ]
     rows = [f"| {what} | {seen} |" for what, seen in lines]
     return ["| what | measured |", "|---|---|", *rows, "", f"{checkpoints:,} checkpoints. {machine()}"]

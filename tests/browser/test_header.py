@@ -73,7 +73,7 @@ def test_overview_offers_the_report(visit: Visiting) -> None:
     one = visit()
     page = one.open(f"/overview?{FAILS}")
     page.get_by_text("Report", exact=True).click()
-    one.wait_for_text("For a chat message:")
+    one.wait_for_text("Copy as Markdown, for a chat message:")
     with page.expect_download() as download:
         page.get_by_role("button", name="Report (HTML)").click()
     text = Path(download.value.path()).read_text(encoding="utf-8")

@@ -184,7 +184,7 @@ def test_a_page_that_does_not_exist_keeps_the_checkpoint_and_leads_to_its_overvi
     page = one.open(f"/nonsense?ck={DIED}")
     page.wait_for_url("**/overview?ck=**")
     one.wait_for_text("This link asks for the page 'nonsense', which does not exist.")
-    one.wait_for_text("All steps and findings")
+    one.wait_for_text("Recovery options")
     assert asked(page, "ck") == DIED
     assert page.get_by_role("dialog").count() == 0
 
@@ -203,3 +203,29 @@ def test_back_over_choices_whose_labels_are_not_in_the_address(visit: Visiting) 
     page.go_forward()
     one.wait_for_text("49 rows.")
     assert asked(page, "find") == "largest_values"
+
+
+def test_back_over_filters_and_charts_of_the_list(visit: Visiting) -> None:
+    one = visit()
+    page = one.open("/")
+    one.wait_for_text("Read 16 of 16 checkpoints")
+    field = page.get_by_role("combobox", name="Chart")
+    for label, value in (("age by next start", "age"), ("cost each month", "cost")):
+        choose(one, field, label)
+        page.wait_for_url(f"**chart={value}**")
+        one.settle()
+    page.get_by_test_id("stButtonGroup").get_by_text("resume").click()
+    page.wait_for_url("**start=resumes**")
+    one.settle()
+    page.go_back()
+    one.settle()
+    assert (asked(page, "chart"), asked(page, "start")) == ("cost", "")
+    page.go_back()
+    one.settle()
+    assert asked(page, "chart") == "age" and "age" in field.input_value()
+    page.go_back()
+    one.settle()
+    assert asked(page, "chart") == "" and field.input_value() == ""
+    page.go_forward()
+    one.settle()
+    assert asked(page, "chart") == "age" and "age" in field.input_value()

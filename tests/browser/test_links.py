@@ -81,7 +81,7 @@ def test_the_menu_keeps_the_checkpoint_and_brings_the_batch_back(visit: Visiting
     menu.get_by_text("Overview").click()
     page.wait_for_url("**/overview?**")
     one.settle()
-    one.wait_for_text("All steps and findings")
+    one.wait_for_text("Recovery options")
     assert parameters(page.url)["ck"] == [CLEAN]
     menu.get_by_text("Timeline").click()
     page.wait_for_url("**batch=5**")
@@ -158,7 +158,7 @@ def test_a_click_in_the_table_of_checkpoints_opens_one(visit: Visiting) -> None:
     assert place is not None
     page.mouse.click(place["x"] + 80, place["y"] + 36 + 16)
     page.wait_for_url("**/overview?ck=**")
-    one.wait_for_text("All steps and findings")
+    one.wait_for_text("Recovery options")
 
 
 def test_pasting_a_location_opens_it_under_its_short_name(visit: Visiting) -> None:

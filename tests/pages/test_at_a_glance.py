@@ -112,3 +112,24 @@ def test_a_source_that_has_not_begun_read_nothing(open_page: OpenPage) -> None:
 def test_a_window_of_what_retention_left_does_not_count_what_is_gone(open_page: OpenPage) -> None:
     said = words_of(open_page("timeline", "samples/purged-to-newest-10/checkpoint"))
     assert "Batches 15 to 25: 11 of 11 batches in the logs." in said
+
+
+def test_the_card_says_what_to_do_and_no_finding_says_it_again(open_page: OpenPage) -> None:
+    shown = words_of(open_page("overview", "samples/missing-delta-file/checkpoint"))
+    to_do = "What to do: Restore the missing file from a backup."
+    assert shown.count(to_do) == 1
+    assert (
+        shown.index("Spark will start and fail in batch 10") < shown.index(to_do) < shown.index("certain · ")
+    )
+    shown = words_of(open_page("overview", "samples/kafka-pipeline-died-mid-batch/checkpoint"))
+    to_do = "What to do: Fix the cause, if any, and restart the query."
+    assert shown.count(to_do) == 1
+    assert shown.index("Spark will re-run batch 8") < shown.index(to_do) < shown.index("certain · ")
+
+
+def test_state_begins_with_its_conclusion_and_says_what_a_batch_adds(open_page: OpenPage) -> None:
+    shown = words_of(open_page("state", HOT))
+    conclusion = "Partition 1 holds 81 % of operator 0; 19.7 times the median"
+    assert shown.count(conclusion) == 1
+    assert shown.index(conclusion) < shown.index("1 stateful operator, 391.1 KiB in 86 files")
+    assert "each batch adds 27.1 KiB of changes (median), version 10 wrote 48.1 KiB" in shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import pytest
 from core.settings import DEFAULTS, get_settings
 from core.survey import monthly_cost, survey_row
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
-from tests.support.build import SAMPLES, sample_names
-from ui import survey_charts, survey_job, survey_table
+from tests.support.build import SAMPLES, kafka_checkpoint, sample_names
+from ui import root_listings, survey_charts, survey_job, survey_table
 
 
 def table_of(at: Any) -> Any:
@@ -92,18 +93,56 @@ def test_a_checkpoint_that_cannot_be_read_is_a_row(
 
 
 def test_what_was_not_read_yet_is_shown_last_and_can_be_stopped() -> None:
-    names = tuple(f"samples/{name}/checkpoint" for name in sample_names())
     settings = DEFAULTS.model_copy(update={"survey_at_once": 1, "checkpoint_rows": 3})
-    job = survey_job.SurveyJob(names, settings)
+    listings = [root_listings.RootListing("samples", settings)]
+    job = survey_job.SurveyJob(listings, settings)
     assert job.wait(60) and len(job.rows) == 3 == len(job.asked)
-    stopped = survey_job.SurveyJob(names, DEFAULTS.model_copy(update={"survey_at_once": 1}))
+    assert listings[0].wait(60) and len(job.names) == len(sample_names())
+    stopped = survey_job.SurveyJob(listings, DEFAULTS.model_copy(update={"survey_at_once": 1}))
     stopped.stop()
-    assert stopped.wait(60) and len(stopped.rows) < len(names)
+    assert stopped.wait(60) and len(stopped.rows) < len(stopped.names) == len(sample_names())
     lines = [survey_table.Line("samples/a/checkpoint", note="not read yet"), line("missing-delta-file")]
     shown = survey_table.shown(lines, None, "", None)
     assert [each.name for each in shown] == [lines[1].name, lines[0].name]
     cells = survey_table.columns(shown)
     assert cells["next start"] == ["▲ fails in batch 10", "? not read yet"]
+
+
+def test_rows_of_before_stay_until_they_are_read_again(
+    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Followed, the page shows what was committed meanwhile."""
+    place = kafka_checkpoint(tmp_path / "own" / "ck", range(3))
+    monkeypatch.setenv("CHECKPOINT_EXPLORER_ROOTS", json.dumps({"own": str(tmp_path / "own")}))
+    monkeypatch.setattr(survey_job, "FOLLOW_SECONDS", 3)  # longer than it takes to draw the page
+    get_settings.cache_clear()
+    try:
+        at = open_page("checkpoints", follow="true")
+        assert at.sidebar.toggle(key="follow").value
+        assert table_of(at)["last committed"][0] == "batch 2"
+        for log in ("offsets", "commits"):
+            shutil.copy(place / log / "2", place / log / "3")
+        until = time.monotonic() + 60
+        while table_of(at)["last committed"][0] != "batch 3":
+            assert time.monotonic() < until
+            time.sleep(1)
+            at.run()
+        assert_no_error(at)
+        listings = [root_listings.RootListing("own", get_settings())]
+        first = survey_job.SurveyJob(listings, get_settings())
+        assert first.wait(60)
+        second = survey_job.SurveyJob([], get_settings(), first.rows)
+        second.stop_now()
+        assert second.must_go and second.is_older_than(1e9) and second.rows.keys() >= first.rows.keys()
+    finally:
+        monkeypatch.undo()
+        get_settings.cache_clear()
+
+
+def test_checkpoints_of_one_name_are_told_apart() -> None:
+    names = ["dev/orders/checkpoint", "prod/orders/checkpoint", "prod/clicks", "x/checkpoint"]
+    assert list(survey_table.titles(names).values()) == ["dev/orders", "prod/orders", "clicks", "x"]
+    assert survey_table.titles(["checkpoint", "a/checkpoints"])["checkpoint"] == "checkpoint"
 
 
 def test_the_download_has_the_rows_of_the_command_line() -> None:

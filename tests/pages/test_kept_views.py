@@ -19,7 +19,7 @@ from core.storage import Door
 from tests.pages.conftest import PAGES, OpenPage, assert_no_error, elements, words_of
 from tests.support.build import SAMPLES, copy_sample
 from tests.unit.test_evidence import crafted, rebuilt
-from ui import open_checkpoints, uploads
+from ui import kept_incidents, open_checkpoints, uploads
 
 HOT = "windowed-aggregation-hot-partition"
 
@@ -251,3 +251,34 @@ def test_no_secret_of_the_settings_is_in_a_link(
         assert "ck=prod/orders" in links[0] and all("ck=evidence:" in link for link in links[1:]), page
         assert len(links) >= 2, page
         assert "PLANTED" not in words_of(at), page
+
+
+def test_the_page_incidents_lists_what_was_kept(open_page: OpenPage, prod: Path, tmp_path: Path) -> None:
+    at = open_page("incidents")
+    assert_no_error(at)
+    assert "The incident store has no evidence file yet." in words_of(at)
+    name = kept_link(open_page("overview", "prod/orders"))["ck"]
+    shutil.rmtree(prod)
+    (tmp_path / "store" / ("0" * 32 + ".zip")).write_bytes(b"<script>")
+    at = open_page("incidents")
+    assert_no_error(at)
+    assert "2 evidence files in the incident store, newest first." in words_of(at)
+    assert f"evidence:{'0' * 32}: its bytes are not those that were kept" in words_of(at)
+    rows = at.dataframe[0].value.to_dict("records")
+    row = next(row for row in rows if row["opens as"] == name)
+    assert row["checkpoint"] == "orders" and row["location"] == str(prod)
+    assert row["next start"] == "● resumes with batch 10", rows
+    assert not at.markdown
+
+
+def test_without_a_store_or_its_list_there_is_no_page_of_incidents(
+    open_page: OpenPage, settings: pytest.MonkeyPatch
+) -> None:
+    settings.setenv(f"{PREFIX}INCIDENT_STORE_LISTED", "0")
+    get_settings.cache_clear()
+    at = open_page("overview", f"samples/{HOT}/checkpoint")
+    assert "keep-here" in {button.key for button in at.button}, "keeping needs no list"
+    assert not kept_incidents.are_listed()
+    settings.delenv(f"{PREFIX}INCIDENT_STORE")
+    get_settings.cache_clear()
+    assert not kept_incidents.are_listed()

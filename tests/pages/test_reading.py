@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -157,9 +158,9 @@ def test_no_page_waits_for_the_listing_of_a_root(
     """The sidebar offers the names once they are known."""
     found, is_free = root_listings.find_checkpoints, threading.Event()
 
-    def slow(root: str, settings: Settings) -> FoundCheckpoints:
+    def slow(root: str, settings: Settings, on_found: Callable[[tuple[str, ...]], None]) -> FoundCheckpoints:
         is_free.wait()
-        return found(root, settings)
+        return found(root, settings, on_found)
 
     monkeypatch.setattr(root_listings, "find_checkpoints", slow)
     monkeypatch.setattr(root_listings, "FIRST_SECONDS", 0.01)
@@ -173,12 +174,25 @@ def test_no_page_waits_for_the_listing_of_a_root(
     assert any(name.startswith("samples/") for name in at.sidebar.selectbox(key="ck").options)
 
 
+@pytest.mark.parametrize(
+    ("kind", "pages"),
+    [
+        ("a long log", ("overview", "timeline", "watermark", "integrity", "recovery")),
+        ("state", ("overview", "state", "ends", "compare")),
+    ],
+)
 def test_a_page_that_was_shown_before_asks_the_store_for_nothing(
-    open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str,
+    pages: tuple[str, ...],
+    open_page: OpenPage,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A log of more batches than are read at first: nothing creeps back batch by batch either."""
-    root = kafka_checkpoint(tmp_path / "ck", range(150))
-    pages = ("overview", "timeline", "watermark", "integrity", "recovery")
+    if kind == "state":
+        root = copy_sample("windowed-aggregation-hot-partition", tmp_path / "ck")
+    else:
+        root = kafka_checkpoint(tmp_path / "ck", range(150))
     at = open_page("overview", root)
     asked: list[str] = []
     for once in range(3):

@@ -10,13 +10,11 @@ KNOWN_WRONG: dict[str, str] = {
     "1-315-stateless": "junk that is called 9.changelog is taken for the state of a stateful query",
     "1-340-watermarked": "the source log of another query: Wrong basePath is not foreseen",
     "all_zips_missing-snapshots_format_2": "repair fails or not with what maintenance has written by then",
-    "written_by_3.5.9-join": "a join of 3.5.9 whose nullability 4.3 refuses is not foreseen",
 }
 
 BY_CHANCE = frozenset(
     {
         "all_zips_missing-snapshots_format_2",
-        "written_by_3.5.9-join",
         "1-50-named",
     }
 )

@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from core.checkpoint import Checkpoint
-from core.cli import main
 from core.survey import survey_row
-from tests.support.build import PROJECT, SAMPLES, unpack_corpus
+from tests.support.documented_queries import GROWING, blocks, make_fleet
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
-SECTION = (PROJECT / "docs" / "spark.md").read_text().partition("## Five queries")[2].partition("\n## ")[0]
-GROWING = "purged-to-newest-10"
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", SECTION, re.DOTALL)
-
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    """Real checkpoints of several Sparks, one that fails, and one that is surveyed twice while its state
-    grows."""
-    fleet = tmp_path / "fleet"
-    for name in ("missing-delta-file", "kafka-topic-gained-partitions", "files-stopped-cleanly", GROWING):
-        shutil.copytree(SAMPLES / name / "checkpoint", fleet / name)
-    for name in ("spark-3.2.0-deduplication", "kafka-two-topics", "kafka-aggregation-watermark"):
-        unpack_corpus(name, fleet)
-    newest = sorted((fleet / GROWING / "state" / "0").rglob("2[3-9]*"))
-    assert len(newest) > 1
-    for file in newest:
-        (tmp_path / "later").mkdir(exist_ok=True)
-        shutil.move(file, tmp_path / "later" / str(file.relative_to(fleet)).replace("/", "+"))
-    assert main(["survey", str(fleet), "--to", str(tmp_path / "history")]) == 1
-    for file in newest:
-        shutil.move(tmp_path / "later" / str(file.relative_to(fleet)).replace("/", "+"), file)
-    assert main(["survey", str(fleet), "--to", str(tmp_path / "history")]) == 1
-    return fleet
+    return make_fleet(tmp_path)
 
 
 def test_the_five_queries_answer(spark: SparkSession, fleet: Path) -> None:

@@ -32,6 +32,7 @@ VERBS = (
     ("check", "--level", "normal"),
     ("check", "--level", "deep"),
     ("state",),
+    ("rows", "--limit", "20", "--reveal"),
     ("recover",),
     ("changes",),
 )

@@ -40,3 +40,14 @@ def test_the_forecast_says_what_the_newest_spark_does_with_an_older_checkpoint(
 ) -> None:
     trial = try_case(older, case)
     assert not trial.verdict.differences, trial.report
+
+
+@pytest.mark.spark
+@pytest.mark.spark_3_5
+def test_a_join_of_3_5_is_joined_exactly_without_the_check_of_its_schema(older: Oracle) -> None:
+    base = older.base("join")
+    settings = {**base.recipe.restart_conf, "spark.sql.streaming.stateStore.stateSchemaCheck": "false"}
+    fact = older.restart(base, older.copy(base), conf=settings)
+    assert fact.outcome == "resume", fact.causes
+    assert base.undisturbed
+    assert fact.delivered == base.undisturbed

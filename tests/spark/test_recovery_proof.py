@@ -18,7 +18,6 @@ pytestmark = pytest.mark.spark
 SEED = 7
 FEW = [
     Cell("repair_files", "transformWithState", "append", "RocksDB"),
-    Cell("full_refresh", "stateless", "keyed", "HDFS"),
     Cell("recommended", "windows", "file", "HDFS"),
 ]
 TRIED = (

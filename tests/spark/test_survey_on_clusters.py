@@ -21,6 +21,7 @@ from core.survey import SurveyRow, each_once, search_root, survey_places
 from core.survey.tables import COLUMNS, TableQuestion, tables
 from tests.support.build import PROJECT, SAMPLES
 from tests.support.clusters import connect_server, standalone_cluster
+from tests.support.documented_queries import blocks, make_fleet
 
 pytestmark = [pytest.mark.spark, pytest.mark.clusters]
 
@@ -43,10 +44,16 @@ else:
     spark = builder.getOrCreate()
 register(spark, DEFAULTS)
 found = {}
-for view in sys.argv[5:]:
-    frame = spark.read.format("checkpoint").option("view", view).load(sys.argv[4])
-    found[view] = [frame.dtypes, [json.loads(line) for line in frame.toPandas().to_json(
-        orient="records", lines=True, date_format="epoch", date_unit="ms").splitlines()]]
+def rows(frame):
+    return [json.loads(line) for line in frame.toPandas().to_json(
+        orient="records", lines=True, date_format="epoch", date_unit="ms").splitlines()]
+asked = json.loads(sys.argv[4])
+for view in asked["views"]:
+    frame = spark.read.format("checkpoint").option("view", view).load(asked["samples"])
+    found[view] = [frame.dtypes, rows(frame)]
+names = {"spark": spark, "root": asked["fleet"], "history": asked["history"]}
+exec(asked["setup"], names)
+found["queries"] = [rows(spark.sql(query)) for query in asked["queries"]]
 print(json.dumps(found))
 spark.stop()
 """
@@ -62,14 +69,26 @@ def local_rows(root: Path) -> list[SurveyRow]:
     return without_moment(list(survey_places(places, DEFAULTS)))
 
 
-def notebook(kind: str, url: str, place: Path) -> dict[str, Any]:
-    command = (sys.executable, "-c", NOTEBOOK, str(PROJECT), kind, url, str(SAMPLES), *COLUMNS)
+def notebook(kind: str, url: str, place: Path, fleet: Path) -> dict[str, Any]:
+    (setup,), queries = blocks("python"), blocks("sql")
+    places = {"samples": str(SAMPLES), "fleet": str(fleet), "history": str(fleet.parent / "history")}
+    asked = json.dumps({"views": list(COLUMNS), "setup": setup, "queries": queries, **places})
+    command = (sys.executable, "-c", NOTEBOOK, str(PROJECT), kind, url, asked)
     python = {**os.environ, "PYSPARK_PYTHON": sys.executable}  # of the workers; python3 lacks the packages
     done = subprocess.run(
         command, cwd=place, env=python, capture_output=True, text=True, check=False, timeout=500
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return dict(json.loads(done.stdout))
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
+    """The checkpoints of the documented queries, and what a local Spark answers to them."""
+    fleet = make_fleet(tmp_path_factory.mktemp("documented"))
+    answers = notebook("master", "local[2]", fleet.parent, fleet)["queries"]
+    assert len(answers) == 5 and all(answers)  # tests/spark/test_documented_queries.py: that they are right
+    return fleet, answers
 
 
 def check_views(found: dict[str, Any]) -> None:
@@ -90,12 +109,17 @@ def engine_of(place: Path, **chosen: Any) -> Settings:
     return DEFAULTS.model_copy(update={"spark_directory": str(place), "spark_memory": "512m", **chosen})
 
 
-def test_a_standalone_cluster_gives_the_rows_of_the_local_survey(tmp_path: Path) -> None:
+def test_a_standalone_cluster_gives_the_rows_of_the_local_survey(
+    tmp_path: Path, local: tuple[Path, list[Any]]
+) -> None:
+    fleet, answers = local
     with standalone_cluster(tmp_path) as cluster:
-        check_views(notebook("master", cluster.master, tmp_path))
+        found = notebook("master", cluster.master, tmp_path, fleet)
+        assert found.pop("queries") == answers
+        check_views(found)
         settings = engine_of(tmp_path / "engine", spark_master=cluster.master)
-        found = survey_on_spark([str(SAMPLES)], settings)
-    assert without_moment(found.rows) == local_rows(SAMPLES)
+        surveyed = survey_on_spark([str(SAMPLES)], settings)
+    assert without_moment(surveyed.rows) == local_rows(SAMPLES)
 
 
 def test_a_lost_worker_loses_no_row(tmp_path: Path) -> None:
@@ -118,19 +142,25 @@ def test_a_lost_worker_loses_no_row(tmp_path: Path) -> None:
 
 
 def test_spark_connect_gives_the_rows_of_the_local_survey_and_keeps_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    local: tuple[Path, list[Any]],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from pyarrow import dataset
 
     from core.cli import main
 
     with connect_server(tmp_path) as remote:
-        check_views(notebook("remote", remote, tmp_path))
+        fleet, answers = local
+        found = notebook("remote", remote, tmp_path, fleet)
+        assert found.pop("queries") == answers
+        check_views(found)
         monkeypatch.setenv("JAVA_HOME", str(tmp_path))  # the client needs no Java
         kept = str(tmp_path / "kept")
         options = ("--engine", "spark", "--remote", remote, "--to", kept, "--json")
         assert main(["survey", str(SAMPLES), *options]) == 1
         rows = json.loads(capsys.readouterr().out)["rows"]
-    local = {row.location: (row.status, row.sentence, row.state_bytes) for row in local_rows(SAMPLES)}
-    assert {row["location"]: (row["status"], row["sentence"], row["state_bytes"]) for row in rows} == local
-    assert dataset.dataset(kept, format="parquet").to_table().num_rows == len(local)
+    here = {row.location: (row.status, row.sentence, row.state_bytes) for row in local_rows(SAMPLES)}
+    assert {row["location"]: (row["status"], row["sentence"], row["state_bytes"]) for row in rows} == here
+    assert dataset.dataset(kept, format="parquet").to_table().num_rows == len(here)

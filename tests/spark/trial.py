@@ -23,6 +23,7 @@ from tests.support.copies import copy_of
 from tests.support.incidents import Edited, Incident, Scene
 from tests.support.moments import went_back_to
 from tests.support.oracle import ASKED, RECIPES, Base, Build, Fact, Oracle, Rows
+from tests.support.spark import spark_version
 from tests.support.verdict import Observed, Verdict, compare
 
 NOTHING = Fact("resume", None, None, (), {}, None)
@@ -86,7 +87,8 @@ def try_case(oracle: Oracle, case: Case) -> Trial:
         )
 
     tried = kept_or(oracle, base, case.id, damage)
-    said, verdict = judged(oracle, tried, case.query, case.level, case.places)
+    spark = ASKED if case.written_by is None else str(spark_version())
+    said, verdict = judged(oracle, tried, case.query, case.level, case.places, spark)
     return Trial(case.id, case.kind, case.rows, (), said, tried.fact, verdict)
 
 
@@ -154,7 +156,12 @@ def start(oracle: Oracle, tried: Tried, build: Build | None = None) -> Tried:
 
 
 def judged(
-    oracle: Oracle, tried: Tried, query: Query, level: Level, places: Mapping[str, str] | None = None
+    oracle: Oracle,
+    tried: Tried,
+    query: Query,
+    level: Level,
+    places: Mapping[str, str] | None = None,
+    spark: str | None = ASKED,
 ) -> tuple[Forecast | None, Verdict]:
     """Forecast and check of the damaged copy, compared with what the start did."""
     base = tried.base
@@ -164,7 +171,7 @@ def judged(
     with surroundings(oracle, tried):
         if query.new_data == "no" and not_logged(tried):
             query = replace(query, new_data="yes")  # what a roll-back of the source log leaves
-        asked = ask(tried.copy, query, level, given)
+        asked = ask(tried.copy, query, level, given, spark)
     later = {} if tried.is_quiet and not tried.earlier else base.undisturbed
     held = {number: rows for number, rows in base.delivered.items() if back is None or number <= back}
     seen = Observed(held, (base.delivered, later), tried.fact, tried.earlier)
@@ -200,12 +207,12 @@ def not_logged(tried: Tried) -> bool:
 
 
 def ask(
-    copy: Path, query: Query, level: Level, places: Mapping[str, Location]
+    copy: Path, query: Query, level: Level, places: Mapping[str, Location], spark: str | None
 ) -> tuple[Forecast, FindingsReport] | str:
     """Forecast and check of a copy; the error's name and words where it refuses."""
     try:
         ck = Checkpoint.open(str(copy))
-        judgement = judge(ck, ConnectorAnswers(places=places), level=level, spark=ASKED, query=query)
+        judgement = judge(ck, ConnectorAnswers(places=places), level=level, spark=spark, query=query)
         return judgement.forecast, judgement.findings
     except Exception as error:
         return f"{type(error).__name__}: {error}"

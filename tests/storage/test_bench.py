@@ -18,7 +18,7 @@ from core.survey import search_root
 from scripts.bench.large_checkpoint import PROVIDERS, Shape, files, listing, write
 from scripts.bench.latency_proxy import proxying
 from scripts.bench.slow_s3 import SlowS3, serving
-from scripts.bench.survey import comparable, generate, one_after_another, settings_of, surveyed
+from scripts.bench.survey import ROOTS, comparable, generate, one_after_another, settings_of, surveyed
 from scripts.bench.table import DOCUMENT, put, table
 from tests.support.build import PROJECT
 
@@ -160,7 +160,7 @@ def test_the_document_has_a_place_for_both_tables() -> None:
 
 def test_a_survey_side_by_side_has_the_rows_of_one_after_another(tmp_path: Path) -> None:
     assert generate(tmp_path, 20) > 20
-    with serving({name: tmp_path / name for name in ("all", "few")}) as server:
+    with serving({name: tmp_path / name for name in ROOTS}) as server:
         settings = settings_of(server)
         found = surveyed("all", settings, server)
         places = search_root("all", settings).places

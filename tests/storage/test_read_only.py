@@ -19,7 +19,7 @@ from core.checkpoint.state import state_inventory
 from core.checkpoint.state_content.state_rows import row_choices
 from core.cli import main
 from core.documents.inspect import inspect_document
-from core.settings import RootSettings, Settings
+from core.settings import PREFIX, RootSettings, Settings
 from core.storage import Door
 from core.storage.roots import find_checkpoints
 from core.verbs import verbs
@@ -67,6 +67,11 @@ def run_verb(verb: str, location: str) -> None:
     if verb == "evidence":
         with tempfile.TemporaryDirectory() as place:
             assert main([verb, location, "--to", f"{place}/taken.zip", "--json"]) == 0
+        return
+    if verb == "incidents":
+        with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patched:
+            patched.setenv(f"{PREFIX}INCIDENT_STORE", place)
+            assert main([verb, location, "--json"]) == 0
         return
     if verb == "rehearse":  # what it does once all is answered is in tests/spark/test_rehearse.py
         with tempfile.TemporaryDirectory() as place:

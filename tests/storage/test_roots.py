@@ -274,6 +274,36 @@ def test_a_root_with_long_directories_is_searched_by_their_first_pages(s3_small_
     assert s3_small_pages.stats()["list"] == 4
 
 
+def test_all_directories_of_a_long_root_are_searched(s3_small_pages: S3Server) -> None:
+    """Ten names on a page. A store sorts "ck-1/" before "ck/", and "ck/" before "ck0/"."""
+    names = {f"query-{i:02}" for i in range(25)} | {"ck", "ck-1", "ck0", *(f"ck-0{i}" for i in range(8))}
+    s3_small_pages.put_many(BUCKET, {f"wide/{name}/offsets/0": b"" for name in names})
+    wide = RootSettings(url=f"s3://{BUCKET}/wide", storage_options=Secret(s3_small_pages.storage_options))
+    found = find_checkpoints("prod", Settings(roots={"prod": wide}))
+    assert found.links == tuple(sorted(f"prod/{name}" for name in names)) and found.is_complete
+    assert found.listed == 4 + len(names)
+    few = find_checkpoints("prod", Settings(roots={"prod": wide}, checkpoints_per_root=20))
+    assert len(few.links) == 20 - 4 and not few.is_complete and few.listed == 20
+
+
+def test_a_directory_that_cannot_be_listed_hides_no_other(s3_server: S3Server) -> None:
+    names = ("fine", "refused", "team/one", "team/two")
+    s3_server.put_many(BUCKET, {f"guarded/{name}/offsets/0": b"" for name in names})
+    place = RootSettings(url=f"s3://{BUCKET}/guarded", storage_options=Secret(s3_server.storage_options))
+    configured = Settings(roots={"prod": place})
+    seen: list[str] = []
+    s3_server.fail({"match": "guarded/refused/", "status": 403, "code": "AccessDenied", "times": -1})
+    try:
+        found = find_checkpoints("prod", configured, seen.extend)
+        s3_server.fail({"match": "guarded/", "status": 403, "code": "AccessDenied", "times": -1})
+        with pytest.raises(StorageError, match="permission"):
+            find_checkpoints("prod", configured)
+    finally:
+        s3_server.fail()
+    assert found.links == tuple(f"prod/{name}" for name in names)  # opening it says why it is not read
+    assert sorted(seen) == list(found.links)
+
+
 def test_a_root_that_is_a_checkpoint_itself_is_found(tree: Path) -> None:
     assert find_checkpoints("one", settings(one=str(tree / "checkpoints/orders"))).links == ("one",)
 

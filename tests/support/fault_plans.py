@@ -115,6 +115,9 @@ def plans(place: Place, error: Path) -> list[Plan]:
         Plan(place, "resume", ("--batch", str(batch))),
         Plan(place, "check", ("--level", "quick")),
         Plan(place, "explain", ("--error", str(error))),
+        Plan(place, "changes", ()),
+        Plan(place, "survey", ()),
+        Plan(place, "metrics", ()),
     ]
     for given in ends:
         found += [

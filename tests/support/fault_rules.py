@@ -29,18 +29,40 @@ def differences(verb: str, healthy: Run, faulty: Run, path: str) -> list[str]:
     found = list(_RULES[verb](healthy.document, faulty.document))
     if faulty.status not in (healthy.status, COULD_NOT_ANSWER):
         found.append(f"exit {healthy.status} -> {faulty.status}")
-    if not _names(faulty, path):
+    if not (_counts(healthy, faulty) if verb == "metrics" else _names(faulty, path)):
         found.append(f"it differs and does not name {path}")
     return found
 
 
+VOLATILE = frozenset({"read", "read_at", "read_at_ms", "age_seconds", "seconds"})
+VOLATILE_METRICS = ("_read_seconds", "_survey_timestamp_seconds", "_survey_duration_seconds")
+
+
 def _bare(document: Any) -> Any:
     """Without what differs from run to run."""
-    return {key: value for key, value in document.items() if key not in ("read", "read_at")}
+    if isinstance(document, dict):
+        if str(document.get("name")).endswith(VOLATILE_METRICS):
+            return None
+        return {key: _bare(value) for key, value in document.items() if key not in VOLATILE}
+    return [_bare(item) for item in document] if isinstance(document, list) else document
 
 
 def _names(faulty: Run, path: str) -> bool:
     return path.rsplit("/", 1)[-1] in json.dumps(faulty.document, ensure_ascii=False)
+
+
+def _counts(healthy: Run, faulty: Run) -> bool:
+    """Metrics name no files: they count what could not be read, or the root says that it is not whole. Where
+    samples are left out and nothing else differs, that is what they say."""
+    found = {_sample(name, item): (name, item) for name, item in _samples(faulty.document)}
+    values = {name: item["value"] for name, item in found.values()}
+    if values.get("spark_checkpoint_not_read") or not values.get("spark_checkpoint_root_is_complete"):
+        return True
+    known = {_sample(name, item): item["value"] for name, item in _samples(healthy.document)}
+    other = [
+        item for key, (name, item) in found.items() if known.get(key) != item["value"] and name not in FIGURES
+    ]
+    return not other or any(item["labels"].get("status") == "unreadable" for item in other)
 
 
 def _forecast(healthy: Any, faulty: Any) -> Iterator[str]:
@@ -262,6 +284,90 @@ def _explain(healthy: Any, faulty: Any) -> Iterator[str]:
         yield f"shown {healthy['shown']} -> {faulty['shown']}"
 
 
+FIGURES = ("spark_checkpoint_batches_per_hour", "spark_checkpoint_batch_duration_seconds")
+FROM_BATCHES = ("batches_per_hour", "median_duration_ms", "files_per_batch")
+"""Columns that are a figure of the batches that were read."""
+
+
+def _survey(healthy: Any, faulty: Any) -> Iterator[str]:
+    known = {row["location"]: row for row in healthy["rows"]}
+    lost = len(known) - len(faulty["rows"])
+    if lost and all(root["is_complete"] and not root["error"] for root in faulty["roots"]):
+        yield f"{lost} rows are gone and no root says so"
+    for row in faulty["rows"]:
+        before = known.get(row["location"])
+        if before is None:
+            yield f"a row that is not there: {row['location']}"
+            continue
+        if row["certainty"] == "certain":
+            yield from _equal(before, row, "status", "certainty", "sentence", "next_batch")
+        elif row["status"] not in (before["status"], "unknown", "unreadable"):
+            yield f"status {before['status']} -> {row['status']} ({row['certainty']})"
+        for severity in ("blocks_restart", "data_risk"):
+            if (row["findings"] or {}).get(severity, 0) > before["findings"][severity]:
+                yield f"{severity} {before['findings'][severity]} -> {row['findings'][severity]}"
+        judged = ("status", "certainty", "sentence", "next_batch", "findings", "worst_finding")
+        for name, value in _bare(row).items():
+            if name in (*judged, *FROM_BATCHES, "not_read", "error", "newest_ms"):
+                continue
+            if value not in (None, before[name]) and not _is_part(value, before[name]):
+                yield f"{name} {_short(before[name])} -> {_short(value)}"
+
+
+def _is_part(value: Any, of: Any) -> bool:
+    """Whether a list leaves items or their names out and says nothing that is new."""
+    if not isinstance(value, list):
+        return False
+    return all(item == "unknown" or any(_says_less(item, other) for other in of) for item in value)
+
+
+def _says_less(item: Any, of: Any) -> bool:
+    """Whether an item says what another says, or leaves some of it out."""
+    if isinstance(item, dict) and isinstance(of, dict):
+        return all(value in (None, of.get(name)) for name, value in item.items())
+    return bool(item == of)
+
+
+def _metrics(healthy: Any, faulty: Any) -> Iterator[str]:
+    known = {_sample(name, item): item["value"] for name, item in _samples(healthy)}
+    for name, item in _samples(faulty):
+        before, what = known.get(_sample(name, item)), item["labels"]
+        if name.endswith(("_next_start", "_root_up", "_root_is_complete")):
+            if item["value"] == 1.0 != before and what.get("status") not in ("unknown", "unreadable"):
+                yield f"{name} {what} is 1"
+        elif name.endswith("_findings"):
+            if what["severity"] != "attention" and item["value"] > (before or 0):
+                yield f"{name} {what} {before} -> {item['value']}"
+        elif name.endswith("_not_read") or (before is None and what.get("name") == ""):
+            continue  # a label whose value was not read is empty
+        elif name.endswith(("_info", "_batches_per_hour", "_duration_seconds", "_entry_timestamp_seconds")):
+            continue  # labels of what was read, and figures of the batches that were
+        elif item["value"] != before:
+            yield f"{name} {what} {before} -> {item['value']}"
+
+
+def _samples(document: Any) -> Iterator[tuple[str, Any]]:
+    for metric in document["metrics"]:
+        if not metric["name"].endswith(VOLATILE_METRICS):
+            yield from ((metric["name"], item) for item in metric["samples"])
+
+
+def _sample(name: str, item: Any) -> tuple[str, str]:
+    return name, json.dumps(item["labels"], sort_keys=True)
+
+
+def _changes(healthy: Any, faulty: Any) -> Iterator[str]:
+    known = {(item["what"], item["value"]): item for item in healthy["changes"]}
+    for item in faulty["changes"]:
+        before = known.get((item["what"], item["value"]))
+        if item["certainty"] != "certain":
+            continue
+        if before is None:
+            yield f"certain, and new: {item['what']}={item['value']}: {item['sentence']}"
+        else:
+            yield from _equal(before, item, "verdict", "fails_at", "condition", "sentence")
+
+
 def _certain_among(healthy: Any, faulty: Any, name: str) -> Iterator[str]:
     known = {item[name] for item in healthy}
     for item in faulty:
@@ -289,4 +395,7 @@ _RULES: Mapping[str, Callable[[Any, Any], Iterator[str]]] = {
     "rows": _rows,
     "recover": _recover,
     "explain": _explain,
+    "survey": _survey,
+    "metrics": _metrics,
+    "changes": _changes,
 }

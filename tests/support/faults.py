@@ -84,8 +84,10 @@ class FaultyStores:
         """Every door that is opened in this block reads through these stores."""
         real = Door.open.__func__  # type: ignore[attr-defined]
 
-        def opened(cls: type[Door], location: Location | str, settings: Settings = DEFAULTS) -> Door:
-            door: Door = real(cls, location, settings)
+        def opened(
+            cls: type[Door], location: Location | str, /, settings: Settings = DEFAULTS, **how: bool
+        ) -> Door:
+            door: Door = real(cls, location, settings, **how)
             door._store = FaultyStore(door._store, door.location.path, self)
             return door
 

@@ -356,9 +356,20 @@ def test_to_3_5_a_join_cannot_start_with_a_batch_without_rows_of_a_side(
 ) -> None:
     conf = {**CONF_3_5, "spark.sql.shuffle.partitions": "2"}
     answer = said(join_checkpoint(tmp_path, rows, conf))
-    assert said(tmp_path, "4.0").outcome == "rerun"
     assert (answer.spark, answer.outcome, answer.fails_at) == ("3.5", "fail", "batch")
     assert (answer.reason, answer.certainty) == ("JOIN_BATCH_WITHOUT_ROWS", "inferred")
+
+
+@pytest.mark.parametrize(
+    ("spark", "reason"), [("4.0", "VERSION_TRAP"), ("4.3", "VERSION_TRAP"), ("3.5", None)]
+)
+def test_a_join_of_3_5_whose_key_is_not_null_does_not_fit_the_plan_of_4_0_and_newer(
+    tmp_path: Path, spark: str, reason: str | None
+) -> None:
+    join_checkpoint(tmp_path, (1, 1), {**CONF_3_5, "spark.sql.shuffle.partitions": "2"})
+    answer = said(tmp_path, spark)
+    assert answer.reason == (reason or answer.reason)
+    assert (answer.outcome, answer.certainty) == (("fail", "inferred") if reason else ("rerun", "certain"))
 
 
 def test_a_join_starts_with_a_batch_that_has_rows_of_both_sides(tmp_path: Path) -> None:

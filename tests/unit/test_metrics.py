@@ -118,7 +118,7 @@ def test_labels_are_escaped_and_what_is_not_known_has_no_sample() -> None:
     assert value(samples, "next_start", status="resumes", **of) == 1
     assert value(samples, "info", query_id=evil, written_by="", **of) == 1
     assert {name for name, labels in samples if dict(labels).get("root") == evil} == {
-        *("next_start", "is_temporary", "read_seconds", "findings", "info")
+        *("next_start", "is_temporary", "not_read", "read_seconds", "findings", "info")
     }
     one = {"root": "r", "checkpoint": "."}
     assert value(samples, "next_start", status="unreadable", **one) == 1

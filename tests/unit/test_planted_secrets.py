@@ -64,6 +64,11 @@ def planted(tmp_path: Path) -> Iterator[Path]:
     assert PLANTED in (root / "metadata").read_text()
 
 
+def recorded_of(place: Path, settings: Settings) -> dict[str, bytes]:
+    """The answers that go into the evidence of a checkpoint."""
+    return recorded_answers(judge(Checkpoint.open(str(place), settings)))
+
+
 def everything(data: bytes) -> bytes:
     """The bytes of a zip and those of all its members, unpacked."""
     with zipfile.ZipFile(io.BytesIO(data)) as unzipped:

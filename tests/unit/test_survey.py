@@ -6,7 +6,9 @@ import json
 import os
 import pickle
 import shutil
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,9 @@ from core.checkpoint import Checkpoint
 from core.cli import main
 from core.judgement import judge
 from core.settings import DEFAULTS, Settings
-from core.survey import SurveyRow, attention, search_root, survey_places, survey_row
+from core.storage import Location
+from core.storage.checkpoint_search import Search
+from core.survey import Survey, SurveyRow, attention, search_root, survey_places, survey_row
 from tests.support.build import PROJECT, kafka_checkpoint
 
 SAMPLES = PROJECT / "sample_checkpoints"
@@ -179,3 +183,51 @@ def test_a_checkpoint_below_two_roots_is_one_row(two: Path, capsys: pytest.Captu
         str(two / "files-stopped-cleanly"),
         str(two / "missing-delta-file"),
     ]
+
+
+class _Held(Search):
+    """A search that waits after the first place below a root of this name until it is let go."""
+
+    name = ""
+    let_go = threading.Event()
+
+    def __init__(self, location: Location, settings: Settings) -> None:
+        super().__init__(location, settings)
+        self._is_held = location.url.endswith(self.name)
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        for at, path in enumerate(path for paths in super().__iter__() for path in paths):
+            if at == 1 and self._is_held:
+                assert self.let_go.wait(60), "rows waited for the end of the search"
+            yield (path,)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> type[_Held]:
+    monkeypatch.setattr("core.survey.search.Search", _Held)
+    monkeypatch.setattr(_Held, "let_go", threading.Event())
+    return _Held
+
+
+def test_a_row_is_given_while_the_search_runs(two: Path, held: type[_Held]) -> None:
+    held.name = "team"
+    survey = Survey([str(two)], DEFAULTS)
+    rows = iter(survey)
+    assert next(rows).path == "files-stopped-cleanly" and survey.known == 1
+    held.let_go.set()
+    assert [row.path for row in rows] == ["missing-delta-file"] and survey.known == 2
+    (found,) = survey.searched
+    assert [place.path for place in found.places] == ["files-stopped-cleanly", "missing-delta-file"]
+
+
+def test_a_checkpoint_that_two_roots_find_belongs_to_the_one_that_was_named_first(
+    two: Path, tmp_path: Path, held: type[_Held]
+) -> None:
+    """Also while the search of that one is slower; what only the other can find does not wait for it."""
+    shutil.copytree(two / "files-stopped-cleanly", tmp_path / "alone")
+    held.name = "team"
+    rows = iter(Survey([str(two), str(tmp_path)], DEFAULTS))
+    first = [(row.root, row.path) for row in (next(rows), next(rows))]
+    assert sorted(first) == [(str(tmp_path), "alone"), (str(two), "files-stopped-cleanly")]
+    held.let_go.set()
+    assert [(row.root, row.path) for row in rows] == [(str(two), "missing-delta-file")]

@@ -17,6 +17,7 @@ import core
 from core.cli import main
 from core.recovery import OPTION_IDS, Answers, generate, read_recovery_context
 from core.recovery.repairs import repair_of
+from core.settings import PREFIX
 from core.verbs import verbs
 from tests.support.build import PROJECT, SAMPLES
 from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint
@@ -75,8 +76,9 @@ def test_the_program_says_its_version(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize("verb", sorted(verbs().keys() - {"rehearse"}))  # it needs Spark: tests/spark
 def test_every_json_answer_names_the_version(
-    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv(f"{PREFIX}INCIDENT_STORE", str(tmp_path))
     error = tmp_path / "error.txt"
     error.write_text("org.apache.spark.SparkException: nobody knows this one", encoding="utf-8")
     name = "state-format-2" if verb == "rows" else "kafka-pipeline-died-mid-batch"

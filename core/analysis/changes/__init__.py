@@ -22,6 +22,7 @@ from core.analysis.changes.model import (
 )
 from core.analysis.changes.plan_differences import Difference, PlansCompared, compare_plans
 from core.analysis.changes.written_query import read_written_query
+from core.analysis.forecast.model import least_sure
 from core.analysis.forecast.versions import SUPPORTED, choose_spark
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
@@ -121,6 +122,8 @@ def judge_changes(
     if not is_asked:
         found = [each for each in found if each.rule not in ("no_such_source", "no_such_part", "other_sink")]
     today = context.today
+    if ck.not_read:
+        found = [replace(each, certainty=least_sure(each.certainty, "inferred")) for each in found]
     open_ends = [say("changes.open_code" if compared is None else "changes.open_code_files")]
     if sink is None:
         open_ends.append(say("changes.open_sink"))

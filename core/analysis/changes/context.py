@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from core.analysis.changes.model import AskedChange, Judged, Recipe, WrittenOperator, WrittenQuery
 from core.analysis.changes.rules import RULES, Action
 from core.analysis.forecast import Forecast, Query, forecast
+from core.analysis.forecast.model import least_sure
 from core.analysis.forecast.versions import Version
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
@@ -110,7 +111,7 @@ class ChangeContext:
         said = str(answer.sentence)
         if answer.outcome == "fail":
             if today.outcome == "fail" and today.reason == answer.reason and today.error == answer.error:
-                return self.judged(asked, "forecast_open", sentence=said)
+                return self._as_sure(self.judged(asked, "forecast_open", sentence=said), answer)
             made = self.judged(asked, "forecast_fails", *answer.evidence, sentence=said)
             rollback = "as_before" if answer.fails_at == "start" else "runs_planned"
             return _with(
@@ -129,8 +130,14 @@ class ChangeContext:
             said_action = say_of("changes", "ACTIONS", action)
             return _with(made, certainty=new[0].certainty, recipe=recipe, action=said_action)
         if remark is not None:
-            return self.judged(asked, "forecast_remark", sentence=said, remark=str(remark))
-        return self.judged(asked, "forecast_runs", sentence=said)
+            made = self.judged(asked, "forecast_remark", sentence=said, remark=str(remark))
+            return self._as_sure(made, answer)
+        return self._as_sure(self.judged(asked, "forecast_runs", sentence=said), answer)
+
+    @staticmethod
+    def _as_sure(made: Judged, answer: Forecast) -> Judged:
+        """An answer that follows from the forecast is no surer than it."""
+        return _with(made, certainty=least_sure(made.certainty, answer.certainty))
 
 
 Judge = Callable[[ChangeContext, AskedChange], Judged]

@@ -189,6 +189,10 @@ PLAIN: tuple[Known, ...] = (
         ("NullPointerException",),
         needs=("SymmetricHashJoinStateManager",),
     ),
+    Known(
+        "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
+        ('Cannot invoke "org.apache.spark.sql.internal.SQLConf.stateStoreCheckpointFormatVersion()"',),
+    ),
     Known("STATE_IDS_DO_NOT_FIT", ("out of bounds for length <count>",), weight=VAGUE),
     Known("TRANSFORM_WITH_STATE_UNKNOWN", (said("no_transform"),)),
     Known("ROCKSDB_FILE_TOO_NEW", ("unknown checksum type <version> from footer of <file>",)),

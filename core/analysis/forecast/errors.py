@@ -68,6 +68,13 @@ _NEW_OPERATION = (
     " location"
 )
 
+_ROW_FORMAT_OF_3 = ErrorForm(
+    V33, None, "InvalidUnsafeRowException", "The streaming query failed by state format invalidation."
+)
+_ROW_FORMAT_OF_4_1 = ErrorForm(
+    V41, f"{_STATE}.VALUE_ROW_FORMAT_VALIDATION_FAILURE", "SparkException", _LOADING, "58030"
+)
+
 ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     "metadata_missing": (
         ErrorForm(
@@ -483,6 +490,7 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "58030",
         ),
     ),
+    "ids_over_hdfs": (ErrorForm(V40, None, "NullPointerException", ""),),
     "join_inconsistent": (
         ErrorForm(V33, None, "NullPointerException", ""),
         ErrorForm(
@@ -629,11 +637,20 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(V33, None, "RocksDBException", "unknown checksum type 4 from footer of {file}"),
     ),
     "row_checksum_unknown": (
-        ErrorForm(
-            V33, None, "InvalidUnsafeRowException", "The streaming query failed by state format invalidation."
-        ),
+        _ROW_FORMAT_OF_3,
         ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
-        ErrorForm(V41, f"{_STATE}.VALUE_ROW_FORMAT_VALIDATION_FAILURE", "SparkException", _LOADING, "58030"),
+        _ROW_FORMAT_OF_4_1,
+    ),
+    "row_checksum_on_rocksdb": (
+        _ROW_FORMAT_OF_3,
+        ErrorForm(
+            V40,
+            "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE",
+            "StateStoreValueRowFormatValidationFailure",
+            "The streaming query failed to validate written state for value row.",
+            "XX000",
+        ),
+        _ROW_FORMAT_OF_4_1,
     ),
 }
 

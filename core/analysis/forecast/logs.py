@@ -306,7 +306,7 @@ def check_source_count(s: RestartContext) -> Verdict:
                 )
             )
             details = {"in_log": count, "in_query": wanted}
-            certainty: Certainty = "certain" if asked is not None else "inferred"
+            certainty: Certainty = "certain" if asked is not None and s.newest is not None else "inferred"
             return failed(
                 s, "source_count", "SOURCE_COUNT", why, entry.evidence, details=details, certainty=certainty
             )

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed, unread
 from core.analysis.forecast.errors import spark_error
+from core.analysis.forecast.join_schema import strict_join, without_rows
 from core.analysis.forecast.lineage import check_lineage
 from core.analysis.forecast.model import DUPLICATES, LOSS, Damage, DataEffect, Risk
 from core.analysis.forecast.ranges import ranges
@@ -276,7 +277,7 @@ def check_schema(s: RestartContext) -> Verdict:
     evidence = tuple(Evidence(file.path) for file in schemas[:4])
     open_ends = [say("forecast_steps.open_schema")]
     for op in operators:
-        strict = _strict_join(s, op, read[op.operator_id])
+        strict = strict_join(s, op, read[op.operator_id])
         if strict is None:
             continue
         idle = [
@@ -289,7 +290,7 @@ def check_schema(s: RestartContext) -> Verdict:
             )
         ]
         if idle:
-            return _join_without_rows(s, op, strict, idle)
+            return without_rows(s, op, strict, idle)
         if not s.runs_again:
             open_ends.append(
                 say(
@@ -314,46 +315,6 @@ def _beside_tasks(s: RestartContext, verdict: Verdict) -> Verdict:
         if partition_id != 0
     ]
     return _one_of([verdict, *others], s.version)
-
-
-def _strict_join(
-    s: RestartContext, op: OperatorState, schemas: tuple[StateSchema | Problem, ...]
-) -> StateSchema | None:
-    """The schema of a side of a join that a batch without rows does not fit; None when there is none.
-
-    The columns that the join needs are not null in the state; the plan of a side without rows has lost that,
-    and up to 3.5 the two do not fit (seen with 3.5; 4.0 runs such a batch). The schema is compared in the
-    first batch after a start.
-    """
-    if op.name != "symmetricHashJoin" or s.version >= V40:
-        return None
-    rows = (
-        item
-        for item in schemas
-        if isinstance(item, StateSchema) and item.store.endswith("keyWithIndexToValue")
-    )
-    return next((item for item in rows if _has_required_column(item)), None)
-
-
-def _has_required_column(schema: StateSchema) -> bool:
-    fields = schema.value.get("fields")
-    return isinstance(fields, list) and any(
-        isinstance(field, dict) and field.get("nullable") is False for field in fields
-    )
-
-
-def _join_without_rows(s: RestartContext, op: OperatorState, strict: StateSchema, idle: list[str]) -> Verdict:
-    at = s.newest.evidence if s.newest is not None else Evidence(f"offsets/{s.n}")
-    why = say(
-        "forecast_steps.join_without_rows",
-        batch_id=s.first_batch,
-        keys=idle,
-        operator_id=op.operator_id,
-        path=strict.evidence.path,
-    )
-    return failed(
-        s, "value_schema", "JOIN_BATCH_WITHOUT_ROWS", why, strict.evidence, at, certainty="inferred"
-    )
 
 
 def check_files(s: RestartContext) -> Verdict:

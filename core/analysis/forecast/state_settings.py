@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed
 from core.analysis.forecast.model import DUPLICATES, EXACT, LOSS, DataEffect, Risk
-from core.analysis.forecast.versions import V42, V43
+from core.analysis.forecast.versions import V41, V42, V43
 from core.checkpoint.conf import ROW_CHECKSUM_KEY, codec_named
 from core.checkpoint.model import CommitEntry, OffsetEntry, OperatorState
 from core.checkpoint.restore_chain import store_directory
@@ -170,6 +170,8 @@ def check_store(s: RestartContext) -> Verdict | None:
         found = other.provider
         why = say("forecast_steps.store_differs", at=str(at), named=named, found=found, version=s.first_batch)
         error = "delta_missing" if named == "hdfs" else "rocksdb_missing"
+        if named == "hdfs" and other.format_version == 2 and s.version < V41:
+            error = "ids_over_hdfs"
         details = _first_file(s, other, named)
         return failed(s, error, "SETTINGS_CHANGED", why, at, Evidence(_place(other)), details=details)
     return _other_codec(s, newest)

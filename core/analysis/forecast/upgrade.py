@@ -7,6 +7,7 @@ Everything else resumes exactly in both directions, clean or with a pending batc
 from __future__ import annotations
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed
+from core.analysis.forecast.join_schema import required_keys
 from core.analysis.forecast.key_order import HASHED_FROM, hashed_order
 from core.analysis.forecast.model import DUPLICATES, UNKNOWN, Risk
 from core.analysis.forecast.row_checksums import first_refused
@@ -47,7 +48,7 @@ def check_upgrade(s: RestartContext) -> Verdict:
         return Verdict("does_not_apply", note=say("forecast_steps.no_state"), not_checked=tuple(not_checked))
     risks: list[Risk] = []
     for op in state_inventory(s.checkpoint).operators:
-        for check in (_row_checksum, _rocksdb_files, _transform, _dedup_key):
+        for check in (_row_checksum, _rocksdb_files, _transform, _dedup_key, _join):
             verdict = check(s, op)
             if verdict is None:
                 continue
@@ -86,7 +87,8 @@ def _row_checksum(s: RestartContext, op: OperatorState) -> Verdict | None:
                 ),
             )
         )
-    return failed(s, "row_checksum_unknown", "VERSION_TRAP", why, at)
+    error = "row_checksum_on_rocksdb" if op.provider == "rocksdb" else "row_checksum_unknown"
+    return failed(s, error, "VERSION_TRAP", why, at)
 
 
 def _rocksdb_files(s: RestartContext, op: OperatorState) -> Verdict | None:
@@ -179,6 +181,10 @@ def _dedup_key(s: RestartContext, op: OperatorState) -> Verdict | None:
             ),
         )
     )
+
+
+def _join(s: RestartContext, op: OperatorState) -> Verdict | None:
+    return required_keys(s, op) if _crosses_4_0(s) else None
 
 
 def _types(schema: StateSchema) -> list[object]:
