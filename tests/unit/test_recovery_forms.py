@@ -6,6 +6,8 @@ import ast
 import html
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -246,3 +248,19 @@ def test_a_form_without_an_option_and_an_unknown_form_are_wrong_usage(
         status = int(str(wrong.code))
     assert status == 2
     assert not Path("x.py").exists()
+
+
+def test_a_script_that_is_to_rehearse_and_to_execute_does_neither(tmp_path: Path) -> None:
+    kafka_checkpoint(tmp_path)
+    script = tmp_path / "reset.py"
+    answers = ["--set", "sink=foreach_append", "--set", "platform=pyspark"]
+    assert recover(str(tmp_path / "ck"), "--option", "reset", *answers, "--to", str(script)) == 0
+    done = subprocess.run(
+        [sys.executable, str(script), "--rehearse", "--execute"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "not allowed with argument" in done.stderr
