@@ -208,6 +208,7 @@ VALUES: dict[str, str] = {
     "rocksdb": "RocksDB",
     "changelog": "changelogs on or off",
     "checkpoint_format": "state checkpoint format 1 or 2",
+    "aggregation_format": "aggregation state format 1 or 2",
     "file": "files",
     "delta": "Delta",
     "kafka": "Kafka",
@@ -457,6 +458,11 @@ RULES: dict[str, str] = {
     "provider": (
         "The checkpoint pins the state store {provider}: Spark keeps it, whatever the session says."
     ),
+    "aggregation_format": (
+        "The checkpoint pins how an aggregation lays out its rows"
+        " (spark.sql.streaming.aggregation.stateFormatVersion): Spark keeps it, whatever the session says."
+    ),
+    "no_aggregation": "It is the format of aggregations, and this query has none.",
     "changelog": "Changelogs can be switched on and off; the next version is written the new way.",
     "format_kept": "The commits decide: the state stays in format {was}, whatever the session says.",
     "format_unknown": "Spark {spark} does not know the setting.",

@@ -189,6 +189,19 @@ def windowed_by(key: str) -> Build:
     return build
 
 
+def key_then_window(read: Reader) -> DataFrame:
+    """Counts per key and window: the same keys in the other order."""
+    functions = _functions()
+    frame = read.files("in").withWatermark("t", "10 hours")
+    counted = frame.groupBy("k", functions.window("t", "10 minutes")).agg(functions.count("*").alias("n"))
+    return counted.select(
+        functions.col("window.start").cast("string").alias("w"),
+        functions.col("window.end").cast("string").alias("e"),
+        "k",
+        "n",
+    )
+
+
 def filtered_dedup(read: Reader) -> DataFrame:
     """The first row of each id, of half of the rows."""
     return read.files("in").where("v % 2 = 0").dropDuplicates(["id"]).select("id", "k", "g")
@@ -403,6 +416,7 @@ OTHERS: tuple[Change, ...] = (
     # pinned
     _totals("more shuffle partitions", "partitions", "5", TOTALS),
     _totals("another provider", "provider", "rocksdb", TOTALS),
+    _totals("another aggregation state format", "provider", "aggregation_format", TOTALS),
     _totals("changelogs", "provider", "changelog", TOTALS, base="totals_rocksdb"),
     _totals("another checkpoint format", "provider", "checkpoint_format", TOTALS, base="totals_rocksdb"),
     # fine, but
@@ -498,6 +512,7 @@ MORE: tuple[Change, ...] = (
         seen="among",
         right=over_all(windowed_by("k2")),
     ),
+    _on("windows", "the window after the other key", "keys", "other_types", key_then_window),
     _on("windows", "the watermark on another column", "watermark", "column", marked("u", "10 hours", "t")),
     _on("totals", "a watermark added", "watermark", "added", timed_totals),
     _on(
@@ -529,6 +544,7 @@ MORE: tuple[Change, ...] = (
 CONFS: Mapping[str, Mapping[str, str]] = {
     "totals: more shuffle partitions": {"spark.sql.shuffle.partitions": "5"},
     "totals: another provider": ROCKSDB,
+    "totals: another aggregation state format": {"spark.sql.streaming.aggregation.stateFormatVersion": "1"},
     "totals_rocksdb: changelogs": CHANGELOG,
     "totals_rocksdb: another checkpoint format": {**ROCKSDB, **FORMAT_2},
 }

@@ -161,6 +161,7 @@ _STATE: Mapping[str, Program] = {
     "another provider": TOTALS,
     "changelogs": TOTALS,
     "another checkpoint format": TOTALS,
+    "another aggregation state format": TOTALS,
     "a filter before the state": agg("k", SUM, COUNT, where="v % 2 = 0"),
     "a shorter delay": windows("10 minutes", delay="1 minute"),
     "no watermark": windows("10 minutes", delay=None),
@@ -199,6 +200,11 @@ _MORE: Mapping[str, Program] = {
     "another type of a column": over("df.selectExpr('string(id) as id', 'k', 'v')"),
     "windows: another key column of the type": _windows_by("k2"),
     "windows_rocksdb: another key column of the type": _windows_by("k2"),
+    "the window after the other key": over(
+        "(df.withWatermark('t', '10 hours').groupBy('k', F.window('t', '10 minutes'))"
+        ".agg(F.count('*').alias('n')).select(F.col('window.start').cast('string').alias('w'),"
+        " F.col('window.end').cast('string').alias('e'), 'k', 'n'))"
+    ),
     "the watermark on another column": _windows_by("k", "u"),
     "a watermark added": over(
         f"df.withWatermark('t', '1 hour').groupBy(F.col('k').alias('key')).agg({SUM}.alias('a0'), {COUNT}.alias('a1'))"

@@ -38,7 +38,7 @@ CHOICES: Mapping[What, tuple[str, ...]] = {
     "join_type": (),
     "join_interval": (),
     "partitions": (),
-    "provider": ("hdfs", "rocksdb", "changelog", "checkpoint_format"),
+    "provider": ("hdfs", "rocksdb", "changelog", "checkpoint_format", "aggregation_format"),
     "sink_kind": ("file", "delta", "kafka", "foreach", "other"),
     "sink_path": (),
     "sink_topic": (),

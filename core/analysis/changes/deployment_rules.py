@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.analysis.changes.asked import OPERATORS
-from core.analysis.changes.context import ChangeContext
+from core.analysis.changes.context import AGGREGATIONS, ChangeContext
 from core.analysis.changes.model import AskedChange, Judged
 from core.analysis.forecast import Query
 from core.analysis.forecast.versions import V40, V42, V43, parse_version
@@ -75,6 +75,9 @@ def provider(c: ChangeContext, asked: AskedChange) -> Judged:
         return c.judged(asked, "changelog")
     if asked.value == "checkpoint_format":
         return c.judged(asked, _format_rule(c), was=c.query.state_format)
+    if asked.value == "aggregation_format":
+        is_meant = bool(c.operators(*AGGREGATIONS)) or any(op.name is None for op in c.query.operators)
+        return c.judged(asked, "aggregation_format") if is_meant else c.judged(asked, "no_aggregation")
     return c.judged(asked, "provider", provider=c.query.provider)
 
 

@@ -30,6 +30,7 @@ _STORES: Mapping[str, str] = {
     "spark.sql.streaming.stateStore.providerClass": "provider",
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "changelog",
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "checkpoint_format",
+    "spark.sql.streaming.aggregation.stateFormatVersion": "aggregation_format",
 }
 _SINKS: Mapping[str, str] = {
     **dict.fromkeys(("parquet", "json", "csv", "orc", "text", "xml", "avro"), "file"),

@@ -198,6 +198,8 @@ RULES: Mapping[str, Rule] = {
     # settings
     "partitions": Rule("ignored", "unset", "continues"),
     "provider": Rule("ignored", "unset", "continues"),
+    "aggregation_format": Rule("ignored", "unset", "continues"),
+    "no_aggregation": _fine(),
     "changelog": _fine(),
     "format_kept": Rule("ignored", "unset", "continues"),
     "format_unknown": Rule("ignored", "unset", "continues"),
