@@ -659,8 +659,11 @@ class Proof:
         expected = self.stated_repeats()
         if expected is not None and extra != expected and not may_change:
             unstated.append(f"other repeats than stated: {sorted(extra)[:4]}, not {sorted(expected)[:4]}")
-        if self.missing and not may_change and not (repeats != nothing and self.cell.sink == "keyed"):
-            unstated.append(f"rows that are lost: {sorted(self.missing)[:4]}")
+        lost = self.missing
+        if self.option.id == "backup_and_backfill":  # "if the key is unique": of equal rows one is enough
+            lost = Counter({row: count for row, count in lost.items() if not rows[row]})
+        if lost and not may_change and not (repeats != nothing and self.cell.sink == "keyed"):
+            unstated.append(f"rows that are lost: {sorted(lost)[:4]}")
         if unstated:
             return "WRONG", f"{counts}; {'; '.join(unstated)}. Stated: {repeats} / {loses}"
         return "as stated", f"{counts}. Stated: {repeats} / {loses}"
