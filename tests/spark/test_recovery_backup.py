@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.spark.cases import LONG
 from tests.support import damage
 from tests.support.oracle import CHANGELOG, RECIPES, ROCKSDB, Oracle
 from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, run_script, script_for
@@ -128,6 +129,7 @@ def test_a_backup_of_a_running_query_is_restored_and_resumes_exactly(
     assert fingerprint(busy.checkpoint, kept) == old
 
 
+@LONG
 def test_as_a_user_runs_them_killed_in_the_middle_and_again(spark: SparkSession, tmp_path: Path) -> None:
     busy = Busy(spark, tmp_path / "p", {})
     answers = {"sink": "foreach_merge", "backup_to": str(busy.place / "kept")}

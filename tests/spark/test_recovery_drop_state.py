@@ -10,6 +10,7 @@ from pyspark.sql.utils import StreamingQueryException
 
 from core.checkpoint import Checkpoint
 from core.recovery import Answers, options, read_recovery_context
+from tests.spark.cases import LONG
 from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, run_script
 from tests.support.repairs import RepairPipeline, Sink
 
@@ -87,6 +88,7 @@ def test_a_removed_deduplication_in_rocksdb_resumes_with_a_sink_that_appends(
     assert ids(pipeline) == list(range(50))
 
 
+@LONG
 def test_a_copy_that_was_cut_off_is_made_again_and_a_changed_one_is_found(
     spark: SparkSession, tmp_path: Path
 ) -> None:

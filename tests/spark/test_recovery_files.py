@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from core.recovery import OptionId
+from tests.spark.cases import EVERY_CASE
 from tests.support.recovery import (
     SCHEMA,
     fingerprint,
@@ -140,13 +142,16 @@ def test_full_refresh_of_a_stateless_file_pipeline_writes_every_row_once_and_kee
 ) -> None:
     old = plain.ids()
     script, before = plain.script("full_refresh"), fingerprint(plain.place)
-    tried = run_script(script, "--rehearse")
-    assert tried.status == 0 and "This was a rehearsal: nothing has changed in" in tried.output, tried.output
-    mine = str(plain.place / "spark-conf")
-    left = {path: value for path, value in fingerprint(plain.place).items() if not path.startswith(mine)}
-    assert left == {path: value for path, value in before.items() if not path.startswith(mine)}
-    made = tried.output.split("Rehearsal in ")[1].split(".\n")[0]
-    assert made.startswith(tempfile.gettempdir()) and not Path(made).exists()
+    if os.environ.get(EVERY_CASE):
+        tried = run_script(script, "--rehearse")
+        assert tried.status == 0 and "This was a rehearsal: nothing has changed in" in tried.output, (
+            tried.output
+        )
+        mine = str(plain.place / "spark-conf")
+        left = {path: value for path, value in fingerprint(plain.place).items() if not path.startswith(mine)}
+        assert left == {path: value for path, value in before.items() if not path.startswith(mine)}
+        made = tried.output.split("Rehearsal in ")[1].split(".\n")[0]
+        assert made.startswith(tempfile.gettempdir()) and not Path(made).exists()
 
     done = run_script(script, "--execute", "--query-is-stopped")
     assert done.status == 0, done.output

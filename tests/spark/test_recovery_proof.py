@@ -17,7 +17,6 @@ from tests.support.recovery_proof import Here, Truths, prove
 pytestmark = pytest.mark.spark
 SEED = 7
 FEW = [
-    Cell("repair_files", "transformWithState", "append", "RocksDB"),
     Cell("recommended", "windows", "file", "HDFS"),
 ]
 TRIED = (

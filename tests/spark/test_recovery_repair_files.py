@@ -18,6 +18,7 @@ from core.connectors import ConnectorAnswers
 from core.connectors.file_sink_log import FileSinkLog
 from core.judgement import judge
 from core.recovery import Answers, Option, generate, options, read_recovery_context
+from tests.spark.cases import LONG
 from tests.support import damage
 from tests.support.oracle import CHANGELOG, FORMAT_2, RECIPES, Oracle
 from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, run_script
@@ -152,6 +153,7 @@ def test_a_damaged_file_is_repaired_in_a_copy_and_the_query_resumes_exactly(
     assert late.status == 4 and "has run with it since" in late.output, late.output
 
 
+@LONG
 def test_as_a_user_runs_it_killed_in_the_middle_and_again(spark: SparkSession, tmp_path: Path) -> None:
     pipeline = made(spark, tmp_path / "p", "totals", "merge")
     damage.holding("commits/3", "")(pipeline.checkpoint)

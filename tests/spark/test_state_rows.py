@@ -143,8 +143,8 @@ NOT_IN_OLDER = {
     "join-4",
 }
 OF_OLDER = [name for name in QUERIES if name not in NOT_IN_OLDER]
-# Of a plain run: a value of each type, keys with a prefix, both sides of a join.
-FEW_OF_OLDER = ("nested-hdfs", "all-types-rocksdb", "sessions-rocksdb", "join-2-rocksdb")
+# Of a plain run: a value of each type, both sides of a join.
+FEW_OF_OLDER = ("all-types-rocksdb", "join-2-rocksdb")
 
 
 @pytest.fixture(scope="module")

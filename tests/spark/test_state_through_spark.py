@@ -41,7 +41,7 @@ from core.spark import (
     state_choices,
 )
 from core.spark import staging as staging_module
-from tests.spark.cases import EVERY_CASE
+from tests.spark.cases import EVERY_CASE, LONG
 from tests.support.build import SAMPLES
 from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB, join, source, windows, write_file
 from tests.support.spark import older_environment
@@ -449,6 +449,7 @@ def test_without_java_there_is_one_sentence(tmp_path: Path, monkeypatch: pytest.
     assert list(tmp_path.iterdir()) == []
 
 
+@LONG
 def test_a_cluster_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     settings = Settings(spark_directory=str(tmp_path), spark_master="spark://127.0.0.1:1", spark_seconds=15)
     ck = Checkpoint.open(str(SAMPLES / "purged-to-newest-10/checkpoint"), settings)

@@ -3,6 +3,8 @@
 import os
 from collections.abc import Sequence
 
+import pytest
+
 from tests.spark.cases import by_hand, changes, logs, sources, state, state_fit
 from tests.spark.cases.changes import UPGRADES
 from tests.spark.cases.model import Case
@@ -40,5 +42,10 @@ def each_damage_once(cases: Sequence[Case]) -> list[Case]:
     return sorted(taken, key=cases.index)
 
 
+LONG = pytest.mark.skipif(
+    not os.environ.get(EVERY_CASE), reason=f"long, and a script proves it too: {EVERY_CASE}=1 runs it"
+)
+"""For a test that a plain run leaves out."""
+
 TRIED: list[Case] = CASES if os.environ.get(EVERY_CASE) else each_damage_once(CASES)
-__all__ = ["CASES", "EVERY_CASE", "TRIED", "UPGRADES", "Case"]
+__all__ = ["CASES", "EVERY_CASE", "LONG", "TRIED", "UPGRADES", "Case"]
