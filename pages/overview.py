@@ -89,9 +89,9 @@ def judgement(
     with tools:
         if not is_failing:
             error_translator.folded(ck)
-        st.page_link("pages/integrity.py", label=say("screen_overview.to_changes"), query_params={})
         evidence_file.folded(opened, ck)
         report_panel.folded(opened, ck)
+        st.page_link("pages/integrity.py", label=say("screen_overview.to_changes"), query_params={})
 
 
 def verdict(forecast: Forecast | str, ck: Checkpoint) -> Place | None:
