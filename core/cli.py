@@ -15,7 +15,7 @@ import traceback
 from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from core import __version__
 from core.documents.base import Document, NotReadPart, to_chunks, to_text
@@ -27,6 +27,7 @@ from core.verbs._text import clean
 
 ANSWERED, PROBLEMS_FOUND, UNKNOWN_ERROR = 0, 1, 1  # 2 and 10 are in core/errors.py
 NOT_READ = StorageError.exit_status
+PIECE_CHARACTERS = 1 << 20
 MOST_NOT_READ = 20  # lines about files that could not be read; the JSON names all
 
 
@@ -87,9 +88,17 @@ def _as_json(answer: Answer) -> Iterable[str]:
 def _in_pieces(document: Document, field: LongField) -> Iterable[str]:
     with field.lines as lines:
         lines.seek(0)
-        items = (line.removesuffix("\n") for line in lines)
-        yield from to_chunks(document, field.name, items)
+        yield from to_chunks(document, field.name, _joined(lines))
     yield "\n"
+
+
+def _joined(lines: IO[str]) -> Iterable[str]:
+    """The lines with commas between them, a large piece at a time."""
+    before = ""
+    while piece := lines.read(PIECE_CHARACTERS):
+        yield before + piece[:-1].replace("\n", ",")
+        before = piece[-1].replace("\n", ",")
+    yield before.removesuffix(",")
 
 
 def _as_text(answer: Answer) -> str:

@@ -155,6 +155,16 @@ class Settings(BaseModel):
             " everything."
         ),
     )
+    open_checkpoint_seconds: float = Field(
+        default=900.0,
+        gt=0,
+        le=86_400,
+        description=(
+            "How long the app keeps what it read of a checkpoint after the last page that shows it was"
+            " closed. Who opens it again meanwhile, or opens a link to it, does not wait for the store; after"
+            " that the memory is given back. At most 24 checkpoints are kept."
+        ),
+    )
     log_file_bytes: int = Field(
         default=32 * 1024 * 1024,
         ge=1024,

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.checkpoint.conf import NOTHING, ConfPool, conf_changes
@@ -70,10 +69,12 @@ class Checkpoint:
         self.newest_plan_seen_ms = layout.read_at_ms
         """When the newest entry of the offset log was first seen, by this reading or by those that were
         refreshed into it."""
-        self.offset_files: Mapping[int, LogFile] = MappingProxyType(layout.offsets.files)
-        self.commit_files: Mapping[int, LogFile] = MappingProxyType(layout.commits.files)
+        self.offset_files: Mapping[int, LogFile] = layout.offsets.files
+        self.commit_files: Mapping[int, LogFile] = layout.commits.files
         self.offset_ids = layout.offsets.ids
-        self.commit_ids = layout.commits.ids
+        commit_ids = layout.commits.ids
+        same = self.offset_ids[: len(commit_ids)]  # one object for each number, not two
+        self.commit_ids = same if same == commit_ids else commit_ids
         self.has_state = layout.has_state
         self.is_bare = layout.is_bare
         self.has_log_directories = layout.has_log_directories
@@ -107,8 +108,9 @@ class Checkpoint:
         listed.
         """
         door = place if isinstance(place, Door) else Door.open(place, settings)
-        ck = cls(door, read_layout(door), ConfPool())
-        ck._newest = max(1, door.settings.first_view_batches if newest is None else newest)
+        newest = max(1, door.settings.first_view_batches if newest is None else newest)
+        ck = cls(door, read_layout(door, reads_next=2 * newest), ConfPool())
+        ck._newest = newest
         ck._read_first()
         return ck
 
@@ -116,6 +118,8 @@ class Checkpoint:
         """The checkpoint as it is now. Files whose size and time did not change are not read again."""
         fresh = Checkpoint(self.door, read_layout(self.door, before=self._layout), self._pool)
         fresh._newest = self._newest
+        if fresh.offset_ids == self.offset_ids and fresh.commit_ids == self.commit_ids:
+            fresh.offset_ids, fresh.commit_ids = self.offset_ids, self.commit_ids
         if fresh.offset_ids[-1:] == self.offset_ids[-1:]:
             fresh.newest_plan_seen_ms = self.newest_plan_seen_ms
         for batch_id, offset in self._offsets.copy().items():
@@ -248,7 +252,7 @@ class Checkpoint:
             for batch_id in batch_ids:
                 entry = self._offsets.get(batch_id)
                 if isinstance(entry, OffsetEntry):
-                    self._offsets[batch_id] = replace(entry, raw="", sources=())
+                    self._offsets[batch_id] = entry.without_texts()
 
     def offset(self, batch_id: int) -> OffsetEntry | Problem | None:
         """The offset log entry of a batch. None: no such file, or it was removed since the listing. Reads it

@@ -43,8 +43,9 @@ class Layout:
     """Both offsets/ and commits/ are there, empty or not; so it is taken where a store has no directories."""
 
 
-def read_layout(door: Door, before: Layout | None = None) -> Layout:
-    """Lists the location. With ``before`` (a refresh) ``sources/`` is not listed again.
+def read_layout(door: Door, before: Layout | None = None, reads_next: int = 0) -> Layout:
+    """Lists the location. With ``before`` (a refresh) ``sources/`` is not listed again. ``reads_next``: so
+    many log files may be read after that.
 
     A directory with nothing in it, or with ``state/`` and ``sources/`` alone, is what remains of a checkpoint
     that was emptied; Spark starts from scratch there, or refuses (observed with 3.5 and 4.3). Raises
@@ -52,12 +53,14 @@ def read_layout(door: Door, before: Layout | None = None) -> Layout:
     """
     prefixes = ["", "offsets", "commits"] + ([] if before is not None else ["sources"])
     try:
-        listings = door.list(prefixes)
+        listings = door.list(prefixes, reads_next=reads_next)
         there = [name for name in listings[""].directory_names() if name in prefixes]
         unseen = [name for name in there if not listings[name].exists]
         listings |= door.list(unseen, known_there=True) if unseen else {}
-        if _is_torn(listings["offsets"], listings["commits"]):
+        offset_log, commit_log = (read_log_directory(listings[log]) for log in ("offsets", "commits"))
+        if _is_torn(offset_log, commit_log):
             listings |= door.list(["offsets"])
+            offset_log = read_log_directory(listings["offsets"])
     except (NotADirectory, LocationNotFound) as error:
         suggestion = _outer_checkpoint(door)
         if suggestion is None and isinstance(error, LocationNotFound):
@@ -65,7 +68,7 @@ def read_layout(door: Door, before: Layout | None = None) -> Layout:
         if suggestion is None:
             raise
         raise _inside(door.location.url, suggestion) from error
-    root, offsets, commits = listings[""], listings["offsets"], listings["commits"]
+    root = listings[""]
     names, directories = root.names(), root.directory_names()
     found = [
         part
@@ -80,7 +83,6 @@ def read_layout(door: Door, before: Layout | None = None) -> Layout:
         )  # an Iceberg source keeps a file sources/<n>/offsets/0 of its own
         if suggestion is not None:
             raise _inside(door.location.url, suggestion)
-    offset_log, commit_log = read_log_directory(offsets), read_log_directory(commits)
     leftovers = other_leftovers(root, ("metadata",), ("offsets", "commits", "sources", "state"))
     if before is None:
         sources = listings["sources"]
@@ -120,15 +122,11 @@ def _may_be_emptied(door: Door, root: Listing) -> bool:
     return names <= REST and root.is_complete and _outer_checkpoint(door) is None
 
 
-def _is_torn(offsets: Listing, commits: Listing) -> bool:
+def _is_torn(offsets: LogDirectory, commits: LogDirectory) -> bool:
     """Whether a batch is committed that has no offset file. A query that runs writes offsets/N before
     commits/N, so this is what two listings show that were made one after the other: offsets/ is then listed
     once more, after commits/. Still so is damage."""
-    return _newest(offsets) < _newest(commits)
-
-
-def _newest(listing: Listing) -> int:
-    return max((i for name in listing.names() if (i := batch_id_of(name)) is not None), default=-1)
+    return max(offsets.files, default=-1) < max(commits.files, default=-1)
 
 
 def _offset_files(sources: Listing) -> Mapping[str, FileInfo]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.checkpoint.log_files import ByBatch, LogFiles
 from core.checkpoint.model import Leftover, LogFile
 from core.sparklogs.names import batch_id_of, checksum_owner, name_kind
 from core.storage import FileInfo, Listing
@@ -15,12 +16,11 @@ from core.storage import FileInfo, Listing
 class LogDirectory:
     """The batch files of ``offsets/`` or ``commits/``, ascending by number, and what else lies there.
 
-    ``infos``: the same files as the storage door takes them. ``misnamed``: ids whose file has leading zeros
-    (``007``). ``checksums_of``: ids that have a checksum side file, whether or not the file itself is there.
+    ``misnamed``: ids whose file has leading zeros (``007``). ``checksums_of``: ids that have a checksum side
+    file, whether or not the file itself is there.
     """
 
-    files: dict[int, LogFile]
-    infos: dict[int, FileInfo]
+    columns: LogFiles
     misnamed: frozenset[int] = frozenset()
     checksums_of: frozenset[int] = frozenset()
     leftovers: tuple[Leftover, ...] = ()
@@ -28,7 +28,17 @@ class LogDirectory:
     @property
     def ids(self) -> tuple[int, ...]:
         """The batch ids, ascending."""
-        return tuple(self.files)
+        return tuple(self.columns.ids)
+
+    @property
+    def files(self) -> Mapping[int, LogFile]:
+        """The batch files by id."""
+        return ByBatch(self.columns, self.columns.log_file)
+
+    @property
+    def infos(self) -> Mapping[int, FileInfo]:
+        """The same files as the storage door takes them."""
+        return ByBatch(self.columns, self.columns.info)
 
 
 @dataclass(slots=True)
@@ -41,6 +51,8 @@ class _Sorting:
 
 def read_log_directory(listing: Listing) -> LogDirectory:
     """Sorts the listing of ``offsets/`` or ``commits/`` into batch files and leftovers."""
+    if (ordinary := _ordinary(listing)) is not None:
+        return LogDirectory(ordinary)
     found = _Sorting()
     names = listing.names()
     for name, info in names.items():
@@ -60,14 +72,31 @@ def read_log_directory(listing: Listing) -> LogDirectory:
     ]
     found.leftovers += [Leftover(path=path, kind="foreign") for path in listing.directories]
     owners = (batch_id_of(checksum_owner(name)) for name in found.checksums)
-    infos = {i: found.files[i] for i in sorted(found.files)}
     return LogDirectory(
-        files={i: LogFile(i, info.path, info.size_bytes, info.modified_ms) for i, info in infos.items()},
-        infos=infos,
+        LogFiles.of(listing.prefix, list(found.files), found.files.values()),
         misnamed=frozenset(found.misnamed),
         checksums_of=frozenset(i for i in owners if i is not None),
         leftovers=tuple(sorted(found.leftovers, key=lambda leftover: leftover.path)),
     )
+
+
+def _ordinary(listing: Listing) -> LogFiles | None:
+    """The batch files of a directory with nothing in it but batch files, as on an object store;
+    None for any other. With 20,000 files it is what opening them costs, so no name is looked at alone."""
+    if not listing.prefix or not listing.files or listing.directories:
+        return None
+    begin = len(listing.prefix) + 1
+    names = [path[begin:] for path in listing.files]
+    digits = "".join(names)
+    if not (digits.isascii() and digits.isdigit()) or "" in names or max(map(len, names)) > _SURELY_AN_ID:
+        return None
+    ids = list(map(int, names))
+    if list(map(str, ids)) != names:  # leading zeros
+        return None
+    return LogFiles.of(listing.prefix, ids, listing.files.values())
+
+
+_SURELY_AN_ID = 18  # digits, which are below Spark's largest id
 
 
 def _take_batch_file(found: _Sorting, name: str, info: FileInfo) -> None:

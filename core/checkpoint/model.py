@@ -93,6 +93,20 @@ class OffsetEntry:
         """The line of the source ``key``, or None when this entry has no such line."""
         return self._by_key.get(key)
 
+    def without_texts(self) -> OffsetEntry:
+        """The same entry without its sources and its text."""
+        return OffsetEntry(
+            self.batch_id,
+            self.format_version,
+            self.timestamp_ms,
+            self.watermark_ms,
+            self.conf,
+            (),
+            self.evidence,
+            "",
+            self.extra,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class CommitEntry:

@@ -59,7 +59,7 @@ def _start(log: LogDirectory) -> str | None:
     not behind one another, or nothing is there to compare."""
     if not log.files:
         return None
-    newest = next(reversed(log.files))
+    newest = log.columns.ids[-1]
     if not is_unchanged(log.infos[newest], log.infos[newest]):
         return None
     if len(log.files) <= ONE_PAGE:
@@ -76,7 +76,7 @@ def _is_same_root(before: Listing, now: Listing) -> bool:
 def _is_same_log(before: LogDirectory, now: Listing, start: str) -> bool:
     if not start:
         return read_log_directory(now) == before
-    newest = next(reversed(before.files))
+    newest = before.columns.ids[-1]
     found = read_log_directory(now).infos
     if not is_unchanged(before.infos[newest], found.get(newest)):
         return False

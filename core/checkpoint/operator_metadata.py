@@ -59,7 +59,8 @@ class StateSchema:
     ``default``).
 
     ``key`` and ``value`` are Spark's StructType as JSON. ``user_key`` is the key of a map variable.
-    ``key_encoder`` says how keys are laid out (version 3 only).
+    ``key_encoder`` says how keys are laid out (version 3 only); the ids are those of the schemas, counted up
+    when a variable changes.
     """
 
     store: str
@@ -70,6 +71,8 @@ class StateSchema:
     evidence: Evidence
     user_key: _Json | None = None
     key_encoder: _Json = field(default_factory=dict)
+    key_id: int = 0
+    value_id: int = 0
 
     @property
     def key_columns(self) -> tuple[str, ...]:
@@ -179,8 +182,7 @@ def column_fields(struct: _Json) -> list[dict[str, object]]:
 
 
 def _is_limit(schema: StateSchema) -> bool:
-    fields = schema.key.get("fields")
-    types = [f.get("type") for f in fields if isinstance(f, dict)] if isinstance(fields, list) else []
+    types = [field.get("type") for field in column_fields(schema.key)]
     # NullType is written "void" since Spark 3.2 and was "null" before.
     return (
         schema.key_columns == ("key",)
@@ -252,13 +254,15 @@ def _schema(path: str, store: str, version: int, key: str, value: str) -> StateS
 
 def _column_family(reader: _Reader, path: str, store: str) -> StateSchema:
     name = reader.utf()
-    reader.short()  # id of the key schema
+    key_id = reader.short()
     key = _struct(reader.chunks(), f"key of {name}")
-    reader.short()  # id of the value schema
+    value_id = reader.short()
     value = _struct(reader.chunks(), f"value of {name}")
     encoder = _object(reader.chunks(), f"key encoder of {name}")
     user_key = _struct(reader.chunks(), f"user key of {name}")  # "{    }" when there is none
-    return StateSchema(store, name, 3, key, value, Evidence(path), user_key or None, encoder)
+    return StateSchema(
+        store, name, 3, key, value, Evidence(path), user_key or None, encoder, key_id, value_id
+    )
 
 
 def _object(text: str, part: str) -> _Json:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from core.checkpoint.sources.base import Advance, SourceKind
 from core.checkpoint.sources.forms import parse, parsed
+from core.sparklogs.json_text import kept_counts
 
 Ints = NDArray[np.int64]
 AdvanceOf = Callable[[int, object | None, object], Advance | None]
@@ -151,27 +151,22 @@ class _Rows:
         return _Row(columns, np.fromiter(numbers, dtype=np.int64, count=len(found)), False)
 
     def _nested(self, text: str) -> _Row | None:
-        try:
-            value = orjson.loads(
-                text
-            )  # an integer beyond 64 bits becomes a float here, and the row is left to the slower way
-        except ValueError:
-            return None
-        if not isinstance(value, dict) or not all(type(parts) is dict for parts in value.values()):
+        value = kept_counts(text)
+        if value is None:
             return None
         shape = tuple((topic, tuple(parts)) for topic, parts in value.items())
         if shape not in self._by_shape:
             self._by_shape[shape] = self._shape_columns(value)
         columns = self._by_shape[shape]
         numbers = [number for parts in value.values() for number in parts.values()]
-        if columns is None or set(map(type, numbers)) != {int}:
+        if columns is None:
             return None
         try:
             return _Row(columns, np.array(numbers, dtype=np.int64), True)
         except OverflowError:
             return None
 
-    def _shape_columns(self, value: dict[str, dict[str, object]]) -> Ints | None:
+    def _shape_columns(self, value: dict[str, dict[str, int]]) -> Ints | None:
         """The columns of this structure, when the kind names partitions ``topic-partition`` and reads the
         numbers as they stand."""
         plain = {

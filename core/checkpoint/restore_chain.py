@@ -160,12 +160,17 @@ class _Versions:
         cases. In format 2 the chain must begin at a full file, and every id in it must come from a commit
         that was read.
         """
+        ruined, deleted = self._traces(self.ruined), self._traces(self.deleted)
+        if self.ids is None and not (ruined or deleted):
+            return True
         start = self.chain_start(version)
-        if any(start < v <= version for v in (*self._traces(self.ruined), *self._traces(self.deleted))):
+        if any(start < v <= version for v in (*ruined, *deleted)):
             return False
         return self.ids is None or (start > 0 and all(v in self.ids for v in range(start, version + 1)))
 
     def _traces(self, names: _Names) -> list[int]:
+        if not (names.plain or names.by_id):
+            return []
         return [v for v in names.versions if names.has(v, self.ids) and not self.has_full(v)]
 
     def cut_off_by(self, version: int) -> int | None:
@@ -177,6 +182,8 @@ class _Versions:
         version 1 is there; with a ruined zip in its place it goes on (both observed). Whether the upload came
         first is told by the times of the changelog and of the checksum uploaded with the zip.
         """
+        if self.ids is None:
+            return None
         written = self._time(self.changed_ms, version)
         cuts = [v for v in self._traces(self.deleted) if v < version]
         times = ((v, self._time(self.deleted_ms, v)) for v in sorted(cuts))
@@ -344,6 +351,9 @@ def _first_missing(
     absent, kind = missing
     if kind is None and operator.provider == "hdfs":
         kind = "delta"
+    elif kind is None and versions.ids is not None and not versions.has_changes(version):
+        # The newest one tells the chain, so it is looked for first.
+        absent, kind = version, "changelog" if _writes_changelogs(operator, 0) else "zip"
     elif kind is None and _writes_changelogs(operator, versions.chain_start(version)):
         kind = "changelog"
     elif kind is None:
@@ -354,9 +364,12 @@ def _first_missing(
 
 
 def _writes_changelogs(operator: OperatorState, since: int) -> bool:
-    """Whether changelogs are in use; the setting can be switched, so only those from a version on count."""
+    """Whether changelogs are in use; the setting can be switched, so only those from a version on count. One
+    that is gone may have left Spark's checksum of it."""
     return any(
-        file.kind == "changelog" and file.version is not None and file.version >= since
+        (file.kind == "changelog" or (file.kind == "checksum" and file.path.endswith(".changelog.crc")))
+        and file.version is not None
+        and file.version >= since
         for partition in operator.partitions
         for file in partition.files
     )

@@ -58,8 +58,7 @@ class Rewind:
                 continue
             context = source.context
             wanted = source.kind.positions(parse(line.raw)).get("log id", -1)
-            there = context.file_log[-1].log_id if context.file_log else -1
-            if not context.file_log_complete or there < wanted:
+            if not context.file_log_reaches(wanted):
                 return say("rewind.source_log", batch=batch_id, key=source.key)
         return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from core.checkpoint.checkpoint import Checkpoint
@@ -36,7 +37,7 @@ from core.checkpoint.state_names import OPERATOR_LEVEL, Directory, directory_of,
 from core.messages import say
 from core.sparklogs.budget import read_within
 from core.sparklogs.evidence import Certainty, Problem, problem
-from core.storage import FileInfo
+from core.storage import FileInfo, Listing
 
 _DEFINITIONS = "state_definitions"
 _CHECKSUMS = "state_checksums"
@@ -95,10 +96,12 @@ class _Operator:
 
     own: list[StateFile] = field(default_factory=list)
     stores: dict[tuple[int, str], list[StateFile]] = field(default_factory=dict)
+    seen: frozenset[int] = frozenset()
+    """Partitions that a listing showed and that were not looked into."""
 
     @property
     def partition_ids(self) -> set[int]:
-        return {partition_id for partition_id, _ in self.stores}
+        return {partition_id for partition_id, _ in self.stores} | self.seen
 
 
 @dataclass(slots=True)
@@ -415,9 +418,13 @@ def _read_state(ck: Checkpoint) -> StateInventory:
     found = sort_files(listing.files.values())
     if not ck.location.is_local:
         ck.kept(_CHECKSUMS, lambda: found.checksums)
+    return inventory(found, _context(ck, found), listing.read_at_ms)
+
+
+def _context(ck: Checkpoint, found: SortedState) -> StateContext:
     metadata, schemas = _read_metadata(ck, found)
     partitions = plain_number(ck.conf.get(PARTITIONS_KEY, ""))
-    context = StateContext(
+    return StateContext(
         provider_class=ck.conf.get(PROVIDER_KEY),
         codec=ck.conf.get(CODEC_KEY),
         shuffle_partitions=partitions,
@@ -428,7 +435,39 @@ def _read_state(ck: Checkpoint) -> StateInventory:
         metadata=metadata,
         schemas=schemas,
     )
-    return inventory(found, context, listing.read_at_ms)
+
+
+def operator_outline(
+    ck: Checkpoint, operator_id: int, partition_id: int | None = None
+) -> OperatorState | None:
+    """An operator with the files of its definitions, of partition 0 and of the asked partition alone, for who
+    needs no other: a few listings in place of one for each partition. What can be restored is not worked out.
+
+    None where there is no such operator. What :func:`state_inventory` has read is not listed again. Raises
+    :class:`StorageError` when a directory cannot be listed.
+    """
+    if ck.is_kept("state"):
+        return next((o for o in state_inventory(ck).operators if o.operator_id == operator_id), None)
+    base = f"state/{operator_id}"
+    top = ck.kept(base, lambda: ck.door.list([base])[base])
+    wanted = {f"{base}/{name}" for name in ("_metadata", "_stateSchema", "0", partition_id)}
+    files = list(top.files.values())
+    for path in sorted(wanted.intersection(top.directories)):
+        listing = ck.kept(path, partial(_tree, ck, path))
+        files += listing.files.values()
+    found = sort_files(files)
+    operator = found.operators.get(operator_id)
+    if operator is None:
+        return None
+    ids = (plain_number(name) for name in top.directory_names())
+    operator.seen = frozenset(number for number in ids if number is not None)
+    return replace(
+        _operator(operator_id, operator, _context(ck, found)), restorable=Restorable(None, None, ())
+    )
+
+
+def _tree(ck: Checkpoint, path: str) -> Listing:
+    return ck.door.list([path], recursive=True, known_there=True)[path]
 
 
 def committed_ids(ck: Checkpoint) -> CommittedIds:
@@ -455,10 +494,23 @@ def read_schemas(ck: Checkpoint, operator_id: int) -> tuple[StateSchema | Proble
     files (before Spark 3.1).
     """
     operator = next((o for o in state_inventory(ck).operators if o.operator_id == operator_id), None)
-    if operator is None:
-        return ()
+    return () if operator is None else schemas_of(ck, operator)
+
+
+def schemas_of(
+    ck: Checkpoint, operator: OperatorState, batch_id: int | None = None
+) -> tuple[StateSchema | Problem, ...]:
+    """The same of an operator that is known; of several generations the newest, or the one that held at a
+    batch."""
     files = [f for partition in operator.partitions for f in partition.files if f.kind == "schema"]
-    return _read_schema_files(ck, _newest_schemas(operator.own_files) or files)
+    return _read_schema_files(ck, _newest_schemas(operator.own_files, batch_id) or files)
+
+
+def read_all_schemas(ck: Checkpoint, operator: OperatorState) -> tuple[StateSchema, ...]:
+    """The schemas of all generations that can be read, oldest first: rows stay as they were written when a
+    variable gets another schema."""
+    files = sorted((f for f in operator.own_files if f.kind == "schema"), key=_leading_number)
+    return tuple(item for item in _read_schema_files(ck, files) if isinstance(item, StateSchema))
 
 
 def _read_metadata(
@@ -496,10 +548,12 @@ def _newest_metadata(own: Iterable[StateFile]) -> StateFile | None:
     return max(files, key=lambda file: _leading_number(file) if "/v2/" in file.path else -1, default=None)
 
 
-def _newest_schemas(own: Iterable[StateFile]) -> list[StateFile]:
+def _newest_schemas(own: Iterable[StateFile], batch_id: int | None = None) -> list[StateFile]:
+    """Of each store; at a batch the newest that is not later, or the oldest."""
     newest: dict[str, StateFile] = {}
     for file in sorted((f for f in own if f.kind == "schema"), key=lambda f: (_leading_number(f), f.path)):
-        newest[file.store] = file
+        if batch_id is None or file.store not in newest or _leading_number(file) <= batch_id:
+            newest[file.store] = file
     return [newest[store] for store in sorted(newest)]
 
 

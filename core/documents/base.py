@@ -63,13 +63,32 @@ def to_json(value: Part) -> dict[str, Any]: ...
 def to_json(value: object) -> object: ...
 def to_json(value: object) -> object:
     """An answer, or a part of one, as what ``json.dumps`` takes."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Part):
-        return {json_name(field.name): to_json(getattr(value, field.name)) for field in fields(value)}
+        return {name: to_json(getattr(value, field)) for field, name in _names(value)}
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
     return value
+
+
+_PLAIN = (str, int, bool, type(None), float)
+
+
+_NAMES: dict[object, tuple[tuple[str, str], ...]] = {}
+
+
+def _names(part: Part) -> tuple[tuple[str, str], ...]:
+    """The fields of a part, with their names in JSON; the same for each part of its kind."""
+    found = _NAMES.get(type(part))
+    if found is None:
+        found = _NAMES[type(part)] = tuple((field.name, json_name(field.name)) for field in fields(part))
+    return found
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def to_text(document: Document) -> str:
@@ -79,12 +98,12 @@ def to_text(document: Document) -> str:
 
 def json_text(value: object) -> str:
     """A value that ``json.dumps`` takes, as all answers are written."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def to_chunks(document: Document, field: str, items: Iterable[str]) -> Iterator[str]:
-    """As :func:`to_text`, in pieces, with ``items`` (JSON texts) as the array of one field, which is empty in
-    the document."""
+    """As :func:`to_text`, in pieces, with ``items`` (JSON texts with commas between them, cut anywhere) as
+    the array of one field, which is empty in the document."""
     fields = to_json(document)
     start = "{"
     for name, value in fields.items():
@@ -94,10 +113,7 @@ def to_chunks(document: Document, field: str, items: Iterable[str]) -> Iterator[
             yield json_text(value)
             continue
         yield "["
-        separator = ""
-        for item in items:
-            yield separator + item
-            separator = ","
+        yield from items
         yield "]"
     yield "}"
 

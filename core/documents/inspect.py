@@ -25,7 +25,7 @@ from core.checkpoint.tracking import Mode
 from core.documents.base import Document, Part, Texts, json_text, to_json
 from core.errors import StorageError
 from core.sparklogs.evidence import Certainty, Condition, Problem, not_listed
-from core.sparklogs.json_text import is_counts
+from core.sparklogs.json_text import kept_counts
 
 SHOWN_BATCHES = 100
 WINDOW = 500  # so many batches of a long log are read and written at a time
@@ -246,9 +246,9 @@ class OffsetTexts:
             return "null"
         found = self._kept.get(text)
         if found is None:
-            value = parsed(text)
+            value = kept_counts(text)
             try:  # ten times as fast; of anything else it writes some numbers in another way
-                found = orjson.dumps(value).decode() if is_counts(value) else json_text(value)
+                found = json_text(parsed(text)) if value is None else orjson.dumps(value).decode()
             except TypeError:  # a number beyond 64 bits
                 found = json_text(value)
             if len(self._kept) >= MOST_TEXTS:

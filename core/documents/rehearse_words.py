@@ -59,16 +59,19 @@ def _by_field(value: object) -> object:
 def is_good(answer: RehearseDocument) -> bool:
     """Whether all went as forecast, with the same rows as today's query where that was asked, and nothing
     of the original changed."""
-    is_same = answer.against is None or answer.against.equal
-    return answer.as_forecast and answer.original_unchanged and is_same
+    return answer.as_forecast and answer.original_unchanged and _has_same_rows(answer)
 
 
 def headline(answer: RehearseDocument) -> str:
     """What matters most: a changed original, then an outcome that is no good, then rows that differ."""
     if not answer.original_unchanged:
         return say("rehearse.result_changed")
-    is_same = answer.against is None or answer.against.equal
-    return happened(answer) if is_same or not answer.as_forecast else say("rehearse.result_differs")
+    is_told = _has_same_rows(answer) or not answer.as_forecast
+    return happened(answer) if is_told else say("rehearse.result_differs")
+
+
+def _has_same_rows(answer: RehearseDocument) -> bool:
+    return answer.against is None or answer.against.equal
 
 
 def happened(answer: RehearseDocument) -> str:

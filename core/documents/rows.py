@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from core.checkpoint import Checkpoint
-from core.checkpoint.state_content.state_rows import RowsAnswer, StateRow
+from core.checkpoint.state_content.state_rows import Difference, RowsAnswer, StateRow
 from core.checkpoint.state_content.unsafe_row import Json, masked
 from core.checkpoint.state_names import DEFAULT_STORE
 from core.documents.base import Document, Part
@@ -42,7 +42,21 @@ class RowPart(Part):
     batch: int | None
     """Of a change: the batch that made it."""
     change: str | None
-    """Of a change: update, append (to a list) or delete."""
+    """Of a change: update, append (to a list) or delete. Of a difference: added, changed or removed."""
+    before: object = None
+    """Of a difference: the value at the earlier batch, where there was one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DifferencePart(Part):
+    """How many rows differ from those after an earlier batch. A row of a join is added or removed, never
+    changed."""
+
+    since_batch: int
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,6 +104,10 @@ class RowsDocument(Document):
     partitions_read: int
     partitions_not_read: tuple[int, ...]
     """Their rows are in no number here; ``not_read`` has the reasons."""
+    files_read: tuple[str, ...] = ()
+    """The state files that the rows were read from, below the location. Empty for the engine spark."""
+    difference: DifferencePart | None = None
+    """With ``--difference``; of the partitions that could be read at both batches."""
     spark_read: tuple[ComparedPart, ...] = ()
     """Empty for the engine files. A difference is no answer but an error."""
     result: ResultPart | None = None
@@ -115,6 +133,20 @@ def rows_document(ck: Checkpoint, found: RowsAnswer, side: str | None, *, is_rev
         truncated=found.is_truncated,
         partitions_read=found.partitions_read,
         partitions_not_read=tuple(part.partition_id for part in found.not_read),
+        files_read=found.files,
+        difference=_difference(found.difference),
+    )
+
+
+def _difference(found: Difference | None) -> DifferencePart | None:
+    if found is None:
+        return None
+    return DifferencePart(
+        since_batch=found.since_batch,
+        added=found.added,
+        changed=found.changed,
+        removed=found.removed,
+        unchanged=found.unchanged,
     )
 
 
@@ -191,20 +223,14 @@ def _row(row: StateRow, is_revealed: bool) -> RowPart:
         value_bytes=row.value_bytes,
         batch=row.batch_id,
         change=row.change,
+        before=shown.before,
     )
 
 
 def hidden(row: StateRow) -> StateRow:
     """The row with all of its values hidden."""
-    return StateRow(
-        row.partition_id,
-        {name: masked(value) for name, value in row.key.items()},
-        masked(row.value),
-        row.key_bytes,
-        row.value_bytes,
-        row.batch_id,
-        row.change,
-    )
+    key = {name: masked(value) for name, value in row.key.items()}
+    return replace(row, key=key, value=masked(row.value), before=masked(row.before))
 
 
 def count_text(found: RowsAnswer) -> str:
@@ -212,9 +238,28 @@ def count_text(found: RowsAnswer) -> str:
     shown = len(found.rows)
     if found.is_stopped:
         return say("state_rows.stopped", shown=shown)
+    if found.difference is not None:
+        return _difference_text(found, found.difference)
     if found.not_read:
         return say("state_rows.part", shown=shown, partitions=found.partitions_read)
     return shown_of_all(shown, found.total)
+
+
+def _difference_text(found: RowsAnswer, difference: Difference) -> str:
+    counted = {
+        "since": difference.since_batch,
+        "added": difference.added,
+        "changed": difference.changed,
+        "removed": difference.removed,
+        "unchanged": difference.unchanged,
+    }
+    if found.not_read:
+        text = say("state_rows.difference_part", partitions=found.partitions_read, **counted)
+    else:
+        text = say("state_rows.difference", **counted)
+    if len(found.rows) == difference.added + difference.changed + difference.removed:
+        return text
+    return f"{text} {say('state_rows.difference_shown', shown=len(found.rows))}"
 
 
 def shown_of_all(shown: int, total: int | None) -> str:

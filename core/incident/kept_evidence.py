@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from core.analysis.forecast.model import Outcome
@@ -103,34 +103,22 @@ def _entries(door: Door, infos: Iterable[FileInfo]) -> Iterator[KeptEvidence]:
         if isinstance(content, Gone):
             continue  # a rule of the store removed it meanwhile
         if content is None:
-            yield _unknown(bare, say("incident_store.not_looked_into"))
+            yield replace(bare, problem=say("incident_store.not_looked_into"))
         elif isinstance(content, ReadFailure):
-            yield _unknown(bare, say("incident_store.not_read", reason=content.reason))
+            yield replace(bare, problem=say("incident_store.not_read", reason=content.reason))
         else:
             yield _looked_into(bare, content, door.settings.evidence_bytes)
 
 
 def _looked_into(bare: KeptEvidence, content: bytes, most_bytes: int) -> KeptEvidence:
     if name_of(hashlib.sha256(content).hexdigest()) != bare.name:
-        return _unknown(bare, say("incident_store.other_bytes"))
+        return replace(bare, problem=say("incident_store.other_bytes"))
     try:
         record, answer = read_record(content, most_bytes, RECORD_BYTES, "forecast")
     except EvidenceRefused as error:
-        return _unknown(bare, say("incident_store.refused", why=str(error)))
+        return replace(bare, problem=say("incident_store.refused", why=str(error)))
     outcome, batch_id, sentence = _verdict(answer)
-    return KeptEvidence(
-        bare.name,
-        bare.size_bytes,
-        bare.kept_ms,
-        record,
-        outcome=outcome,
-        batch_id=batch_id,
-        sentence=sentence,
-    )
-
-
-def _unknown(bare: KeptEvidence, problem: str) -> KeptEvidence:
-    return KeptEvidence(bare.name, bare.size_bytes, bare.kept_ms, problem=problem)
+    return replace(bare, record=record, outcome=outcome, batch_id=batch_id, sentence=sentence)
 
 
 def _verdict(answer: bytes | None) -> tuple[Outcome | None, int | None, str | None]:

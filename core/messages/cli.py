@@ -66,7 +66,7 @@ SENTENCES: dict[str, str] = {
     "help_fail_on": "from which severity on the exit status is 1: {severities} (default data_risk)",
     "help_watch": "list again after so many seconds: is a query writing to this checkpoint?",
     "help_batch_state": "the state after this batch (default: the last committed one)",
-    "help_replay": "also count where the files record no number (reads deltas and changelogs)",
+    "help_replay": "also count where the files record no number (reads what holds the rows)",
     "help_error": "a file with the error or stack trace; - reads it from standard input",
     "help_kafka": "a librdkafka properties file: the broker is asked, nothing is consumed",
     "help_isolation": "kafka.isolation.level of the query (default read_uncommitted, Spark's own)",

@@ -60,6 +60,7 @@ SENTENCES: dict[str, str] = {
         " on the command line in place of the checkpoint, also when Spark has purged these batches."
     ),
     "button": "Evidence file",
+    "put_away": "This page was not looked at for long; reload it, then take the evidence.",
     "is_evidence": "Evidence of {moment:moment}, of {location}.",
     "said_then": "What source and sink said when the evidence was taken",
     "asked_now": "They are not asked again for evidence unless you give their places below.",

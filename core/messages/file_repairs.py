@@ -58,6 +58,7 @@ SENTENCES: dict[str, str] = {
         " batches silently."
     ),
     "action": "{action} The recovery option repair_files does it in a copy: {what}",
+    "too_large": "{file} has {size_bytes:size}; files of up to {limit_bytes:size} are repaired.",
     # what is changed, file by file
     "stale_checksum": "{file} belongs to a log file that is gone; with it Spark cannot write that log file.",
     "newest_offset": (

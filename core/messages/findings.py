@@ -68,7 +68,7 @@ TITLES: dict[str, str] = {
     "STATE_NOT_RESTORABLE": "the state that the next batch needs cannot be rebuilt",
     "STATE_FILE_DAMAGED": "a state file is damaged",
     "STATE_FILE_ALTERED": "a state file was changed after Spark wrote it",
-    "JOIN_STATE_INCONSISTENT": "a store of a join is older than its partner",
+    "JOIN_STATE_INCONSISTENT": "a store of a join is older than its partner, or in its place",
     "STATE_CHECKSUM_MISMATCH": "a state file does not match Spark's own checksum",
     "STATE_DEFINITION_UNREADABLE": "operator metadata or a schema with column families cannot be read",
     "STATE_IDS_OF_ANOTHER_VERSION": "the newest commit names state files of another version",
@@ -339,7 +339,7 @@ ACTIONS: dict[str, str] = {
         + _NEW_CHECKPOINT
         + ". A Delta table has to stand before the batch, and the query needs a new query ID."
     ),
-    "STALE_CHECKSUM_FILE": _BACKUP + "Delete the .crc file: Spark can then write the log file.",
+    "STALE_CHECKSUM_FILE": _BACKUP + "Delete the .crc file: Spark can then write the file.",
     "VERSION_TRAP": (
         "Start the query with the Spark version that wrote the checkpoint. To change the version, "
         + _NEW_CHECKPOINT

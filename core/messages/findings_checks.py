@@ -83,6 +83,9 @@ SENTENCES: dict[str, str] = {
         "{counting} names {named:counted row} and {counted} holds {rows}: one of the two is older than the"
         " other, and the join does not see the other rows"
     ),
+    "join_stores_swapped": (
+        "{counting} has the keys of {counted}, and the other way round: the two stores changed places"
+    ),
     "extra_partitions": (
         "Operator {operator_id} has state in {extra:counted partition} beyond the {expected} of the newest"
         " offset file (from partition {first} on): either it was repartitioned to fewer, or the number in"
@@ -144,6 +147,11 @@ SENTENCES: dict[str, str] = {
     ),
     "file_not_needed": (
         "The next start does not need it; the checkpoint cannot be rolled back to a batch that does."
+    ),
+    "file_in_removal": (
+        "Spark removes the files of versions that it does not keep before their zips: it may do so now, or"
+        " was stopped in between. The next start does not need it; the checkpoint cannot be rolled back to a"
+        " batch that does."
     ),
     "lineage_missing": (
         "{path} is built on {missing}, which is missing: the next start cannot rebuild state version"

@@ -154,6 +154,13 @@ SENTENCES: dict[str, str] = {
         "{path} was written by a batch after batch {batch_id}: offsets and commits were rolled back, and"
         " later batches are planned again. A sink that appends gets their rows a second time."
     ),
+    "open_put_away": "what is in {paths:listed}, put away beside the logs ({reason})",
+    "batches_in_one": (
+        "{at}: batch {batch_id} takes {count} entries of the log of source {key}, and Spark writes one for"
+        " each batch. Batches up to {known} may have run before offsets and commits were rolled back: a sink"
+        " that skips batch IDs may ignore new rows up to that batch, one that overwrites may keep old rows"
+        " beside the same ones in batch {batch_id}."
+    ),
     "stale_snapshot": (
         "{path} is older than the plan of batch {batch_id}, after which it is written: batches that were"
         " rolled back left it. The next start loads it unchecked, and the results will be wrong."

@@ -127,6 +127,7 @@ SENTENCES: dict[str, str] = {
     "source_log_gap": "{path} is missing in the middle of the file source log, which ends at {newest}",
     "path_no_uri": "{path} names {file}, which is not a URI that Java accepts",
     "path_elsewhere": "{path} names {file}, which is outside the directory that the source reads",
+    "path_scheme": "{path} names {file}, which is in another file system than the other files of the source",
     "source_log_end": "{path} is missing, and {at} refers to it",
     "start_no_offsets": "it holds no offsets",
     "start_not_a_time": "it holds no time",
@@ -167,6 +168,7 @@ SENTENCES: dict[str, str] = {
     "stale_checksum": (
         "{path} was left behind when {log}/{batch_id} was removed, so {log}/{batch_id} cannot be written"
     ),
+    "stale_source_checksum": "{path} was left behind when {entry} was removed, so {entry} cannot be written",
     "stale_metadata_checksum": (
         "{path} was left behind when metadata was removed, so metadata cannot be written"
     ),
@@ -233,6 +235,10 @@ SENTENCES: dict[str, str] = {
     "join_without_rows": (
         "batch {batch_id} has no rows of source {keys:listed}, and a join (operator"
         " {operator_id}) that starts with such a batch does not match the schema of its state ({path})"
+    ),
+    "join_stores_swapped": (
+        "the schema in {path} is not that of the store {store} but of its partner: the two stores changed"
+        " places"
     ),
     "join_required": (
         "the state of a join (operator {operator_id}) was written with {column} as not null ({path}), and in"

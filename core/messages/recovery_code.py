@@ -17,8 +17,13 @@ SENTENCES: dict[str, str] = {
     "deploy_start": "Deploy first: the flow's source with its start position",
     "deploy_backfill": "2. Deploy: the flow that backfills once",
     "with_curl": "The same call with curl",
+    "with_sdk": "The same with the package databricks-sdk",
+    # Databricks
+    "job_settings": "Settings of the job: paused meanwhile, one run at a time, restarts without end",
     # the other forms
     "snippet": "To paste into the query",
+    "kit_below": "Below is the kit, version {version}: the same for everybody, SHA-256 as above.",
+    "kit": "The kit, version {version}: the part that is the same for everybody",
     "runbook": "Runbook",
     "plan": "Plan for programs",
     "restart": "No code is needed: start the job again as it is, with the same checkpoint location.",

@@ -78,6 +78,10 @@ SENTENCES: dict[str, str] = {
     "backfill_directory": (
         "Nothing, if readers read the refreshed output and the backfill directory together."
     ),
+    "backfill_combined": (
+        "A total, window or session of which the source no longer has every row is computed from the rows"
+        " that are left: the backup adds missing keys only."
+    ),
     # the common mistake
     "deleted_append": (
         "Deleting the checkpoint and starting from the earliest position writes {read} a second time."

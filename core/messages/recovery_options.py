@@ -80,6 +80,11 @@ SENTENCES: dict[str, str] = {
     "no_source": "The checkpoint names no source.",
     "no_replay": "{sources:listed}: this kind of source cannot be read again from the beginning.",
     "lost": "There is no checkpoint to work on.",
+    "restart_without_state": (
+        "The query keeps state, batches are committed, and the checkpoint has no state, so the start fails:"
+        " since Spark 4.2 with STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY, before that because it"
+        " misses the state files of the last batch."
+    ),
     "restart_lost": (
         "There is no checkpoint to start from: with the same location the query starts from scratch with"
         " batch 0. An appending sink gets again what the sources still have, a Kafka source whose"
@@ -123,8 +128,8 @@ SENTENCES: dict[str, str] = {
         " was committed is reprocessed."
     ),
     "file_log_gaps": (
-        "Source {key} is a file source whose log has gaps or cannot be read, so it is not known which"
-        " files were read; without the log every file would be read again."
+        "Source {key} is a file source whose log has gaps, stops before the position or cannot be read, so it"
+        " is not known which files were read; without the log every file would be read again."
     ),
     "source_note": "Source {key} ({label}): {note}",
     "source_position_not_known": "Source {key} ({label}): its position is not known.",
@@ -162,6 +167,10 @@ SENTENCES: dict[str, str] = {
         " has it."
     ),
     "cold_gone": "The state cannot be rebuilt from the old data, because the source no longer has it.",
+    "cold_operators_gone": (
+        "The state is gone, and with it which stateful operators the query has, so it is not known whether"
+        " reading the old data rebuilds it."
+    ),
     "cold_operators": (
         "Rebuilding the state by reading the old data was verified for aggregations and deduplication"
         " only, not for {operators:listed}."

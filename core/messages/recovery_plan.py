@@ -21,6 +21,7 @@ SENTENCES: dict[str, str] = {
     ),
     "copy": "Copy the checkpoint to a new location and compare the names and sizes of all files.",
     "copy_why": "Nothing is deleted, so the old checkpoint can be restored.",
+    "restart_pipeline": "Start the pipeline again as it was.",
     # start options
     "ask_broker": "Ask the broker whether the positions are still there.",
     "ask_broker_why": (
@@ -80,15 +81,21 @@ SENTENCES: dict[str, str] = {
     "stop_update": "Stop the running update.",
     "stop_update_why": "While one is active, the call fails.",
     "start_update": "Start an update with reset_checkpoint_selection.",
-    "start_update_why": "The flow gets a new checkpoint, and the table keeps its rows.",
+    "start_update_why": (
+        "The flow gets a new checkpoint, and the table keeps its rows. The other flows of the pipeline run in"
+        " the same update."
+    ),
     "clone": "Make a full copy of each table.",
     "clone_why": "The refresh empties them; rows that the source no longer has are then only in the copy.",
     "deploy_backfill": "Deploy the backfill flow.",
     "deploy_backfill_why": "It runs once in the refresh and adds the rows that only the copy has.",
     "validate": "Check the selection with validate_only.",
-    "validate_why": "A flow that is not known is found before anything is emptied.",
+    "validate_why": "A name that is not known is found before anything is reset or emptied.",
     "refresh_update": "Start an update with full_refresh_selection.",
-    "refresh_update_why": "It empties the tables and recomputes them from the source.",
+    "refresh_update_why": (
+        "It empties the tables and recomputes them from the source. A table with the property"
+        " pipelines.reset.allowed=false is not emptied."
+    ),
     "wait_refresh_why": "Until then readers see tables that are not complete.",
     "wait": "Wait until the update is completed, and compare the counts.",
     "wait_why": "The start position applies to the new checkpoint only.",

@@ -33,6 +33,7 @@ SENTENCES: dict[str, str] = {
         "Delta may have committed batch {batch} for a txnAppId although the batch failed later, and would"
         " then skip the new rows that come under this batch ID."
     ),
+    "skip_unverified": "For this kind of source it was not verified: {sources:listed}.",
     "skip_source": "The end offsets of the planned batch are not known: {sources:listed}.",
     "skip_first_restart": (
         "Only for a batch that fails at every start: a plain start loses nothing. Where the rows that fail"
@@ -109,6 +110,7 @@ SENTENCES: dict[str, str] = {
     "rewind_other_query": (
         "A rollback keeps the state, so it is for the query as it was (answer stateful=unchanged)."
     ),
+    "rewind_state_gone": "The query keeps state, and the checkpoint has none of any batch.",
     "rewind_source": (
         "{sources:listed}: whether this kind of source reads the same data again after a rollback was not"
         " verified."
@@ -166,6 +168,10 @@ SENTENCES: dict[str, str] = {
     "best_rewind": (
         "Everything is complete for batch {batch}, the damage lies behind it, and this sink shows no row"
         " twice."
+    ),
+    "best_rewind_restore": (
+        "Everything is complete for batch {batch}, and the damage lies behind it. The table is restored to"
+        " that batch first, so no row is there twice, and nothing older is read again."
     ),
     "restore_table": "Restore the Delta table to the version that has batch {batch}.",
     "restore_table_why": (

@@ -50,6 +50,10 @@ SENTENCES: dict[str, str] = {
     ),
     "whole_file": "To run: {file}",
     "whole_files": "To run: {n:counted file}",
+    "kit_note": (
+        "Every script carries it below its own lines, and calls it. It is the same text for every checkpoint;"
+        " the script has its checksum, and says so when the kit was changed."
+    ),
     "download": "Download {file}",
     "values": "Values for the code",
     "values_note": (
@@ -76,6 +80,7 @@ ROWS: dict[str, str] = {
 FIELDS: dict[str, str] = {
     "query_file": "Python file with your query (transform)",
     "pipeline_id": "Pipeline ID",
+    "job_id": "Job ID",
     "flows": "Flows, separated by commas",
     "host_env": "NAME of the environment variable with the host",
     "token_env": "NAME of the environment variable with the token",

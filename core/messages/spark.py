@@ -147,6 +147,7 @@ SENTENCES: dict[str, str] = {
         "Reads the state of operator {operator_id} after batch {batch_id} with Spark's own reader."
     ),
     "code_store": "On an object store Spark needs the packages and credentials of that store.",
+    "code_coordinator": "Spark 4.2 reads no state before it was asked for queries",
     "code_moved": (
         "The state was written by a Spark before 4.0, without operator metadata: Spark 4 needs a copy of the"
         " checkpoint whose metadata names the prefix columns of a session window."

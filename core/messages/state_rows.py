@@ -9,6 +9,7 @@ FINDS: dict[str, str] = {
     "key": "one key",
     "passed": "rows that the watermark has passed",
     "changes": "what the batch changed",
+    "difference": "what differs from an earlier batch",
 }
 """What the page State can look for."""
 
@@ -16,6 +17,7 @@ OF: dict[str, str] = {
     "rows": "",
     "changes": "Changes:",
     "passed": "Rows that the watermark of the batch has passed:",
+    "difference": "",
 }
 
 SENTENCES: dict[str, str] = {
@@ -27,6 +29,9 @@ SENTENCES: dict[str, str] = {
     "help_partition": "only this partition",
     "help_key": "one key: an object with all columns of the key; only the partition it belongs to is read",
     "help_changes": "what these batches changed, for example 7..9, instead of what is there after one",
+    "help_difference": (
+        "what differs between the rows after two batches, for example 7..9: keys added, changed, removed"
+    ),
     "help_older": "only rows that the watermark of the batch has passed",
     "help_largest": "the rows with the largest keys or values, the largest first",
     "help_limit": "so many rows at most (default 100)",
@@ -36,7 +41,8 @@ SENTENCES: dict[str, str] = {
     "help_remote": "a Spark Connect server that is asked, sc://host:15002",
     "only_spark": "{options:listed} needs --engine spark.",
     "only_files": (
-        "--key, --largest and --older-than-watermark are answered by --engine files; Spark takes --sql."
+        "--key, --largest, --difference and --older-than-watermark are answered by --engine files; Spark"
+        " takes --sql."
     ),
     "head_spark": "operator {operator}, after batch {batch:number}, read by Spark",
     "compared": "The number of rows of {n:number} of {all:counted partition} is the one that the files tell.",
@@ -46,12 +52,30 @@ SENTENCES: dict[str, str] = {
     ),
     "limit": "--limit must be between 1 and {most:number}, not {given:number}.",
     "changes_alone": "--changes names its batches itself: leave --batch and --older-than-watermark out.",
-    "changes_form": "--changes takes two batches as 7..9, not {given}.",
+    "difference_alone": (
+        "--difference names its batches itself and compares all rows: leave --batch, --changes, --largest and"
+        " --older-than-watermark out."
+    ),
+    "batches_form": "{option} takes two batches as 7..9, not {given}.",
     "key_json": "--key takes a JSON object with the columns of the key ({reason}).",
     "head": "operator {operator} ({name}), {store}, after batch {batch:number}",
     "head_changes": (
         "operator {operator} ({name}), {store}: changes of batches {first:number} to {last:number}"
     ),
+    "head_difference": (
+        "operator {operator} ({name}), {store}: after batch {last:number} compared with after batch"
+        " {first:number}"
+    ),
+    "difference": (
+        "Since batch {since:number}: {added:number} added, {changed:number} changed, {removed:number}"
+        " removed, {unchanged:number} unchanged."
+    ),
+    "difference_part": (
+        "Since batch {since:number}, in the {partitions:counted partition} that could be compared:"
+        " {added:number} added, {changed:number} changed, {removed:number} removed, {unchanged:number}"
+        " unchanged."
+    ),
+    "difference_shown": "The first {shown:number} are shown.",
     "all": "{total:counted row}.",
     "some": "{shown:number} of {total:counted row}.",
     "first": "The first {shown:counted row}; there are more.",
@@ -67,6 +91,10 @@ SENTENCES: dict[str, str] = {
     "find_nothing": "nothing yet",
     "batch": "After batch",
     "batch_last": "the last",
+    "since": "Compared with batch",
+    "since_id": "id",
+    "since_missing": "Choose the earlier batch to compare with.",
+    "files_read": "{n:counted file} read",
     "nothing_asked": (
         "Choose what to find: rows are decoded from the state files then, without Spark. With a partition"
         " chosen above, only those of that partition."
@@ -103,14 +131,24 @@ SENTENCES: dict[str, str] = {
     "family_number": (
         "the number of the column family {family} is not known: only a zip names it, and there is none"
     ),
-    "avro": (
-        "This state is encoded as {encoding}. Only unsafe rows are decoded from the files; Spark's own reader"
-        " reads them."
+    "encoding": (
+        "This state is encoded as {encoding}, which is not decoded here; Spark's own reader may read it."
     ),
+    "avro_schema": (
+        "a row was written with schema {found:number} of the variable, and no schema file has that number"
+    ),
+    "avro_types": "a column was written as {written} and is {newest} now, which is not decoded here",
+    "avro_checksums": "Avro rows with row checksums are not decoded here",
     "layout": "{store}: {reason}.",
     "changes_order": (
         "The changes of batches {first:number} to {last:number} were asked for: the first batch comes first."
     ),
+    "difference_order": (
+        "The rows after batch {last:number} are compared with those of an earlier batch, not of batch"
+        " {first:number}."
+    ),
+    "at_batch": "after batch {batch:number}: {reason}",
+    "version_gone": "The state after batch {batch:number} cannot be rebuilt: {reason}.",
     "stateless": "This query keeps no state: there is no state/ with an operator.",
     "no_operator": "There is no operator {operator}. There are: {ids:listed}.",
     "no_partition": "There is no partition {partition:number}: the partitions are 0 to {last:number}.",

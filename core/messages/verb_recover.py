@@ -18,7 +18,11 @@ SENTENCES: dict[str, str] = {
         " a checkpoint or an output"
     ),
     "needs_option": "--form and --to need --option: which code is wanted?",
-    "other_forms": "Also: --form snippet, file, runbook or plan prints one of them; --to FILE writes it.",
+    "other_forms": (
+        "Also: --form snippet, script, kit, file, runbook or plan prints one of them; --to FILE writes it."
+    ),
+    "kit_folded": "The kit follows here in the file to run, which --to FILE writes.",
+    "no_such_form": "The files of this option have no {form}: --form file prints them.",
     "written": "Written: {path} ({title})",
     "to_which": (
         "This option has several files. Give --to the name of one of them, in any directory: {names:listed}."

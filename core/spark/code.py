@@ -24,6 +24,7 @@ def question_code(ck: Checkpoint, question: StateQuestion) -> str:
     if question.partition is not None:
         lines[-1:] = ["from pyspark.sql import functions as F", ""]
     lines += ["spark = SparkSession.builder.getOrCreate()"]
+    lines += [f"spark.streams.active  # {say('spark.code_coordinator')}"]
     lines += ['spark.conf.set("spark.sql.session.timeZone", "UTC")']
     if operator.format_version != 1 and not question.metadata:
         version = python_literal(str(operator.format_version))

@@ -101,6 +101,7 @@ class Worker:
         session = builder.getOrCreate()
         gateway = session.sparkContext._gateway
         self._process = getattr(gateway, "proc", None)
+        session.streams.active  # noqa: B018  (Spark 4.2 reads no state before it was asked for queries)
         return session
 
     def run(self, lines: IO[str]) -> None:

@@ -32,8 +32,8 @@ class CompactibleLog:
     ``plain`` and ``compact``: the files by id, ascending. ``files``: those that together hold every entry,
     the newest compact file and the plain ones after it: Spark reads all of them at a start. ``missing``: ids
     that Spark needs between that compact file (or 0) and the newest entry; it does not start with such a gap.
-    ``checksums``: ids with a checksum side file, whether or not the entry is there. ``misnamed``: files whose
-    name has leading zeros: Spark counts their id and looks for the name without them.
+    ``checksums``: names with a checksum side file, whether or not the file is there. ``misnamed``: files that
+    have leading zeros in their name: Spark counts their id and looks for the name without them.
     """
 
     directory: str
@@ -41,7 +41,7 @@ class CompactibleLog:
     compact: Mapping[int, FileInfo]
     files: Mapping[int, FileInfo]
     missing: tuple[int, ...]
-    checksums: frozenset[int]
+    checksums: frozenset[str]
     misnamed: Mapping[int, FileInfo] = field(default_factory=dict)
 
     @property
@@ -92,18 +92,13 @@ def compactible_log(listing: Listing) -> CompactibleLog:
     if interval is not None:
         first = max(0, (newest + 1) // interval * interval - 1)
     there = _needed(plain, compact, first, interval)
-    owners = (
-        batch_id_of(checksum_owner(name).removesuffix(".compact"))
-        for name in names
-        if name_kind(name) == "checksum"
-    )
     return CompactibleLog(
         directory=listing.prefix,
         plain=dict(sorted(plain.items())),
         compact=dict(sorted(compact.items())),
         files=dict(sorted(there.items())),
         missing=(*_absent(first, sorted(there)), *([newest] if newest >= 0 and newest not in there else [])),
-        checksums=frozenset(i for i in owners if i is not None),
+        checksums=frozenset(checksum_owner(name) for name in names if name_kind(name) == "checksum"),
         misnamed=misnamed,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Literal
 
 import orjson
@@ -14,20 +15,29 @@ from core.messages import Sentence, say
 # orjson turns integers beyond 64 bits into floats; a text with such a run of digits goes to the slower
 # parser.
 _ONLY_INTEGERS = {int}
+KEPT_CHARACTERS = 4_096
+MOST_KEPT = 1_024
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _LONG_NUMBER = re.compile(r"[0-9]{19}")
 
 
 def parse_json(text: str) -> object:
     """The value of a JSON text. Raises ValueError (nothing else) when it is none."""
-    if (counts := parse_counts(text)) is not None:
-        return counts
+    wrong: ValueError | None = None
+    try:
+        value = orjson.loads(text)
+        if is_counts(value):
+            return value
+    except ValueError as error:
+        wrong = error
     if _LONG_NUMBER.search(text):
         try:
             return json.loads(text)
         except RecursionError:
             raise ValueError("nested too deeply") from None
-    return orjson.loads(text)
+    if wrong is not None:
+        raise wrong
+    return value
 
 
 def parse_counts(text: str) -> dict[str, dict[str, int]] | None:
@@ -42,16 +52,23 @@ def parse_counts(text: str) -> dict[str, dict[str, int]] | None:
     return value if is_counts(value) else None
 
 
+def kept_counts(text: str) -> dict[str, dict[str, int]] | None:
+    """As :func:`parse_counts`. An offset is looked at several times while a log is read, so the last ones are
+    kept, unless they are large; do not change what comes back."""
+    return _kept_counts(text) if len(text) <= KEPT_CHARACTERS else parse_counts(text)
+
+
+_kept_counts = lru_cache(maxsize=MOST_KEPT)(parse_counts)
+
+
 def is_counts(value: object) -> bool:
     """Whether a value is of the form ``{"topic":{"0":17}}``, with integers only."""
-    return (
-        type(value) is dict
-        and len(value) > 0
-        and all(
-            type(parts) is dict and set(map(type, parts.values())) == _ONLY_INTEGERS
-            for parts in value.values()
-        )
-    )
+    if type(value) is not dict or not value:
+        return False
+    for parts in value.values():
+        if type(parts) is not dict or set(map(type, parts.values())) != _ONLY_INTEGERS:
+            return False
+    return True
 
 
 def parse_object(text: str) -> dict[str, object]:
@@ -81,7 +98,7 @@ def has_control_character(data: bytes) -> bool:
 
 def is_broken(text: str) -> bool:
     """Whether a text that begins like a JSON object or array is not valid JSON."""
-    if not text.lstrip().startswith(("{", "[")):
+    if not text.lstrip().startswith(("{", "[")) or kept_counts(text) is not None:
         return False
     try:
         orjson.loads(text)

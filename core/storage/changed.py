@@ -39,7 +39,7 @@ class ChangedStore:
             if recursive or not slash:
                 files.append(FileInfo(path, len(content)))
         exists = folder.exists or len(files) > 0 or len(directories) > 0
-        return replace(folder, files=files, directories=directories, exists=exists)
+        return replace(folder, files=files, directories=directories, exists=exists, by_path=None)
 
     def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]:
         kept = [path for path in paths if path not in self._changes]

@@ -136,6 +136,7 @@ class Door:
         recursive: bool = False,
         first_page: bool = False,
         known_there: bool = False,
+        reads_next: int = 0,
     ) -> dict[str, Listing]:
         """One listing for each prefix ("" is the root): one level, or with ``recursive`` the whole tree below
         it.
@@ -151,6 +152,8 @@ class Door:
         ``known_there``: another listing shows these directories. What a listing shows and the next one does
         not find is listed once more; still so is a directory that could not be listed, not an empty one.
 
+        ``reads_next``: about so many files will be read next; a store that is far away can get ready.
+
         Raises :class:`LocationNotFound` or :class:`NotADirectory` when the root itself was asked for and is
         not a directory, :class:`AccessDenied` or another :class:`StorageError` when anything cannot be
         listed.
@@ -158,6 +161,9 @@ class Door:
         wanted = list(dict.fromkeys(prefix.strip("/") for prefix in prefixes))
         self._check(wanted)
         read_at_ms = time.time_ns() // 1_000_000
+        if isinstance(self._store, S3Store):
+            self._store.expect(wanted if known_there else ())
+            self._store.expect_reads(reads_next)
         try:
             folders = self._store.list(wanted, recursive, first_page, self._tally)
             if any(_lost(folder, prefix, known_there) for prefix, folder in folders.items()):
@@ -224,7 +230,7 @@ class Door:
         wanted = {info.path: info for info in files}
         self._check(wanted)
         contents: dict[str, Content] = {}
-        for path, info in wanted.items():
+        for path, info in wanted.items() if self._cache.limit_bytes else ():
             if info.modified_ms is not None and (kept := self._cache.get((self._identity, info))) is not None:
                 contents[path] = kept
         missing = [path for path in wanted if path not in contents]
@@ -233,7 +239,11 @@ class Door:
             fresh = self._confirmed(wanted, self._fetch(missing))
             self._remember(fresh)
             for path, content in fresh.items():
-                if isinstance(content, bytes) and _may_keep(wanted[path], content, now_ms):
+                if (
+                    self._cache.limit_bytes
+                    and isinstance(content, bytes)
+                    and _may_keep(wanted[path], content, now_ms)
+                ):
                     self._cache.put((self._identity, wanted[path]), content)
             contents.update(fresh)
         return {path: contents[path] for path in wanted}
@@ -342,7 +352,7 @@ def _may_keep(info: FileInfo, content: bytes, now_ms: int) -> bool:
 
 
 def _listing(prefix: str, folder: Folder, read_at_ms: int) -> Listing:
-    files = {info.path: info for info in folder.files}
+    files = {info.path: info for info in folder.files} if folder.by_path is None else folder.by_path
     return Listing(
         prefix, files, tuple(sorted(folder.directories)), read_at_ms, folder.exists, folder.is_complete
     )

@@ -85,15 +85,15 @@ def read_record(data: bytes, most_bytes: int, record_bytes: int, verb: str) -> t
     recorded); neither is unpacked beyond ``record_bytes``. The contents are not looked at. Raises
     :class:`EvidenceRefused`."""
     content = checked_zip(data, most_bytes + evidence_manifest.MOST_BYTES)
-    first, answer = (content.members.get(name) for name in (evidence_manifest.NAME, answer_member(verb)))
+    name = answer_member(verb)
+    first, answer = content.members.get(evidence_manifest.NAME), content.members.get(name)
     if first is None:
         raise EvidenceRefused(say("evidence.not_ours"))
     if first.file_size > record_bytes:
         raise EvidenceRefused(say("evidence.manifest_large", limit_bytes=record_bytes))
+    manifest = read_manifest(content.read(evidence_manifest.NAME))
     is_read = answer is not None and answer.file_size <= record_bytes
-    return read_manifest(content.read(evidence_manifest.NAME)), content.read(
-        answer_member(verb)
-    ) if is_read else None
+    return manifest, content.read(name) if is_read else None
 
 
 _opened: OrderedDict[tuple[object, ...], Archive] = OrderedDict()

@@ -7,7 +7,6 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
-from pathlib import Path
 
 from core.errors import NotAllowed
 from core.messages import say
@@ -26,7 +25,8 @@ MOST_OF_A_CHECKSUM = 64 * 1024 * 1024
 # Gone since the scan began, or a link that leads nowhere.
 _AWAY = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
-_Subfolders = list[tuple[str, str]]
+_Subfolders = list[tuple[str, str, bool]]
+"""Where a directory lies, its path below the root, and whether a link leads to it."""
 
 
 class LocalStore:
@@ -55,7 +55,6 @@ class LocalStore:
         if self._leads_out(top):
             raise _leads_out(prefix)
         try:
-            above: tuple[tuple[int, int], ...] = (_identity(top),)
             subfolders = self._scan(top, prefix, folder, tally, recursive)
         except FileNotFoundError:
             return Folder(exists=False)
@@ -65,12 +64,13 @@ class LocalStore:
             raise ListingFailed(prefix, error) from error
         if not recursive:
             return folder
-        pending = [(path, relative, above) for path, relative in subfolders]
+        above: tuple[str, ...] = (top,)
+        pending = [(path, relative, is_link, above) for path, relative, is_link in subfolders]
         while pending:
-            path, relative, above = pending.pop()
+            path, relative, is_link, above = pending.pop()
             try:
-                identity = _identity(path)
-                if identity in above:
+                # Only a link can lead back into a directory that holds it.
+                if is_link and _identity(path) in map(_identity, above):
                     continue
                 deeper = self._scan(path, relative, folder, tally, recursive)
             except (FileNotFoundError, NotADirectoryError):
@@ -78,7 +78,9 @@ class LocalStore:
                 continue
             except OSError as error:
                 raise ListingFailed(relative, error) from error
-            pending.extend((p, r, (*above, identity)) for p, r in deeper)
+            if deeper:
+                chain = (*above, path)
+                pending.extend((p, r, leads, chain) for p, r, leads in deeper)
         return folder
 
     def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]:
@@ -117,7 +119,8 @@ class LocalStore:
         """Adds the entries of one directory to ``folder``; gives its sub-directories."""
         tally.add(list=1)
         start = relative + "/" if relative else ""
-        files, subfolders = folder.files, []
+        files = folder.files
+        subfolders: _Subfolders = []
         with os.scandir(path) as entries:
             for entry in entries:
                 name = entry.name
@@ -136,7 +139,7 @@ class LocalStore:
                             raise _leads_out(start + name)
                         continue
                     if entry.is_dir():
-                        subfolders.append((entry.path, start + name))
+                        subfolders.append((entry.path, start + name, entry.is_symlink()))
                         continue
                     status = entry.stat()
                 except OSError as error:
@@ -145,7 +148,7 @@ class LocalStore:
                     continue
                 if stat.S_ISREG(status.st_mode):
                     files.append(FileInfo(start + name, status.st_size, status.st_mtime_ns // 1_000_000))
-        folder.directories.update(relative for _, relative in subfolders)
+        folder.directories.update(relative for _, relative, _ in subfolders)
         return subfolders
 
     def _place(self, path: str) -> str:
@@ -174,7 +177,7 @@ def _is_utf8(name: str) -> bool:
 
 
 def _identity(path: str) -> tuple[int, int]:
-    status = Path(path).stat()
+    status = os.stat(path)  # noqa: PTH116
     return (status.st_dev, status.st_ino)
 
 

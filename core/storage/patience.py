@@ -46,10 +46,11 @@ def in_time(call: Callable[[], T], seconds: float | None) -> T:
 
 async def awaited_in_time(call: Awaitable[T], seconds: float | None) -> T:
     """As :func:`in_time` for a coroutine, which is cancelled when the time is over."""
-    task = asyncio.ensure_future(call)
-    done, _ = await asyncio.wait([task], timeout=seconds)
-    if not done:
-        assert seconds is not None
-        task.cancel()
-        raise NoAnswer(seconds)
-    return task.result()
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            return await call
+    except TimeoutError as error:
+        if seconds is not None and limit.expired():
+            raise NoAnswer(seconds) from error
+        raise

@@ -10,7 +10,7 @@ large directory is listed in ranges side by side (``s3_listing``), and plain req
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -45,15 +45,33 @@ class S3Store:
         self._at_once = at_once
         self._seconds = seconds
         self._is_direct = is_direct
+        self._there: set[str] = set()
+        self._reads_next = 0
+
+    def expect(self, prefixes: Iterable[str]) -> None:
+        """Notes that another listing shows something in these directories, which saves their next listing a
+        wait."""
+        self._there.update(prefixes)
+
+    def expect_reads(self, count: int) -> None:
+        """Notes that about so many files are read after the next listing: connections for them are opened
+        while it is waited for."""
+        self._reads_next = min(count, self._at_once)
 
     def list(
         self, prefixes: Sequence[str], recursive: bool, first_page: bool, tally: Tally
     ) -> dict[str, Folder]:
+        reads, self._reads_next = self._reads_next, 0
+
         async def listed(client: _Client) -> dict[str, Folder]:
             lister = self._lister(client, first_page)
+            await client.connect(reads - len(prefixes))
             try:
                 async with asyncio.TaskGroup() as group:
-                    tasks = [group.create_task(lister.folder(prefix, recursive)) for prefix in prefixes]
+                    tasks = [
+                        group.create_task(lister.folder(prefix, recursive, prefix in self._there))
+                        for prefix in prefixes
+                    ]
             except ExceptionGroup as errors:
                 raise first_of(errors) from None
             return dict(zip(prefixes, [task.result() for task in tasks], strict=True))
@@ -155,6 +173,12 @@ class _Client:
         bucket, key, _ = self._fs.split_path(join(self._root, path))
         answer = await self._fs._call_s3("head_object", Bucket=bucket, Key=key)
         return {"size": answer.get("ContentLength"), "modified": answer.get("LastModified"), **answer}
+
+    async def connect(self, count: int) -> None:
+        """Opens connections that the next requests will take."""
+        lane = await self._lane() if count > 0 else None
+        if lane is not None:
+            lane.connect(count)
 
     async def _lane(self) -> Lane | None:
         if not self._is_direct:

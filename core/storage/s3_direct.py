@@ -21,6 +21,7 @@ import hashlib
 import time
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -60,6 +61,9 @@ _MADE = {"host", "authorization", "x-amz-date", "x-amz-security-token"}
 _LEFT_OUT = {"amz-sdk-invocation-id", "amz-sdk-request"}
 _ALGORITHM = "AWS4-HMAC-SHA256"
 
+# Connections that nobody used for longer are closed: by aiobotocore after 12 seconds.
+KEPT_OPEN_SECONDS = 10.0
+
 RESTING, BROKEN = -1, 0  # in place of the status of an answer
 
 
@@ -85,6 +89,17 @@ class Lane:
         self._reading = reading
         self._odd = 0
         self._rests_until = 0.0
+        self._sent_at: float | None = None
+
+    def connect(self, count: int) -> None:
+        """Opens so many connections for the requests that follow, while an answer is waited for; none where
+        there may be some already, and none to a proxy. No request is sent."""
+        is_used = self._sent_at is not None and time.monotonic() - self._sent_at < KEPT_OPEN_SECONDS
+        if not is_used and not self._http._proxy_config.proxy_url_for(self._reading.origin):
+            for _ in range(count):
+                task = asyncio.create_task(_connected(self._http, self._reading.origin))
+                _connecting.add(task)
+                task.add_done_callback(_connecting.discard)
 
     async def page(self, where: Mapping[str, Any], tally: Tally) -> Page | None:
         """One page of a listing; None when there was no plain answer."""
@@ -127,6 +142,7 @@ class Lane:
         except Exception:  # of botocore, which cannot renew credentials; s3fs says so in its own words
             return BROKEN, {}, b""
         tally.add(**count)
+        self._sent_at = time.monotonic()
         try:
             answer = await self._http.send(request)
             return answer.status_code, answer.headers, await answer.content
@@ -142,6 +158,26 @@ class Lane:
         elif self._odd >= MOST_ODD:
             self._odd = 0
             self._rests_until = time.monotonic() + REST_SECONDS
+
+
+_connecting: set[asyncio.Task[None]] = set()
+
+
+class _Connected(Exception):  # noqa: N818  (no error: it ends a request that is not to be sent)
+    """The connection is there."""
+
+
+async def _connected(http: Any, origin: str) -> None:
+    """Leaves an open connection to ``origin`` with those that wait for a request. What goes wrong is left to
+    the requests to see."""
+
+    async def connects(request: Any, send: Any) -> Any:
+        (await request.session.connector.connect(request, [], http._timeout)).release()
+        raise _Connected
+
+    with suppress(Exception):
+        session = await http._get_session(None)
+        await session.get(origin, middlewares=(connects,))
 
 
 def quoted_key(key: str) -> str:
@@ -216,9 +252,11 @@ def _is_over(lane: Lane | None) -> bool:
 async def _found(fs: Any, client: Any, bucket: str, number: int) -> Lane | None:
     if fs.version_aware:
         return None
+    http = client._endpoint.http_session
+    certificates = asyncio.create_task(http._get_session(None))  # read in a thread meanwhile
+    certificates.add_done_callback(lambda task: task.cancelled() or task.exception())
     listed = await watched(fs, "list_objects_v2", Bucket=bucket, **PROBE)
     read = await watched(fs, "get_object", Bucket=bucket, Key=PROBE_KEY)
-    http = client._endpoint.http_session
     credentials = client._request_signer._credentials
     listing = await _pattern(listed, credentials, list_query(PROBE), "")
     reading = await _pattern(read, credentials, "", quoted_key(PROBE_KEY))

@@ -9,11 +9,10 @@ from typing import Any, Protocol
 
 from core.storage.listing import FileInfo
 from core.storage.patience import awaited_in_time
-from core.storage.s3_pages import Page, milliseconds
+from core.storage.s3_pages import OLD_MARKER, Page, files_of, milliseconds
 from core.storage.store import Folder, ListingFailed
 
-# Below this many names (``state/<operator>/<partition>``) a tree is listed flat: one piece of work for each
-# partition.
+# So many names lead to a partition (``state/<operator>/<partition>``), by which a tree is listed in shares.
 SHARD_DEPTH = 3
 
 # A directory that is longer than this many pages is listed in ranges of names, side by side.
@@ -23,6 +22,12 @@ PAGES_IN_A_ROW = 2
 # second one: one wait less for the logs of 20,000 batches.
 PAGES_SURELY_LONG = 6
 
+# A request asks for so much of what fits on a page: partitions do not all have as many files.
+PLANNED = 0.9
+
+# What the first directory of ``state/`` is called, and of ``sources/``.
+FIRST_DIRECTORY = "0/"
+
 DIGITS = frozenset("0123456789")
 
 # Sorts behind every name that continues with a digit and an ASCII character; the others are listed with their
@@ -31,9 +36,6 @@ BEHIND_DIGITS = "9~"
 
 # Sorts behind the names of all operators and of whatever else people put into a directory.
 BEHIND_ALL = "~~~~"
-
-# What EMR and old Hadoop versions leave in place of a directory: an empty object with this ending.
-OLD_MARKER = "_$folder$"
 
 
 class Ask(Protocol):
@@ -102,47 +104,76 @@ class Lister:
         result.files = list({info.path: info for info in result.files}.values())
         return result
 
-    async def folder(self, prefix: str, recursive: bool) -> Folder:
+    async def folder(self, prefix: str, recursive: bool, is_there: bool = False) -> Folder:
         """One level of a directory, or the whole tree below it; more requests than :meth:`flat`, side by
-        side."""
+        side. ``is_there``: something is in it, so that its first directory can be listed together with it."""
         result = Folder(exists=False)
         below = f"{self._top}{prefix}/" if prefix else self._top
         try:
-            await self._tree(below, result, recursive)
+            await self._tree(below, result, recursive, is_there)
         except Exception as error:
             cause = first_of(error)
             raise ListingFailed(prefix, cause) from cause
-        result.files = list({info.path: info for info in result.files}.values())
+        result.by_path = {info.path: info for info in result.files}
+        result.files = list(result.by_path.values())
         if not result.exists and not prefix and self._top:
             page = await self._page(Prefix=below.rstrip("/"), MaxKeys=1)
             result.is_file = any(entry[0] == below.rstrip("/") for entry in page.entries)
         return result
 
-    async def _tree(self, below: str, result: Folder, recursive: bool) -> None:
+    async def _tree(self, below: str, result: Folder, recursive: bool, is_there: bool = False) -> None:
         depth = below[len(self._top) :].count("/")
         if recursive and depth >= SHARD_DEPTH:
             await self._flat(result, Prefix=below)
             return
-        children: set[str] = set()
-        await self._level(below, below, "", result, children)
-        if not recursive:
+        if recursive and depth == SHARD_DEPTH - 1:
+            await self._in_shares(below, result)
             return
-        ordered = sorted(children)
+        children: set[str] = set()
         async with asyncio.TaskGroup() as group:
-            if depth + 1 >= SHARD_DEPTH and len(ordered) > 1:
-                # The last two directories share one listing, so that "_metadata" beside the partitions costs
-                # no request of its own.
-                group.create_task(self._flat(result, Prefix=below, StartAfter=ordered[-2]))
-                ordered = ordered[:-2]
-            for child in ordered:
-                group.create_task(self._tree(child, result, recursive))
+            guessed = below + FIRST_DIRECTORY if recursive and is_there and depth == SHARD_DEPTH - 2 else None
+            if guessed is not None:
+                group.create_task(self._tree(guessed, result, recursive))
+            await self._level(below, below, "", result, children)
+            if not recursive:
+                return
+            for child in sorted(children):
+                if child != guessed:
+                    group.create_task(self._tree(child, result, recursive))
 
-    async def _flat(self, result: Folder, **where: str) -> None:
-        """All keys below, page after page."""
+    async def _in_shares(self, below: str, result: Folder) -> None:
+        """The tree of an operator, ``state/<operator>/``. Its partitions and the first page of its keys are
+        asked for together. Where that page is not all, it shows how many partitions a page holds: the others
+        are listed side by side, so many by each request."""
+        children: set[str] = set()
+        async with asyncio.TaskGroup() as group:
+            asked = group.create_task(self._page(Prefix=below))
+            await self._level(below, below, "", result, children)
+        page = asked.result()
+        self._note(page, result, below)
+        if not page.next_page or not page.entries:
+            return
+        last = page.entries[-1][0]
+        ordered = sorted(child for child in children if child > last or last.startswith(child))
+        done = len(children) - len(ordered)
+        size = max(1, int(PLANNED * done))
+        begins = range(0, len(ordered), size)
+        if size == 1 and len(ordered) > 1:
+            begins = range(len(ordered) - 1)  # "_metadata" costs no request of its own
+        async with asyncio.TaskGroup() as group:
+            for at in begins:
+                share = ordered[at:] if at == begins[-1] else ordered[at : at + size]
+                after = last if last.startswith(share[0]) else share[0]
+                where = {"Prefix": share[0] if len(share) == 1 else below, "StartAfter": after}
+                following = ordered[at + len(share)] if at != begins[-1] else None
+                group.create_task(self._flat(result, following, **where))
+
+    async def _flat(self, result: Folder, until: str | None = None, **where: str) -> None:
+        """All keys below, page after page, as far as a key (what is behind it on its page is noted too)."""
         while True:
             page = await self._page(**where)
             self._note(page, result, where["Prefix"])
-            if not page.next_page:
+            if not page.next_page or (until and page.entries and page.entries[-1][0] >= until):
                 return
             where["ContinuationToken"] = page.next_page
 
@@ -187,6 +218,18 @@ class Lister:
         top, start = len(self._top), len(below) - len(self._top)
         if page.entries or page.prefixes:
             result.exists = True
+        if (found := files_of(page.entries, top)) is not None:
+            folders, files = found
+            result.files += files
+            for folder in folders:
+                _note_folders(folder, start, result)
+        else:
+            self._note_each(page, result, start)
+        for key in page.prefixes:
+            _note_folders(key[top:].rstrip("/"), start, result)
+
+    def _note_each(self, page: Page, result: Folder, start: int) -> None:
+        top = len(self._top)
         noted: str | None = None
         stamp, modified_ms = "", None
         add = result.files.append
@@ -204,8 +247,6 @@ class Lister:
             if folder != noted:
                 noted = folder
                 _note_folders(folder, start, result)
-        for key in page.prefixes:
-            _note_folders(key[top:].rstrip("/"), start, result)
 
     async def _page(self, **where: Any) -> Page:
         async with self._gate:

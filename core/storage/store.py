@@ -35,7 +35,8 @@ UNREACHABLE = {
 class Folder:
     """What a store found below one prefix. Paths are relative to the root of the location. ``is_file``: the
     prefix is a file itself. ``is_complete`` is False when there are more names than the one page that was
-    asked for. ``lost``: directories that their parent lists and that were not found."""
+    asked for. ``lost``: directories that their parent lists and that were not found. ``by_path``: the files
+    by their path, where the store has them so."""
 
     files: list[FileInfo] = field(default_factory=list)
     directories: set[str] = field(default_factory=set)
@@ -43,6 +44,7 @@ class Folder:
     is_file: bool = False
     is_complete: bool = True
     lost: set[str] = field(default_factory=set)
+    by_path: dict[str, FileInfo] | None = None
 
 
 class Tally:

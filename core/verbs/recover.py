@@ -15,6 +15,7 @@ from core.messages import say
 from core.recovery import (
     OPTION_IDS,
     Answers,
+    CodeBlock,
     DeletionImpact,
     Option,
     OptionId,
@@ -27,7 +28,7 @@ from core.recovery import (
     questions,
     why_no_code,
 )
-from core.recovery.code import FORMS, Form
+from core.recovery.code import FORMS, JOB_SETTINGS, Form
 from core.recovery.places import platform_of
 from core.settings import Settings
 from core.verbs import Answer, Verb
@@ -76,24 +77,31 @@ def run(args: Namespace, settings: Settings) -> Answer:
 
 def _form(context: RecoveryContext, chosen: OptionId, kind: Form) -> list[str]:
     """One form and nothing else, to be piped; several files with their names between them."""
-    blocks = [block for block in forms(context, chosen) if block.form == kind]
-    if not blocks:
-        raise UsageError(say("verb_recover.no_code", why=clean(why_no_code(context, chosen), 2000)))
+    blocks = _of_form(context, chosen, kind)
     if len(blocks) == 1:
         return [blocks[0].text.rstrip("\n")]
     return [line for block in blocks for line in (f"----- {block.file_name}", block.text)]
 
 
+def _of_form(context: RecoveryContext, chosen: OptionId, kind: Form) -> list[CodeBlock]:
+    """The pieces of one form; wrong usage when there are none."""
+    made = forms(context, chosen)
+    blocks = [block for block in made if block.form == kind]
+    if blocks:
+        return blocks
+    if any(block.form == "file" for block in made):
+        raise UsageError(say("verb_recover.no_such_form", form=kind))
+    raise UsageError(say("verb_recover.no_code", why=clean(why_no_code(context, chosen), 2000)))
+
+
 def _written(context: RecoveryContext, args: Namespace) -> list[str]:
     """Writes one form (the file to run, unless another was asked for) and says where it is."""
-    kind = args.form or "file"
-    blocks = [block for block in forms(context, args.option) if block.form == kind]
-    if not blocks:
-        raise UsageError(say("verb_recover.no_code", why=clean(why_no_code(context, args.option), 2000)))
-    chosen = [each for each in blocks if each.platform == platform_of(context)]
-    if len(chosen) != 1:
-        chosen = [each for each in blocks if each.file_name == PurePath(args.to).name]
-    if not chosen:
+    kind: Form = args.form or "file"
+    blocks = _of_form(context, args.option, kind)
+    named = [each for each in blocks if each.file_name == PurePath(args.to).name]
+    of_platform = [each for each in blocks if each.platform == platform_of(context)]
+    chosen = named or [each for each in of_platform if each.file_name != JOB_SETTINGS]
+    if len(chosen) != 1 and not named:
         raise UsageError(say("verb_recover.to_which", names=[each.file_name for each in blocks]))
     sources = [source.path_guess for source in context.sources]
     answered = [context.answers.get("sink_path"), context.answers.get("checkpoint_new")]
@@ -182,7 +190,9 @@ def _code(context: RecoveryContext, chosen: OptionId) -> list[str]:
     )
     for block in blocks:
         # Every value in the text is an escaped literal, so it can be printed as it is.
-        lines += [f"----- {block.title} ({block.file_name})", block.text]
+        lines += [f"----- {block.title} ({block.file_name})", block.own_text]
+        if block.own_text != block.text:
+            lines += [say("verb_recover.kit_folded"), ""]
     if forms(context, chosen):
         lines.append(say("verb_recover.other_forms"))
     return lines

@@ -10,6 +10,7 @@ from typing import cast
 from core.checkpoint import Checkpoint
 from core.checkpoint.asked import committed_batch
 from core.checkpoint.restore_chain import store_directory
+from core.checkpoint.state_content.state_difference import read_difference
 from core.checkpoint.state_content.state_rows import RowsAnswer, RowsQuestion, read_rows
 from core.checkpoint.state_content.unsafe_row import Json
 from core.documents.rows import RowPart, RowsDocument, count_text, rows_document, shown_of_all, spark_document
@@ -41,6 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--partition", type=int, metavar="P", help=say("state_rows.help_partition"))
     parser.add_argument("--key", metavar="JSON", help=say("state_rows.help_key"))
     parser.add_argument("--changes", metavar="FROM..TO", help=say("state_rows.help_changes"))
+    parser.add_argument("--difference", metavar="FROM..TO", help=say("state_rows.help_difference"))
     parser.add_argument("--older-than-watermark", action="store_true", help=say("state_rows.help_older"))
     parser.add_argument("--largest", choices=LARGEST, help=say("state_rows.help_largest"))
     parser.add_argument("--limit", type=int, default=100, metavar="N", help=say("state_rows.help_limit"))
@@ -59,8 +61,15 @@ def run(args: Namespace, settings: Settings) -> Answer:
         raise UsageError(say("state_rows.limit", given=args.limit, most=MOST_ROWS))
     if args.changes is not None and (args.batch is not None or args.older_than_watermark):
         raise UsageError(say("state_rows.changes_alone"))
+    if args.difference is not None and (
+        args.batch is not None
+        or args.changes is not None
+        or args.largest is not None
+        or args.older_than_watermark
+    ):
+        raise UsageError(say("state_rows.difference_alone"))
     of_spark = [name for name in ("sql", "master", "remote") if getattr(args, name) is not None]
-    of_files = [name for name in ("key", "largest") if getattr(args, name) is not None]
+    of_files = [name for name in ("key", "largest", "difference") if getattr(args, name) is not None]
     if args.engine == "spark":
         if of_files or args.older_than_watermark:
             raise UsageError(say("state_rows.only_files"))
@@ -72,8 +81,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
 
 def _from_files(args: Namespace, settings: Settings) -> Answer:
     ck = Checkpoint.open(args.location, settings, newest=NEEDED_BATCHES)
+    compared = _batches("--difference", args.difference)
     question = RowsQuestion(
-        batch_id=args.batch,
+        batch_id=args.batch if compared is None else compared[1],
         operator_id=args.operator,
         store=args.store,
         side=args.side,
@@ -81,12 +91,12 @@ def _from_files(args: Namespace, settings: Settings) -> Answer:
         is_timers=args.timers,
         partition_id=args.partition,
         key=_key(args.key),
-        changes=_changes(args.changes),
+        changes=_batches("--changes", args.changes),
         is_past_watermark=args.older_than_watermark,
         largest=args.largest,
         limit=args.limit,
     )
-    found = read_rows(ck, question)
+    found = read_rows(ck, question) if compared is None else read_difference(ck, question, compared[0])
     document = rows_document(ck, found, args.side, is_revealed=args.reveal)
     not_read = (
         NotRead(f"{store_directory(document.operator, part.partition_id, document.store)}/", part.reason)
@@ -99,7 +109,7 @@ def _through_spark(args: Namespace, settings: Settings) -> Answer:
     chosen = {"spark_master": args.master, "spark_remote": args.remote}
     settings = settings.model_copy(update={name: url for name, url in chosen.items() if url is not None})
     ck = Checkpoint.open(args.location, settings, newest=NEEDED_BATCHES)
-    changes = _changes(args.changes)
+    changes = _batches("--changes", args.changes)
     last = changes[1] if changes is not None and args.batch is None else args.batch
     question = StateQuestion(
         batch_id=committed_batch(ck, last),
@@ -163,19 +173,28 @@ def _key(text: str | None) -> Mapping[str, Json] | None:
         raise UsageError(say("state_rows.key_json", reason=error)) from error
 
 
-def _changes(text: str | None) -> tuple[int, int] | None:
+def _batches(option: str, text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     first, dots, last = text.partition("..")
     if not dots or not first.isdecimal() or not last.isdecimal():
-        raise UsageError(say("state_rows.changes_form", given=text))
+        raise UsageError(say("state_rows.batches_form", option=option, given=text))
     return int(first), int(last)
 
 
 def _text(document: RowsDocument, found: RowsAnswer, question: RowsQuestion) -> str:
     name = clean(found.target.name, 60)
     operator = clean(found.operator.name or words.NOT_KNOWN, 60)
-    if question.changes is not None:
+    if found.difference is not None:
+        head = say(
+            "state_rows.head_difference",
+            first=found.difference.since_batch,
+            last=document.batch,
+            operator=document.operator,
+            name=operator,
+            store=name,
+        )
+    elif question.changes is not None:
         head = say(
             "state_rows.head_changes",
             first=question.changes[0],
@@ -191,7 +210,10 @@ def _text(document: RowsDocument, found: RowsAnswer, question: RowsQuestion) -> 
     lines: list[str] = [head, count_text(found)]
     if not document.revealed and document.rows:
         lines.append(say("state_rows.masked"))
-    if document.rows and question.changes is None:
+    if document.rows and found.difference is not None:
+        differing = ((str(row.change), *_cells(row), _value(row.before)) for row in document.rows)
+        lines += ["", *table(("change", *HEADER, "before"), differing)]
+    elif document.rows and question.changes is None:
         lines += ["", *table(HEADER, map(_cells, document.rows))]
     elif document.rows:
         changes = ((str(row.batch), str(row.change), *_cells(row)) for row in document.rows)
@@ -200,8 +222,11 @@ def _text(document: RowsDocument, found: RowsAnswer, question: RowsQuestion) -> 
 
 
 def _cells(row: RowPart) -> tuple[str, str, str, str]:
-    value = "" if row.value is None else _shown(row.value)
-    return str(row.partition), _shown(row.key), value, f"{row.key_bytes} + {row.value_bytes}"
+    return str(row.partition), _shown(row.key), _value(row.value), f"{row.key_bytes} + {row.value_bytes}"
+
+
+def _value(value: object) -> str:
+    return "" if value is None else _shown(value)
 
 
 VERB = Verb("rows", add_arguments, run)

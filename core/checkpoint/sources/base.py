@@ -73,6 +73,11 @@ class SourceContext:
     file_log: Sequence[FileLogEntry] = ()
     file_log_complete: bool = False
 
+    def file_log_reaches(self, log_id: int) -> bool:
+        """Whether every entry up to this one is known: the log has no gap and does not stop before it."""
+        newest = self.file_log[-1].log_id if self.file_log else -1
+        return self.file_log_complete and newest >= log_id
+
 
 class Capabilities(Protocol):
     """What a kind of source can do, and what can be done with it. Other rooms ask these fields; no room
@@ -103,6 +108,9 @@ class Capabilities(Protocol):
     """Whether the seed must be the offset of two batches: with one the source reads its range again."""
     can_warm_up: bool = False
     """Whether building state again by reading the old data once was observed with this source."""
+    can_skip: bool = False
+    """Whether a checkpoint that stands behind a planned batch, which was never run, was observed to
+    continue there with this source."""
     fails_on_data_loss: bool = False
     """Whether the reader has the option ``failOnDataLoss``."""
     positions_only_grow: bool = False

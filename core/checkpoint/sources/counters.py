@@ -70,6 +70,7 @@ class Rate(BareNumber):
 
     name = "rate"
     label = "Rate (test data)"
+    can_skip = True
     replay: Replay = "always"
     unit = "seconds"
     partition = "seconds"
@@ -150,6 +151,7 @@ class RateMicroBatch(OnePosition):
 
     name = "rate_micro_batch"
     label = "Rate per micro-batch (test data)"
+    can_skip = True
     replay: Replay = "always"
     partition = "row"
 

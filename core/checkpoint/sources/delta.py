@@ -147,6 +147,7 @@ class DeltaTable(TableVersions):
     seed: Seed | None = "offset_text"
     needs_seed = True
     is_seeded_twice = True
+    can_skip = True
     fails_on_data_loss = True
 
 

@@ -35,6 +35,7 @@ class Files(OnePosition):
     seed: Seed | None = "file_source_log"
     needs_seed = True
     can_warm_up = True
+    can_skip = True
     partition = "log id"
 
     def recognises(self, offset: object) -> bool:
@@ -55,7 +56,7 @@ class Files(OnePosition):
         """Files in the log entries after ``start`` up to ``end``; log ids (one file or more each) when the
         file log is not complete."""
         before, after = self.value(start), self.value(end)
-        if not context.file_log_complete or before is None or after is None or after < before:
+        if before is None or after is None or after < before or not context.file_log_reaches(after):
             return single_advance(before, after, "log ids", "estimate", self.partition)
         log = context.file_log
         amount = bisect_right(log, after, key=_log_id) - bisect_right(log, before, key=_log_id)
@@ -74,7 +75,9 @@ class Files(OnePosition):
                 "nothing",
                 say("sources.files_none_read"),
             )
-        count = bisect_right(context.file_log, value, key=_log_id) if context.file_log_complete else None
+        count = (
+            bisect_right(context.file_log, value, key=_log_id) if context.file_log_reaches(value) else None
+        )
         return no_option(
             say("sources.files_resume"),
             repeats=(

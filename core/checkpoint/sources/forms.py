@@ -11,7 +11,7 @@ from typing import Literal
 from core.checkpoint.sources.base import Advance, Bound, Capabilities, ResumePoint, SourceContext
 from core.messages import say
 from core.sparklogs.evidence import Certainty
-from core.sparklogs.json_text import parse_json
+from core.sparklogs.json_text import kept_counts, parse_json
 
 _INT64_MAX = 2**63 - 1
 
@@ -25,11 +25,14 @@ def parse(text: str) -> object:
         return text
 
 
-@lru_cache(maxsize=16)
 def parsed(text: str) -> object:
     """As :func:`parse`. The end of a batch is the start of the next one, so the last few are kept; do not
     change what comes back."""
-    return parse(text)
+    counts = kept_counts(text)
+    return _kept(text) if counts is None else counts
+
+
+_kept = lru_cache(maxsize=16)(parse)
 
 
 def as_int(value: object) -> int | None:

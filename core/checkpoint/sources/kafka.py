@@ -122,6 +122,7 @@ class Kafka(TopicPartitions):
     earliest_options: Mapping[str, str] = MappingProxyType({"startingOffsets": "earliest"})
     seed: Seed | None = "offset_text"
     can_warm_up = True
+    can_skip = True
     fails_on_data_loss = True
     is_parsed_when_planned = True
 

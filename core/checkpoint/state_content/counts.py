@@ -1,19 +1,22 @@
-"""Rows per partition without Spark: the number a RocksDB zip records, or a count of the changes since a full
-file."""
+"""Rows per partition without Spark: the number a RocksDB zip records, a count of the changes since a full
+file, or of the rows themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.checkpoint.families import list_families
+from core.checkpoint.families import counted_families, list_families
 from core.checkpoint.model import OperatorState, PartitionState, StateFile
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids
+from core.checkpoint.state_content.contents import Asked, NotRead, read_contents
 from core.checkpoint.state_content.framing import NotUnpacked, Unpacked, unpack
 from core.checkpoint.state_content.records import Records, parse_changelog, parse_delta, parse_snapshot
 from core.checkpoint.state_content.replay import UNKNOWN, KeyCount, ListLengths, Replay
 from core.checkpoint.state_content.rocksdb_zip import ZipContent, read_zip
+from core.checkpoint.state_content.row_layout import FAMILY_BYTES, family_prefix, split_list
 from core.checkpoint.state_content.stores import Step, Store, Wanted, read_in_waves, stores
+from core.checkpoint.state_content.unsafe_row import NotDecodedError
 from core.sparklogs.budget import within
 from core.storage import FileInfo
 from core.storage.door import Door
@@ -39,14 +42,17 @@ def count_keys(
     committed: CommittedIds,
     *,
     replay: bool = False,
+    with_rows: bool = True,
     has_row_checksums: bool = False,
 ) -> dict[str, tuple[PartitionCount, ...]]:
     """Per store the expected partitions of an operator, ascending, as they are at ``version``.
 
     Without ``replay`` one zip per partition is read, where there is one of that version. With it also what
-    the zip does not tell: the changes since the last HDFS-backed snapshot, or all changelogs since version 1
-    (exact); a RocksDB zip and the changelogs after it (bounds). A store of which a file is missing or damaged
-    is unknown. Raises StorageError when the store cannot be read at all.
+    the zip does not tell: the changes since the last HDFS-backed snapshot, or all changelogs since version 1;
+    where these begin with a RocksDB zip, and where rows are lists, the ``.sst`` files too. That is exact.
+    ``with_rows=False`` reads no ``.sst`` file; without one, or with a damaged one, the zip and the changelogs
+    after it give bounds. A store of which another file is missing or damaged is unknown. Raises StorageError
+    when the store cannot be read at all.
     """
     chosen = list(stores([operator], version, committed))
     found: dict[int, KeyCount] = {}
@@ -62,14 +68,28 @@ def count_keys(
         if isinstance(parsed, ZipContent) and parsed.num_keys is not None:
             found[i] = KeyCount.exact(parsed.num_keys, "recorded")
     if replay:
+        has_lists = bool(list_families(operator))
         chains = {
             i: chain
             for i, store in enumerate(chosen)
-            if (i not in found or list_families(operator)) and (chain := _chain(store, version))
+            if (i not in found or has_lists) and (chain := _chain(store, version))
         }
         for i, contents in _read(door, chains):
             counted, elements[i] = _counted(operator, chains[i], contents, has_row_checksums)
             found.setdefault(i, counted)
+        unsure = [
+            chosen[i]
+            for i, chain in chains.items()
+            if with_rows
+            and chain[0].kind == "zip"
+            and (found[i].keys is None or (has_lists and elements[i] is None))
+        ]
+        places = {(s.partition.store, s.partition.partition_id): i for i, s in enumerate(chosen)}
+        for place, keys, several in _by_rows(door, operator, version, committed, has_row_checksums, unsure):
+            i = places[place]
+            elements[i] = several if has_lists else None
+            if found[i].keys != keys:  # not known, or recorded wrongly (lists of Spark 4.0)
+                found[i] = KeyCount.exact(keys, "replayed")
     counts = {
         (s.partition.store, s.partition.partition_id): (found.get(i, UNKNOWN), elements.get(i))
         for i, s in enumerate(chosen)
@@ -82,6 +102,37 @@ def count_keys(
         )
         for store in operator.stores
     }
+
+
+def _by_rows(
+    door: Door,
+    operator: OperatorState,
+    version: int,
+    committed: CommittedIds,
+    has_row_checksums: bool,
+    chosen: Sequence[Store],
+) -> Iterator[tuple[tuple[str, int], int, int | None]]:
+    """Store and partition, the rows and the elements of the lists among them, counted one by one; nothing for
+    a partition that cannot be read."""
+    own, lists = counted_families(operator), list_families(operator)
+    for store in dict.fromkeys(item.partition.store for item in chosen):
+        asked = Asked(operator, store, version, committed, has_row_checksums)
+        ids = [item.partition.partition_id for item in chosen if item.partition.store == store]
+        for part in read_contents(door, asked, ids):
+            if isinstance(part, NotRead):
+                continue
+            mine = {family_prefix(part.families[name]) for name in own if name in part.families}
+            of_lists = {family_prefix(part.families[name]) for name in lists if name in part.families}
+            keys, elements = 0, 0 if not has_row_checksums else None
+            try:
+                for key, pieces in part.rows:
+                    family = key[:FAMILY_BYTES]
+                    keys += not part.has_families or family in mine
+                    if elements is not None and family in of_lists:
+                        elements += sum(len(split_list(piece)) for piece in pieces)
+            except NotDecodedError:
+                continue
+            yield (store, part.partition_id), keys, elements
 
 
 def _partition(
@@ -148,7 +199,7 @@ def _counted(
             }
             named = [zipped.column_families.get(name) for name in list_families(operator)]
             lists = ListLengths({number for number in named if number is not None}) if any(named) else None
-            if files[1:2] and files[1].version != 1:
+            if not files[1:2] or files[1].version != 1:
                 walk.start_from(zipped.num_keys)
             continue
         records = _records(file, unpacked[file.path])

@@ -82,7 +82,8 @@ class StoreFacts:
     they were read, ``is_complete`` when the time was over in the middle. ``unguarded``: files whose codec
     keeps no checksum and that have none beside them, so that nothing shows a changed value.
     ``named_rows``: how many rows the counting store of a join says that its partner holds. ``equal``: deltas
-    or changelogs that hold, byte for byte, what an older one of this store holds, with that one.
+    or changelogs that hold, byte for byte, what an older one of this store holds, with that one. ``a_key``:
+    the key of one of its rows, as it lies in the files; None where none is known.
     """
 
     store: Store
@@ -98,6 +99,7 @@ class StoreFacts:
     unguarded: int = 0
     named_rows: int | None = None
     equal: tuple[tuple[StateFile, StateFile], ...] = ()
+    a_key: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,6 +448,7 @@ def _facts(walk: _Walk, version: int, place: Placement | None = None, is_complet
         unguarded=walk.unguarded,
         named_rows=walk.replay.sum_of_values if is_there else None,
         equal=tuple(walk.equal),
+        a_key=next(iter(walk.replay.rows), None) if is_there else None,
     )
 
 

@@ -21,7 +21,8 @@ from core.sparklogs.versioned import VersionedText, json_object, versioned
 
 METADATA = "metadata"
 _LOCAL_HEADER, _DESCRIPTOR = b"PK\x03\x04", b"PK\x07\x08"
-_HEADER = Struct("<4sHHHHHIIIHH")
+_HEADER = Struct("<6xHH4xIIIHH")
+_BEHIND = Struct("<III")
 _STORED, _DEFLATED = 0, 8
 _SIZES_BEHIND = 0x08
 _NEWEST_VERSION = 2  # Spark 4.0 writes v2, of the same content, while it keeps state in checkpoint format 2
@@ -102,16 +103,14 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
 
     Java writes the sizes behind a member, not before it, so that only unpacking shows where it ends.
     """
-    at = 0
-    while data[at : at + 4] == _LOCAL_HEADER and len(data) >= at + _HEADER.size:
-        _, _, flags, method, _, _, crc, packed_size, size, name_size, extra_size = _HEADER.unpack_from(
-            data, at
-        )
+    at, view = 0, memoryview(data)
+    while data.startswith(_LOCAL_HEADER, at) and len(data) >= at + _HEADER.size:
+        flags, method, crc, packed_size, size, name_size, extra_size = _HEADER.unpack_from(data, at)
         name = data[at + _HEADER.size : at + _HEADER.size + name_size].decode("utf-8", "replace")
         start = at + _HEADER.size + name_size + extra_size
         if method == _DEFLATED:
             unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
-            content = unpacker.decompress(data[start:], LARGEST_MEMBER)
+            content = unpacker.decompress(view[start:], LARGEST_MEMBER)
             if unpacker.unconsumed_tail:
                 raise ValueError(
                     say("state_files.zip_too_large", member=name[:60], mebibytes=LARGEST_MEMBER >> 20)
@@ -126,11 +125,11 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
         else:
             raise ValueError(say("state_files.zip_packing", member=name[:60]))
         if flags & _SIZES_BEHIND:
-            at += 4 if data[at : at + 4] == _DESCRIPTOR else 0
-            if at + 12 > len(data):
+            at += 4 if data.startswith(_DESCRIPTOR, at) else 0
+            if at + _BEHIND.size > len(data):
                 raise ValueError(say("state_files.zip_cut", member=name[:60]))
-            crc, packed_size, size = (int.from_bytes(data[at + i : at + i + 4], "little") for i in (0, 4, 8))
-            at += 12
+            crc, packed_size, size = _BEHIND.unpack_from(data, at)
+            at += _BEHIND.size
         if len(content) != size or zlib.crc32(content) != crc:
             raise ValueError(say("state_files.zip_damaged", member=name[:60]))
         yield name, content

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from struct import Struct
 
 from core.checkpoint.operator_metadata import StateSchema, column_fields
+from core.checkpoint.state_content.avro_row import NO_OTHER, AvroReader, ordered_parts
 from core.checkpoint.state_content.unsafe_row import Json, NotDecodedError, RowReader, moment_text, write_row
 from core.messages import say
 
 _Fields = list[dict[str, object]]
+_Reader = RowReader | AvroReader
 
 CHECKSUM_BYTES = 4
-_FAMILY_BYTES = 2
+FAMILY_BYTES = 2
 _ENCODING_BYTES = 1
 _LENGTH_BYTES = 4
 _DELIMITER = 0x2C  # between the operands of a merge, rocksdb.mergeOperatorVersion 1
@@ -65,18 +67,23 @@ def row_layout(
     is_rocksdb: bool,
     has_row_checksums: bool,
     is_list: bool,
+    is_avro: bool = False,
     prefix_columns: int = 0,
+    older_values: Mapping[int, Mapping[str, object]] = NO_OTHER,
 ) -> RowLayout:
     """How to read the rows of one schema. ``prefix_columns`` is for schemas of versions 1 and 2, which do not
-    name the encoder. Raises NotDecodedError for what is not read here."""
-    key, names = _key_reader(schema, is_rocksdb, prefix_columns)
-    values = RowReader(schema.value)
+    name the encoder. ``older_values``: other schemas of the value by id, which Avro rows may have. Raises
+    NotDecodedError for what is not read here."""
+    if is_avro and has_row_checksums:
+        raise NotDecodedError(say("state_rows.avro_checksums"))
+    key, names = _key_reader(schema, is_rocksdb, prefix_columns, is_avro)
+    values = AvroReader(schema.value, schema.value_id, older_values) if is_avro else RowReader(schema.value)
     encoder = _encoder(schema, prefix_columns) if is_rocksdb else _PLAIN
     before = bytes(_ENCODING_BYTES) if is_rocksdb else b""
     return RowLayout(
         key,
         _value_reader(values, is_rocksdb, has_row_checksums, is_list),
-        (lambda asked: before + write_row(schema.key, asked)) if encoder == _PLAIN else None,
+        (lambda asked: before + write_row(schema.key, asked)) if encoder == _PLAIN and not is_avro else None,
         names,
         values.names,
     )
@@ -84,7 +91,7 @@ def row_layout(
 
 def family_prefix(number: int | None) -> bytes:
     """What the keys of a column family begin with."""
-    return b"" if number is None else number.to_bytes(_FAMILY_BYTES, "little", signed=True)
+    return b"" if number is None else number.to_bytes(FAMILY_BYTES, "little", signed=True)
 
 
 def _encoder(schema: StateSchema, prefix_columns: int) -> str:
@@ -94,9 +101,12 @@ def _encoder(schema: StateSchema, prefix_columns: int) -> str:
 
 
 def _key_reader(
-    schema: StateSchema, is_rocksdb: bool, prefix_columns: int
+    schema: StateSchema, is_rocksdb: bool, prefix_columns: int, is_avro: bool
 ) -> tuple[Callable[[bytes], dict[str, Json]], tuple[str, ...]]:
-    whole = RowReader(schema.key)
+    def reader(struct: Mapping[str, object], schema_id: int | None = schema.key_id) -> _Reader:
+        return AvroReader(struct, schema_id) if is_avro else RowReader(struct)
+
+    whole = reader(schema.key)
     if not is_rocksdb:
         return whole.read, whole.names
     encoder, names = _encoder(schema, prefix_columns), whole.names
@@ -107,7 +117,8 @@ def _key_reader(
         count = schema.key_encoder.get("numColsPrefixKey", prefix_columns)
         if not isinstance(count, int) or not 0 < count <= len(fields):
             raise NotDecodedError(say("state_rows.encoder", encoder=encoder))
-        return _two_parts(fields[:count], fields[count:], RowReader(_struct(fields[:count])).read), names
+        first = reader(_struct(fields[:count]), None)
+        return _two_parts(first.read, reader(_struct(fields[count:])) if fields[count:] else None), names
     if encoder == _RANGE:
         ordinals = schema.key_encoder.get("orderingOrdinals")
         if not isinstance(ordinals, list) or not all(
@@ -116,7 +127,8 @@ def _key_reader(
             raise NotDecodedError(say("state_rows.encoder", encoder=encoder))
         ordered = [fields[i] for i in ordinals]
         rest = [field for i, field in enumerate(fields) if i not in ordinals]
-        return _in_order(_two_parts(ordered, rest, _range_reader(ordered)), names), names
+        behind = reader(_struct(rest)) if rest else None
+        return _in_order(_two_parts(_range_reader(ordered, is_avro), behind), names), names
     if encoder in (_TIME_FIRST, _TIME_LAST):
         return _with_time(fields, is_first=encoder == _TIME_FIRST), names
     raise NotDecodedError(say("state_rows.encoder", encoder=encoder[:60]))
@@ -127,17 +139,16 @@ def _struct(fields: _Fields) -> dict[str, object]:
 
 
 def _two_parts(
-    first: _Fields, rest: _Fields, read_first: Callable[[bytes], dict[str, Json]]
+    read_first: Callable[[bytes], dict[str, Json]], behind: _Reader | None
 ) -> Callable[[bytes], dict[str, Json]]:
     """The length of the first part, the first part, the rest; each part is a row behind a byte."""
-    behind = RowReader(_struct(rest))
 
     def read(data: bytes) -> dict[str, Json]:
         end = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little", signed=True)
         if not _LENGTH_BYTES < end <= len(data):
             raise NotDecodedError(say("state_rows.no_row", size_bytes=len(data)))
         found = read_first(data[_LENGTH_BYTES + _ENCODING_BYTES : end])
-        return found | (behind.read(data[end + _ENCODING_BYTES :]) if rest else {})
+        return found | ({} if behind is None else behind.read(data[end + _ENCODING_BYTES :]))
 
     return read
 
@@ -152,9 +163,9 @@ def _in_order(
     return ordered
 
 
-def _range_reader(fields: _Fields) -> Callable[[bytes], dict[str, Json]]:
-    """A row of one binary column: per column a marker and the value, big-endian, so that bytes sort as values
-    do."""
+def _range_reader(fields: _Fields, is_avro: bool) -> Callable[[bytes], dict[str, Json]]:
+    """Per column a marker and the value, big-endian, so that bytes sort as values do; all of them are one
+    binary column of a row, or each one of an Avro row."""
     sizes = []
     for field in fields:
         size = _RANGE_BYTES.get(str(field.get("type")))
@@ -163,18 +174,27 @@ def _range_reader(fields: _Fields) -> Callable[[bytes], dict[str, Json]]:
         sizes.append(size)
     single = [RowReader(_struct([field])) for field in fields]
 
-    def read(row: bytes) -> dict[str, Json]:
-        found: dict[str, Json] = {}
+    def parts(row: bytes) -> Iterator[tuple[bytes, bytes]]:
+        if is_avro:
+            for (marker, value), width in zip(ordered_parts(row, len(fields)), sizes, strict=True):
+                yield marker, bytes(width) if value is None else value
+            return
         size = int.from_bytes(row[8:12], "little")
         at = int.from_bytes(row[12:16], "little")
         if at + size > len(row) or size != sum(sizes) + len(sizes):
             raise NotDecodedError(say("state_rows.no_row", size_bytes=len(row)))
-        for field, width, reader in zip(fields, sizes, single, strict=True):
-            marker, value = row[at], row[at + 1 : at + 1 + width]
+        for width in sizes:
+            yield row[at : at + 1], row[at + 1 : at + 1 + width]
             at += 1 + width
-            if field.get("type") in ("float", "double") and marker == _NEGATIVE_MARKER:
+
+    def read(row: bytes) -> dict[str, Json]:
+        found: dict[str, Json] = {}
+        for field, width, reader, (marker, value) in zip(fields, sizes, single, parts(row), strict=True):
+            if len(marker) != 1 or len(value) != width:
+                raise NotDecodedError(say("state_rows.no_row", size_bytes=len(row)))
+            if field.get("type") in ("float", "double") and marker[0] == _NEGATIVE_MARKER:
                 value = bytes(~byte & 0xFF for byte in value)
-            slot = bytes([marker == _NULL_MARKER]) + bytes(7) + value[::-1] + bytes(8 - width)
+            slot = bytes([marker[0] == _NULL_MARKER]) + bytes(7) + value[::-1] + bytes(8 - width)
             found |= reader.read(slot)
         return found
 
@@ -184,6 +204,7 @@ def _range_reader(fields: _Fields) -> Callable[[bytes], dict[str, Json]]:
 def _with_time(fields: _Fields, is_first: bool) -> Callable[[bytes], dict[str, Json]]:
     """A row, and the last column of the schema before or behind it: 8 bytes that sort as numbers do."""
     whole, column = RowReader(_struct(fields[:-1])), str(fields[-1].get("name"))
+    show: Callable[[int], Json] = int if fields[-1].get("type") == "long" else moment_text
 
     def read(data: bytes) -> dict[str, Json]:
         if len(data) < _TIME_BYTES + _ENCODING_BYTES:
@@ -194,13 +215,13 @@ def _with_time(fields: _Fields, is_first: bool) -> Callable[[bytes], dict[str, J
             else (data[-_TIME_BYTES:], data[:-_TIME_BYTES])
         )
         micros = int.from_bytes(time, "big") - _SIGN
-        return {**whole.read(row[_ENCODING_BYTES:]), column: moment_text(micros)}
+        return {**whole.read(row[_ENCODING_BYTES:]), column: show(micros)}
 
     return read
 
 
 def _value_reader(
-    values: RowReader, is_rocksdb: bool, has_row_checksums: bool, is_list: bool
+    values: _Reader, is_rocksdb: bool, has_row_checksums: bool, is_list: bool
 ) -> Callable[[list[bytes]], Json]:
     if not is_rocksdb:
         skip = CHECKSUM_BYTES if has_row_checksums else 0
@@ -223,17 +244,28 @@ def _whole_words(row: bytes) -> bytes:
 _INT = Struct("<i")
 
 
-def split_list(piece: bytes) -> Iterator[bytes]:
-    """The rows of a list, each with the byte before it; its length stands before both. A delimiter between
-    operands cannot be taken for a length, which is one more than a multiple of 8."""
-    at = 0
+def split_list(piece: bytes) -> list[bytes]:
+    """The rows of a list, each with the byte before it; its length stands before both. With merge operator 1
+    a delimiter stands between what was appended at different times: read as a part of a length, it leads out
+    of the bytes."""
+    found = _split(piece, None)
+    if found is None:
+        found = _split(piece, _DELIMITER)
+    if found is None:
+        raise NotDecodedError(say("state_rows.no_row", size_bytes=len(piece)))
+    return found
+
+
+def _split(piece: bytes, delimiter: int | None) -> list[bytes] | None:
+    found, at = [], 0
     while at < len(piece):
-        if piece[at] == _DELIMITER:
+        if piece[at] == delimiter:
             at += 1
         if at + _LENGTH_BYTES > len(piece):
-            raise NotDecodedError(say("state_rows.no_row", size_bytes=len(piece)))
+            return None
         (size,) = _INT.unpack_from(piece, at)
         start, at = at + _LENGTH_BYTES, at + _LENGTH_BYTES + size
         if size < _ENCODING_BYTES or at > len(piece):
-            raise NotDecodedError(say("state_rows.no_row", size_bytes=len(piece)))
-        yield piece[start:at]
+            return None
+        found.append(piece[start:at])
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Literal
 
@@ -18,7 +18,8 @@ from core.checkpoint.conf import ROW_CHECKSUM_KEY
 from core.checkpoint.model import OffsetEntry, OperatorState
 from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.restore_chain import expected_partition_ids
-from core.checkpoint.state import committed_ids, read_schemas
+from core.checkpoint.state import committed_ids, operator_outline, read_all_schemas, schemas_of
+from core.checkpoint.state_content.avro_row import NO_OTHER
 from core.checkpoint.state_content.contents import (
     Asked,
     Contents,
@@ -29,7 +30,8 @@ from core.checkpoint.state_content.contents import (
 )
 from core.checkpoint.state_content.partitioning import hashable_columns, partition_ids
 from core.checkpoint.state_content.placement import STRICT_DISTRIBUTION_KEY
-from core.checkpoint.state_content.row_layout import RowLayout, family_prefix, row_layout, split_list
+from core.checkpoint.state_content.row_layout import RowLayout, row_layout
+from core.checkpoint.state_content.row_scan import RawRow, RowScan, visible
 from core.checkpoint.state_content.row_target import Choice, Target, choices, choose_target
 from core.checkpoint.state_content.unsafe_row import Json, NotDecodedError, column_types, write_row
 from core.errors import FileNotRead, UsageError
@@ -72,7 +74,8 @@ class RowsQuestion:
 class StateRow:
     """One row. ``value`` is a list where a row holds one, None for a deletion. ``key_bytes`` and
     ``value_bytes`` are as Spark stored them. ``batch_id`` and ``change`` ("update", "append", "delete"): of a
-    question for changes."""
+    question for changes. Of a difference ``change`` is "added", "changed" or "removed", and ``before`` the
+    value at the earlier version."""
 
     partition_id: int
     key: Mapping[str, Json]
@@ -81,6 +84,7 @@ class StateRow:
     value_bytes: int
     batch_id: int | None = None
     change: str | None = None
+    before: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +97,24 @@ class RowColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """How many rows were added, changed and removed since the earlier version, that of ``since_batch``, and
+    how many are the same. None of them counts in partitions that could not be read."""
+
+    since_batch: int
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+
+
+@dataclass(frozen=True, slots=True)
 class RowsAnswer:
     """``rows``: those asked for, up to the limit. ``total``: how many there are, None when not all partitions
     were gone through. ``is_truncated``: there may be more than are given. ``is_stopped``: it was cancelled
     before all were gone through. ``not_read``: partitions whose rows cannot be told, with the reason.
-    ``partitions_read``: how many were."""
+    ``partitions_read``: how many were. ``files``: the paths of what the rows were read from. ``difference``:
+    what the comparison with an earlier version counted, where that was asked for."""
 
     batch_id: int
     operator: OperatorState
@@ -110,6 +127,22 @@ class RowsAnswer:
     is_past_watermark: bool
     partitions_read: int
     not_read: tuple[NotRead, ...] = ()
+    files: tuple[str, ...] = ()
+    difference: Difference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlan:
+    """A question that fits the checkpoint: what is read, and which of its rows are asked for.
+    ``partitions``: those to read, ascending."""
+
+    batch_id: int
+    operator: OperatorState
+    target: Target
+    layout: RowLayout
+    asked: Asked
+    scan: RowScan
+    partitions: tuple[int, ...]
 
 
 def row_choices(ck: Checkpoint, operator: OperatorState) -> dict[str, Choice]:
@@ -118,11 +151,11 @@ def row_choices(ck: Checkpoint, operator: OperatorState) -> dict[str, Choice]:
     return choices(_schemas(ck, operator))
 
 
-def _schemas(ck: Checkpoint, operator: OperatorState) -> list[StateSchema]:
-    """The schemas of an operator; one that is damaged is left out. Raises StorageError for one that could not
-    be read: what rows there are rests on it."""
+def _schemas(ck: Checkpoint, operator: OperatorState, batch_id: int | None = None) -> list[StateSchema]:
+    """The schemas of an operator as they were at a batch (default: the newest); one that is damaged is left
+    out. Raises StorageError for one that could not be read: what rows there are rests on it."""
     found = []
-    for schema in read_schemas(ck, operator.operator_id):
+    for schema in schemas_of(ck, operator, batch_id):
         if isinstance(schema, StateSchema):
             found.append(schema)
         elif schema.is_read_failure:
@@ -142,58 +175,36 @@ def read_rows(
     Raises UsageError for a question that does not fit the checkpoint, StorageError when the store cannot be
     read at all. A partition that cannot be read is in ``not_read``; its rows are in no other number.
     """
-    batch_id = _batch(ck, question)
-    ck.load([batch_id])
-    operator = find_operator(ck, question.operator_id)
-    schemas = _schemas(ck, operator)
-    target = choose_target(
-        operator, schemas, question.store, question.side, question.variable, question.is_timers
-    )
-    conf = _conf(ck, batch_id)
-    if conf.get(ENCODING_KEY, "unsaferow").lower() != "unsaferow" and target.schema.format_version == 3:
-        raise UsageError(say("state_rows.avro", encoding=conf[ENCODING_KEY]))
-    has_row_checksums = conf.get(ROW_CHECKSUM_KEY) == "true"
-    try:
-        layout = row_layout(
-            target.schema,
-            is_rocksdb=operator.provider == "rocksdb",
-            has_row_checksums=has_row_checksums,
-            is_list=target.is_list and not target.is_flat,
-            prefix_columns=target.prefix_columns,
-        )
-    except NotDecodedError as error:
-        raise UsageError(say("state_rows.layout", store=target.name, reason=error)) from error
-    asked = Asked(operator, target.store, batch_id + 1, committed_ids(ck), has_row_checksums)
-    scan = _Scan(
-        target, layout, _wanted_key(target, layout, question.key), _passed(ck, batch_id, question, target)
-    )
-    chosen = _partitions(operator, target, question, conf)
+    plan = plan_rows(ck, question)
+    batch_id, target, chosen = plan.batch_id, plan.target, plan.partitions
     first = batch_id if question.is_of_batch else question.changes[0] if question.changes else None
     parts: Iterable[Contents | PartitionChanges | NotRead] = (
-        read_contents(ck.door, asked, chosen)
+        read_contents(ck.door, plan.asked, chosen)
         if first is None
-        else read_changes(ck.door, asked, chosen, first + 1)
+        else read_changes(ck.door, plan.asked, chosen, first + 1)
     )
     pick = _Pick(question.limit, question.largest, is_cancelled)
     not_read: list[NotRead] = []
+    files: list[str] = []
     for part in parts:
         if isinstance(part, NotRead):
             not_read.append(part)
             continue
         try:
-            found = scan.rows(part) if isinstance(part, Contents) else scan.changes(part)
-            pick.take(part.partition_id, found)
+            rows_of = plan.scan.rows(part) if isinstance(part, Contents) else plan.scan.changes(part)
+            pick.take(part.partition_id, rows_of)
+            files += part.files
         except NotDecodedError as error:
             not_read.append(NotRead(part.partition_id, str(error)))
         if pick.is_full or pick.is_stopped:
             break
-    rows = _decoded(pick, target, layout, not_read)
+    rows = _decoded(pick, target, plan.layout, not_read)
     is_whole = len(pick.read) + len(not_read) == len(chosen) and not (pick.is_full or pick.is_stopped)
     return RowsAnswer(
         batch_id=batch_id,
-        operator=operator,
+        operator=plan.operator,
         target=target,
-        columns=tuple(_columns(target)),
+        columns=tuple(row_columns(target)),
         rows=tuple(rows),
         total=pick.seen if is_whole and not not_read else None,
         is_truncated=not is_whole or bool(not_read) or pick.seen > len(rows),
@@ -201,81 +212,67 @@ def read_rows(
         is_past_watermark=question.is_past_watermark,
         partitions_read=len(pick.read),
         not_read=tuple(sorted(not_read, key=lambda part: part.partition_id)),
+        files=tuple(files),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Raw:
-    """A row as bytes, without the number of its column family."""
+def plan_rows(ck: Checkpoint, question: RowsQuestion) -> RowPlan:
+    """What a question means in a checkpoint. Raises UsageError and StorageError as :func:`read_rows`
+    does."""
+    batch_id = _batch(ck, question)
+    ck.load([batch_id])
+    conf = _conf(ck, batch_id)
+    operator, is_whole = _operator(ck, question)
+    schemas = _schemas(ck, operator, batch_id)
+    target = choose_target(
+        operator, schemas, question.store, question.side, question.variable, question.is_timers
+    )
+    encoding = conf.get(ENCODING_KEY, "unsaferow").lower() if target.has_families else "unsaferow"
+    if encoding not in ("unsaferow", "avro"):
+        raise UsageError(say("state_rows.encoding", encoding=encoding[:60]))
+    has_row_checksums = conf.get(ROW_CHECKSUM_KEY) == "true"
+    try:
+        layout = row_layout(
+            target.schema,
+            is_rocksdb=operator.provider == "rocksdb",
+            has_row_checksums=has_row_checksums,
+            is_list=target.is_list and not target.is_flat,
+            is_avro=encoding == "avro",
+            prefix_columns=target.prefix_columns,
+            older_values=_older_values(ck, operator, target) if encoding == "avro" else NO_OTHER,
+        )
+    except NotDecodedError as error:
+        raise UsageError(say("state_rows.layout", store=target.name, reason=error)) from error
+    asked = Asked(operator, target.store, batch_id + 1, committed_ids(ck), has_row_checksums)
+    scan = RowScan(
+        target, layout, _wanted_key(target, layout, question.key), _passed(ck, batch_id, question, target)
+    )
+    chosen = tuple(_partitions(operator, target, question, conf))
+    if not is_whole:
+        only = chosen[0] if len(chosen) == 1 else None
+        found = None if only is None else operator_outline(ck, question.operator_id, only)
+        operator = found or find_operator(ck, question.operator_id)
+        asked = replace(asked, operator=operator)
+    return RowPlan(batch_id, operator, target, layout, asked, scan, chosen)
 
-    key: bytes
-    pieces: list[bytes] | None
-    batch_id: int | None = None
-    change: str | None = None
 
-    @property
-    def value_bytes(self) -> int:
-        return sum(map(len, self.pieces or ()))
+def _operator(ck: Checkpoint, question: RowsQuestion) -> tuple[OperatorState, bool]:
+    """The operator, and whether all of its partitions were listed: for one partition or one key the others
+    are not, where it is known how many there are."""
+    if ck.has_state and (question.partition_id is not None or question.key is not None):
+        outline = operator_outline(ck, question.operator_id)
+        if outline is not None and outline.expected_partitions is not None:
+            return outline, False
+    return find_operator(ck, question.operator_id), True
 
 
-@dataclass(frozen=True, slots=True)
-class _Scan:
-    """Chooses the rows of the target, and of those the ones that are asked for. ``key``: the asked key, as
-    bytes where keys are one row, else its values. ``passed_ms``: only rows whose time is not after it."""
-
-    target: Target
-    layout: RowLayout
-    key: bytes | Mapping[str, Json] | None
-    passed_micros: int | None
-
-    def rows(self, part: Contents) -> Iterator[_Raw]:
-        prefix = self._prefix(part.families, part.has_families)
-        for key, pieces in part.rows:
-            if not key.startswith(prefix):
-                continue
-            parts = (
-                [[row] for piece in pieces for row in split_list(piece)] if self.target.is_flat else [pieces]
-            )
-            for found in parts:
-                raw = _Raw(key[len(prefix) :], found)
-                if self._is_asked(raw):
-                    yield raw
-
-    def changes(self, part: PartitionChanges) -> Iterator[_Raw]:
-        prefix = self._prefix(part.families, part.has_families)
-        for change in part.changes:
-            if change.kind == "delete_range":
-                raise NotDecodedError(say("state_rows.range_deleted", batch=change.batch_id))
-            if change.key.startswith(prefix):
-                value, key = change.value, change.key[len(prefix) :]
-                parts = [None if value is None else [value]]
-                if self.target.is_flat and value is not None:
-                    parts = [[row] for row in split_list(value)]
-                for pieces in parts:
-                    raw = _Raw(key, pieces, change.batch_id, _CHANGES[change.kind])
-                    if self._is_asked(raw):
-                        yield raw
-
-    def _prefix(self, families: Mapping[str, int], has_families: bool) -> bytes:
-        if not has_families:
-            return b""
-        number = families.get(self.target.family)
-        if number is None:
-            raise NotDecodedError(say("state_rows.family_number", family=self.target.family))
-        return family_prefix(number)
-
-    def _is_asked(self, raw: _Raw) -> bool:
-        if isinstance(self.key, bytes):
-            if raw.key != self.key:
-                return False
-        elif self.key is not None and _visible(self.target, self.layout.key(raw.key)) != self.key:
-            return False
-        if self.passed_micros is None:
-            return True
-        if raw.pieces is None:
-            return False
-        expires = self.target.expires(self.layout.key(raw.key), self.layout.value(raw.pieces))
-        return expires is not None and expires <= self.passed_micros
+def _older_values(ck: Checkpoint, operator: OperatorState, target: Target) -> dict[int, Mapping[str, object]]:
+    """The schemas that values of the target were ever written with, by their ids."""
+    return {
+        schema.value_id: schema.value
+        for schema in read_all_schemas(ck, operator)
+        if (schema.store, schema.column_family) == (target.store, target.family)
+    }
 
 
 class _Pick:
@@ -285,7 +282,7 @@ class _Pick:
     def __init__(self, limit: int, largest: Largest | None, is_cancelled: Callable[[], bool]) -> None:
         self._limit, self._largest, self._is_cancelled = limit, largest, is_cancelled
         self.is_stopped = False
-        self.rows: list[tuple[int, _Raw]] = []
+        self.rows: list[tuple[int, RawRow]] = []
         self.seen = 0
         self.read: set[int] = set()
 
@@ -294,12 +291,12 @@ class _Pick:
         """Whether what follows changes nothing but the number of rows."""
         return self._largest is None and self.seen > self._limit
 
-    def take(self, partition_id: int, rows: Iterator[_Raw]) -> None:
+    def take(self, partition_id: int, rows: Iterator[RawRow]) -> None:
         """The rows of one partition. Raises NotDecodedError where they cannot be read; none of them counts
         then."""
         seen = 0
 
-        def counted() -> Iterator[tuple[int, _Raw]]:
+        def counted() -> Iterator[tuple[int, RawRow]]:
             nonlocal seen
             for raw in rows:
                 seen += 1
@@ -318,7 +315,7 @@ class _Pick:
         self.read.add(partition_id)
         self.is_stopped = self.is_stopped or self._is_cancelled()
 
-    def _size(self, item: tuple[int, _Raw]) -> int:
+    def _size(self, item: tuple[int, RawRow]) -> int:
         return len(item[1].key) if self._largest == "keys" else item[1].value_bytes
 
 
@@ -330,29 +327,28 @@ def _decoded(pick: _Pick, target: Target, layout: RowLayout, not_read: list[NotR
         if partition_id not in pick.read:
             continue
         try:
-            found.append(_row(partition_id, raw, target, layout))
+            found.append(decoded_row(partition_id, raw, target, layout))
         except NotDecodedError as error:
             pick.read.remove(partition_id)
             not_read.append(NotRead(partition_id, say("state_rows.layout", store=target.name, reason=error)))
     return [row for row in found if row.partition_id in pick.read]
 
 
-def _row(partition_id: int, raw: _Raw, target: Target, layout: RowLayout) -> StateRow:
-    key = {k: v for k, v in layout.key(raw.key).items() if k not in target.hidden_key_columns}
+def decoded_row(partition_id: int, raw: RawRow, target: Target, layout: RowLayout) -> StateRow:
+    """A row as values. Raises NotDecodedError for bytes that are no row of the schema."""
+    key = visible(target, layout.key(raw.key))
     value = None if raw.pieces is None else target.without_hidden(layout.value(raw.pieces))
     return StateRow(partition_id, key, value, len(raw.key), raw.value_bytes, raw.batch_id, raw.change)
 
 
-def _columns(target: Target) -> Iterator[RowColumn]:
+def row_columns(target: Target) -> Iterator[RowColumn]:
+    """The columns of the rows, those of the key first."""
     for name, kind in column_types(target.schema.key).items():
         if name not in target.hidden_key_columns:
             yield RowColumn("key", name, kind)
     for name, kind in column_types(target.schema.value).items():
         if name not in target.hidden_value_columns:
             yield RowColumn("value", name, kind)
-
-
-_CHANGES = {"put": "update", "merge": "append", "delete": "delete"}
 
 
 def _batch(ck: Checkpoint, question: RowsQuestion) -> int:
@@ -424,10 +420,6 @@ def _wanted_key(
         return layout.plain_key(key)
     except NotDecodedError as error:
         raise UsageError(say("state_rows.key_value", reason=error)) from error
-
-
-def _visible(target: Target, key: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: value for name, value in key.items() if name not in target.hidden_key_columns}
 
 
 def _passed(ck: Checkpoint, batch_id: int, question: RowsQuestion, target: Target) -> int | None:

@@ -1,8 +1,8 @@
 """Positions of a Kafka source against what the broker still has: the only place that judges them.
 
 Sink and source checks, forecast, start positions and the impact of deleting read the values made here.
-Generated code asks the broker again and takes the same rule, ``position_state`` in ``_kafka.py.j2`` (a test
-compares both).
+Generated code asks the broker again and takes the same rule, ``position_state`` in
+``core/recovery/kit/kafka.py`` (a test compares both).
 
 Rules (observed with Spark 4.3, a broker 4.3.1 and connector 4.2.0): the offset log has the NEXT offset to
 read, so a log start above it means expired records and a log end below it a topic that was deleted and
