@@ -4,7 +4,7 @@ condition of the Spark whose rules apply, and the forecast where that knows alre
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.analysis.changes.model import AskedChange, Judged, Recipe, WrittenOperator, WrittenQuery
 from core.analysis.changes.rules import RULES, Action
@@ -114,7 +114,7 @@ class ChangeContext:
                 return self._as_sure(self.judged(asked, "forecast_open", sentence=said), answer)
             made = self.judged(asked, "forecast_fails", *answer.evidence, sentence=said)
             rollback = "as_before" if answer.fails_at == "start" else "runs_planned"
-            return _with(
+            return replace(
                 made,
                 rollback=say_of("changes", "ROLLBACKS", rollback, batch=self.query.next_batch),
                 fails_at=answer.fails_at,
@@ -128,7 +128,7 @@ class ChangeContext:
             text = " ".join(dict.fromkeys([said, *(str(risk.sentence) for risk in new)]))
             made = self.judged(asked, "forecast_risk", *new[0].evidence, sentence=text)
             said_action = say_of("changes", "ACTIONS", action)
-            return _with(made, certainty=new[0].certainty, recipe=recipe, action=said_action)
+            return replace(made, certainty=new[0].certainty, recipe=recipe, action=said_action)
         if remark is not None:
             made = self.judged(asked, "forecast_remark", sentence=said, remark=str(remark))
             return self._as_sure(made, answer)
@@ -137,15 +137,10 @@ class ChangeContext:
     @staticmethod
     def _as_sure(made: Judged, answer: Forecast) -> Judged:
         """An answer that follows from the forecast is no surer than it."""
-        return _with(made, certainty=least_sure(made.certainty, answer.certainty))
+        return replace(made, certainty=least_sure(made.certainty, answer.certainty))
 
 
 Judge = Callable[[ChangeContext, AskedChange], Judged]
-
-
-def _with(made: Judged, **changes: object) -> Judged:
-    values = {name: getattr(made, name) for name in made.__slots__}
-    return Judged(**{**values, **changes})
 
 
 def columns_text(operator: WrittenOperator | None, *, keys: bool) -> str:

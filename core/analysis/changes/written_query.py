@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from core.analysis.changes.model import Column, SinkName, WrittenOperator, WrittenQuery, WrittenSource
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import OffsetEntry, OperatorState
-from core.checkpoint.operator_metadata import StateSchema
+from core.checkpoint.operator_metadata import StateSchema, column_fields
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.state import (
     PARTITIONS_KEY,
@@ -110,13 +110,9 @@ def _values(schemas: Iterable[StateSchema]) -> Iterable[Column]:
 
 def columns_of(struct: Mapping[str, object]) -> tuple[Column, ...]:
     """The columns of a StructType that was read from JSON."""
-    fields = struct.get("fields")
-    if not isinstance(fields, list):
-        return ()
     return tuple(
         Column(str(field.get("name")), type_text(field.get("type")), field.get("nullable") is not False)
-        for field in fields
-        if isinstance(field, dict)
+        for field in column_fields(struct)
     )
 
 
@@ -141,12 +137,7 @@ def type_text(kind: object, depth: int = 0) -> str:
 
 
 def _is_window(struct: Mapping[str, object]) -> bool:
-    fields = struct.get("fields")
-    marks = [
-        field.get("metadata")
-        for field in (fields if isinstance(fields, list) else [])
-        if isinstance(field, Mapping)
-    ]
+    marks = [field.get("metadata") for field in column_fields(struct)]
     return any(isinstance(mark, Mapping) and any(name in mark for name in _WINDOWS) for mark in marks)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.analysis.forecast.damaged_files import SHOWN, damaged_files
-from core.analysis.forecast.join_damage import unequal_joins
+from core.analysis.forecast.join_damage import damaged_joins
 from core.analysis.forecast.model import DUPLICATES, LOSS, UNKNOWN, Damage, DataEffect
 from core.analysis.forecast.replaced_files import replaced_files
 from core.analysis.forecast.versions import V40, Version
@@ -125,7 +125,8 @@ def judge_contents(
         needed = _needed(stores, facts.version)
         altered += [path for item in stores for path in _altered_state(item)]
         found += damaged_files(ck, stores, facts.version, spark, reported)
-        found += [*_altered_values(stores, needed), *_rows(stores, needed), *unequal_joins(stores)]
+        found += [*_altered_values(stores, needed), *_rows(stores, needed)]
+        found += damaged_joins(stores, _schemas(ck))
         found += replaced_files(ck, stores, needed, _older_state)
         checked += _checked(facts.inspection, stores)
         not_checked += [*_not_checked(ck, facts.inspection, stores), *facts.unplaced]
@@ -483,17 +484,13 @@ def _placements(ck: Checkpoint) -> tuple[dict[tuple[int, str], Placement], list[
     found: dict[tuple[int, str], Placement] = {}
     reasons: dict[str, list[int]] = {}
     is_changed = any(change.key == PARTITIONS_KEY for change in ck.conf_changes())
+    schemas = _schemas(ck)
     for operator in state_inventory(ck).operators:
-        schemas = {
-            schema.store: schema
-            for schema in read_schemas(ck, operator.operator_id)
-            if isinstance(schema, StateSchema)
-        }
         for store in operator.stores:
             answer = (
                 say("findings_checks.partitions_changed")
                 if is_changed
-                else placement(operator, store, schemas.get(store), ck.conf)
+                else placement(operator, store, schemas.get((operator.operator_id, store)), ck.conf)
             )
             if isinstance(answer, Placement):
                 found[operator.operator_id, store] = answer
@@ -504,6 +501,16 @@ def _placements(ck: Checkpoint) -> tuple[dict[tuple[int, str], Placement], list[
         for why, ids in reasons.items()
     ]
     return found, texts
+
+
+def _schemas(ck: Checkpoint) -> dict[tuple[int, str], StateSchema]:
+    """The schemas that can be read, by operator id and store."""
+    return {
+        (operator.operator_id, schema.store): schema
+        for operator in state_inventory(ck).operators
+        for schema in read_schemas(ck, operator.operator_id)
+        if isinstance(schema, StateSchema)
+    }
 
 
 def _checked(inspection: Inspection, facts: Iterable[StoreFacts]) -> list[str]:

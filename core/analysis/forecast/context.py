@@ -26,7 +26,7 @@ from core.analysis.forecast.model import (
     StepStatus,
     ok_of,
 )
-from core.analysis.forecast.versions import Version
+from core.analysis.forecast.versions import V35, Version
 from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
 from core.checkpoint.next_batch import NextBatch
 from core.checkpoint.source_log import FileLog, read_file_log
@@ -46,7 +46,11 @@ from core.storage.lazy import lazy
 if TYPE_CHECKING:
     from core.checkpoint import Checkpoint
 
-_STATE_PUT_AWAY = re.compile(r"(?i)(.*[^a-z])?state([^a-z].*)?")
+_OF_A_VERSION = ("delta", "snapshot", "zip", "changelog")
+# Checksums and unfinished writes of state files that are gone.
+_BESIDE_STATE = re.compile(
+    rf"\.\d+(_\S+)?\.({'|'.join(_OF_A_VERSION)})\..*|\.(schema|metadata|[0-9a-f-]+\.sst)\.crc"
+)
 OLDER_READ = 8  # offset entries that tell a batch without data from a newest offset that was set back by hand
 
 
@@ -199,12 +203,15 @@ class RestartContext:
 
     @property
     def renamed_state(self) -> str | None:
-        """A directory beside ``offsets/`` that has the name of ``state/`` in its own, while that is gone:
-        people put it away like this (``state_old``, ``state.bak``)."""
-        if self.checkpoint.has_state:
-            return None
-        names = (item.path for item in self.checkpoint.leftovers if item.kind == "foreign")
-        return next((name for name in names if "/" not in name and _STATE_PUT_AWAY.fullmatch(name)), None)
+        """A directory that was ``state/`` and was put away, while that is gone."""
+        return None if self.checkpoint.has_state else next(iter(self.put_away("state")), None)
+
+    def put_away(self, *names: str) -> tuple[str, ...]:
+        """What lies beside ``offsets/`` and has one of these names in its own: people put a directory away
+        like this (``state_old``, ``commits.bak``)."""
+        form = re.compile(rf"(?i)(.*[^a-z])?({'|'.join(names)})([^a-z].*)?")
+        beside = (item.path for item in self.checkpoint.leftovers if item.kind == "foreign")
+        return tuple(path for path in beside if "/" not in path and form.fullmatch(path))
 
     def handed_out_again(self, *kinds: SinkKind) -> DataEffect:
         """Rows of a committed batch that the sink gets a second time, at these kinds of sink.
@@ -396,6 +403,8 @@ class RestartContext:
         """
         if not self.checkpoint.has_state or self.n is None or not self.with_state:
             return ()
+        if self.has_only_foreign_state:
+            return ()
         files = (
             f
             for op in state_inventory(self.checkpoint).operators
@@ -414,11 +423,19 @@ class RestartContext:
 
     @lazy
     def has_only_foreign_state(self) -> bool:
-        """Whether ``state/`` has files and none of Spark's: they make no query stateful."""
+        """Whether ``state/`` has files and none of Spark's: they make no query stateful. Neither does one
+        file alone that only has the name of one: Spark 3.5 and newer write a schema and the metadata of the
+        operator first."""
         if not self.checkpoint.has_state or not self.with_state:
             return False
         inventory = state_inventory(self.checkpoint)
-        return not inventory.file_count and bool(inventory.leftovers)
+        if not inventory.file_count:
+            names = [item.path.rpartition("/")[2] for item in inventory.leftovers]
+            return bool(names) and not any(map(_BESIDE_STATE.fullmatch, names))
+        kinds = [f.kind for op in inventory.operators for f in op.own_files]
+        kinds += [f.kind for op in inventory.operators for part in op.partitions for f in part.files]
+        is_alone = len(kinds) == 1 and inventory.file_count == 1 and kinds[0] in _OF_A_VERSION
+        return is_alone and self.version >= V35
 
     @lazy
     def state_is_empty(self) -> bool:

@@ -71,6 +71,7 @@ _NEW_OPERATION = (
 _ROW_FORMAT_OF_3 = ErrorForm(
     V33, None, "InvalidUnsafeRowException", "The streaming query failed by state format invalidation."
 )
+_ROW_FORMAT_OF_4_0 = ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030")
 _ROW_FORMAT_OF_4_1 = ErrorForm(
     V41, f"{_STATE}.VALUE_ROW_FORMAT_VALIDATION_FAILURE", "SparkException", _LOADING, "58030"
 )
@@ -147,6 +148,9 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(V33, None, "URISyntaxException", "Malformed escape pair at index {index}: {path}"),
     ),
     "wrong_base_path": (ErrorForm(V33, None, "IllegalArgumentException", "Wrong basePath "),),
+    "unknown_scheme": (
+        ErrorForm(V33, None, "UnsupportedFileSystemException", 'No FileSystem for scheme "{scheme}"'),
+    ),
     # Two failures of which one or the other comes first: nothing of them is the same.
     "any": (ErrorForm(V33, None, None, ""),),
     "offset_only_version": (ErrorForm(V33, None, "NoSuchElementException", "next on empty iterator"),),
@@ -340,6 +344,9 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "SparkConcurrentModificationException",
             "Multiple streaming queries are concurrently using {directory}.",
         ),
+    ),
+    "stale_state_crc": (
+        ErrorForm(V33, None, "FileAlreadyExistsException", "Rename destination {file} already exists"),
     ),
     "operators_differ": (
         ErrorForm(
@@ -636,11 +643,12 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     "rocksdb_too_new": (
         ErrorForm(V33, None, "RocksDBException", "unknown checksum type 4 from footer of {file}"),
     ),
-    "row_checksum_unknown": (
+    "key_of_another_layout": (
         _ROW_FORMAT_OF_3,
-        ErrorForm(V40, f"{_STATE}.UNCATEGORIZED", "SparkException", _LOADING, "58030"),
-        _ROW_FORMAT_OF_4_1,
+        _ROW_FORMAT_OF_4_0,
+        ErrorForm(V41, f"{_STATE}.KEY_ROW_FORMAT_VALIDATION_FAILURE", "SparkException", _LOADING, "58030"),
     ),
+    "row_checksum_unknown": (_ROW_FORMAT_OF_3, _ROW_FORMAT_OF_4_0, _ROW_FORMAT_OF_4_1),
     "row_checksum_on_rocksdb": (
         _ROW_FORMAT_OF_3,
         ErrorForm(

@@ -2,9 +2,9 @@
 
 Observed with Spark 3.5, 4.0 and 4.3, by changing one byte of a path: a path that is no URI stops the start
 (batch N is committed and its range is asked for again) or the batch (batch N runs again, or the log is
-ahead); so does a path outside the directory that the source reads (``Wrong basePath``). In an entry that no
-batch reads again, the path only means that the file it named is not known any more: Spark takes it for a new
-one.
+ahead); so does a path outside the directory that the source reads (``Wrong basePath``), or one of a scheme
+that Hadoop does not know (``No FileSystem for scheme``). In an entry that no batch reads again,
+the path only means that the file it named is not known any more: Spark takes it for a new one.
 """
 
 from __future__ import annotations
@@ -24,6 +24,12 @@ from core.sparklogs.evidence import Evidence
 _ILLEGAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}\[\]]')
 _ALONE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _URI = re.compile(r"[a-z][a-z0-9+.-]*:/")
+_OF_HADOOP = frozenset(
+    {
+        *("file", "hdfs", "webhdfs", "swebhdfs", "viewfs", "har", "ftp", "http", "https", "dbfs"),
+        *("s3", "s3n", "s3a", "gs", "abfs", "abfss", "wasb", "wasbs", "adl"),
+    }
+)
 _WITNESSES = 2  # so many other files of the log tell the directory that the source reads
 
 
@@ -40,19 +46,34 @@ def check_paths(s: RestartContext, part: Range, start: int, end: int, phase: Fai
             details = {"index": at, "path": entry.path}
             error = "uri_escape" if is_pair else "uri_illegal"
             return failed(s, error, "SOURCE_LOG_PATH", why, where, details=details, fails_at=phase)
-    other = next((entry for entry in entries if _is_elsewhere(s, part.key, entry)), None)
+    home = _home(s.file_log(part.key).entries)
+    other = next((entry for entry in entries if _is_elsewhere(s, home, entry)), None)
     if other is None:
         return None
     where = _evidence(s, part.key, other)
+    scheme, error = _scheme(other.path), "wrong_base_path"
     why = say("forecast_steps.path_elsewhere", path=str(where), file=other.path)
-    return failed(s, "wrong_base_path", "SOURCE_LOG_PATH", why, where, fails_at=phase, certainty="inferred")
+    if _scheme(folder_of(other.path)) != _scheme(home or ""):
+        error = "any" if scheme in _OF_HADOOP else "unknown_scheme"
+        why = say("forecast_steps.path_scheme", path=str(where), file=other.path)
+    return failed(
+        s,
+        error,
+        "SOURCE_LOG_PATH",
+        why,
+        where,
+        details={"scheme": scheme},
+        fails_at=phase,
+        certainty="inferred",
+    )
 
 
 def changed_paths(s: RestartContext, key: str) -> list[Risk]:
     """The risk of paths in the log that Spark did not write: the files that they named come again as new
     ones."""
     entries = s.file_log(key).entries
-    changed = [e for e in entries if illegal_at(e.path) is not None or _is_elsewhere(s, key, e)]
+    home = _home(entries)
+    changed = [e for e in entries if illegal_at(e.path) is not None or _is_elsewhere(s, home, e)]
     if not changed:
         return []
     where = _evidence(s, key, changed[0])
@@ -70,18 +91,25 @@ def illegal_at(path: str) -> int | None:
     return min(found, default=None)
 
 
-def _is_elsewhere(s: RestartContext, key: str, entry: FileLogEntry) -> bool:
+def _is_elsewhere(s: RestartContext, home: str | None, entry: FileLogEntry) -> bool:
     """Whether a file lies outside the directory that the source reads: alone in one that is not there,
     while all others lie in one that is."""
-    home = _home(s.file_log(key).entries)
-    folder = folder_of(entry.path)
-    if home is None or folder == home or folder.startswith(f"{home}/") or home.startswith(f"{folder}/"):
+    if home is None:
         return False
+    folder = folder_of(entry.path)
+    if folder == home or folder.startswith(f"{home}/") or home.startswith(f"{folder}/"):
+        return False
+    if _scheme(folder) != _scheme(home):  # a source reads one file system
+        return True
     ck = s.checkpoint
     return ck.kept(
         f"folder {folder}",
         lambda: is_missing_here(folder, home, ck.location, ck.settings),
     )
+
+
+def _scheme(path: str) -> str:
+    return path.partition(":/")[0] if ":/" in path else ""
 
 
 def _home(entries: Sequence[FileLogEntry]) -> str | None:

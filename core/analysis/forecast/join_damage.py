@@ -1,20 +1,81 @@
-"""A stream-stream join whose stores do not fit together: one of them is older than its partner."""
+"""A stream-stream join whose stores do not fit together: one of them is older than its partner, or the two
+changed places.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from core.analysis.forecast.model import LOSS, Damage
+from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.restore_chain import store_directory
-from core.checkpoint.state_content.inspection import StoreFacts
+from core.checkpoint.state_content.inspection import COUNTED, COUNTING, StoreFacts
 from core.checkpoint.state_content.join_pairs import UnequalPair, unequal_pairs
+from core.checkpoint.state_content.unsafe_row import NotDecodedError, accounted_bytes
 from core.messages import say
 from core.sparklogs.evidence import Evidence
 
 SHOWN = 20  # stores cited by one finding
 
 
-def unequal_joins(stores: Iterable[StoreFacts]) -> Iterator[Damage]:
+Schemas = Mapping[tuple[int, str], StateSchema]
+"""By operator id and store."""
+
+
+def damaged_joins(stores: Sequence[StoreFacts], schemas: Schemas) -> Iterator[Damage]:
+    """What is wrong between the two stores of the sides."""
+    swapped = [pair for pair in _pairs(stores) if _are_swapped(pair, schemas)]
+    places = {item.store.place for pair in swapped for item in pair}
+    for pair in swapped[:1]:
+        sentence = say(
+            "findings_checks.join_stores_swapped", counting=_directory(pair[0]), counted=_directory(pair[1])
+        )
+        yield Damage(
+            "JOIN_STATE_INCONSISTENT",
+            "blocks_restart",
+            sentence,
+            tuple(Evidence(_directory(item)) for pair in swapped for item in pair)[:SHOWN],
+            place=pair[0].store.place,
+            data=LOSS.may(),
+            error="key_of_another_layout",
+            because=sentence,
+        )
+    yield from _unequal(item for item in stores if item.store.place not in places)
+
+
+def _pairs(stores: Sequence[StoreFacts]) -> Iterator[tuple[StoreFacts, StoreFacts]]:
+    """The counting store of each side in each partition, and the other one."""
+    places = {item.store.place: item for item in stores}
+    for place, counting in places.items():
+        counted = places.get(place.removesuffix(COUNTING) + COUNTED)
+        if place.endswith(COUNTING) and counted is not None:
+            yield counting, counted
+
+
+def _are_swapped(pair: tuple[StoreFacts, StoreFacts], schemas: Schemas) -> bool:
+    """Whether the keys of each are those of the other (HDFS-backed; how they lie in RocksDB's files is
+    another matter)."""
+    operator = pair[0].store.operator
+    mine = [schemas.get((operator.operator_id, item.store.partition.store)) for item in pair]
+    if mine[1] is None or mine[1].key_columns[-1:] != ("index",):
+        return False  # the schemas changed places, which is seen without the keys
+    return operator.provider != "rocksdb" and all(
+        item.is_settled
+        and item.a_key is not None
+        and not _fits(own, item.a_key)
+        and _fits(partner, item.a_key)
+        for item, own, partner in zip(pair, mine, reversed(mine), strict=True)
+    )
+
+
+def _fits(schema: StateSchema | None, key: bytes) -> bool:
+    try:
+        return schema is None or accounted_bytes(schema.key, key) == len(key)
+    except NotDecodedError:
+        return True
+
+
+def _unequal(stores: Iterable[StoreFacts]) -> Iterator[Damage]:
     """One damage per operator and direction: more rows named than there are (Spark fails when it looks them
     up, which eviction by the watermark does in every batch), or fewer (it does not see the others)."""
     groups: dict[tuple[int, bool], list[UnequalPair]] = {}

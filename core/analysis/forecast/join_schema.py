@@ -9,12 +9,12 @@ the first batch after a start and refuses what may be null where it was not (obs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed
 from core.analysis.forecast.versions import V40
 from core.checkpoint.model import OperatorState
-from core.checkpoint.operator_metadata import StateSchema
+from core.checkpoint.operator_metadata import StateSchema, column_fields
 from core.checkpoint.state import read_schemas
 from core.messages import say
 from core.sparklogs.evidence import Evidence, Problem
@@ -47,6 +47,23 @@ def without_rows(s: RestartContext, op: OperatorState, strict: StateSchema, idle
     )
 
 
+def store_of_another_kind(s: RestartContext, op: OperatorState) -> Verdict | None:
+    """A store of a join (the formats with one store for each) whose schema is that of its partner: the two
+    changed places. Observed with 4.3: the batch ends with the schema of the key."""
+    if op.name != JOIN:
+        return None
+    for schema in read_schemas(s.checkpoint, op.operator_id):
+        if isinstance(schema, Problem) or schema.format_version > 2:
+            continue
+        counts, rows = (schema.store.endswith(name) for name in ("keyToNumValues", "keyWithIndexToValue"))
+        has_index = schema.key_columns[-1:] == ("index",)
+        is_count = schema.value_columns == ("value",)
+        if (counts and has_index and not is_count) or (rows and is_count and not has_index):
+            why = say("forecast_steps.join_stores_swapped", store=schema.store, path=schema.evidence.path)
+            return failed(s, "key_schema", "JOIN_STATE_INCONSISTENT", why, schema.evidence)
+    return None
+
+
 def required_keys(s: RestartContext, op: OperatorState) -> Verdict | None:
     """State that 3.5 or older wrote, under 4.0 or newer; None when nothing tells that it does not fit.
 
@@ -56,7 +73,7 @@ def required_keys(s: RestartContext, op: OperatorState) -> Verdict | None:
     if op.name != JOIN or s.version < V40 or (not s.runs_again and s.query.new_data == "no"):
         return None
     for schema in _rows(read_schemas(s.checkpoint, op.operator_id)):
-        keys = {str(field.get("type")) for field in _fields(schema.key)[:-1]}
+        keys = {str(field.get("type")) for field in column_fields(schema.key)[:-1]}
         column = next((name for name, kind in _required(schema) if kind in keys), None)
         if column is not None:
             why = say(
@@ -78,10 +95,5 @@ def _rows(schemas: Sequence[StateSchema | Problem]) -> Iterator[StateSchema]:
 
 def _required(schema: StateSchema) -> list[tuple[str, str]]:
     """(name, type) of the columns that are not null."""
-    fields = _fields(schema.value)
+    fields = column_fields(schema.value)
     return [(str(f.get("name")), str(f.get("type"))) for f in fields if f.get("nullable") is False]
-
-
-def _fields(struct: Mapping[str, object]) -> list[dict[str, object]]:
-    fields = struct.get("fields")
-    return [field for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from core.analysis.forecast.context import RestartContext
 from core.checkpoint.model import OperatorState, PartitionState, StateFile
-from core.checkpoint.operator_metadata import StateSchema
+from core.checkpoint.operator_metadata import StateSchema, column_fields
 from core.checkpoint.state import read_schemas
 from core.checkpoint.state_content.framing import Unpacked, unpack
 from core.storage import FileInfo
@@ -77,10 +77,7 @@ def _puts(content: bytes) -> Iterator[bytes]:
 
 
 def _types(schema: StateSchema) -> list[object]:
-    fields = schema.value.get("fields")
-    return (
-        [field.get("type") for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
-    )
+    return [field.get("type") for field in column_fields(schema.value)]
 
 
 def looks_like_a_row(row: bytes, types: Sequence[object]) -> bool:

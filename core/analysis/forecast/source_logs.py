@@ -67,9 +67,11 @@ def _turn(log: CompactibleLog, problem: Problem) -> int:
 
 
 def _gap(s: RestartContext, log: CompactibleLog, missing: int) -> Verdict:
-    misnamed = log.misnamed.get(log.newest_id or 0)
+    newest = log.newest_id or 0
+    is_turn = newest in log.missing and newest in log.plain  # of a compact file, and a plain one is there
+    misnamed = log.plain[newest] if is_turn else log.misnamed.get(newest)
     if misnamed is not None:  # Spark reads the newest entry first
-        wanted = f"{log.newest_id}{'.compact' if misnamed.name.endswith('.compact') else ''}"
+        wanted = f"{newest}{'.compact' if is_turn or misnamed.name.endswith('.compact') else ''}"
         why = say("forecast_steps.log_name", path=misnamed.path, batch_id=wanted, log=log.directory)
         named = {"log": log.directory, "id": wanted}
         return failed(s, "log_name", "LOG_FILE_NAME", why, Evidence(misnamed.path), details=named)
@@ -197,6 +199,9 @@ def check_file_plan(s: RestartContext, part: Range) -> Verdict:
     if end is None or part.end is None:
         return Verdict()
     newest_id, directory = s.newest_log_id(part.key), _directory(log, part)
+    stale = _stale_checksum(s, log, directory)
+    if stale is not None:
+        return stale if not s.runs_again else Verdict(then=say("forecast.then_fails", why=stale.why))
     if newest_id < end - 1 and not part.differs:
         where = _where(directory, newest_id, end, part.end.evidence)
         why = say("forecast.log_behind_fails", where=where)
@@ -211,6 +216,26 @@ def check_file_plan(s: RestartContext, part: Range) -> Verdict:
             return refused
         return _log_ahead(s, directory, newest_id, end, part.end.evidence, differs=part.differs)
     return Verdict()
+
+
+def _stale_checksum(s: RestartContext, log: CompactibleLog | None, directory: str) -> Verdict | None:
+    """A checksum side file without its entry, under the name of the next one (local file system only): the
+    entry is written while the next batch is planned, before its offsets."""
+    if log is None or not s.is_local or s.query.new_data == "no":
+        return None
+    name = log.path_of((-1 if log.newest_id is None else log.newest_id) + 1).rpartition("/")[2]
+    if name not in log.checksums:
+        return None
+    path, entry = f"{directory}/.{name}.crc", f"{directory}/{name}"
+    why = say("forecast_steps.stale_source_checksum", path=path, entry=entry)
+    return failed(
+        s,
+        "stale_crc",
+        "STALE_CHECKSUM_FILE",
+        why,
+        Evidence(path),
+        details={"directory": f"{s.location}/{directory}"},
+    )
 
 
 def lost_entry(s: RestartContext, part: Range) -> tuple[Risk, ...]:
@@ -283,11 +308,11 @@ def rewind_marks(s: RestartContext) -> tuple[Evidence, ...]:
     return tuple(marks[:1]) + s.later_state
 
 
-def rolled_back(s: RestartContext) -> Risk:
+def rolled_back(s: RestartContext, later: tuple[Evidence, ...]) -> Risk:
     """Offsets and commits were rolled back, and the sources know nothing of it: the same rows are planned
     again, cut into the same batches or, without a limit per trigger, into one."""
-    sentence = say("forecast.set_back", path=str(s.later_state[0]), batch_id=s.n)
-    return Risk("SET_BACK", sentence, s.later_state, DataEffect("duplicates", "duplicates", "loss").may())
+    sentence = say("forecast.set_back", path=str(later[0]), batch_id=s.n)
+    return Risk("SET_BACK", sentence, later, DataEffect("duplicates", "duplicates", "loss").may())
 
 
 def _directory(log: CompactibleLog | None, part: Range) -> str:

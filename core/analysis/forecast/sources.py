@@ -34,6 +34,7 @@ from core.analysis.forecast.offset_lines import (
     start_without_offset,
     without_one_ahead,
 )
+from core.analysis.forecast.put_away import batches_in_one, later_batches_beside
 from core.analysis.forecast.ranges import log_id, ranges
 from core.analysis.forecast.sink import sink_risks
 from core.analysis.forecast.source_logs import check_file_plan, check_file_range, lost_entry, rolled_back
@@ -149,8 +150,12 @@ def check_plan(s: RestartContext) -> Verdict:
     by_hand = set_back(s, parts)
     if by_hand is not None:
         risks = [*without_one_ahead(risks), by_hand]
-    elif s.later_state and s.newest is not None and not any(risk.id == "SOURCE_LOG_AHEAD" for risk in risks):
-        risks.append(rolled_back(s))
+    elif s.newest is not None and not any(risk.id == "SOURCE_LOG_AHEAD" for risk in risks):
+        beside, unseen = later_batches_beside(s)
+        not_checked += unseen
+        later = s.later_state or beside
+        found = rolled_back(s, later) if later else batches_in_one(s, parts)
+        risks += [found] if found is not None else []
     return _stale_checksum(s, "offsets") or Verdict(
         note="; ".join(notes),
         risks=tuple(risks),
@@ -295,6 +300,9 @@ def _check_commit(s: RestartContext) -> Verdict:
         own = [part for part in ranges(s) if s.kind(part.key).has_own_log]
         if any(risk.id == "INPUT_GONE" for part in own for risk in check_inputs(s, part).risks):
             twice = twice.may()
+        for part in ranges(s):
+            found = start_without_offset(s, part)
+            twice = twice if found is None else twice.plus(found.data)
         return failed(
             s,
             "commit_exists",

@@ -40,10 +40,15 @@ def snapshots_of_later_batches(ck: Checkpoint, op: OperatorState) -> tuple[State
     newest = max([*ck.offset_ids, *ck.commit_ids], default=None)
     if newest is None or op.format_version != 1:
         return ()
+    kinds = _full_kinds(op)
     found = [
         file
-        for file in _snapshots(op)
-        if file.version is not None and file.version > newest + 1 and not _is_newer(ck, file)
+        for part in op.partitions
+        for file in part.files
+        if file.kind in kinds
+        and file.version is not None
+        and file.version > newest + 1
+        and not _is_newer(ck, file)
     ]
     return tuple(sorted(found, key=lambda file: (file.version or 0, file.path)))
 
@@ -70,9 +75,10 @@ def _loaded_next(s: RestartContext) -> Iterator[Risk]:
     for op in state_inventory(s.checkpoint).operators:
         if op.format_version != 1:
             continue
+        kinds = _full_kinds(op)
         newest: dict[tuple[int, str], StateFile] = {}
         for part in op.partitions:
-            usable = [f for f in _snapshots(op, part.files) if 0 < (f.version or 0) <= version]
+            usable = [f for f in part.files if f.kind in kinds and 0 < (f.version or 0) <= version]
             if usable:
                 newest[part.partition_id, part.store] = max(usable, key=lambda file: file.version or 0)
         stale = [file for file in newest.values() if _is_older_than_its_batch(s, file, slack_ms)]
@@ -94,13 +100,10 @@ def _is_older_than_its_batch(s: RestartContext, file: StateFile, slack_ms: int) 
     return planned_ms is not None and file.modified_ms + slack_ms < planned_ms
 
 
-def _snapshots(op: OperatorState, files: tuple[StateFile, ...] | None = None) -> list[StateFile]:
+def _full_kinds(op: OperatorState) -> frozenset[str]:
     """Snapshots, and zips where changelogs are in use: a zip is written again for every version otherwise."""
-    every = [file for part in op.partitions for file in part.files]
-    kinds = {"snapshot"}
-    if any(file.kind == "changelog" for file in every):
-        kinds.add("zip")
-    return [file for file in (every if files is None else files) if file.kind in kinds]
+    has_changelogs = any(file.kind == "changelog" for part in op.partitions for file in part.files)
+    return frozenset({"snapshot", "zip"} if has_changelogs else {"snapshot"})
 
 
 def _is_newer(ck: Checkpoint, file: StateFile) -> bool:

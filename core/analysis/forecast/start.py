@@ -62,6 +62,13 @@ _TO_40 = (
     SOURCE_RANGES,
     *_BATCH,
 )
+_FROM_41_WITHOUT_OFFSETS = (
+    SOURCE_PATH,
+    METADATA,
+    SOURCE_LOGS,
+    NEWEST_OFFSET,
+    *(step for step in _FROM_41 if step not in (SOURCE_PATH, METADATA, SOURCE_LOGS, NEWEST_OFFSET)),
+)
 _NEEDS_STATE = frozenset({"operators", "state_folder", "settings", "upgrade", "state_schema", "state_files"})
 _SKIPPED_FROM_SCRATCH = frozenset(
     {
@@ -76,10 +83,13 @@ _SKIPPED_FROM_SCRATCH = frozenset(
 )
 
 
-def steps_of(version: Version) -> tuple[StartStep, ...]:
+def steps_of(version: Version, *, has_offsets: bool = True) -> tuple[StartStep, ...]:
     """The steps in the order in which this version takes them. To 4.0 the source logs are read before
-    offsets/N (seen with 3.5 and 4.0) and the newest commit after offsets/N-1, from 4.1 on before."""
-    return _FROM_41 if version >= V41 else _TO_40
+    offsets/N (seen with 3.5 and 4.0) and the newest commit after offsets/N-1, from 4.1 on before. Where there
+    is no offset, what follows from that comes after the source logs in any version (seen with 4.3)."""
+    if version < V41:
+        return _TO_40
+    return _FROM_41 if has_offsets else _FROM_41_WITHOUT_OFFSETS
 
 
 @dataclass
@@ -101,7 +111,7 @@ class StepResults:
 def take_steps(s: RestartContext) -> StepResults:
     """Takes the steps in order until one fails; the later ones are listed as not reached."""
     result = StepResults()
-    for step in steps_of(s.version):
+    for step in steps_of(s.version, has_offsets=s.n is not None):
         if step is SOURCE_PATH and not s.connectors.places:
             continue  # the directory stands in the query: nobody has named it
         what = _what(s, step.id)

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed, unread
 from core.analysis.forecast.errors import spark_error
-from core.analysis.forecast.join_schema import strict_join, without_rows
+from core.analysis.forecast.join_schema import store_of_another_kind, strict_join, without_rows
+from core.analysis.forecast.left_checksums import left_checksum
 from core.analysis.forecast.lineage import check_lineage
 from core.analysis.forecast.model import DUPLICATES, LOSS, Damage, DataEffect, Risk
 from core.analysis.forecast.ranges import ranges
@@ -218,6 +219,9 @@ def check_folder(s: RestartContext) -> Verdict:
     if s.checkpoint.has_state and not s.state_is_empty:
         if state_inventory(s.checkpoint).operators:
             return Verdict(evidence=(Evidence("state"),))
+        left = left_checksum(s) if s.version >= V40 else None
+        if left is not None:
+            return left
         why = say("forecast_steps.state_without_files")
         known: Certainty = "certain" if s.query.operators is not None else "inferred"
         return failed(s, _first_missed(s), "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=known)
@@ -243,6 +247,9 @@ def check_schema(s: RestartContext) -> Verdict:
     batch."""
     if not s.checkpoint.has_state:
         return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
+    left = left_checksum(s)
+    if left is not None:
+        return _beside_tasks(s, left)
     operators = state_inventory(s.checkpoint).operators
     schemas = [f for op in operators for part in op.partitions for f in part.files if f.kind == "schema"]
     read = {op.operator_id: read_schemas(s.checkpoint, op.operator_id) for op in operators}
@@ -272,6 +279,9 @@ def check_schema(s: RestartContext) -> Verdict:
     damaged = [d for d in s.contents.damage if d.id in _DEFINITIONS] if s.contents is not None else []
     if damaged:
         return _stopped_by(s, damaged[0])
+    swapped = next((found for op in operators if (found := store_of_another_kind(s, op))), None)
+    if swapped is not None:
+        return _beside_tasks(s, swapped)
     if not schemas:
         return Verdict(note=say("forecast_steps.no_schema"), certainty="inferred")
     evidence = tuple(Evidence(file.path) for file in schemas[:4])
@@ -503,7 +513,7 @@ def _one_store(
         )
         if is_empty:
             return failed(s, _damage_error(path), "STATE_NOT_RESTORABLE", why, Evidence(path))
-        if _is_cut_off(op, path):
+        if _is_cut_off(op, path, version):
             return failed(s, "base_snapshot_missing", "STATE_NOT_RESTORABLE", why, Evidence(path))
         details = _names(s, path, version, _newest_zip(op, partition_id, store, version))
         return failed(s, *_missing_error(op), why, Evidence(path), details=details)
@@ -541,9 +551,11 @@ def _missing_error(op: OperatorState) -> tuple[str, str]:
     return ("delta_missing" if op.provider == "hdfs" else "rocksdb_missing", "STATE_NOT_RESTORABLE")
 
 
-def _is_cut_off(op: OperatorState, path: str) -> bool:
-    """Changelogs of format 2 without any zip: Spark finds no base for them, and no file is what it misses."""
-    return op.format_version == 2 and path.endswith(".zip")
+def _is_cut_off(op: OperatorState, path: str, version: int) -> bool:
+    """Changelogs of format 2 without the zip that they are built on: Spark finds no base for them, and no
+    file is what it misses. Where the newest version has neither, its changelog is what it misses."""
+    is_newest = path.rpartition("/")[2].startswith(f"{version}_")
+    return op.format_version == 2 and path.endswith(".zip") and not is_newest
 
 
 def _newest_zip(op: OperatorState, partition_id: int, store: str, version: int) -> int:
@@ -554,8 +566,11 @@ def _newest_zip(op: OperatorState, partition_id: int, store: str, version: int) 
 
 
 def _names(s: RestartContext, path: str, version: int, newest_zip: int) -> dict[str, object]:
-    """Spark names the changelog after the newest zip even where a later zip is what is missing."""
-    named = f"{path.rpartition('/')[0]}/{newest_zip + 1}.changelog" if path.endswith(".zip") else path
+    """Spark names the changelog after the newest zip even where a later zip is what is missing; with ids the
+    changelog of the newest version."""
+    folder, _, name = path.rpartition("/")
+    after = f"{name.removesuffix('.zip')}.changelog" if "_" in name else f"{newest_zip + 1}.changelog"
+    named = f"{folder}/{after}" if path.endswith(".zip") else path
     zip_path = path.rsplit("/", 1)[0] + f"/{version}.zip"
     return {"file": f"{s.location}/{named}", "zip": f"{s.location}/{zip_path}"}
 

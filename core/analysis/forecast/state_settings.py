@@ -31,13 +31,13 @@ PACKED_FILES = ("delta", "snapshot", "changelog")  # packed with the codec of th
 def check_settings(s: RestartContext) -> Verdict:
     """The settings of offsets/N against those of the batch before, and the number of partitions against those
     that are there."""
-    newest, before = s.newest, s.offset_entry(s.previous)
+    newest, before = s.newest, _entry_with_settings(s)
     if not s.is_stateful:
         return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
     if newest is None:
         return Verdict("cannot_be_judged", note=say("forecast_steps.no_newest_offsets"))
     at = Evidence(newest.evidence.path, 2)
-    if before is not None and before.conf:  # one without any was edited; nothing of the state follows from it
+    if before is not None and before.conf:
         verdict = _other_format(s, newest, before) or _other_rows(s, newest, before)
         if verdict is not None:
             return verdict
@@ -49,6 +49,15 @@ def check_settings(s: RestartContext) -> Verdict:
     if before is None:
         return Verdict("does_not_apply", note=say("forecast_steps.no_earlier_configs"))
     return Verdict(evidence=(at,))
+
+
+def _entry_with_settings(s: RestartContext) -> OffsetEntry | None:
+    """offsets/N-1; the one before it when that was edited and has no settings, from which nothing follows."""
+    before = s.offset_entry(s.previous)
+    if before is None or before.conf:
+        return before
+    earlier = s.offset_entry(s.checkpoint.previous_offset_id(before.batch_id))
+    return earlier if earlier is not None and earlier.conf else before
 
 
 def _other_format(s: RestartContext, newest: OffsetEntry, before: OffsetEntry) -> Verdict | None:

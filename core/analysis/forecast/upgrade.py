@@ -14,7 +14,7 @@ from core.analysis.forecast.row_checksums import first_refused
 from core.analysis.forecast.versions import V34, V35, V40, V42, V43, parse_version
 from core.checkpoint.conf import ROW_CHECKSUM_KEY
 from core.checkpoint.model import OperatorState
-from core.checkpoint.operator_metadata import StateSchema
+from core.checkpoint.operator_metadata import StateSchema, column_fields
 from core.checkpoint.state import read_schemas, state_inventory
 from core.messages import say
 from core.sparklogs.evidence import Evidence
@@ -188,7 +188,4 @@ def _join(s: RestartContext, op: OperatorState) -> Verdict | None:
 
 
 def _types(schema: StateSchema) -> list[object]:
-    fields = schema.key.get("fields")
-    return (
-        [field.get("type") for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
-    )
+    return [field.get("type") for field in column_fields(schema.key)]
