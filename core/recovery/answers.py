@@ -58,6 +58,7 @@ TEXTS = frozenset(
         "backup_to",
         "trigger",
         "pipeline_id",
+        "job_id",
         "flows",
         "host_env",
         "token_env",

@@ -7,7 +7,11 @@ may not have reached the sink, and a start that failed leaves one behind.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -15,20 +19,23 @@ from core import __version__
 from core.messages import say, say_of
 from core.recovery.answers import OptionId, is_secret
 from core.recovery.context import RecoveryContext, SourcePosition
-from core.recovery.lakeflow import lakeflow_blocks
+from core.recovery.kit import kit_of
+from core.recovery.kit_text import kit_sha256, with_kit
+from core.recovery.lakeflow import HOST_ENV, TOKEN_ENV, lakeflow_blocks
 from core.recovery.model import Constant
-from core.recovery.places import Platform, after, batch_name, beside, new_checkpoint, old_checkpoint
+from core.recovery.places import Platform, beside, new_checkpoint, old_checkpoint
 from core.recovery.plan import plan
-from core.recovery.quoting import environment
+from core.recovery.quoting import environment, python_literal
 from core.recovery.readers import source_reader
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import Repair, repair_of
 from core.recovery.sinks import FOREACH
 
 Language = Literal["python", "sql", "bash", "markdown", "json"]
-Form = Literal["snippet", "file", "runbook", "plan"]
+Form = Literal["snippet", "script", "kit", "file", "runbook", "plan"]
 FORMS: tuple[Form, ...] = get_args(Form)
-"""The forms of the code of an option: what to paste, what to run, what to read, what a program reads."""
+"""The forms of the code of an option: what to paste, what differs for this checkpoint, what is the same for
+everybody, both in one file to run, what to read, what a program reads."""
 
 TEMPLATES = environment(Path(__file__).parent / "templates")
 TEMPLATES.globals["made_by"] = f"checkpoint-explorer {__version__}"  # every script names it
@@ -39,6 +46,11 @@ SCRIPTS = {
     "empty_state": "reset_state.py.j2",
     "from_start": "refresh.py.j2",
 }
+WITH_BACKFILL = "backfill.py.j2"
+JOB_SETTINGS = "job_settings.py"
+MOST_LINES = 80
+"""A script without its kit is read at night."""
+LONG_LINE = 100
 PACKAGES = {
     "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:<version of your Spark>",
     "delta": "io.delta:delta-spark_2.13:<version for your Spark>",
@@ -56,6 +68,11 @@ class CodeBlock:
     text: str
     form: Form = "file"
 
+    @property
+    def own_text(self) -> str:
+        """What a person reads: without the kit that a file carries."""
+        return kit_of(self.text)[0]
+
 
 def generate(context: RecoveryContext, option_id: OptionId) -> tuple[CodeBlock, ...]:
     """The files of one option, ready to run; empty when it cannot be done or needs none, :func:`why_no_code`
@@ -71,6 +88,8 @@ def generate(context: RecoveryContext, option_id: OptionId) -> tuple[CodeBlock, 
             blocks.append(_repair_script(context, made, repair, platform))
         elif made.possible:
             blocks.append(_script(context, made, platform))
+        if made.possible and platform == "databricks":
+            blocks.append(_job_settings(context))
     if wanted in (None, "lakeflow") and repair_of(option_id) is None:
         found = lakeflow_blocks(context, option_id, TEMPLATES)
         blocks += [
@@ -89,43 +108,93 @@ def why_no_code(context: RecoveryContext, option_id: OptionId) -> str:
 
 def _script(context: RecoveryContext, made: Recipe, platform: Platform) -> CodeBlock:
     constants = _constants(context, made, platform)
-    needed = [constant for constant in constants if constant.required is not None]
-    template = TEMPLATES.get_template(SCRIPTS[made.method or "from_start"])
-    text = template.render(
+    template = WITH_BACKFILL if made.option == "backup_and_backfill" else SCRIPTS[made.method or "from_start"]
+    file = _file_with_kit(
+        template,
+        constants,
         title=title_of(context, made),
-        constants=constants,
-        required=[(constant.name, constant.required) for constant in needed],
         sources=[_source_values(context, made, source) for source in context.sources],
         plan=[f"{step.title} {step.why}".strip() for step in plan(context, made).steps],
-        kinds=sorted(_kinds(context)),
-        sink=context.sink,
-        method=made.method,
-        new_output=made.new_output,
-        after=after(context),
-        before=f".before-refresh-batch-{batch_name(context)}",
-        backfill=f".backfill-batch-{batch_name(context)}",
         packages=packages(context, made),
-        with_backfill=made.option == "backup_and_backfill",
-        is_lost=context.is_lost,
     )
     option = say_of("recovery", "TITLES", made.option)
     title = say_of("recovery_code", "TITLES_OF_CODE", platform, option=option)
-    return CodeBlock(platform, "python", title, f"recover_{made.option}.py", text)
+    return CodeBlock(platform, "python", title, f"recover_{made.option}.py", file)
 
 
 def _repair_script(context: RecoveryContext, made: Recipe, repair: Repair, platform: Platform) -> CodeBlock:
     constants = [*_repair_places(context, made, repair, platform), *repair.constants(context)]
     title = say_of("recovery", "TITLES", repair.id)
-    text = TEMPLATES.get_template(repair.template).render(
+    file = _file_with_kit(
+        repair.template,
+        constants,
         title=title,
-        constants=constants,
-        required=[(each.name, each.required) for each in constants if each.required is not None],
         plan=[f"{step.title} {step.why}".strip() for step in plan(context, made).steps],
-        sink=None,  # nothing is written to it, so no connector that only writes is needed
         packages=packages(context, made),
     )
     shown = say_of("recovery_code", "TITLES_OF_CODE", platform, option=title)
-    return CodeBlock(platform, "python", shown, f"recover_{repair.id}.py", text)
+    return CodeBlock(platform, "python", shown, f"recover_{repair.id}.py", file)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of values at the top of a script; the comment stands above it where it would be long."""
+
+    constants: tuple[Constant, ...]
+    comment: str = ""
+    is_long: bool = False
+
+
+def _file_with_kit(template: str, constants: Sequence[Constant], **values: object) -> str:
+    """The one file that runs: the lines of a script, and the kit. Lists get a line for each entry,
+    and sources one for each value, as long as the script can then be read in one look."""
+    required = {each.name: each.required for each in constants if each.required is not None}
+    text = ""
+    for density in range(4):
+        made = TEMPLATES.get_template(template).render(
+            values,
+            lines=_lines(constants, density),
+            required=required,
+            density=density,
+            kit_sha256=kit_sha256(),
+        )
+        text = with_kit(made)
+        if len(kit_of(text)[0].splitlines()) <= MOST_LINES:
+            break
+    return text
+
+
+def _lines(constants: Sequence[Constant], density: int) -> list[_Line]:
+    """Each value on a line; with a density of 2 those of one source together, with 3 those of all sources."""
+    found = []
+    for group, members in groupby(constants, partial(_group, density=density)):
+        together = tuple(members)
+        if group:
+            found.append(_Line(together))
+            continue
+        for each in together:
+            size = len(each.name) + len(python_literal(each.value)) + len(each.comment)
+            found.append(_Line((each,), each.comment, size > LONG_LINE and density < 2))
+    return found
+
+
+def _group(constant: Constant, density: int) -> str:
+    """What a value shares its line with; empty for a line of its own."""
+    source = re.match(r"SOURCE_[0-9]+_", constant.name)
+    if source is None or density < 2:
+        return ""
+    return source[0] if density == 2 else "SOURCE"
+
+
+def _job_settings(context: RecoveryContext) -> CodeBlock:
+    """What goes with every option on Databricks: the job is paused, and restarts the query afterwards."""
+    job = context.answers.get("job_id")
+    text = TEMPLATES.get_template("job_settings.py.j2").render(
+        job_id=int(job) if job is not None and job.isascii() and job.isdigit() else job,
+        host_env=context.answers.get("host_env") or HOST_ENV,
+        token_env=context.answers.get("token_env") or TOKEN_ENV,
+    )
+    return CodeBlock("databricks", "python", say("recovery_code.job_settings"), JOB_SETTINGS, text)
 
 
 def packages(context: RecoveryContext, made: Recipe) -> str:
@@ -386,7 +455,6 @@ def _method_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
         found.append(Constant("NEW_SINK_PATH", None, say("recovery_code.new_sink_path")))
     if made.method == "seeded":
         found += [
-            Constant("SEEDED_BATCH", made.first_batch - 1),
             Constant("KEEP_QUERY_ID", made.keep_query_id),
         ]
     if made.method in ("warm_up", "empty_state"):
@@ -448,7 +516,6 @@ def _source_constants(context: RecoveryContext) -> list[Constant]:
 def _source_values(context: RecoveryContext, made: Recipe, source: SourcePosition) -> dict[str, object]:
     start = next((start for start in made.starts if start.source.key == source.key), None)
     return {
-        "index": source.index,
         "key": source.key,
         "kind": source.kind.name,
         "directory": source.directory,

@@ -18,6 +18,8 @@ from core.recovery.repairs import repair_of
 from core.recovery.restart import repeats_and_loses
 from core.recovery.sinks import BEHAVIOUR_IDS, EXAMPLES, Behaviour
 
+_ONE_ROW_EACH = frozenset({"dedupe", "dedupeWithinWatermark", "symmetricHashJoin"})
+"""Operators whose results do not depend on how many other rows there are."""
 _SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
@@ -189,11 +191,19 @@ def _pipeline_loses(context: RecoveryContext) -> str:
 
 
 def _backfill(context: RecoveryContext, behaviour: Behaviour) -> tuple[str, str]:
+    combined = say("recovery_effects.backfill_combined") if _combines_rows(context) else ""
     if behaviour == "overwrite":
-        return say("recovery_effects.sequence_guard"), say("recovery_effects.deleted_keys")
+        return say("recovery_effects.sequence_guard"), combined or say("recovery_effects.deleted_keys")
     if context.sink == "file":
-        return say("recovery_effects.unique_key"), say("recovery_effects.backfill_directory")
-    return say("recovery_effects.unique_key_or_overlap"), say("recovery_effects.nothing")
+        return say("recovery_effects.unique_key"), combined or say("recovery_effects.backfill_directory")
+    return say("recovery_effects.unique_key_or_overlap"), combined or say("recovery_effects.nothing")
+
+
+def _combines_rows(context: RecoveryContext) -> bool:
+    """Whether a result of the query may be made of several rows, of which the source has lost some."""
+    if context.source_complete == "yes" or not context.needs_state:
+        return False
+    return not context.operators or not set(context.operators) <= _ONE_ROW_EACH
 
 
 # ---------------------------------------------------------------- the common mistake

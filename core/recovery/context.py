@@ -147,7 +147,19 @@ class RecoveryContext:
     @property
     def needs_state(self) -> bool:
         """Whether the query that runs next keeps state."""
-        return self.stateful == "added" or (self.has_state and self.stateful != "removed")
+        if self.stateful == "added":
+            return True
+        return (self.has_state or self.is_state_lost) and self.stateful != "removed"
+
+    @property
+    def is_state_lost(self) -> bool:
+        """Whether the query kept state and the checkpoint has none: its logs show it, or the user says that
+        the query keeps state and that the checkpoint is damaged."""
+        if self.has_state or self.last_committed is None:
+            return False
+        keeps_state = self.answers.get("stateful") in ("unchanged", "changed")
+        is_seen = self.forecast is not None and self.forecast.reason == "STATE_FOLDER_MISSING"
+        return is_seen or (keeps_state and self.answers.get("what_happened") == "damaged")
 
     @property
     def platform(self) -> str:
@@ -294,7 +306,7 @@ def _source(
             read_so_far = kind.advance(first, offset, context)
         if kind.has_own_log:
             value = kind.positions(offset).get("log id", -1)
-            complete = context.file_log_complete
+            complete = context.file_log_reaches(value)
             log = context.file_log[: bisect_right(context.file_log, value, key=_log_id)]
     paths = [item.path for item in log[-2000:]]
     pending = ck.uncommitted_batch

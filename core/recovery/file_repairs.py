@@ -28,6 +28,9 @@ from core.messages import say, say_of
 from core.sparklogs.evidence import Problem
 from core.storage import FileInfo
 
+MOST_BYTES = 256 << 20
+"""A larger file is not replaced: the script holds each by its digest, for which it is read here."""
+
 Does = Literal["leave_out", "write", "copy"]
 
 MOST_ROUNDS = 12
@@ -134,6 +137,10 @@ class _Plan:
         self.again_is_same = self.again_is_same and is_same
 
     def _digest(self, path: str) -> str | None:
+        seen = self.original.door.look([path])[path]
+        if isinstance(seen, FileInfo) and (seen.size_bytes or 0) > MOST_BYTES:
+            size, most = seen.size_bytes or 0, MOST_BYTES
+            raise _CannotError(say("file_repairs.too_large", file=path, size_bytes=size, limit_bytes=most))
         content = self.original.door.read([FileInfo(path, None)])[path]
         return hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else None
 

@@ -1,11 +1,15 @@
-"""Code for Lakeflow pipelines: the flow's start position, and the update that resets or refreshes (documented
-by the vendor, not run)."""
+"""Code for Lakeflow pipelines: the flow's start position, and the update that resets or refreshes, with
+Python's standard library, with databricks-sdk or with curl.
+
+The calls are those that the vendor documents; they were run against a server that answers so, not against a
+workspace."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from typing import Literal
+from urllib.parse import quote
 
 from jinja2 import Environment
 
@@ -46,6 +50,14 @@ def lakeflow_blocks(context: RecoveryContext, option: OptionId, templates: Envir
     )
     blocks.append(
         (
+            "python",
+            say("recovery_code.with_sdk"),
+            "start_update_sdk.py",
+            _render(templates, "lakeflow_update.py.j2", context, made, sdk=True),
+        )
+    )
+    blocks.append(
+        (
             "bash",
             say("recovery_code.with_curl"),
             "start_update.sh",
@@ -59,12 +71,17 @@ def _on_lakeflow(context: RecoveryContext) -> RecoveryContext:
     return replace(context, answers=context.answers.having(platform="lakeflow"))
 
 
-def _render(templates: Environment, name: str, context: RecoveryContext, made: Recipe) -> str:
+def _render(
+    templates: Environment, name: str, context: RecoveryContext, made: Recipe, *, sdk: bool = False
+) -> str:
     flows = [flow.strip() for flow in (context.answers.get("flows") or "").split(",") if flow.strip()]
     field = "reset_checkpoint_selection" if made.option == "reset" else "full_refresh_selection"
     return templates.get_template(name).render(
         option=made.option,
-        body=json.dumps({field: flows, "validate_only": True}),
+        sdk=sdk,
+        body=json.dumps({field: flows}),
+        checked_body=json.dumps({field: flows, "validate_only": True}),
+        pipeline=quote(context.answers.get("pipeline_id") or "PIPELINE_ID", safe="", errors="replace"),
         batch=context.last_committed,
         pipeline_id=context.answers.get("pipeline_id"),
         flows=flows,

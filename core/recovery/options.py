@@ -84,6 +84,9 @@ def _recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -
     knows_position = bool(context.sources) and not context.is_lost
     if knows_position and reset.possible and (not context.needs_state or reset.method == "warm_up"):
         return "reset", _why_reset(reset)
+    for repair in REPAIRS.values():
+        if recipes[repair.id].possible and (reason := repair.reason_before_refresh(context)):
+            return repair.id, reason
     if recipes["full_refresh"].possible and context.source_complete == "yes":
         return "full_refresh", say("recovery_options.best_refresh")
     if recipes["backup_and_backfill"].possible and context.source_complete != "yes":

@@ -58,8 +58,11 @@ def plan(context: RecoveryContext, made: Recipe) -> Plan:
 def _restart(context: RecoveryContext) -> tuple[PlanStep, ...]:
     forecast = context.forecast
     first = forecast.batch_id if forecast is not None else None
+    start = say(
+        "recovery_plan.restart_pipeline" if context.platform == "lakeflow" else "recovery_plan.restart"
+    )
     return (
-        PlanStep(say("recovery_plan.restart"), say("recovery_plan.restart_why")),
+        PlanStep(start, say("recovery_plan.restart_why")),
         PlanStep(
             say("recovery_plan.watch_any") if first is None else say("recovery_plan.watch", batch=first),
             say("recovery_plan.watch_why"),
@@ -173,6 +176,7 @@ def _pipeline(context: RecoveryContext, made: Recipe) -> list[PlanStep]:
     return [
         PlanStep(say("recovery_plan.deploy"), deploy),
         PlanStep(say("recovery_plan.stop_update"), say("recovery_plan.stop_update_why")),
+        PlanStep(say("recovery_plan.validate"), say("recovery_plan.validate_why")),
         PlanStep(say("recovery_plan.start_update"), say("recovery_plan.start_update_why")),
         PlanStep(say("recovery_plan.wait"), say("recovery_plan.wait_why")),
     ]

@@ -55,7 +55,8 @@ class Question:
 def questions(context: RecoveryContext) -> tuple[Question, ...]:
     """The questions for this checkpoint, in the order to ask."""
     asked = ["sink", "source_complete"]
-    if context.has_state or context.answers.get("stateful") is not None:
+    may_be_gone = context.is_state_lost or context.answers.get("what_happened") == "damaged"
+    if context.has_state or may_be_gone or context.answers.get("stateful") is not None:
         asked.append("stateful")
     asked.append("platform")
     return tuple(_question(context, question) for question in asked)

@@ -351,6 +351,8 @@ def _why_no_warm_up(context: RecoveryContext) -> str | None:
     if context.source_complete != "yes":
         is_gone = context.source_complete == "no"
         return say("recovery_options.cold_gone" if is_gone else "recovery_options.cold_not_known")
+    if context.is_state_lost:
+        return say("recovery_options.cold_operators_gone")
     unnamed = say("recovery_options.operator_without_name")
     others = sorted({name or unnamed for name in context.operators if name not in WARM_OPERATORS})
     return say("recovery_options.cold_operators", operators=others) if others else None

@@ -28,6 +28,8 @@ def why_no_restart(context: RecoveryContext) -> Sentence | None:
         return say("recovery_options.restart_not_judged")
     if forecast.outcome == "fail":
         return say("recovery_options.restart_fails", sentence=forecast.sentence)
+    if context.is_state_lost and context.needs_state:
+        return say("recovery_options.restart_without_state")
     if forecast.outcome == "fresh_start" and context.last_committed is not None:
         return say("recovery_options.restart_from_scratch", sentence=forecast.sentence)
     return None

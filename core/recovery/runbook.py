@@ -45,6 +45,7 @@ def runbook(context: RecoveryContext, option_id: OptionId) -> CodeBlock:
         is_plain_paste=is_plain_paste(context, made),
         starter=_starter(context, made),
         is_repair=repair_of(option_id) is not None,
+        fails_on_data_loss=any(source.kind.fails_on_data_loss for source in context.sources),
         sink_path=sink_path,
         new_output=new_output(context, made),
         aside_checkpoint=beside(context, platform, "before-refresh-batch"),

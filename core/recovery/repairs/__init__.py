@@ -1,7 +1,8 @@
 """Recovery options that need neither the query nor its rows: each makes a repaired copy of the checkpoint.
 
 To add one: a module here with its ``REPAIR``, its id in :data:`core.recovery.answers.RepairId`, one line in
-``REPAIRS``, a template that extends ``templates/_repair.py.j2``, its title in ``core/messages/recovery.py``
+``REPAIRS``, its code in a module of ``core/recovery/kit``, a template with the calls that extends
+``templates/_repair_script.py.j2``, its title in ``core/messages/recovery.py``
 and its sentences in ``core/messages/recovery_repairs.py``. Options, table, plan, code, command line, JSON
 documents and the page take it from here.
 """

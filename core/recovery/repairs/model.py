@@ -40,6 +40,7 @@ class Repair:
     is not. ``suffix`` is the end of the name of the new checkpoint. ``constants`` are the values of the
     script beside the places and batches, which every script has. ``fields`` are the answers that its script
     can use, for the page. ``asks_sink``: its script reads the log of the sink.
+    ``reason_before_refresh``: the same for where no reset is exact, before all rows are read again.
     ``needs_no_checkpoint``: it can be done where the checkpoint is gone.
     ``place``: the answer that says where the copy is written.
     """
@@ -56,6 +57,7 @@ class Repair:
     suffix: Callable[[RecoveryContext], str]
     constants: Callable[[RecoveryContext], tuple[Constant, ...]] = lambda context: ()
     before_after: Callable[[RecoveryContext], tuple[BeforeAfter, ...]] = lambda context: ()
+    reason_before_refresh: Callable[[RecoveryContext], str] = lambda context: ""
     fields: tuple[str, ...] = ("checkpoint_new",)
     asks_sink: bool = False
     needs_no_checkpoint: bool = False

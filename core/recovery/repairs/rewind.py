@@ -30,16 +30,21 @@ _MENDED = frozenset(
         "STATE_CHECKSUM_MISMATCH",
         "JOIN_STATE_INCONSISTENT",
         "LOG_FILE_UNREADABLE",
+        "LOG_VERSION_UNKNOWN",
         "SOURCE_LOG_END_MISSING",
     }
 )
 """Findings whose files a copy that stands before them does not have."""
 
+_RISKS_MENDED = frozenset({"SOURCE_LOG_BEHIND"})
+"""The same for what lets the query start and skip files: the copy ends where the source log does."""
+
 _ROW_BY_ROW = frozenset({"dedupe", "symmetricHashJoin"})
 """Operators that emit the same rows whatever the batch boundaries are, apart from late ones."""
-_ANY_BOUNDARIES = _ROW_BY_ROW | {"stateStoreSave"}
-"""Operators whose results are the same at the end. dropDuplicatesWithinWatermark is none of them: a key that
-had expired in between still swallows a row that comes in the same batch; nor are timers."""
+_ANY_BOUNDARIES = _ROW_BY_ROW | {"stateStoreSave", "sessionWindowStateStoreSaveExec"}
+"""Operators whose results are the same at the end, apart from late rows. dropDuplicatesWithinWatermark is
+none of them: a key that had expired in between still swallows a row that comes in the same batch; nor are
+timers."""
 
 
 def _found(context: RecoveryContext) -> Rewind:
@@ -99,6 +104,8 @@ def _why_not_this_query(context: RecoveryContext) -> str | None:
         return say("recovery_repairs.rewind_sparse")
     if context.stateful != "unchanged":
         return say("recovery_repairs.rewind_other_query")
+    if context.is_state_lost:
+        return say("recovery_repairs.rewind_state_gone")
     unknown = [
         source.label
         for source in context.sources
@@ -191,17 +198,30 @@ def _kept(duplicates: str = "") -> tuple[Cell, Cell, Cell]:
     )
 
 
+def _mends(context: RecoveryContext) -> bool:
+    """Whether the damage is behind the batch, and the same rows come out at the end."""
+    forecast = context.forecast
+    if forecast is None or not set(context.operators) <= _ANY_BOUNDARIES:
+        return False
+    if forecast.outcome == "fail":
+        return forecast.reason in _MENDED
+    risks = {risk.id for risk in forecast.risks if risk.weight == "data_risk"}
+    return bool(risks) and risks <= _RISKS_MENDED
+
+
 def _reason(context: RecoveryContext) -> str:
     """First choice where the damage is behind the batch and the sink that was answered shows no row twice."""
-    forecast = context.forecast
-    if forecast is None or forecast.outcome != "fail" or forecast.reason not in _MENDED:
-        return ""
-    if not set(context.operators) <= _ANY_BOUNDARIES:
-        return ""
     state = context.sink_state
     is_restored = state is not None and any(kind in ("behind", "changed") for kind, _ in state.concerns)
     is_exact = context.sink in ("foreach_merge", "file") or (context.sink == "delta" and is_restored)
-    return say("recovery_repairs.best_rewind", batch=_batch(context)) if is_exact else ""
+    return say("recovery_repairs.best_rewind", batch=_batch(context)) if is_exact and _mends(context) else ""
+
+
+def _reason_before_refresh(context: RecoveryContext) -> str:
+    """A Delta table can be restored to the batch: that is less than reading everything again."""
+    if context.sink != "delta" or not _mends(context):
+        return ""
+    return say("recovery_repairs.best_rewind_restore", batch=_batch(context))
 
 
 def _steps(context: RecoveryContext) -> tuple[PlanStep, ...]:
@@ -308,6 +328,7 @@ REPAIR = Repair(
     effect=_effect,
     mistake=lambda context: say("recovery_repairs.rewind_mistake"),
     reason=_reason,
+    reason_before_refresh=_reason_before_refresh,
     steps=_steps,
     suffix=lambda context: f"rewound-to-batch-{_batch(context)}",
     constants=_constants,

@@ -46,6 +46,9 @@ def _why_not(context: RecoveryContext) -> str | None:
         return say("recovery_repairs.skip_txn", batch=context.pending)
     if context.sink_trouble:
         return say("recovery_repairs.sink_does_not_fit", trouble=context.sink_trouble)
+    unverified = [source.label for source in context.sources if not source.kind.can_skip]
+    if unverified:
+        return say("recovery_repairs.skip_unverified", sources=unverified)
     unknown = [source.label for source in context.sources if source.pending_position is None]
     return say("recovery_repairs.skip_source", sources=unknown) if unknown else None
 

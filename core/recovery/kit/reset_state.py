@@ -1,0 +1,207 @@
+"""reset of a query with state: batch 0 of the new checkpoint covers all up to the last committed batch and is
+written nowhere."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.recovery.kit.counting import batch_result, can_count, read_output, same_or_replaced
+from core.recovery.kit.kafka import began_at, kafka_now, kafka_start
+from core.recovery.kit.new_checkpoint import (
+    check_files_seen,
+    check_new_logs,
+    end_of_new,
+    listed_by_source,
+    listed_files,
+    log_of_files,
+    not_twice,
+    old_log,
+    source_lines,
+    whole_of_new,
+)
+from core.recovery.kit.query import QueryRun, read_stream, result, run_to_the_end, stream
+from core.recovery.kit.resets import check_sink_got_it, facts_before, old_settings
+from core.recovery.kit.words import Checks, Refused, show
+
+
+class NewState:
+    """The new checkpoint. ``warms_up``: the state is rebuilt from the old data, else it starts empty;
+    ``watermark_ms``: in force during the last committed batch, 0 for none."""
+
+    def __init__(self, run: QueryRun, warms_up: bool, watermark_ms: int) -> None:
+        self.run, self.warms_up, self.watermark_ms = run, warms_up, watermark_ms
+        # Batch 0 reads the old data. With a watermark, batch 1 reads nothing and hands out and drops what
+        # the old query had handed out and dropped.
+        self.silent_batches = [0, 1] if warms_up and watermark_ms > 0 else [0]
+
+    def make(self) -> None:
+        """Records what the sink has, and writes the checkpoint; not again where it is there."""
+        run = self.run
+        if not run.is_made:
+            run.write_record(facts_before(run))
+            self.write()
+
+    def write(self) -> None:
+        """The planned batch 0, under another name first."""
+        run, files, building = self.run, self.run.files, self.run.building
+        if files.exists(building):
+            files.put_aside(building)
+        ends = {}
+        for number, source in enumerate(run.sources):
+            ends[source["key"]] = source["position"]
+            if source["kind"] == "file":
+                entries = old_log(run, source)
+                if self.warms_up:
+                    self.check_files_there(source, entries)
+                log = f"{building}/sources/{source['name'] or number}/0"
+                files.write(log, log_of_files(entries, 0))
+                ends[source["key"]] = json.dumps({"logOffset": 0})
+            elif source["kind"] == "kafka":
+                kafka_start(run, source, special=False)
+                if self.warms_up:
+                    self.check_topic_whole(source)
+        # The first offset file fixes the settings of the state. For one that is missing there Spark takes a
+        # legacy value, so all of the old ones stay.
+        header = {**old_settings(run), "batchWatermarkMs": 0, "batchTimestampMs": int(time.time() * 1000)}
+        files.write(f"{building}/metadata", json.dumps({"id": str(uuid.uuid4())}))
+        lines = f"v{run.offset_log_version}\n{json.dumps(header)}\n{source_lines(run, ends)}"
+        files.write(f"{building}/offsets/0", lines)
+        files.rename(building, run.new_checkpoint)
+        run.changed.append(f"{run.new_checkpoint} is a new checkpoint; undo: remove it")
+        show(
+            f"New checkpoint: {run.new_checkpoint}; its batch 0 covers everything up to batch "
+            f"{run.last_committed}"
+        )
+
+    def check_files_there(self, source: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> None:
+        """Refuses when files that were read are gone."""
+        gone = {entry["path"] for entry in entries} - listed_files(self.run, source)
+        if gone and not self.run.accept_loss:
+            raise Refused(
+                f"{len(gone)} of {len(entries)} files that were read are gone at source {source['key']} (for "
+                f"example {min(gone)}), so the state cannot be rebuilt completely. Set ACCEPT_LOSS = True to "
+                "continue without them."
+            )
+
+    def check_topic_whole(self, source: Mapping[str, Any]) -> None:
+        """Refuses when records that were read have expired."""
+        run = self.run
+        place = f"{run.old_checkpoint}/{source['directory']}/0"
+        if not run.files.exists(place):
+            raise Refused(f"{place} is missing, so it is not known where source {source['key']} began.")
+        began, now = began_at(run.files, place), kafka_now(run.spark, source)
+        gone = [
+            f"{topic}-{partition}"
+            for topic, partitions in began.items()
+            for partition, at in partitions.items()
+            if partition in now.get(topic, {}) and now[topic][partition][0] > at
+        ]
+        if gone and not run.accept_loss:
+            raise Refused(
+                f"Old records of {', '.join(gone)} have expired, so the state cannot be rebuilt completely. "
+                "Set ACCEPT_LOSS = True to continue without them."
+            )
+
+    def run_silently(self) -> None:
+        """Runs the batches of the old data, into no sink. Without an empty entry for each of them the file
+        sink log would not begin at 0 and could not be read."""
+        run = self.run
+        for number in self.silent_batches:
+            self.run_into_noop(number)
+        for number in self.silent_batches if run.sink == "file" else []:
+            place = f"{run.output}/_spark_metadata/{number}"
+            if not run.files.exists(place):
+                run.files.write(place, "v1")
+
+    def run_into_noop(self, number: int) -> None:
+        """Runs exactly this batch, into the noop sink."""
+        run, files, new = self.run, self.run.files, self.run.new_checkpoint
+        if number in files.numbers(f"{new}/commits"):
+            return
+        if number == 1:
+            self.plan_closing_batch()
+        from pyspark.sql.functions import lit
+
+        frames = {}
+        for source in run.sources:
+            first = "earliest" if self.warms_up else source["position"]
+            start = {"startingOffsets": first} if source["kind"] == "kafka" else {}
+            frame = read_stream(run, source, start)
+            frames[source["key"]] = frame if self.warms_up else frame.where(lit(False))
+        writer = result(run, frames).writeStream.option("checkpointLocation", new)
+        # Trigger once: the planned batch and nothing else.
+        writer = writer.outputMode(run.output_mode).trigger(once=True)
+        writer.format("noop").start().awaitTermination()
+        done = list(range(number + 1))
+        if files.numbers(f"{new}/commits") != done or files.numbers(f"{new}/offsets") != done:
+            raise Refused(
+                f"The run into noop went beyond batch {number}. Rename {new} and run the script again."
+            )
+        if number == 1:
+            self.keep_next_watermark()
+            batch = run.last_committed
+            show(f"What batch {batch} had closed is closed in the new state too; nothing was written.")
+        elif self.warms_up:
+            show("The state was rebuilt from the old data; nothing was written.")
+        else:
+            show("The old data counts as read; the state is empty.")
+
+    def plan_closing_batch(self) -> None:
+        """Batch 1: no data, and the watermark that the last committed batch of the old query ran with."""
+        files, new = self.run.files, self.run.new_checkpoint
+        if files.exists(f"{new}/offsets/1"):
+            return
+        version, header, *lines = files.read(f"{new}/offsets/0").splitlines()
+        header = json.dumps({**json.loads(header), "batchWatermarkMs": self.watermark_ms})
+        files.write(f"{new}/offsets/1", "\n".join([version, header, *lines]))
+
+    def keep_next_watermark(self) -> None:
+        """The next batch gets the watermark that it would have had after the last committed batch of the old
+        query."""
+        run, files = self.run, self.run.files
+        old = files.read(f"{run.old_checkpoint}/commits/{run.last_committed}").splitlines()[1]
+        following = json.loads(old or "{}").get("nextBatchWatermarkMs")
+        place = f"{run.new_checkpoint}/commits/1"
+        version, commit, *rest = files.read(place).splitlines()
+        if following is not None:
+            commit = json.dumps({**json.loads(commit), "nextBatchWatermarkMs": following})
+            files.replace(place, "\n".join([version, commit, *rest]))
+
+    def run_and_check(self) -> Checks:
+        """Runs the query until all is read; what it read, and the rows that the sink has."""
+        run = self.run
+        record = run.read_record() or {}
+        shown = listed_by_source(run)
+        run_to_the_end(run, stream(run, {}), record["partition_by"])
+        checks = [*check_new_logs(run, 0), *check_files_seen(run, shown)]
+        for number, source in enumerate(run.sources):
+            if source["kind"] != "file":
+                continue
+            old, later, twice = not_twice(run, number, source)
+            text = f"source {source['key']}: batch 0 covers {old} old files, {later} new ones came after it"
+            if twice:
+                text = f"source {source['key']}: {len(twice)} old files were read again"
+            checks.append((not twice, text))
+        last = self.silent_batches[-1]
+        if end_of_new(run)[0] > last:
+            checks += check_sink_got_it(run, last + 1)
+        return checks + self.check_total()
+
+    def check_total(self) -> Checks:
+        """Where a batch query over all input gives the same rows, the output must have exactly these."""
+        run = self.run
+        if not (self.warms_up and run.is_batch_result and can_count(run)):
+            text = "with watermarks, an empty state or a changed query no batch query gives the same rows"
+            return [(None, f"the rows in the sink: {text}")]
+        try:
+            expected = batch_result(run, whole_of_new(run) or {})
+        except Exception as error:
+            return [(None, f"the rows in the sink: the batch query failed ({type(error).__name__})")]
+        output = read_output(run, sorted({run.sink_path, run.output}))
+        if expected is None or output is None:
+            return [(None, "the rows in the sink: there is nothing to compare")]
+        return [same_or_replaced(run, output, expected)]

@@ -1,0 +1,274 @@
+"""rewind: a copy of the checkpoint that stands at an older batch, whose state is complete."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tempfile
+import uuid
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.recovery.kit.copying import Copy
+from core.recovery.kit.files import file_log
+from core.recovery.kit.run import Run
+from core.recovery.kit.sink import check_sink_is_ours, sink_numbers
+from core.recovery.kit.starting import STATE_FORMAT_CONF
+from core.recovery.kit.words import Checks, Refused, first_line, is_hidden, show
+
+STATE_FILE = re.compile(
+    r"state/[0-9]+/[0-9]+/(?:[^/]+/)?([0-9]+)(?:_[^/.]+)?\.(?:delta|snapshot|zip|changelog)(?:\.crc)?"
+)
+OPERATOR_METADATA = re.compile(r"state/[0-9]+/_metadata/v2/([0-9]+)")
+
+
+class RolledBack(Copy):
+    """Logs up to a batch, state up to its version (a later snapshot would be loaded unchecked one day), the
+    whole source logs."""
+
+    def __init__(self, run: Run, to_batch: int) -> None:
+        super().__init__(run)
+        self.to_batch = to_batch
+
+    def is_wanted(self, path: str) -> bool:
+        """What the batch had, and nothing of later ones."""
+        log, _, name = path.partition("/")
+        if log in ("offsets", "commits"):
+            return name.isascii() and name.isdigit() and int(name) <= self.to_batch
+        state, metadata = STATE_FILE.fullmatch(path), OPERATOR_METADATA.fullmatch(path)
+        if state:
+            return int(state[1]) <= self.to_batch + 1
+        return metadata is None or int(metadata[1]) <= self.to_batch
+
+    def altered(self, path: str) -> str | None:
+        """A new query ID for a Delta sink; schema files are named where they are in the copy."""
+        run = self.run
+        if path == "metadata" and run.sink == "delta":
+            return json.dumps({"id": (run.read_record() or {})["query_id"]})
+        if OPERATOR_METADATA.fullmatch(path):
+            return self.own_schema_paths(run.files.read(f"{run.old_checkpoint}/{path}"), path)
+        return None
+
+    def own_schema_paths(self, text: str, path: str) -> str:
+        """transformWithState names its schema files by absolute paths: in the copy they are those of the
+        copy."""
+        files, old = self.run.files, self.run.old_checkpoint
+        version, line = text.split("\n", 1)
+        content = json.loads(line)
+        for store in content["stateStoreInfo"]:
+            for number, place in enumerate(store.get("stateSchemaFilePaths") or []):
+                if not files.is_inside(place, old):
+                    raise Refused(
+                        f"{old}/{path} names the schema file {place} of another checkpoint, so a copy would "
+                        "depend on that."
+                    )
+                inside = files.plain_path(place)[len(files.plain_path(old)) :]
+                store["stateSchemaFilePaths"][number] = files.qualified(self.run.new_checkpoint) + inside
+        return version + "\n" + json.dumps(content, separators=(",", ":"))
+
+    def check_sink(self) -> None:
+        """The sink must stand at the batch; that it is the sink of this query can be answered for, this
+        cannot."""
+        run, to_batch = self.run, self.to_batch
+        check_sink_is_ours(run, run.old_checkpoint, to_batch)
+        if run.sink == "file" and max(sink_numbers(run.files, run.sink_path) or [-1]) != to_batch:
+            raise Refused(
+                f"The file sink log in {run.sink_path} does not end at batch {to_batch}: Spark would skip the"
+                " batches that it has, new rows included."
+            )
+
+    def plan(self) -> dict[str, int]:
+        """The files to copy. Refuses when one that a start reads is missing."""
+        wanted, to_batch = self.sizes(), self.to_batch
+        before = max(to_batch - 1, 0)
+        for path in ["metadata", f"offsets/{to_batch}", f"offsets/{before}", f"commits/{to_batch}"]:
+            if path not in wanted:
+                raise Refused(
+                    f"{self.run.old_checkpoint}/{path} is missing, so the checkpoint cannot be rolled back to"
+                    f" batch {to_batch}."
+                )
+        return wanted
+
+    def show_plan(self, wanted: dict[str, int]) -> None:
+        """For the dry run: what is copied, and what is read again."""
+        files, old, first = self.run.files, self.run.old_checkpoint, self.to_batch + 1
+        everything = {path for path in files.sizes(old) if not is_hidden(path)}
+        self.show_what_is_copied(wanted, len(everything - set(wanted)))
+        newest = max(files.numbers(f"{old}/offsets") + files.numbers(f"{old}/commits"))
+        show(f"The first start runs batch {first}; what batches {first} to {newest} had read is read again.")
+
+    def record(self) -> dict[str, Any]:
+        """The new query ID is made once."""
+        return {"query_id": str(uuid.uuid4())}
+
+    def check_inputs(self, file_sources: Sequence[Mapping[str, Any]], accept_loss: bool) -> None:
+        """Input files that are read again must still be there: Spark reads a file that is gone as an empty
+        one."""
+        run, files = self.run, self.run.files
+        for source in file_sources:
+            directory = f"{run.old_checkpoint}/{source['directory']}"
+            names = [name.removesuffix(".compact") for name in files.names(directory)]
+            newest = max((int(name) for name in names if name.isascii() and name.isdigit()), default=-1)
+            again = file_log(files, directory, source["read"], newest)
+            gone = [entry["path"] for entry in again if not is_there(run.spark, entry["path"])]
+            show(
+                f"Source {source['key']}: {len(again)} files are read again, all of them in batch "
+                f"{self.to_batch + 1}"
+            )
+            if gone and not accept_loss:
+                raise Refused(
+                    f"{len(gone)} of {len(again)} files that would be read again are gone, for example "
+                    f"{gone[0]}: their rows would be missing. Put them back, or set ACCEPT_LOSS = True."
+                )
+
+    def check_ends(self) -> Checks:
+        """The logs of the copy end at the batch; what the sink has was answered for, or asked."""
+        run, to_batch = self.run, self.to_batch
+        checks: Checks = []
+        if run.sink == "delta" and run.sink_is_ours:
+            checks.append((None, f"that the table stands at batch {to_batch}: SINK_IS_OURS is set"))
+        ends = [run.files.numbers(f"{run.new_checkpoint}/{log}")[-1:] for log in ("offsets", "commits")]
+        good = ends == [[to_batch], [to_batch]]
+        return [*checks, (good, f"offsets and commits end at batch {to_batch}")]
+
+
+def is_there(spark: Any, encoded: str) -> bool:
+    """Whether an input file exists; source logs name files as encoded URIs."""
+    path = spark._jvm.org.apache.hadoop.fs.Path(spark._jvm.java.net.URI(encoded))
+    return bool(path.getFileSystem(spark._jsc.hadoopConfiguration()).exists(path))
+
+
+class State:
+    """The state after a batch, loaded by Spark from the old checkpoint and from the copy. ``operators``: id,
+    name and stores of each."""
+
+    def __init__(
+        self,
+        run: Run,
+        to_batch: int,
+        operators: Sequence[Mapping[str, Any]],
+        state_format: int,
+        codec: str | None,
+    ) -> None:
+        self.run, self.to_batch, self.operators = run, to_batch, operators
+        self.format, self.codec = state_format, codec
+        self.rows: dict[str, int] | None = None
+        self.sst_files = 0
+
+    def look(self, wanted: Mapping[str, int]) -> None:
+        """Loads all of it from the old checkpoint; refuses damage."""
+        self.rows = self.load(self.run.old_checkpoint)
+        self.sst_files = self.check_sst_files(wanted)
+
+    def parts(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """How a person calls each part of the state, and the options with which the state reader reads it."""
+        for operator in self.operators:
+            is_join = operator["name"] == "symmetricHashJoin"
+            for part in ("left", "right") if is_join else operator["stores"] or ["default"]:
+                option = {"joinSide": part} if is_join else {} if part == "default" else {"storeName": part}
+                what = f"operator {operator['id']} ({operator['name']}), {part}"
+                yield what, {"operatorId": str(operator["id"]), **option}
+
+    def can_be_loaded(self) -> bool:
+        """Whether this Spark has a state reader (4.0 and later), and it needs no names of state variables."""
+        names = [operator["name"] or "" for operator in self.operators]
+        has_reader = int(self.run.spark.version.partition(".")[0]) >= 4
+        return has_reader and not any(name.startswith("transformWithState") for name in names)
+
+    def load(self, checkpoint: str) -> dict[str, int] | None:
+        """The number of rows of every part: loading them reads every partition. None when it cannot be loaded
+        here."""
+        if not self.can_be_loaded():
+            return None
+        spark, to_batch = self.run.spark, self.to_batch
+        if self.format > 1:  # the reader goes by the setting of the session, a query by its commits
+            spark.conf.set(STATE_FORMAT_CONF, str(self.format))
+        rows = {}
+        for name, options in self.parts():
+            reader = spark.read.format("statestore").option("batchId", str(to_batch)).options(**options)
+            try:
+                rows[name] = reader.load(checkpoint).count()
+            except Exception as error:
+                raise Refused(
+                    f"The state of {name} after batch {to_batch} cannot be loaded from {checkpoint}: "
+                    f"{root_cause(error)}. Choose an earlier batch."
+                ) from error
+        for name, count in rows.items():
+            show(f"State of {name} after batch {to_batch}: {count} rows")
+        return rows
+
+    def check(self) -> Checks:
+        """The copy has the state of the old checkpoint."""
+        if not self.operators:
+            return []
+        if self.rows is None:
+            text = "the state: this Spark has no state reader, or the operator is transformWithState"
+            return [(None, f"{text}; the first start loads it")]
+        try:
+            again = self.load(self.run.new_checkpoint)
+        except Refused as reason:
+            return [(False, str(reason))]
+        version = self.to_batch + 1
+        text = f"the state reader loads every partition of the copy at version {version}"
+        checks: Checks = [(again == self.rows, f"{text}, with the rows of the old checkpoint")]
+        if self.codec != "lz4":
+            text = f"single flipped bits in state files: {self.codec} keeps no checksum of the content"
+            checks.append((None, text))
+        if self.sst_files:
+            text = f"every block of the {self.sst_files} SST files that are loaded has its checksum"
+            checks.append((True, text))
+        return checks
+
+    def needed_sst_files(self, wanted: Mapping[str, int]) -> list[str]:
+        """The SST files of the zip that each store loads; every zip has a list of its own."""
+        zips: dict[str, dict[int, list[str]]] = {}
+        for path in wanted:
+            version = STATE_FILE.fullmatch(path)
+            if version and path.endswith(".zip"):
+                zips.setdefault(path.rpartition("/")[0], {}).setdefault(int(version[1]), []).append(path)
+        found = set()
+        for directory, versions in zips.items():
+            for path in versions[max(versions)]:
+                content = self.run.files.read_bytes(f"{self.run.old_checkpoint}/{path}")
+                with zipfile.ZipFile(io.BytesIO(content)) as packed:
+                    listed = json.loads(packed.read("metadata").decode().split("\n", 1)[1])
+                found |= {f"{directory}/SSTs/{each['dfsSstFileName']}" for each in listed["sstFiles"]}
+        return sorted(found)
+
+    def check_sst_files(self, wanted: Mapping[str, int]) -> int:
+        """Refuses a damaged SST file; gives their number. It reads the checksum of every block: the state
+        reader does not notice every flipped bit in one."""
+        spark, old = self.run.spark, self.run.old_checkpoint
+        paths = self.needed_sst_files(wanted)
+        if not paths:
+            return 0
+        spark._jvm.org.rocksdb.RocksDB.loadLibrary()
+        options = spark._jvm.org.rocksdb.Options()
+        with tempfile.TemporaryDirectory() as scratch:
+            for number, path in enumerate(paths):
+                local = Path(scratch) / f"{number}.sst"
+                reader = spark._jvm.org.rocksdb.SstFileReader(options)
+                try:
+                    self.run.files.copy(f"{old}/{path}", f"file://{local}", True)
+                    reader.open(str(local))
+                    reader.verifyChecksum()
+                except Exception as error:
+                    raise Refused(
+                        f"{old}/{path} is damaged: {root_cause(error)}. Choose an earlier batch."
+                    ) from error
+                finally:
+                    reader.close()
+                local.unlink()
+        show(f"Every block of the {len(paths)} SST files that are loaded has its checksum.")
+        return len(paths)
+
+
+def root_cause(error: Exception) -> str:
+    """The first line of what made Spark fail; its own first line only says that a job was aborted."""
+    cause: Any = getattr(error, "java_exception", None)
+    while cause is not None and cause.getCause() is not None:
+        cause = cause.getCause()
+    return first_line(error if cause is None else cause.toString()).rstrip(".")
