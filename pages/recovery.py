@@ -255,7 +255,7 @@ def before_and_after(made: Plan) -> None:
 
 
 def code(context: RecoveryContext, option: Option) -> None:
-    """What to paste, then the downloads; the values that the code needs and the whole file are folded."""
+    """What to paste, then the downloads; the values it needs, the script and the kit are folded."""
     cards.text(say("screen_recovery.code"), "section")
     made = forms(context, option.id)
     if not made:
@@ -263,7 +263,11 @@ def code(context: RecoveryContext, option: Option) -> None:
         return
     short = made[0]
     st.code(short.text, language=short.language, wrap_lines=True)
-    others = [each for each in made[1:] if each.form != "file" or each.platform == short.platform]
+    others = [
+        each
+        for each in made[1:]
+        if each.form not in ("script", "kit") and (each.form != "file" or each.platform == short.platform)
+    ]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for at, block in enumerate(others):
             download(block, f"form-{at}")
@@ -279,12 +283,16 @@ def code(context: RecoveryContext, option: Option) -> None:
         cards.text(say("screen_recovery.code_note"), "small")
         if len(files) == 1:
             show_block(files[0], 0)
-            return
-        for at, (tab, block) in enumerate(
-            zip(st.tabs([tab_name(block) for block in files]), files, strict=True)
-        ):
-            with tab:
-                show_block(block, at)
+        else:
+            tabs = st.tabs([tab_name(block) for block in files])
+            for at, (tab, block) in enumerate(zip(tabs, files, strict=True)):
+                with tab:
+                    show_block(block, at)
+    for block in made:
+        if block.form == "kit":
+            with st.expander(block.title):
+                cards.text(say("screen_recovery.kit_note"), "small")
+                download(block, "kit")
 
 
 def download(block: CodeBlock, key: str) -> None:
@@ -306,13 +314,14 @@ def tab_name(block: CodeBlock) -> str:
 
 
 def show_block(block: CodeBlock, at: int) -> None:
-    """One file."""
+    """One file: what differs for this checkpoint is shown, and the whole is downloaded."""
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.text(block.title, "strong", "content")
         download(block, f"code-{at}")
-    is_long = block.text.count("\n") > MOST_LINES
+    text = block.own_text
+    is_long = text.count("\n") > MOST_LINES
     with st.container(height=CODE_PX if is_long else "content", border=False, key=f"code-box-{at}"):
-        st.code(block.text, language=block.language, wrap_lines=True)
+        st.code(text, language=block.language, wrap_lines=True)
 
 
 main()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-import streamlit as st
-
 from core.analysis.changes import AskedChange, ChangesReport, SinkName, judge_changes
 from core.analysis.comparison import Comparison, compare
 from core.analysis.findings import FindingsReport, Level
@@ -20,6 +18,7 @@ from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import OperatorState, StateInventory
 from core.checkpoint.state import state_inventory
 from core.checkpoint.state_content.row_target import Choice
+from core.checkpoint.state_content.state_difference import read_difference
 from core.checkpoint.state_content.state_rows import RowsAnswer, RowsQuestion, read_rows, row_choices
 from core.connectors import ConnectorAnswers
 from core.errors import NotACheckpoint, ResumeError, StorageError, UsageError
@@ -27,8 +26,9 @@ from core.judgement import Judgement, judge
 from core.messages import say, words
 from core.recovery import Answers, DeletionImpact, Option, ResumeAnswer, options
 from core.rehearsal.command import rehearse_command as filled_in
-from ui import cards, connectors
+from ui import cards, connectors, readings
 from ui.open_checkpoints import MOST_OPEN, Opened
+from ui.readings import Reading
 
 TONES: dict[str, cards.Tone] = {
     "resume": "done",
@@ -44,8 +44,8 @@ def timeline(opened: Opened, ck: Checkpoint) -> Timeline:
     return _timeline(opened.key, len(ck.loaded_ids), ck)
 
 
-@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
-def _timeline(key: tuple[str, int], read_count: int, _ck: Checkpoint) -> Timeline:
+@readings.cached(2 * MOST_OPEN)
+def _timeline(key: Reading, read_count: int, _ck: Checkpoint) -> Timeline:
     return build_timeline(_ck)
 
 
@@ -54,8 +54,8 @@ def pace_of_logs(opened: Opened, ck: Checkpoint) -> Paces:
     return _pace_of_logs(opened.key, len(ck.loaded_ids), ck)
 
 
-@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
-def _pace_of_logs(key: tuple[str, int], read_count: int, _ck: Checkpoint) -> Paces:
+@readings.cached(2 * MOST_OPEN)
+def _pace_of_logs(key: Reading, read_count: int, _ck: Checkpoint) -> Paces:
     return paces(_ck, _timeline(key, read_count, _ck))
 
 
@@ -65,8 +65,8 @@ def pace_of_state(opened: Opened, ck: Checkpoint) -> Pace | str | None:
     return found if found is None or isinstance(found, str) else _pace_of_state(opened.key, found)
 
 
-@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
-def _pace_of_state(key: tuple[str, int], _inventory: StateInventory) -> Pace | None:
+@readings.cached(2 * MOST_OPEN)
+def _pace_of_state(key: Reading, _inventory: StateInventory) -> Pace | None:
     return state_pace(_inventory)
 
 
@@ -81,7 +81,7 @@ def judgement(
     return _judgement(key, ck, asked.connectors, Query(topics=topics), level)
 
 
-@st.cache_resource(max_entries=4 * MOST_OPEN, show_spinner=False)
+@readings.cached(4 * MOST_OPEN)
 def _judgement(
     key: tuple[object, ...],
     _ck: Checkpoint,
@@ -145,7 +145,7 @@ def recommended(opened: Opened, ck: Checkpoint) -> Option | None:
         return None
 
 
-@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+@readings.cached(2 * MOST_OPEN)
 def _recommended(key: tuple[object, ...], _judgement: Judgement) -> Option | None:
     return next((each for each in options(_judgement.recovery(Answers())) if each.recommended), None)
 
@@ -173,9 +173,9 @@ def rehearse_command(opened: Opened, ck: Checkpoint, sink: SinkName | None) -> s
         return ""
 
 
-@st.cache_resource(max_entries=20 * MOST_OPEN, show_spinner=False)
+@readings.cached(20 * MOST_OPEN)
 def _changes(
-    key: tuple[str, int],
+    key: Reading,
     asked: tuple[AskedChange, ...],
     spark: str | None,
     sink: SinkName | None,
@@ -208,17 +208,24 @@ def row_kinds(ck: Checkpoint, operator: OperatorState) -> dict[str, Choice] | st
         return str(error)
 
 
-def rows(opened: Opened, ck: Checkpoint, question: RowsQuestion) -> RowsAnswer | str:
-    """Rows of the state, or one sentence why there are none; for as long as the setting allows."""
+def rows(
+    opened: Opened, ck: Checkpoint, question: RowsQuestion, since_batch: int | None = None
+) -> RowsAnswer | str:
+    """Rows of the state, or what differs from those after an earlier batch; or one sentence why there are
+    none. For as long as the setting allows."""
     try:
-        return _rows(opened.key, repr(question), question, ck)
+        return _rows(opened.key, repr(question), since_batch, question, ck)
     except (StorageError, NotACheckpoint, UsageError) as error:
         return str(error)
 
 
-@st.cache_resource(max_entries=4 * MOST_OPEN, show_spinner=False)
-def _rows(key: tuple[str, int], asked: str, _question: RowsQuestion, _ck: Checkpoint) -> RowsAnswer:
+@readings.cached(4 * MOST_OPEN)
+def _rows(
+    key: Reading, asked: str, since_batch: int | None, _question: RowsQuestion, _ck: Checkpoint
+) -> RowsAnswer:
     until = time.monotonic() + _ck.settings.deep_check_seconds
+    if since_batch is not None:
+        return read_difference(_ck, _question, since_batch, lambda: time.monotonic() > until)
     return read_rows(_ck, _question, lambda: time.monotonic() > until)
 
 
@@ -228,14 +235,14 @@ def comparison(a: Opened, b: Opened, with_state_bytes: bool) -> Comparison | str
     if a.ck is None or b.ck is None:
         return str(a.problem or b.problem)
     try:
-        return _comparison(a.key, b.key, with_state_bytes, a.ck, b.ck)
+        return _comparison((a.key, b.key), with_state_bytes, a.ck, b.ck)
     except (StorageError, NotACheckpoint) as error:
         return say("screen_compare.not_finished", reason=error)
 
 
-@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+@readings.cached(2 * MOST_OPEN)
 def _comparison(
-    a_key: tuple[str, int], b_key: tuple[str, int], with_state_bytes: bool, _a: Checkpoint, _b: Checkpoint
+    keys: tuple[Reading, Reading], with_state_bytes: bool, _a: Checkpoint, _b: Checkpoint
 ) -> Comparison:
     until = time.monotonic() + _a.settings.deep_check_seconds
     newest = _a.settings.first_view_batches

@@ -18,6 +18,9 @@ LONG_SECONDS = 0.02
 LOOK_AGAIN_SECONDS = 600
 """What was set aside is looked at again when it is so old."""
 
+THRESHOLDS = (50_000, 20, 50)
+"""As ``python -m core`` has it: a fifth of reading large state was looking for garbage."""
+
 _ALL = 2  # the generation of a collection that looks at everything
 
 
@@ -31,7 +34,9 @@ _state = _State()
 
 
 def install() -> None:
-    """Sets aside what survives long collections, from now on in this process."""
+    """Sets aside what survives long collections, and collects less often while much is read, from now on in
+    this process. Streamlit collects everything after each run of a page all the same."""
+    gc.set_threshold(*THRESHOLDS)
     if not any(getattr(each, "__qualname__", "") == _watch.__qualname__ for each in gc.callbacks):
         gc.callbacks.append(_watch)
 

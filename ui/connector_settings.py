@@ -30,7 +30,7 @@ from core.settings import PREFIX, get_settings
 from core.storage import Location
 from core.storage.door import Door
 from core.storage.roots import link_for, locate
-from ui import links, open_checkpoints
+from ui import links, open_checkpoints, readings
 from ui.open_checkpoints import MOST_OPEN, Opened
 
 WIDGET = "give_"
@@ -212,7 +212,7 @@ def suggestions(opened: Opened, ck: Checkpoint) -> tuple[Suggestion, ...]:
     return _suggestions(opened.key, ck)
 
 
-@st.cache_resource(max_entries=MOST_OPEN, show_spinner=say("screen_connectors.looking_beside"))
+@readings.cached(MOST_OPEN, show_spinner=say("screen_connectors.looking_beside"))
 def _suggestions(key: tuple[str, int], _ck: Checkpoint) -> tuple[Suggestion, ...]:
     found: list[Suggestion] = []
     parent = _parent(_ck.location)

@@ -14,7 +14,7 @@ from core.connectors.connect import ask_connectors
 from core.connectors.model import ConnectorAnswers, ConnectorSettings
 from core.connectors.requested import identity, joined, of_broker, of_files
 from core.messages import say, words
-from ui import cards, connector_settings, links
+from ui import cards, connector_settings, links, readings
 from ui.open_checkpoints import MOST_OPEN, Opened
 
 _TOKENS = "_asked"
@@ -68,7 +68,7 @@ def ask_again(name: str) -> None:
     st.session_state.setdefault(_TOKENS, {})[name] = time.time_ns()
 
 
-@st.cache_resource(max_entries=2 * MOST_OPEN, show_spinner=False)
+@readings.cached(2 * MOST_OPEN)
 def _look(key: tuple[object, ...], _ck: Checkpoint, _given: ConnectorSettings) -> Asked:
     asked_at_ms = int(time.time() * 1000)
     return Asked(key, ask_connectors(_ck, _given), asked_at_ms)

@@ -8,16 +8,19 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 
 import streamlit as st
 
+from core.checkpoint import Checkpoint
 from core.checkpoint.written_since import WrittenSince, written_since
 from core.errors import StorageError
 from core.messages import say, words
 from core.settings import get_settings
-from ui import cards, links, open_checkpoints
+from ui import cards, links, open_checkpoints, readings
 from ui.open_checkpoints import Opened
+from ui.readings import Reading
 
 AGE_SECONDS = 30  # the age is written again this often when nobody looks for newer batches
 _SHARED_SECONDS = 5  # viewers of the same reading share what one of them saw
@@ -57,15 +60,18 @@ def line(opened: Opened) -> None:
     """When the checkpoint was read, and what was written since. Followed, the page is read and drawn
     again."""
     seconds = get_settings().look_for_new_seconds
-    st.fragment(_line, run_every=seconds or AGE_SECONDS)(opened)
+    if opened.ck is not None:
+        # Streamlit keeps what a fragment was given for minutes after the tab is closed.
+        st.fragment(_line, run_every=seconds or AGE_SECONDS)(opened.key, weakref.ref(opened.ck))
 
 
-def _line(opened: Opened) -> None:
-    ck = opened.ck
-    if ck is None:
-        return
+def _line(key: Reading, kept: weakref.ref[Checkpoint]) -> None:
+    ck = kept()
+    if ck is None:  # a tab that slept for so long that its reading was put away
+        st.rerun()
+    readings.look_at(key)
     is_whole = getattr(_run, "is_whole", False)
-    since = None if is_whole or not get_settings().look_for_new_seconds else _since(opened.key, opened)
+    since = None if is_whole or not get_settings().look_for_new_seconds else _since(key, ck)
     age = words.age(int(time.time() * 1000) - ck.read_at_ms)
     with st.container(key="read-at", width="content", horizontal=True, vertical_alignment="center"):
         cards.text(say("screens.read_at", clock=words.clock(ck.read_at_ms), age=age), "small", "content")
@@ -76,7 +82,7 @@ def _line(opened: Opened) -> None:
                 say("screens.list_everything"),
                 key="refresh-all",
                 on_click=open_checkpoints.refresh,
-                args=(opened.name, True),
+                args=(key[0], True),
                 type="tertiary",
             )
             if is_asked:
@@ -89,7 +95,7 @@ def _line(opened: Opened) -> None:
         is_followed = bool(st.session_state.get("follow"))
         cards.text(_sentence(since), "small", "content")
         if is_followed or st.button(say("screens.since_show"), key="since-show", type="tertiary"):
-            open_checkpoints.refresh(opened.name)
+            open_checkpoints.refresh(key[0])
             st.rerun()
 
 
@@ -102,10 +108,8 @@ def _sentence(since: WrittenSince) -> str:
 
 
 @st.cache_data(ttl=_SHARED_SECONDS, max_entries=open_checkpoints.MOST_OPEN, show_spinner=False)
-def _since(key: tuple[str, int], _opened: Opened) -> WrittenSince | None:
-    if _opened.ck is None:
-        return None
+def _since(key: Reading, _ck: Checkpoint) -> WrittenSince | None:
     try:
-        return written_since(_opened.ck)
+        return written_since(_ck)
     except StorageError as error:
         return WrittenSince("unknown", reason=str(error))

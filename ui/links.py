@@ -16,7 +16,7 @@ import streamlit as st
 
 from core.messages import say, say_of
 
-BOUND = ("batch", "last", "partition", "store")
+BOUND = ("batch", "last", "partition", "store", "since")
 """Parameters that name something in one checkpoint and are bound to the widget of the same key; ``ck`` names
 the checkpoint itself, ``x``, ``size`` and ``whole`` say how to look and stay when another checkpoint is
 opened."""

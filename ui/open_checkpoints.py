@@ -22,7 +22,8 @@ from core.settings import get_settings
 from core.storage import incident_store
 from core.storage.location import title_of
 from core.storage.roots import link_for, locate, require_roots
-from ui import collector, uploads
+from ui import collector, readings, uploads
+from ui.readings import Reading
 
 MOST_OPEN = 24
 """Checkpoints kept open, over all viewers. One of 20,000 batches takes about 50 MB."""
@@ -44,7 +45,7 @@ class Opened:
     """
 
     name: str
-    key: tuple[str, int]
+    key: Reading
     ck: Checkpoint | None
     problem: str | None = None
     suggestion: str | None = None
@@ -85,7 +86,7 @@ def opened(name: str) -> Opened:
     try:
         if uploads.is_name(name):
             uploads.location(name)  # only of this session, whatever others share
-        ck = _read(*key)
+        ck = _read(key)
     except NotACheckpoint as error:
         return Opened(name, key, None, str(error), error.suggestion and _name_of(error.suggestion))
     except StorageError as error:
@@ -163,8 +164,9 @@ def recent() -> list[str]:
     return found
 
 
-@st.cache_resource(max_entries=MOST_OPEN, show_spinner="Reading the checkpoint ...")
-def _read(name: str, token: int) -> Checkpoint:
+@readings.cached(MOST_OPEN, show_spinner="Reading the checkpoint ...")
+def _read(key: Reading) -> Checkpoint:
+    name, token = key
     before = _latest().get(name)
     if before is not None and before[0] == token:
         return before[1]
@@ -191,6 +193,16 @@ def _keep(name: str, token: int, ck: Checkpoint) -> None:
 def _latest() -> dict[str, tuple[int, Checkpoint]]:
     """The newest reading of each checkpoint, oldest entry first."""
     return {}
+
+
+def _forget(reading: Reading) -> None:
+    name, token = reading
+    latest = _latest()
+    if name in latest and latest[name][0] == token:
+        latest.pop(name, None)
+
+
+readings.when_put_away(_forget)
 
 
 def _remember(name: str) -> None:

@@ -114,6 +114,8 @@ def fields(context: RecoveryContext, option: OptionId) -> list[Field]:
     wanted.append(_field("checkpoint_new", EXAMPLES["checkpoint_new"]))
     if not context.is_lost:
         wanted.append(_field("backup_to", EXAMPLES["backup_to"]))
+    if context.platform == "databricks":
+        wanted.append(_field("job_id", "123456789"))
     if option == "backup_and_backfill":
         wanted += [
             _field("backfill_keys", "order_id,line"),

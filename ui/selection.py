@@ -67,9 +67,7 @@ def pick(
     field reads ``first``."""
     refuse(links.refusal(name, labels))
     key = links.WIDGET + name
-    wanted = links.chosen(name, labels)
-    if st.session_state.get(key) != wanted:  # set each time, it would undo a choice made meanwhile
-        st.session_state[key] = wanted
+    show(key, links.chosen(name, labels))
     chosen = st.selectbox(
         label,
         list(labels),
@@ -211,6 +209,12 @@ def _turn(timeline: Timeline, rows: slice) -> None:
         ("Newer", "newer", newer, rows.stop == len(timeline)),
     ):
         st.button(label, on_click=links.choose, kwargs={"last": last}, disabled=is_end, key=key)
+
+
+def show(key: str, wanted: object) -> None:
+    """Lets a field show what the address says. Set each time, it would undo a choice made meanwhile."""
+    if st.session_state.get(key) != wanted:
+        st.session_state[key] = wanted
 
 
 def refuse(refusal: str | None) -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
 from core.checkpoint.state_content.row_target import Choice
-from core.checkpoint.state_content.state_rows import RowsAnswer, RowsQuestion, StateRow
+from core.checkpoint.state_content.state_rows import RowsAnswer, RowsQuestion
 from core.checkpoint.state_content.unsafe_row import Json
 from core.documents.rows import count_text, hidden
 from core.errors import UsageError
@@ -42,11 +42,20 @@ def panel(opened: Opened, ck: Checkpoint, operator: OperatorState, partition_id:
         choice = _choice(choices)
         find = selection.pick(say("state_rows.find"), "find", FINDS, say("state_rows.find_nothing"))
         batch_id = selection.number_field(say("state_rows.batch"), "batch", say("state_rows.batch_last"))
+        since = _since(find)
     if find is None:
         cards.text(say("state_rows.nothing_asked"), "small")
+    elif find == "difference" and since is None:
+        cards.text(say("state_rows.since_missing"), "small")
     else:
-        _found(opened, ck, operator, choice, find, batch_id, partition_id)
+        _found(opened, ck, operator, choice, find, batch_id, since, partition_id)
     state_spark.panel(opened, ck, operator, choice, batch_id, partition_id)
+
+
+def _since(find: str | None) -> int | None:
+    if find != "difference":
+        return None
+    return selection.number_field(say("state_rows.since"), "since", say("state_rows.since_id"))
 
 
 def _found(
@@ -56,6 +65,7 @@ def _found(
     choice: Choice,
     find: str,
     batch_id: int | None,
+    since: int | None,
     partition_id: int | None,
 ) -> None:
     """What was asked, from the files."""
@@ -64,9 +74,10 @@ def _found(
         return
     question = _question(operator, choice, find, batch_id, partition_id, key)
     with st.spinner(say("state_rows.reading")):
-        found = cached_answers.rows(opened, ck, question)
+        found = cached_answers.rows(opened, ck, question, since)
     _answer(ck, found)
-    _by_spark(ck, question)
+    if since is None:
+        _by_spark(ck, question)
 
 
 def _answer(ck: Checkpoint, found: RowsAnswer | str) -> None:
@@ -155,6 +166,9 @@ def _show(ck: Checkpoint, found: RowsAnswer) -> None:
         )
     if len(found.not_read) > MOST_REASONS:
         cards.text(say("state_rows.more_not_read", n=len(found.not_read) - MOST_REASONS), "small")
+    if found.difference is not None and found.files:
+        with st.expander(say("state_rows.files_read", n=len(found.files))):
+            cards.raw("\n".join(found.files))
     if not found.rows:
         return
     is_revealed = False
@@ -185,20 +199,24 @@ def as_columns(found: RowsAnswer, is_revealed: bool) -> tables.Columns:
     else:
         for column in found.columns:
             if column.part == "value":
-                columns[column.name] = [_cell(_value(row, column.name)) for row in rows]
+                columns[column.name] = [_cell(_value(row.value, column.name)) for row in rows]
+    if found.difference is not None:
+        columns["before"] = [_cell(row.before) for row in rows]
     columns["key bytes"] = [row.key_bytes for row in rows]
     columns["value bytes"] = [row.value_bytes for row in rows]
     return columns
 
 
 def _what(found: RowsAnswer) -> str:
+    if found.difference is not None:
+        return "difference"
     if any(row.change for row in found.rows):
         return "changes"
     return "passed" if found.is_past_watermark else "rows"
 
 
-def _value(row: StateRow, name: str) -> Json:
-    return row.value.get(name) if isinstance(row.value, dict) else None
+def _value(value: Json, name: str) -> Json:
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _cell(value: Json) -> object:

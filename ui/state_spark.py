@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import threading
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
@@ -94,7 +95,7 @@ def panel(
             say("spark.ask"),
             key="ask-spark-now",
             on_click=_ask,
-            args=(place, ck, asked),
+            args=(place, weakref.ref(ck), asked),  # Streamlit keeps it after the tab is closed
             disabled=is_busy or asked is None,
         )
         if task is None:
@@ -175,8 +176,13 @@ def _sql(ready: str, column: str | None) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _ask(
-    place: tuple[tuple[str, int], int], ck: Checkpoint, asked: tuple[StateQuestion, str, tuple[str, ...]]
+    place: tuple[tuple[str, int], int],
+    kept: weakref.ref[Checkpoint],
+    asked: tuple[StateQuestion, str, tuple[str, ...]],
 ) -> None:
+    ck = kept()
+    if ck is None:  # put away while the tab slept; the page reads it again now
+        return
     before: Task | None = st.session_state.get(_TASK)
     if before is not None:
         before.cancel()

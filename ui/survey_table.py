@@ -91,8 +91,7 @@ def _start_filter(counted: Counter[str]) -> str | None:
     chosen = links.chosen("start", FILTERS)
     shown = [name for name in FILTERS if counted[name] or name == chosen]
     key = f"{links.WIDGET}start"
-    if st.session_state.get(key) != chosen:  # set each time, it would undo a click made meanwhile
-        st.session_state[key] = chosen
+    selection.show(key, chosen)
     return st.pills(
         say("screen_survey.next_start"),
         shown,
