@@ -20,6 +20,8 @@ import io
 import json
 import os
 import re
+import secrets
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -162,14 +164,19 @@ def collect(target: Path, checkout: Path, python: str, only: Sequence[str]) -> i
     target.mkdir(parents=True, exist_ok=True)
     for old in target.glob("*.json"):
         old.unlink()
-    with tempfile.TemporaryDirectory(prefix="answers-") as scratch:
-        prepare(Path(scratch))
+    # A name without "_", which Markdown escapes in some places: _portable finds the name as it is.
+    scratch = Path(tempfile.gettempdir()).resolve() / f"answers-{secrets.token_hex(8)}"
+    scratch.mkdir()
+    try:
+        prepare(scratch)
         subprocess.run(
-            [python, str(Path(__file__).resolve()), "run", str(target.resolve()), scratch, *only],
+            [python, str(Path(__file__).resolve()), "run", str(target.resolve()), str(scratch), *only],
             check=True,
             cwd=checkout,
             env={**os.environ, "PYTHONPATH": str(checkout.resolve())},
         )
+    finally:
+        shutil.rmtree(scratch)
     return sum(1 for _ in target.glob("*.json"))
 
 

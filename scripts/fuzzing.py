@@ -17,6 +17,7 @@ import random
 import re
 import resource
 import shutil
+import sys
 import tempfile
 import time
 import traceback
@@ -30,6 +31,7 @@ from core.recovery import OPTION_IDS
 from tests.support.build import SAMPLES, corpus_names, sample_names, unpack_corpus
 
 MOST_SECONDS, MOST_BYTES = 10.0, 1 << 30
+MOST_CHANGED = 4 << 20
 LARGEST = 2**63 - 1
 VERBS = (
     ("inspect",),
@@ -182,7 +184,8 @@ def repeat_lines(data: bytes, rng: random.Random) -> bytes:
     """A line many times."""
     lines = data.split(b"\n")
     line = rng.choice((*lines, b"{}", b"-"))
-    return b"\n".join([*lines, *[line] * rng.choice((1, 50, 4_000))])[: 4 << 20]
+    times = min(rng.choice((1, 50, 4_000)), MOST_CHANGED // (len(line) + 1) + 1)
+    return b"\n".join([*lines, *[line] * times])[:MOST_CHANGED]
 
 
 def deep_json(data: bytes, rng: random.Random) -> bytes:
@@ -217,9 +220,12 @@ def mutate(root: Path, rng: random.Random) -> str:
     kind = rng.random()
     if kind < 0.7:
         change = rng.choice(CONTENT)
-        path.write_bytes(change(path.read_bytes(), rng))
-        if rng.random() < 0.7:
-            path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+        with path.open("rb") as file:
+            content = file.read(MOST_CHANGED)  # another mutation may have made a gigabyte of it
+        path.write_bytes(change(content, rng))
+        checksum = path.with_name(f".{path.name}.crc")
+        if rng.random() < 0.7 and not checksum.is_dir():  # another mutation may have put one there
+            checksum.unlink(missing_ok=True)
         return f"{change.__name__} {shown}"
     if kind < 0.76:
         path.unlink()
@@ -387,4 +393,7 @@ def run_cases(
             number += 1
             if failure is not None:
                 failures.append(failure)
+                print(failure, file=sys.stderr, flush=True)
+            if number % 1_000 == 0:
+                print(f"{number:,} cases", file=sys.stderr, flush=True)
     return number, failures

@@ -31,8 +31,6 @@ def main() -> int:
         print(failure or "no failure")
         return int(failure is not None)
     number, failures = run_cases(args.seed, iter(range(10**9)), args.seconds, run)
-    for failure in failures:
-        print(failure)
     print(f"{number:,} cases, seed {args.seed}: {len(failures)} failures")
     return int(bool(failures))
 

@@ -1,7 +1,8 @@
 """Recover really broken checkpoints with the scripts of the tool, and compare the rows with the truth.
 
-Called by `scripts/prove-recovery`. One session makes and breaks the queries; the scripts are killed and
-executed as processes of their own. Cells with Delta run on the Spark that has it.
+Called by `scripts/prove-recovery`. One session makes and breaks the queries, each once for all cells that
+begin with it; the scripts are run and killed as processes of their own. Cells with Delta run on the Spark
+that has it.
 """
 
 from __future__ import annotations
@@ -14,15 +15,30 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
-from tests.support.delta import DeltaEngine
+from tests.support.delta import PYTHON as DELTA_PYTHON
+from tests.support.delta import DeltaEngine, delta_jars
 from tests.support.recovery_cells import ASKED, OPERATORS, SINKS, Cell, cells
-from tests.support.recovery_proof import WORDS, Engine, Here, Trial, Truths, prove
+from tests.support.recovery_cover import covered, next_cell, spread
+from tests.support.recovery_proof import (
+    DELTA_CONFS,
+    TINY_QUERIES,
+    WORDS,
+    Engine,
+    Here,
+    Kept,
+    Trial,
+    Truths,
+    prove,
+)
+from tests.support.script_processes import Scripts
 from tests.support.spark import PROJECT, start_session, stop_session
 
 PAGE = PROJECT / "docs" / "recovery.md"
@@ -33,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/prove-recovery", description=__doc__)
     parser.add_argument("--only", action="append", default=[], help="only cells whose name has this")
     parser.add_argument("--without", action="append", default=[], help="no cells whose name has this")
+    parser.add_argument("--cover", choices=("pairs",), help="cells until every pair came once")
     parser.add_argument(
         "--random", type=int, metavar="N", help="so many cells, spread over options and sinks"
     )
@@ -43,78 +60,99 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, help="keep what was run below this directory")
     parser.add_argument("--write", action="store_true", help="put the table into docs/recovery.md")
     asked = parser.parse_args(arguments)
-    done = earlier(asked.log)
-    wanted = [
+    fitting = [
         cell
-        for cell in chosen(cells(), asked.random, asked.seed)
-        if all(part in cell.id for part in asked.only)
-        and not any(part in cell.id for part in asked.without)
-        and cell.id not in done
+        for cell in cells()
+        if all(part in cell.id for part in asked.only) and not any(part in cell.id for part in asked.without)
     ]
-    trials = [*done.values(), *run(wanted, asked)]
+    trials = run(fitting, asked)
     text = table(trials)
     if asked.write:
-        write(PAGE, text)
+        put_between(PAGE, BEGIN, END, text)
     print(f"\n{text}")
     return int(any(trial.word == "WRONG" for trial in trials))
 
 
-def chosen(found: list[Cell], number: int | None, seed: int) -> list[Cell]:
-    """All, or so many: each time the cell whose option, query, sink and store, came least."""
+def wanted(fitting: Sequence[Cell], asked: argparse.Namespace, trials: dict[str, Trial]) -> Iterator[Cell]:
+    """The cells in turn; ``trials`` grows meanwhile, also by what other calls write into the log."""
+    last: Cell | None = None
+    while asked.cover and (cell := next_cell(fitting, list(trials.values()), asked.seed, last)):
+        yield cell
+        if cell.id not in trials:
+            return
+        last = cell
+    if asked.cover and asked.random is None:
+        return
+    left = [cell for cell in fitting if cell.id not in trials]
+    for cell in chosen(left, asked.random, asked.seed, [trial.cell for trial in trials.values()]):
+        if cell.id not in trials:
+            yield cell
+
+
+def chosen(found: list[Cell], number: int | None, seed: int, done: Iterable[Cell] = ()) -> list[Cell]:
+    """All, or so many: each time the cell whose option, query, sink and store, came least, also among those
+    that were run."""
     shuffled = random.Random(seed).sample(found, len(found))
     if number is None:
         return shuffled
-    seen: Counter[tuple[str, ...]] = Counter()
+    seen = Counter(part for cell in done for part in spread(cell))
     picked: list[Cell] = []
     while shuffled and len(picked) < number:
-        best = min(shuffled, key=lambda cell: sum(seen[part] ** 2 for part in parts(cell)))
+        best = min(shuffled, key=lambda cell: sum(seen[part] ** 2 for part in spread(cell)))
         shuffled.remove(best)
         picked.append(best)
-        seen.update(parts(best))
+        seen.update(spread(best))
     return picked
 
 
-def parts(cell: Cell) -> list[tuple[str, ...]]:
-    """What a selection is spread over."""
-    return [
-        (cell.asked,),
-        (cell.operator,),
-        (cell.sink,),
-        (cell.asked, cell.operator),
-        (cell.asked, cell.sink),
-        (cell.operator, cell.sink),
-        (cell.operator, cell.store),
-    ]
-
-
-def run(wanted: Iterable[Cell], asked: argparse.Namespace) -> list[Trial]:
-    """Every cell, as long as there is time."""
-    wanted = list(wanted)
-    if not wanted:
-        return []
+def run(fitting: Sequence[Cell], asked: argparse.Namespace) -> list[Trial]:
+    """Those of the log, and every further cell as long as there is time."""
+    trials = earlier(asked.log)
+    chosen_cells = wanted(fitting, asked, trials)
+    first = next(chosen_cells, None)
+    if first is None or asked.minutes == 0:
+        return list(trials.values())
     began = datetime.now(UTC)
-    with tempfile.TemporaryDirectory(prefix="prove-recovery-", dir="/var/tmp") as scratch:
-        place = Path(scratch)
+    with (
+        tempfile.TemporaryDirectory(prefix="prove-recovery-", dir="/var/tmp") as scratch,
+        ExitStack() as stack,
+    ):
+        place = asked.keep or Path(scratch)
         session = start_session(scratch=place / "spark")
+        stack.callback(stop_session, session, place / "spark")
         session.sparkContext.setLogLevel("OFF")
         delta = DeltaEngine(place / "delta")
+        stack.callback(delta.stop)
         here = Here(session)
-        truths = Truths(here, place / "truths")
-        trials = []
-        for number, cell in enumerate(wanted):
+        log = asked.log.with_name(f"{asked.log.name}.truths.json") if asked.log else None
+        truths, kept = Truths(here, place / "truths", log), Kept(place / "cells")
+        processes: dict[bool, Scripts] = {}
+        for is_delta in () if asked.quick else (False, True):
+            processes[is_delta] = scripts_of(place, is_delta)
+            stack.callback(processes[is_delta].stop)
+        for cell in chain([first], chosen_cells):
             minutes = (datetime.now(UTC) - began).total_seconds() / 60
             if asked.minutes is not None and minutes > asked.minutes:
                 break
             engine: Engine = delta if cell.is_delta else here
-            where = (asked.keep or place) / f"cell-{number}"
-            trial = prove(engine, truths, where, cell, asked.seed, as_processes=not asked.quick)
-            trials.append(trial)
+            scripts = processes.get(cell.is_delta)
+            where = kept.place_of(cell)
+            trial = prove(engine, truths, where, cell, asked.seed, scripts=scripts, kept=kept)
             tell(trial, asked.log)
-            if asked.keep is None:
-                shutil.rmtree(where, ignore_errors=True)
-        delta.stop()
-        stop_session(session, place / "spark")
-    return trials
+            trials.update(earlier(asked.log))
+            trials[cell.id] = trial
+            if asked.keep and trial.word == "WRONG":
+                shutil.copytree(where, asked.keep / cell.id.replace(" | ", "-").replace(" ", "-"))
+    return list(trials.values())
+
+
+def scripts_of(place: Path, is_delta: bool) -> Scripts:
+    """What runs the scripts as processes of their own."""
+    if is_delta:
+        return Scripts(
+            place / "delta-scripts", str(DELTA_PYTHON), {**DELTA_CONFS, **TINY_QUERIES}, delta_jars()
+        )
+    return Scripts(place / "scripts", sys.executable, TINY_QUERIES)
 
 
 def tell(trial: Trial, log: Path | None) -> None:
@@ -145,14 +183,18 @@ def table(trials: Sequence[Trial]) -> str:
     trials = [trial for trial in trials if trial.word != "not made"]
     tried = [trial for trial in trials if trial.word != "not offered"]
     total = Counter(trial.word for trial in trials)
-    processes = sum(trial.as_processes and -9 in trial.statuses for trial in tried)
-    cut = sum(not trial.as_processes and -9 in trial.statuses for trial in tried)
+    scripts = [trial for trial in tried if trial.statuses]
+    own = [trial for trial in scripts if trial.as_processes]
+    killed = sum(-9 in trial.statuses for trial in own)
     counts = ", ".join(f"{total[word]} {word}" for word in WORDS)
     lines = [
         f"Spark {version('pyspark')} (Delta: 4.2.0), {datetime.now(UTC):%Y-%m-%d}: "
-        f"{len(tried)} of {len(cells())} cells were run ({processes} scripts as processes of their own, "
-        f"killed with -9; {cut} in one session, cut off in the middle): {counts}. "
+        f"{len(tried)} of {len(cells())} cells were run: {counts}. "
+        f"{len(tried) - len(scripts)} needed no script; {len(own)} scripts were processes of their own, "
+        f"{killed} of them killed with -9 in the middle; {len(scripts) - len(own)} ran in one session. "
         f"In {total['not offered']} further cells the option was not offered.",
+        "",
+        f"Pairs that came at least once: {pairs_covered(trials)}.",
         "",
         f"| option | query | {' | '.join(SINKS)} |",
         f"|---|---|{'---|' * len(SINKS)}",
@@ -166,18 +208,26 @@ def table(trials: Sequence[Trial]) -> str:
     return "\n".join(lines)
 
 
+def pairs_covered(trials: Sequence[Trial]) -> str:
+    """How many pairs of each kind came."""
+    return ", ".join(
+        f"{kind} {run} of {every}" + (f" ({refused} never offered)" if refused else "")
+        for kind, (run, refused, every) in covered(cells(), trials).items()
+    )
+
+
 def words(trials: Sequence[Trial]) -> str:
     """What came out over the state stores; a dash where the option is not offered, nothing where none ran."""
     found = Counter(trial.word if trial.word != "not offered" else "–" for trial in trials)
     return ", ".join(word if len(found) == 1 and n == 1 else f"{word} {n}" for word, n in found.items())
 
 
-def write(page: Path, text: str) -> None:
-    """Puts the table into the page, between its marks."""
+def put_between(page: Path, begin: str, end: str, text: str) -> None:
+    """Puts a table into the page, between its marks."""
     old = page.read_text(encoding="utf-8")
-    assert BEGIN in old, f"{page} has no place for the table"
+    assert begin in old, f"{page} has no place for the table"
     new = re.sub(
-        f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: f"{BEGIN}\n{text}\n{END}", old, flags=re.DOTALL
+        f"{re.escape(begin)}.*?{re.escape(end)}", lambda _: f"{begin}\n{text}\n{end}", old, flags=re.DOTALL
     )
     page.write_text(new, encoding="utf-8")
 

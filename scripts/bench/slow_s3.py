@@ -34,6 +34,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 STAMP = "2026-12-20T12:00:00.000Z"
 HTTP_STAMP = "Sun, 20 Dec 2026 12:00:00 GMT"
 LONGEST_PAGE = 1000
+LAST = "\U0010ffff"  # sorts behind all that a name goes on with
 REASONS = {200: "OK", 206: "Partial Content", 404: "Not Found", 416: "Range Not Satisfiable"}
 
 
@@ -97,6 +98,11 @@ class Bucket:
             found = (path for path in source.rglob("*") if path.suffix != ".crc" and path.is_file())
             self.sizes = {path.relative_to(source).as_posix(): path.stat().st_size for path in found}
         self.keys = sorted(self.sizes, key=str.encode)
+        self.entries = [
+            f"<Contents><Key>{escape(key)}</Key><LastModified>{STAMP}</LastModified><ETag>&quot;0&quot;</ETag>"
+            f"<Size>{self.sizes[key]}</Size><StorageClass>STANDARD</StorageClass></Contents>"
+            for key in self.keys
+        ]
 
     def read(self, key: str) -> bytes:
         path = self.root / key
@@ -107,28 +113,30 @@ class Bucket:
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
         limit = min(LONGEST_PAGE, int(query.get("max-keys", LONGEST_PAGE)))
         after = query.get("continuation-token") or query.get("start-after", "")
-        at = bisect.bisect_left(self.keys, prefix)
+        keys = self.keys
+        at = bisect.bisect_left(keys, prefix)
         if after:
-            at = max(at, bisect.bisect_right(self.keys, after))
+            at = max(at, bisect.bisect_right(keys, after))
+        end = bisect.bisect_left(keys, prefix + LAST, at)
         entries: list[str] = []
         last = token = ""
-        while at < len(self.keys) and self.keys[at].startswith(prefix):
-            if len(entries) == limit:
-                token = f"<NextContinuationToken>{escape(last)}</NextContinuationToken>"
-                break
-            key = self.keys[at]
-            cut = key.find(delimiter, len(prefix)) if delimiter else -1
+        if not delimiter and at < end:
+            entries = self.entries[at : min(end, at + limit)]
+            at += len(entries)
+            last = keys[at - 1]
+        while at < end and len(entries) < limit:
+            key = keys[at]
+            cut = key.find(delimiter, len(prefix))
             if cut >= 0:  # a common prefix: on behind all of its keys
                 group = key[: cut + len(delimiter)]
                 entries.append(f"<CommonPrefixes><Prefix>{escape(group)}</Prefix></CommonPrefixes>")
-                last = group + "\U0010ffff"
-                at = bisect.bisect_left(self.keys, last, at)
+                last = group + LAST
+                at = bisect.bisect_left(keys, last, at)
             else:
-                entries.append(
-                    f"<Contents><Key>{escape(key)}</Key><LastModified>{STAMP}</LastModified><ETag>&quot;0&quot;</ETag>"
-                    f"<Size>{self.sizes[key]}</Size><StorageClass>STANDARD</StorageClass></Contents>"
-                )
+                entries.append(self.entries[at])
                 last, at = key, at + 1
+        if at < end:
+            token = f"<NextContinuationToken>{escape(last)}</NextContinuationToken>"
         return (
             '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
             f"<Name>{name}</Name><Prefix>{escape(prefix)}</Prefix><KeyCount>{len(entries)}</KeyCount><MaxKeys>{limit}</MaxKeys>"

@@ -34,6 +34,7 @@ from scripts.bench.compare import plain_logs, plain_state
 from scripts.bench.large_checkpoint import Shape, write, write_listing
 from scripts.bench.raw_http import Connections
 from scripts.bench.slow_s3 import SlowS3, serving
+from ui import collector
 
 PROJECT = Path(__file__).resolve().parents[2]
 DOCUMENT = PROJECT / "docs" / "performance.md"
@@ -93,7 +94,9 @@ def first_view(location: Location, client: str) -> int:
 
 
 def state(location: Location, client: str) -> int:
-    return len(Door.open(location, settings(client)).list(["state"], recursive=True)["state"].files)
+    """The listing of the state, as of a checkpoint whose root shows that there is one."""
+    door = Door.open(location, settings(client))
+    return len(door.list(["state"], recursive=True, known_there=True)["state"].files)
 
 
 class Raw:
@@ -246,6 +249,7 @@ def table(rounds: int, ms: float, batches: int, is_large: bool) -> list[str]:
         ]
         gc.collect()
         gc.freeze()  # as the app does once its parts are loaded
+        gc.set_threshold(*collector.THRESHOLDS)
         with serving(buckets, ms) as server:
             for view in views(server, batches, names):
                 lines.append(measure(view, rounds, server).row())

@@ -41,7 +41,7 @@ def _topics(stage: Stage, names: str, offsets_per_batch: int) -> DataFrame:
     )
 
 
-def _produce(stage: Stage, broker: Broker, topic: str, partitions: int, rows: list[dict[str, Any]]) -> None:
+def produce(stage: Stage, broker: Broker, topic: str, partitions: int, rows: list[dict[str, Any]]) -> None:
     """Spread the rows over the partitions, not quite evenly, as keys do."""
     values: list[list[str]] = [[] for _ in range(partitions)]
     for row in rows:
@@ -79,8 +79,8 @@ def kafka_pipeline_died_mid_batch(stage: Stage) -> str:
         for topic in ("orders", "refunds"):
             broker.create_topic(topic, partitions=3)
         for _ in range(6):
-            _produce(stage, broker, "orders", 3, stage.orders(130, minutes_ago=5))
-            _produce(stage, broker, "refunds", 3, stage.orders(40, minutes_ago=5))
+            produce(stage, broker, "orders", 3, stage.orders(130, minutes_ago=5))
+            produce(stage, broker, "refunds", 3, stage.orders(40, minutes_ago=5))
         stage.die_in(_pipeline)
     return f"""
 # A Kafka pipeline that died in the middle of a batch
@@ -121,7 +121,7 @@ def kafka_topic_gained_partitions(stage: Stage) -> str:
             .count()
         )
         query = (
-            counts.writeStream.format("noop")
+            stage.into_nothing(counts)
             .outputMode("append")
             .option("checkpointLocation", str(stage.checkpoint))
             .trigger(processingTime="500 milliseconds")
@@ -131,7 +131,7 @@ def kafka_topic_gained_partitions(stage: Stage) -> str:
             partitions = 2 if number < 5 else 4
             if number == 5:
                 broker.add_partitions("orders", 4)
-            _produce(stage, broker, "orders", partitions, stage.orders(40, minutes_ago=3 * (9 - number)))
+            produce(stage, broker, "orders", partitions, stage.orders(40, minutes_ago=3 * (9 - number)))
             query.processAllAvailable()
             stage.pause()
         query.stop()

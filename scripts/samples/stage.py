@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 PROJECT = Path(__file__).resolve().parents[2]
 PUBLISHED = PROJECT / "sample_checkpoints"
@@ -27,6 +28,7 @@ PUBLISHED = PROJECT / "sample_checkpoints"
 # so that no path of somebody's machine gets into the samples.
 STAGE_ROOT = Path("/data")
 PATIENCE_SECONDS = 300
+MAINTENANCE = {"spark.sql.streaming.stateStore.maintenanceInterval": "2s"}
 
 STORES = ("amsterdam", "berlin", "cairo", "dublin", "essen", "florence", "geneva", "hamburg")
 ORDER_SCHEMA = "order_id long, store string, amount double, ordered_at timestamp"
@@ -140,6 +142,10 @@ class Stage:
         reader = self.spark.readStream.schema(ORDER_SCHEMA).option("maxFilesPerTrigger", files_per_batch)
         return reader.json(str(self.source / folder))
 
+    def into_nothing(self, rows: DataFrame) -> DataStreamWriter:
+        """For a query of which only the checkpoint counts."""
+        return rows.writeStream.format("noop")
+
     def feed(self, query: StreamingQuery, batches: Iterable[tuple[str, list[dict[str, Any]]]]) -> None:
         """One file after the other, each taken before the next one comes."""
         for name, rows in batches:
@@ -231,4 +237,4 @@ def start_shared_session() -> SparkSession:
     since the runs are short."""
     from tests.support.spark import start_session
 
-    return start_session("samples", extra={"spark.sql.streaming.stateStore.maintenanceInterval": "2s"})
+    return start_session("samples", extra=MAINTENANCE)

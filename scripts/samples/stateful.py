@@ -17,10 +17,8 @@ Batches = Iterator[tuple[str, list[dict[str, Any]]]]
 
 
 def _start(stage: Stage, rows: DataFrame, mode: str = "append") -> StreamingQuery:
-    """Run the query into memory: what counts here is the checkpoint."""
-    writer = (
-        rows.writeStream.format("noop").outputMode(mode).option("checkpointLocation", str(stage.checkpoint))
-    )
+    """Run the query: what counts here is the checkpoint."""
+    writer = stage.into_nothing(rows).outputMode(mode).option("checkpointLocation", str(stage.checkpoint))
     return writer.trigger(processingTime="200 milliseconds").start()
 
 
