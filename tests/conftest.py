@@ -8,6 +8,7 @@ the test that needs it.
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 from collections.abc import Iterator
@@ -93,6 +94,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for engine in sorted(without):
             if item.get_closest_marker(mark_of(engine)) is not None:
                 item.add_marker(pytest.mark.skip(reason=f"left out by --without {engine}"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collects_as_before() -> Iterator[None]:
+    """A page sets aside what survives a long collection (``ui.collector``), and so does a benchmark, in the
+    whole process. The tests after it find the process as it was: Hypothesis takes an object that was set aside
+    for one that nothing refers to, and warns, which fails the test."""
+    thresholds, frozen = gc.get_threshold(), gc.get_freeze_count()
+    yield
+    for each in [one for one in gc.callbacks if getattr(one, "__module__", "") == "ui.collector"]:
+        gc.callbacks.remove(each)
+    if gc.get_threshold() != thresholds:
+        gc.set_threshold(*thresholds)
+    if gc.get_freeze_count() > frozen:
+        gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -104,21 +104,39 @@ def lower_edge(page: Page, answer: Locator) -> float:
     return float(box["y"] + box["height"] + scrolled)
 
 
+def shared_visits() -> dict[str, list[str]]:
+    """The questions by what is opened for them: those without a click need one visit for each sample."""
+    found: dict[str, list[str]] = {}
+    for name, question in QUESTIONS.items():
+        found.setdefault(name if question.clicks else f"at once: {question.sample}", []).append(name)
+    return found
+
+
+VISITS = shared_visits()
+
+
 @pytest.mark.parametrize("width", HEIGHTS)
-@pytest.mark.parametrize("asked", QUESTIONS)
+@pytest.mark.parametrize("asked", VISITS)
 def test_the_answer_is_near(visit: Visiting, asked: str, width: int) -> None:
-    question, height = QUESTIONS[asked], HEIGHTS[width]
-    one = visit(width=width, height=height)
-    page = one.open(f"/overview?ck=samples/{question.sample}/checkpoint")
+    one = visit(width=width, height=HEIGHTS[width])
+    sample = QUESTIONS[VISITS[asked][0]].sample
+    one.open(f"/overview?ck=samples/{sample}/checkpoint")
     one.wait_for_text("What the query is")
     one.settle()
-    found = lower_edge(page, question.look(one))
+    far = [trouble for name in VISITS[asked] if (trouble := too_far(one, name, width))]
+    assert not far
+
+
+def too_far(one: Visit, asked: str, width: int) -> str | None:
+    """How far the answer is, where that is further than it may be."""
+    question, height = QUESTIONS[asked], HEIGHTS[width]
+    found = lower_edge(one.page, question.look(one))
     scrolled = max(0.0, found - height)
     before = max(0, question.before - height)
-    print(
-        f"{width:>5} {asked:<36} lower edge {found:>5.0f}, scrolled {scrolled:>5.0f}, clicks {question.clicks}"
-    )
+    said = f"{width:>5} {asked:<36} lower edge {found:>5.0f}, scrolled {scrolled:>5.0f}, clicks {question.clicks}"
+    print(said)
     if width == 1280:
-        assert found <= height * (1 + question.screens if question.clicks == 0 else question.screens)
+        is_near = found <= height * (1 + question.screens if question.clicks == 0 else question.screens)
     else:
-        assert scrolled <= before / 2, f"it was {before}"
+        is_near = scrolled <= before / 2
+    return None if is_near else f"{said}; scrolled before {before}"

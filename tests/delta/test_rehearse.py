@@ -11,35 +11,16 @@ import pytest
 
 from core.cli import main
 from tests.spark.cases import EVERY_CASE
-from tests.support.delta import PYTHON, DeltaEngine, delta_jars
+from tests.support.delta import PYTHON, TABLE_TO_TABLE, DeltaEngine, delta_jars
 from tests.support.rehearsed import tree
 from tests.unit.test_documents import errors
-
-WRITE = """
-source, out, checkpoint = args["source"], args["out"], args["checkpoint"]
-
-def put(first, last):
-    rows = spark.range(first, last).selectExpr("id", "id % 2 AS p").coalesce(1)
-    rows.write.format("delta").mode("append").save(source)
-
-def run():
-    stream = spark.readStream.format("delta").load(source)
-    writer = stream.writeStream.format("delta").partitionBy("p").option("checkpointLocation", checkpoint)
-    writer.trigger(availableNow=True).start(out).awaitTermination()
-
-put(0, 10)
-run()
-put(10, 20)
-run()
-put(20, 30)
-"""
 
 
 def test_delta_to_delta_skips_the_batch_that_the_table_has(
     delta: DeltaEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = {name: str(tmp_path / name) for name in ("source", "out", "checkpoint")}
-    delta.run(WRITE, **places)
+    delta.run(TABLE_TO_TABLE, **places)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("CHECKPOINT_EXPLORER_SPARK_DIRECTORY", str(scratch))

@@ -17,9 +17,10 @@ from ui import collector
 
 @pytest.fixture(autouse=True)
 def _clean() -> Iterator[None]:
-    callbacks = list(gc.callbacks)
+    callbacks, thresholds = list(gc.callbacks), gc.get_threshold()
     yield
     gc.callbacks[:] = callbacks
+    gc.set_threshold(*thresholds)
     collector.look_at_everything()
 
 
@@ -27,6 +28,7 @@ def test_what_survives_a_long_collection_is_passed_over_by_the_next() -> None:
     collector.install()
     collector.install()
     assert sum(each is collector._watch for each in gc.callbacks) == 1
+    assert gc.get_threshold() == collector.THRESHOLDS
     kept = [{"key": [number]} for number in range(400_000)]
     gc.collect()
     assert gc.get_freeze_count() > len(kept)

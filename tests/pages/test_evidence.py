@@ -33,7 +33,7 @@ def test_overview_hands_out_the_file_and_it_opens(open_page: OpenPage, tmp_path:
     assert "Take evidence" in [expander.label for expander in at.expander]
     ck = Checkpoint.open(str(SAMPLES / "files-died-mid-batch" / "checkpoint"))
     file = tmp_path / "handed-out.zip"
-    file.write_bytes(evidence_file._taken(ck, judge(ck)))
+    file.write_bytes(evidence_file._taken(judge(ck)))
     assert Checkpoint.open(str(file)).pending_batch == ck.pending_batch == 7
     again = open_page("overview", file)
     assert "Take evidence" not in [expander.label for expander in again.expander]

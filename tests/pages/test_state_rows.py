@@ -62,6 +62,25 @@ def test_one_key(open_page: OpenPage) -> None:
     assert "A key is a JSON object" in words_of(at)
 
 
+def test_what_differs_from_an_earlier_batch(open_page: OpenPage) -> None:
+    at = open_page("state", HOT, find="difference")
+    assert_no_error(at)
+    assert "Choose the earlier batch to compare with." in words_of(at)
+    at.number_input(key="since").set_value(1).run()
+    assert_no_error(at)
+    assert "Since batch 1: 0 added, 49 changed, 0 removed, 0 unchanged." in words_of(at)
+    first = rows(at)[0]
+    assert (first["change"], first["count"], json.loads(str(first["before"]))["count"]) == (
+        "changed",
+        "***",
+        "***",
+    )
+    linked = open_page("state", HOT, find="difference", since="1", batch="3", partition="2")
+    assert_no_error(linked)
+    assert {row["partition"] for row in rows(linked)} == {2}
+    assert any("read" in box.label and "file" in box.label for box in linked.expander)
+
+
 def test_only_the_rows_of_the_chosen_partition(open_page: OpenPage) -> None:
     at = open_page("state", HOT, find="first", partition="2")
     assert_no_error(at)
@@ -91,6 +110,7 @@ def test_what_cannot_be_asked_is_one_sentence(open_page: OpenPage) -> None:
     for more, said in (
         ({"batch": "77"}, "Batch 77 is not committed"),
         ({"find": "nothing"}, "This link asks for"),
+        ({"find": "difference", "since": "77"}, "Batch 77 is not committed"),
     ):
         at = open_page("state", HOT, **{"find": "first", **more})
         assert_no_error(at)

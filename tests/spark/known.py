@@ -7,7 +7,6 @@ away. In the tables of `docs/forecast.md` they count as wrong.
 KNOWN_WRONG: dict[str, str] = {
     "1-50-named": "an offset that goes back before a lost entry: another error, the same outcome",
     "1-230-union": "offsets/ was renamed and nothing else is left: refused as no checkpoint",
-    "1-315-stateless": "junk that is called 9.changelog is taken for the state of a stateful query",
     "1-340-watermarked": "the source log of another query: Wrong basePath is not foreseen",
     "all_zips_missing-snapshots_format_2": "repair fails or not with what maintenance has written by then",
 }

@@ -136,13 +136,13 @@ def test_as_a_user_runs_them_killed_in_the_middle_and_again(spark: SparkSession,
     kept, new = busy.place / "kept", Path(f"{busy.checkpoint}.restored")
     with busy.running("2 seconds"):
         backup = script_for(busy.checkpoint, "backup", answers, busy.place)
-        dying = killed_at(backup, "files.rename(partial, BACKUP)")
+        dying = killed_at(backup, "files.rename(partial, self.place)")
         assert run_script(dying, "--execute").status == -9
         assert not kept.exists()
         done = run_script(backup, "--execute")
         assert done.status == 0, done.output
     restore = script_for(busy.checkpoint, "restore_backup", answers, busy.place)
-    dying = killed_at(restore, "files.rename(building, NEW_CHECKPOINT)")
+    dying = killed_at(restore, "files.rename(building, run.new_checkpoint)")
     assert run_script(dying, "--execute").status == -9
     assert not new.exists()
     done = run_script(restore, "--execute")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,10 @@ def test_a_removed_deduplication_resumes_with_every_row_once_in_a_file_sink(
 ) -> None:
     pipeline = removed(spark, tmp_path / "p", "file")
     script = pipeline.script("drop_state", stateful="removed")
+    dying = killed_at(script, "stream.close()")  # while it writes its record, which comes first
+    assert run_script(dying, "--execute", "--query-is-stopped").status == -9
+    dying.unlink()
+    shutil.rmtree(script.parent / "spark-conf")
     before = fingerprint(pipeline.place)
     dry = run_in_session(script, spark, execute=False)
     assert dry.status == 0, dry.output
@@ -94,7 +99,7 @@ def test_a_copy_that_was_cut_off_is_made_again_and_a_changed_one_is_found(
 ) -> None:
     pipeline = removed(spark, tmp_path / "p", "append")
     script = pipeline.script("drop_state", stateful="removed")
-    dying = killed_at(script, "before_handing_over()")
+    dying = killed_at(script, "copy.check_sink()")
     assert run_script(dying, "--execute", "--query-is-stopped").status == -9
     assert not new_of(pipeline).exists()
 

@@ -33,6 +33,6 @@ def truths(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory
 def test_the_rows_are_right_or_as_stated_or_nothing_was_changed(
     cell: Cell, spark: SparkSession, truths: Truths, tmp_path: Path
 ) -> None:
-    trial = prove(Here(spark), truths, tmp_path / "p", cell, SEED, as_processes=False)
+    trial = prove(Here(spark), truths, tmp_path / "p", cell, SEED)
     assert trial.word != "WRONG", trial.note
     assert trial.word != "not offered" or cell not in FEW, trial.note

@@ -159,7 +159,7 @@ def test_as_a_user_runs_it_killed_in_the_middle_and_again(spark: SparkSession, t
     damage.holding("commits/3", "")(pipeline.checkpoint)
     script = pipeline.script("repair_files")
     before = fingerprint(pipeline.checkpoint)
-    dying = killed_at(script, "files.rename(building, NEW_CHECKPOINT)")
+    dying = killed_at(script, "files.rename(building, new)")
     assert run_script(dying, "--execute", "--query-is-stopped").status == -9
     new = Path(f"{pipeline.checkpoint}.repaired-after-batch-3")
     assert not new.exists()

@@ -108,7 +108,7 @@ def test_a_lost_delta_is_rewound_and_a_keyed_sink_shows_every_row_once(
     assert dry.status == 0 and "2 files are read again" in dry.output, dry.output
     assert fingerprint(pipeline.place) == before, "the dry run wrote"
 
-    dying = killed_at(script, "before_handing_over()")
+    dying = killed_at(script, "copy.check_sink()")
     assert run_script(dying, "--execute", "--query-is-stopped").status == -9
     assert not rewound(pipeline, 3).exists()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 
 import pytest
@@ -14,8 +16,9 @@ from core.recovery import Answers, options, read_recovery_context
 from tests.spark.test_recovery_kafka import PLAIN, expected
 from tests.spark.test_recovery_snippets import Pasted
 from tests.support.kafka import Broker
-from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, run_script
+from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, run_script, script_for
 from tests.support.repairs import RepairPipeline, Sink
+from tests.unit.test_recovery_judgement import make
 
 pytestmark = pytest.mark.spark
 POISON = 25  # a row of the third file, which batch 2 reads
@@ -77,7 +80,7 @@ def test_exactly_the_rows_of_the_batch_are_lost_and_the_query_continues(
 def test_a_script_that_was_killed_while_copying_is_run_again(spark: SparkSession, tmp_path: Path) -> None:
     pipeline = failing(spark, tmp_path / "p", "file")
     script = pipeline.script("skip_batch")
-    dying = killed_at(script, 'finish_file(files, path, f"{building}/{path}")')
+    dying = killed_at(script, 'copy.finish(path, f"{building}/{path}")')
     before = fingerprint(pipeline.checkpoint, pipeline.output)
     assert run_script(dying, "--execute", "--query-is-stopped").status == -9
     dying.unlink()
@@ -144,3 +147,68 @@ def test_it_is_recommended_only_when_asked_for_and_refused_for_state(
     distinct.run()
     distinct.forget_commits([1])
     assert of(distinct, what_happened="batch_fails")[:2] == (False, False)
+
+
+def counting(spark: SparkSession, kind: str, place: Path, checkpoint: str) -> str | None:
+    """One batch of a source that counts, into files; every row fails while the file ``poisoned`` is there."""
+    flag = place / "poisoned"
+
+    def checked(number: int) -> int:
+        if flag.exists():
+            raise ValueError("a poisoned row")
+        return number
+
+    options = {"rowsPerBatch": "10"} if kind == "rate-micro-batch" else {"rowsPerSecond": "10"}
+    frame = spark.readStream.format(kind).options(**options, numPartitions="1").load()
+    frame = frame.select(udf(checked, "long", useArrow=False)("value").alias("id"))
+    writer = frame.writeStream.format("parquet").option("path", str(place / "out"))
+    query = writer.option("checkpointLocation", checkpoint).trigger(once=True).start()
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as failed:
+        return str(failed)
+    return None
+
+
+@pytest.mark.parametrize("kind", ["rate", "rate-micro-batch"])
+def test_a_source_that_counts_continues_behind_the_planned_offset(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    old = tmp_path / "checkpoint"
+
+    def until(batch: int, checkpoint: Path) -> list[int]:
+        """Runs until this batch is planned; its end offset and the one before it. Seconds have to pass for a rate."""
+        for _ in range(200):
+            failed = counting(spark, kind, tmp_path, str(checkpoint))
+            ck = Checkpoint.open(str(checkpoint))
+            if ck.offset_ids and ck.offset_ids[-1] >= batch:
+                assert (failed is not None) == (tmp_path / "poisoned").exists()
+                texts = [json.loads(ck.source_texts(n, "0")[1] or "0") for n in (batch - 1, batch)]
+                return [each["offset"] if isinstance(each, dict) else each * 10 for each in texts]
+            time.sleep(0.1)
+        raise AssertionError(f"batch {batch} was not planned")
+
+    until(1, old)
+    (tmp_path / "poisoned").touch()
+    first, last = until(2, old)
+    answers = {"sink": "file", "sink_path": str(tmp_path / "out"), "what_happened": "batch_fails"}
+    done = run_in_session(script_for(old, "skip_batch", answers, tmp_path), spark)
+    assert done.status == 0, done.output
+    (tmp_path / "poisoned").unlink()
+    new = Path(f"{old}.without-batch-2")
+    _, end = until(3, new)
+    rows = sorted(row[0] for row in spark.read.parquet(str(tmp_path / "out")).collect())
+    assert first < last < end and rows == [*range(first), *range(last, end)]
+
+
+def test_a_source_for_which_it_was_not_verified_and_the_first_batch_are_refused(tmp_path: Path) -> None:
+    def why(path: Path) -> str:
+        context = read_recovery_context(Checkpoint.open(str(path)), Answers({"sink": "foreach_append"}))
+        option = next(each for each in options(context) if each.id == "skip_batch")
+        assert not option.possible
+        return option.why
+
+    shard = json.dumps({"shardId-000000000000": {"iteratorType": "AFTER_SEQUENCE_NUMBER", "seqNo": "7"}})
+    assert "was not verified" in why(make(tmp_path / "other", {0: [shard], 1: [shard]}, 0))
+    line = json.dumps({"orders": {"0": 5}})
+    assert "No batch is committed" in why(make(tmp_path / "first", {0: [line]}, -1))

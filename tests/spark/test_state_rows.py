@@ -10,17 +10,19 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from decimal import Decimal
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from core.analysis.forecast.versions import V35
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.state import state_inventory
-from core.checkpoint.state_content.state_rows import RowsAnswer, RowsQuestion, StateRow, read_rows
+from core.checkpoint.state_content.state_difference import read_difference
+from core.checkpoint.state_content.state_rows import RowsQuestion, read_rows
 from core.spark import StateQuestion
 from core.spark.staging import stage
 from tests.spark.cases import EVERY_CASE
@@ -29,14 +31,34 @@ from tests.support.build import SAMPLES
 from tests.support.copies import with_its_own_schemas
 from tests.support.oracle import CHANGELOG, NO_EMPTY_BATCHES, ROCKSDB, join, source, write_file
 from tests.support.spark import OLDER_SPARK, PROJECT, older_environment
-from tests.support.state_queries import BATCHES, QUERIES, Build, run, write
+from tests.support.state_proof import (
+    MICROS,
+    by_files,
+    by_spark,
+    compare_checkpoint,
+    everything,
+    of_timer,
+    of_variable,
+    plain,
+    text_of,
+)
+from tests.support.state_queries import (
+    AVRO,
+    BATCHES,
+    QUERIES,
+    Build,
+    every_kind,
+    group_state,
+    own_session,
+    run,
+    since,
+    write,
+)
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-
-MICROS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 
 @pytest.fixture
@@ -46,79 +68,6 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
     yield spark
 
 
-def by_spark(spark: SparkSession, root: Path, batch: int, **options: str) -> Counter[str]:
-    """Spark's rows, each as one text."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    said = {"ignoreNullFields": "false", "timestampFormat": MICROS, "timeZone": "UTC"}
-    frame = spark.read.format("statestore").option("batchId", batch).options(**options).load(str(root))
-    if set(frame.columns) != {"partition_id", "key", "value"}:  # lists, maps, timers
-        texts = frame.select(F.to_json(F.struct("*"), said).alias("row")).collect()
-        return Counter(text_of(json.loads(row["row"], parse_float=Decimal)) for row in texts)
-    if "joinSide" in options:
-        # Rows of a join come with one column more than their schema, which to_json trips over (Spark 4.3).
-        # In state format 4 the event time in the key is not what the files hold.
-        parts = {name: frame.schema[name].dataType.names for name in ("key", "value")}
-        parts["key"] = [name for name in parts["key"] if name != "__event_time"]
-        rebuilt = [F.struct(*(F.col(f"{n}.{c}") for c in columns)).alias(n) for n, columns in parts.items()]
-        frame = frame.select("partition_id", *rebuilt)
-    texts = frame.select(F.to_json(F.struct("partition_id", "key", "value"), said).alias("row")).collect()
-    return Counter(
-        text_of(json.loads(row["row"], parse_float=Decimal, object_pairs_hook=labelled)) for row in texts
-    )
-
-
-def labelled(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which a name stands twice: the second is numbered."""
-    found: dict[str, Any] = {}
-    seen: Counter[str] = Counter()
-    for name, value in pairs:
-        seen[name] += 1
-        found[name if seen[name] == 1 else f"{name}#{seen[name]}"] = value
-    return found
-
-
-def by_files(root: Path, batch: int, **asked: Any) -> Counter[str]:
-    """Our rows, each as one text."""
-    return Counter(text_of(plain(row)) for row in everything(root, batch, **asked).rows)
-
-
-def everything(root: Path, batch: int, **asked: Any) -> RowsAnswer:
-    """All rows of a batch; every partition could be read."""
-    answer = read_rows(Checkpoint.open(str(root)), RowsQuestion(batch_id=batch, limit=100_000, **asked))
-    assert not answer.not_read
-    assert answer.total == len(answer.rows)
-    return answer
-
-
-def plain(row: StateRow) -> dict[str, Any]:
-    return {"partition_id": row.partition_id, "key": row.key, "value": row.value}
-
-
-def text_of(row: Mapping[str, Any]) -> str:
-    """One text for equal rows: times and numbers in one form."""
-    return json.dumps(_same(row), sort_keys=True)
-
-
-def _same(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _same(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_same(inner) for inner in value]
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, int | float | Decimal):
-        return str(Decimal(str(value)).normalize())
-    try:
-        return str(Decimal(value).normalize())
-    except ArithmeticError:
-        pass
-    try:
-        return datetime.fromisoformat(value).isoformat()
-    except ValueError:
-        return value
-
-
 def variants(build: Build) -> list[tuple[dict[str, str], dict[str, Any]]]:
     """Options of Spark's reader and of ours that ask for the same."""
     if build is join:
@@ -126,23 +75,19 @@ def variants(build: Build) -> list[tuple[dict[str, str], dict[str, Any]]]:
     return [({}, {})]
 
 
+# Of which the plain run compares every batch and their difference: rows by key, rows of a join.
+AT_EVERY_BATCH = ("windows-format-2", "join-4")
+
+
 @pytest.mark.parametrize("name", QUERIES)
 def test_spark_reads_the_same_rows(name: str, session: SparkSession, tmp_path: Path) -> None:
     root = write(session, name, tmp_path)
-    compare(session, root, QUERIES[name][0], is_every_batch=bool(os.environ.get(EVERY_CASE)))
+    is_every_batch = name in AT_EVERY_BATCH or bool(os.environ.get(EVERY_CASE))
+    compare(session, root, QUERIES[name].build, is_every_batch=is_every_batch)
 
 
-# What 3.5 does not have: state format 2, row checksums, the state of joins in column families; and functions over
-# pandas, which its environment here does without.
-NOT_IN_OLDER = {
-    "group-state",
-    "windows-hdfs-zstd-row-checksums",
-    "windows-changelog-snappy-row-checksums",
-    "windows-format-2",
-    "join-3",
-    "join-4",
-}
-OF_OLDER = [name for name in QUERIES if name not in NOT_IN_OLDER]
+# What 3.5 has; without functions over pandas, which its environment here does without.
+OF_OLDER = [name for name, query in QUERIES.items() if since(query) <= V35 and query.build is not group_state]
 # Of a plain run: a value of each type, both sides of a join.
 FEW_OF_OLDER = ("all-types-rocksdb", "join-2-rocksdb")
 
@@ -178,7 +123,7 @@ def test_the_rows_that_an_older_spark_wrote(
     def staged(batch: int) -> Path:
         return stage(ck, operator, StateQuestion(batch), tmp_path)
 
-    compare(session, root, QUERIES[name][0], is_every_batch=True, spark_reads=staged)
+    compare(session, root, QUERIES[name].build, is_every_batch=True, spark_reads=staged)
 
 
 def compare(
@@ -189,17 +134,77 @@ def compare(
     is_every_batch: bool,
     spark_reads: Callable[[int], Path] | None = None,
 ) -> None:
-    """The rows of the last batch, or of the first, the last and one between."""
+    """The rows of the last batch, or of the first, the last and one between, and what differs between
+    these."""
     last = Checkpoint.open(str(root)).last_committed_batch
     assert last is not None
     compared = 0
-    for batch in sorted({0, last // 2, last}) if is_every_batch else (last,):
-        for theirs, ours in variants(build):
+    for theirs, ours in variants(build):
+        found: dict[int, Counter[str]] = {}
+        for batch in sorted({0, last // 2, last}) if is_every_batch else (last,):
             place = root if spark_reads is None else spark_reads(batch)
-            expected = by_spark(session, place, batch, **theirs)
-            assert by_files(root, batch, **ours) == expected, (batch, ours)
-            compared += expected.total()
+            found[batch] = by_spark(session, place, batch, **theirs)
+            assert by_files(root, batch, **ours) == found[batch], (batch, ours)
+            compared += found[batch].total()
+        for earlier, later in combinations(found, 2):
+            assert_same_difference(root, earlier, later, found, ours)
     assert compared >= 1
+
+
+def assert_same_difference(
+    root: Path, earlier: int, later: int, by_batch: Mapping[int, Counter[str]], ours: Mapping[str, Any]
+) -> None:
+    """What differs between two batches of Spark's rows is what is told from the files."""
+    question = RowsQuestion(batch_id=later, limit=100_000, **ours)
+    found = read_difference(Checkpoint.open(str(root)), question, earlier)
+    assert not found.not_read and found.total == len(found.rows)
+    expected = differing(by_batch[earlier], by_batch[later], is_by_key="side" not in ours)
+    assert expected == Counter(
+        (row.change, text_of({**plain(row), "value": [row.before, row.value]})) for row in found.rows
+    )
+    assert found.difference is not None
+    unchanged = (by_batch[earlier] & by_batch[later]).total()
+    assert (found.difference.unchanged, found.difference.since_batch) == (unchanged, earlier)
+
+
+def differing(
+    before: Counter[str], after: Counter[str], *, is_by_key: bool
+) -> Counter[tuple[str | None, str]]:
+    """The rows that were added, changed and removed, each with its value before and after."""
+    gone = [json.loads(text) for text in (before - after).elements()]
+    new = [json.loads(text) for text in (after - before).elements()]
+    old: dict[str, Any] = {}
+    if is_by_key:
+        old = {text_of({**row, "value": None}): row for row in gone}
+    rows: list[tuple[str, dict[str, Any], Any, Any]] = []
+    for row in new:
+        was = old.pop(text_of({**row, "value": None}), None)
+        rows.append(("changed" if was else "added", row, was["value"] if was else None, row["value"]))
+    rest = old.values() if is_by_key else gone
+    rows += [("removed", row, row["value"], None) for row in rest]
+    return Counter((change, text_of({**row, "value": [a, b]})) for change, row, a, b in rows)
+
+
+def test_rows_from_before_a_change_of_an_avro_schema(spark_session: SparkSession, tmp_path: Path) -> None:
+    """Columns that were added, removed, moved and widened, in values, lists and maps: after each batch as Spark's
+    reader shows them, and what differs between a batch before and one after the change."""
+    own = own_session(spark_session)
+    root = write(own, "changed-avro-zips", tmp_path)
+    found = compare_checkpoint(own, "changed-avro-zips", root)
+    assert found.different == []
+    assert (found.only_files, found.neither, len(found.stores)) == (0, 0, 6)
+    assert found.batches == 8 and found.rows > 200
+    first, last = everything(root, 3, variable="count"), everything(root, 7, variable="count")
+    assert [column.name for column in first.columns] == ["id", "n", "text", "ratio"]
+    assert [column.name for column in last.columns] == ["id", "ratio", "n", "added"]
+    old = {row.key["id"] for row in first.rows}
+    kept = [row.value for row in last.rows if row.key["id"] in old]
+    assert kept and all(isinstance(value, dict) and value["added"] is None for value in kept)
+    changed = read_difference(
+        Checkpoint.open(str(root)), RowsQuestion(batch_id=7, variable="count", limit=1_000), 3
+    )
+    assert changed.difference is not None
+    assert (changed.difference.unchanged, changed.difference.added) == (len(old), len(last.rows) - len(old))
 
 
 @pytest.fixture
@@ -227,14 +232,7 @@ def test_values_lists_and_timers_of_transform_with_state(session: SparkSession, 
         )
         registered = everything(timers, batch, is_timers=True).rows
         assert by_spark(session, timers, batch, readRegisteredTimers="true") == Counter(
-            text_of(
-                {
-                    "partition_id": row.partition_id,
-                    "key": row.key["key"],
-                    "expiration_timestamp_ms": row.key["expiryTimestampMs"],
-                }
-            )
-            for row in registered
+            text_of(of_timer(row)) for row in registered
         )
 
 
@@ -242,7 +240,7 @@ def test_values_lists_and_timers_of_transform_with_state(session: SparkSession, 
 def test_spark_s_change_feed_has_the_same_changes(name: str, session: SparkSession, tmp_path: Path) -> None:
     from pyspark.sql import functions as F  # noqa: N812
 
-    build, conf = QUERIES[name]
+    build, conf = QUERIES[name][:2]
     for number in range(BATCHES):
         write_file(tmp_path / "in", number)
     for key, value in conf.items():
@@ -289,26 +287,12 @@ def test_rows_that_the_watermark_has_passed_stay_in_complete_mode(
         assert (expected > 0) == (mode == "complete")
 
 
-def every_kind(spark: SparkSession, root: Path) -> DataFrame:
-    """transformWithState with a variable of each kind."""
-    from tests.support.state_processor import EveryKind
-
-    return (
-        source(spark, root / "in")
-        .groupBy("k")
-        .transformWithState(
-            statefulProcessor=EveryKind(),
-            outputStructType="k string, n long",
-            outputMode="Update",
-            timeMode="ProcessingTime",
-        )
-    )
-
-
 VARIABLES = ("count", "brief", "ids", "brief_ids", "sums", "brief_sums")
 
 
-@pytest.mark.parametrize("conf", [ROCKSDB, CHANGELOG], ids=["zips", "changelogs"])
+@pytest.mark.parametrize(
+    "conf", [ROCKSDB, CHANGELOG, {**CHANGELOG, **AVRO}], ids=["zips", "changelogs", "avro"]
+)
 def test_every_kind_of_state_variable(conf: dict[str, str], session: SparkSession, tmp_path: Path) -> None:
     for number in range(BATCHES):
         write_file(tmp_path / "in", number)
@@ -323,19 +307,8 @@ def test_every_kind_of_state_variable(conf: dict[str, str], session: SparkSessio
     for variable in VARIABLES:
         found = everything(root, last, variable=variable).rows
         assert found
-        parts = [part for row in found for part in as_spark_shows(row, variable)]
+        kind = "ListState" if variable.endswith("ids") else "MapState" if variable.endswith("sums") else ""
+        parts = [part for row in found for part in of_variable(row, kind)]
         assert by_spark(session, root, last, stateVarName=variable) == Counter(map(text_of, parts)), variable
     timers = everything(root, last, is_timers=True).rows
     assert by_spark(session, root, last, readRegisteredTimers="true").total() == len(timers) > 0
-
-
-def as_spark_shows(row: StateRow, variable: str) -> list[dict[str, Any]]:
-    """Spark's reader gives an element of a list or a map by itself, and names its parts."""
-    common = {"partition_id": row.partition_id}
-    if variable.endswith("ids"):
-        assert isinstance(row.value, list)
-        return [{**common, "key": row.key, "list_element": element} for element in row.value]
-    if variable.endswith("sums"):
-        key, user_key = row.key["key"], row.key["userKey"]
-        return [{**common, "key": key, "user_map_key": user_key, "user_map_value": row.value}]
-    return [{**common, "key": row.key, "value": row.value}]

@@ -149,9 +149,10 @@ def start(oracle: Oracle, tried: Tried, build: Build | None = None) -> Tried:
             tried.base, tried.copy, build, {**tried.base.recipe.restart_conf, **tried.session}
         )
     gone = tried.copy.with_name("gone")
+    copy_of(before, tried.copy.with_name(KEPT))
     tried.copy.rename(gone)
     before.rename(tried.copy)
-    shutil.rmtree(gone, ignore_errors=True)  # maintenance may still write there
+    shutil.rmtree(gone, ignore_errors=True)  # maintenance may still write there, and to the name it knows
     return replace(tried, fact=fact)
 
 
@@ -182,12 +183,18 @@ def judged(
     return said, compare(seen, said, report, tried.copy)
 
 
+KEPT = "kept"  # the damaged copy once more, under a name that no running Spark knows
+
+
 def kept_or(oracle: Oracle, base: Base, name: str, damage: Callable[[Path], Tried]) -> Tried:
     """What an earlier call has tried and kept, else tried now: what Spark does to a copy stays the same
     while the forecast changes."""
     place = oracle.scratch / "tried" / re.sub(r"[^\w.-]", "_", f"{name}-{base.recipe.name}")
     noted = place / "tried.pickle"
     if noted.exists():
+        if (place / KEPT).exists():
+            shutil.rmtree(place / "ck")
+            copy_of(place / KEPT, place / "ck")
         kept: Tried = pickle.loads(noted.read_bytes())
         return replace(kept, base=base, copy=place / "ck")
     shutil.rmtree(place, ignore_errors=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -36,6 +38,19 @@ SAMPLE = SAMPLES / "files-died-mid-batch" / "checkpoint"
 
 def settings_of(url: str | Path, options: dict[str, Any] | None = None, **more: Any) -> Settings:
     return Settings(incident_store=RootSettings(url=str(url), storage_options=options or {}), **more)
+
+
+@contextmanager
+def denied_store(server: S3Server) -> Iterator[Settings]:
+    """A store on S3 that denies every request; the secret of its options is "not-the-secret"."""
+    bucket = f"incidents-{uuid4().hex}"
+    server.bucket(bucket)
+    options = {**server.storage_options, "secret": "not-the-secret"}
+    server.fail({"match": bucket, "status": 403, "code": "AccessDenied", "times": 50})
+    try:
+        yield settings_of(f"s3://{bucket}/kept", options)
+    finally:
+        server.fail()
 
 
 @pytest.fixture(params=["local", "memory", "s3"])
@@ -189,15 +204,8 @@ def test_a_full_store_a_missing_one_and_one_that_cannot_be_written_are_named(
     with pytest.raises(UsageError, match="The folder of the incident store does not exist"):
         keep(Door.open(str(SAMPLE), settings_of(tmp_path / "typo")))
     assert not (tmp_path / "typo").exists()
-    bucket = f"incidents-{uuid4().hex}"
-    s3_server.bucket(bucket)
-    options = {**s3_server.storage_options, "secret": "not-the-secret"}
-    s3_server.fail({"match": bucket, "status": 403, "code": "AccessDenied", "times": 50})
-    try:
-        with pytest.raises(StorageError) as caught:
-            keep(Door.open(str(SAMPLE), settings_of(f"s3://{bucket}/kept", options)))
-    finally:
-        s3_server.fail()
+    with denied_store(s3_server) as settings, pytest.raises(StorageError) as caught:
+        keep(Door.open(str(SAMPLE), settings))
     assert "not-the-secret" not in str(caught.value)
 
 

@@ -14,10 +14,10 @@ from jsonschema import Draft202012Validator
 from core.cli import main
 from core.errors import NotAllowed, StorageError, UsageError
 from core.incident import keep, kept_list
-from core.settings import PREFIX, RootSettings, Settings
+from core.settings import PREFIX, Settings
 from core.storage import Door
 from scripts.make_schemas import TARGET
-from tests.storage.test_incident_store import settings_of
+from tests.storage.test_incident_store import denied_store, settings_of
 from tests.support.build import SAMPLES
 from tests.support.s3 import S3Server
 from tests.unit.test_evidence import crafted, rebuilt
@@ -148,17 +148,8 @@ def test_where_nothing_is_listed_it_is_said(tmp_path: Path) -> None:
 
 
 def test_a_store_that_denies_is_one_sentence_without_its_secret(s3_server: S3Server) -> None:
-    bucket = f"incidents-{uuid4().hex}"
-    s3_server.bucket(bucket)
-    options = {**s3_server.storage_options, "secret": "not-the-secret"}
-    s3_server.fail({"match": bucket, "status": 403, "code": "AccessDenied", "times": 50})
-    try:
-        with pytest.raises(StorageError) as caught:
-            kept_list(
-                Settings(incident_store=RootSettings(url=f"s3://{bucket}/kept", storage_options=options))
-            )
-    finally:
-        s3_server.fail()
+    with denied_store(s3_server) as settings, pytest.raises(StorageError) as caught:
+        kept_list(settings)
     assert "not-the-secret" not in str(caught.value) and "\n" not in str(caught.value)
 
 

@@ -326,11 +326,15 @@ Answer = Callable[[int, str], bytes | None]
 
 @contextmanager
 def answering(
-    answer: Answer, context: ssl.SSLContext | None = None, asked: list[str] | None = None
+    answer: Answer,
+    context: ssl.SSLContext | None = None,
+    asked: list[str] | None = None,
+    accepted: list[Any] | None = None,
 ) -> Iterator[tuple[dict[str, Any], list[str]]]:
     """A server that gives these bytes for the n-th request and its target, and closes at None; its storage
-    options, and what it was asked."""
+    options, and what it was asked. `accepted`: the address of each connection that it took."""
     asked = [] if asked is None else asked
+    accepted = [] if accepted is None else accepted
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
@@ -352,6 +356,7 @@ def answering(
 
         def get_request(self) -> tuple[Any, Any]:
             connection, address = super().get_request()
+            accepted.append(address)
             if context is not None:
                 connection = context.wrap_socket(connection, server_side=True)
             return connection, address
@@ -606,6 +611,20 @@ def test_connections_are_used_again_and_not_too_many() -> None:
         assert len(door.read([FileInfo(str(number), 4, 1) for number in range(100)])) == 100
         assert len(asked) == 100
         assert len(opened) <= 4
+
+
+def test_connections_for_the_reads_are_opened_with_the_first_listing_and_no_request_is_sent_for_it() -> None:
+    accepted: list[Any] = []
+    with answering(lambda number, target: usual(target), accepted=accepted) as (options, asked):
+        door = Door.open(parse_location("s3://bucket/ck", options), Settings(concurrent_requests=4))
+        door.list([""], reads_next=200)
+        until = time.monotonic() + 60
+        while len(accepted) < 4 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert len(accepted) == 4
+        assert len(asked) == 1
+        assert len(door.read([FileInfo(str(number), 4, 1) for number in range(40)])) == 40
+        assert len(asked) == 41 and len(accepted) == 4
 
 
 def test_a_connection_that_the_server_closed_meanwhile_is_no_failure() -> None:

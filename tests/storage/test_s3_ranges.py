@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from core.storage.s3_listing import Lister
 from core.storage.s3_pages import Page
+from core.storage.store import Folder
 
 TOP = "top/"
 
@@ -100,13 +101,78 @@ def test_every_name_of_a_long_directory_comes_back_once(
     assert model.requests <= 1 + 10 * (len(names) // page_size + 1)
 
 
-@given(NUMBERS, ODD, st.integers(1, 12))
-def test_every_name_of_a_tree_comes_back_once(numbers: set[str], odd: set[str], page_size: int) -> None:
+@given(NUMBERS, ODD, st.integers(1, 40), st.integers(1, 5), st.booleans())
+def test_every_name_of_a_tree_comes_back_once(
+    numbers: set[str], odd: set[str], page_size: int, files_each: int, is_there: bool
+) -> None:
     names = (
-        {f"state/0/{number}/1.delta" for number in numbers}
+        {f"state/0/{number}/{n}.delta" for number in numbers for n in range(1 + int(number) % files_each)}
         | {f"state/0/{name}" for name in odd}
         | {f"state/{name}" for name in odd}
     )
     model = Model(names, page_size)
-    folder = asyncio.run(Lister(model, "top", False, 64, None).folder("state", recursive=True))
+    folder = asyncio.run(Lister(model, "top", False, 64, None).folder("state", True, is_there))
     assert sorted(info.path for info in folder.files) == sorted(names)
+
+
+def test_a_request_lists_as_many_partitions_as_fit_on_a_page() -> None:
+    names = {f"state/0/{partition}/{n}.delta" for partition in range(200) for n in range(110)}
+    names |= {"state/0/_metadata/metadata"}
+    model = Model(names, 1000)
+    folder = asyncio.run(Lister(model, "top", False, 64, None).folder("state", True))
+    assert {info.path for info in folder.files} == names
+    assert model.requests <= 2 + 200 // 8 + 1 + 2  # by partition it would be 202
+    small = {name for name in names if name.endswith(("/1.delta", "/metadata"))}
+    model = Model(small, 1000)
+    folder = asyncio.run(Lister(model, "top", False, 64, None).folder("state", True))
+    assert {info.path for info in folder.files} == small
+    assert model.requests == 3
+
+
+def test_the_first_operator_of_a_state_that_is_there_costs_no_request_more() -> None:
+    names = {f"state/{operator}/{partition}/1.delta" for operator in range(3) for partition in range(5)}
+    asked = []
+    for is_there in (False, True):
+        model = Model(names, 1000)
+        folder = asyncio.run(Lister(model, "top", False, 64, None).folder("state", True, is_there))
+        assert {info.path for info in folder.files} == names
+        asked.append(model.requests)
+    assert asked[0] == asked[1]
+
+
+ENTRIES = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                *(f"top/a/{n}" for n in range(4)),
+                "top/b/c/1",
+                "top/x",
+                "top/",
+                "top/a/",
+                "top//x",
+                "top/a//b",
+                "top/a/x_$folder$",
+                "top/a/n\nm",
+                "top/\n",
+            ]
+        ),
+        st.sampled_from(["2026-12-20T12:00:00.000Z", "2026-12-20T12:00:01.000Z", "never"]),
+        st.sampled_from(['"e"', ""]),
+        st.sampled_from(["0", "17", ""]),
+    ),
+    max_size=6,
+)
+
+
+@given(ENTRIES)
+def test_a_page_read_in_columns_gives_what_entry_by_entry_gives(
+    entries: list[tuple[str, str, str, str]],
+) -> None:
+    """One way is only faster than the other."""
+    lister = Lister(Model(set(), 1), "top", False, 1, None)
+    one, other = Folder(exists=False), Folder(exists=False)
+    page = Page(entries, ["top/d/"])
+    lister._note(page, one, TOP)
+    lister._note_each(page, other, 0)
+    lister._note(Page([], ["top/d/"]), other, TOP)
+    assert (one.files, one.directories) == (other.files, other.directories)

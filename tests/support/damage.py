@@ -189,23 +189,23 @@ def log_gone(*logs: str) -> Damage:
     return apply
 
 
-def rewound(batches: int, *, sources: bool = False) -> Damage:
+def rewound(batches: int, *, sources: bool = False, keep_checksums: bool = False) -> Damage:
     """Offsets and commits of the newest batches are gone; with ``sources`` the entries of the source logs
-    after them too."""
+    after them too. ``keep_checksums``: their hidden checksum files are left, as by ``rm``."""
 
     def apply(ck: Path) -> None:
         last = newest(ck)
         for log in ("offsets", "commits"):
             for batch_id in ids(ck / log):
                 if batch_id > last - batches:
-                    remove(ck / log / str(batch_id))
+                    remove(ck / log / str(batch_id), keep_checksum=keep_checksums)
         if sources:
             entry = (ck / "offsets" / str(last - batches)).read_text(encoding="utf-8")
             kept = int(entry.rsplit('"logOffset":', 1)[1].split("}", 1)[0])
             for directory in (ck / "sources").iterdir():
                 for log_id in ids(directory):
                     if log_id > kept:
-                        remove(directory / str(log_id))
+                        remove(directory / str(log_id), keep_checksum=keep_checksums)
 
     return apply
 

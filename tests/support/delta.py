@@ -28,15 +28,36 @@ module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 printed = io.StringIO()
 with contextlib.redirect_stdout(printed):
-    missing = module.missing_values()
-    if missing:
-        result = [4, "\\n".join(missing)]
+    module.LOOK_AGAIN_SECONDS = 0.1
+    run = module.run_of(vars(module))
+    if run.missing:
+        result = [4, "\\n".join(run.missing)]
     else:
-        module.LOOK_AGAIN_SECONDS = 0.1
-        query = [module.load_query()] if hasattr(module, "load_query") else []  # a repair does not run the query
-        status = module.carry_out(spark, *query, args["execute"], True)
+        run.load()
+        run.begin(spark)
+        status = module.carry_out(run, args["execute"], True)
         result = [status, printed.getvalue()]
 """
+
+TABLE_TO_TABLE = """
+source, out, checkpoint = args["source"], args["out"], args["checkpoint"]
+
+def put(first, last):
+    rows = spark.range(first, last).selectExpr("id", "id % 2 AS p").coalesce(1)
+    rows.write.format("delta").mode("append").save(source)
+
+def run():
+    stream = spark.readStream.format("delta").load(source)
+    writer = stream.writeStream.format("delta").partitionBy("p").option("checkpointLocation", checkpoint)
+    writer.trigger(availableNow=True).start(out).awaitTermination()
+
+put(0, 10)
+run()
+put(10, 20)
+run()
+put(20, 30)
+"""
+"""A query from table to table over two batches; rows of a third wait."""
 
 
 class DeltaError(Exception):

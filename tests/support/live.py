@@ -35,10 +35,10 @@ def stateless(session: SparkSession, root: Path, every: str) -> StreamingQuery:
 
 
 def stateful(session: SparkSession, root: Path, every: str) -> StreamingQuery:
-    """Counts of rows that come by the clock."""
+    """Counts of rows that come with each trigger; those of the rate source come once a second."""
     frame = (
-        session.readStream.format("rate")
-        .option("rowsPerSecond", 50)
+        session.readStream.format("rate-micro-batch")
+        .option("rowsPerBatch", 50)
         .load()
         .selectExpr("value % 5 as k")
         .groupBy("k")
@@ -85,10 +85,10 @@ def running(
 
 
 def _feed(directory: Path, stop: threading.Event) -> None:
-    """New files as long as the query runs, some each second."""
+    """New files as long as the query runs, a few more each second than it takes."""
     number = FIRST_FILES
-    while not stop.wait(0.05):
-        write_file(directory, number % 1440)
+    while not stop.wait(0.15):
+        write_file(directory, number)
         number += 1
 
 

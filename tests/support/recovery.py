@@ -80,17 +80,29 @@ def run_script(script: Path, *arguments: str) -> Outcome:
     return Outcome(done.returncode, done.stdout + done.stderr)
 
 
-def users_environment(
-    script: Path,
-    confs: Mapping[str, str] | None = None,
-    jars: Sequence[Path] | None = None,
-    python: str = sys.executable,
-) -> dict[str, str]:
-    """The environment of a script's process; the settings of Spark, with ``confs``, lie beside the script."""
+def users_environment(script: Path) -> dict[str, str]:
+    """The environment of a script's process; the settings of Spark lie beside the script."""
     home = script.parent / "spark-conf"
     home.mkdir(exist_ok=True)
+    (home / "spark-defaults.conf").write_text(
+        "".join(f"{name} {value}\n" for name, value in spark_settings(home).items()), encoding="utf-8"
+    )
+    environment = {
+        **os.environ,
+        "SPARK_CONF_DIR": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # no user has set it
+    environment.pop("SPARK_HOME", None)
+    return environment
+
+
+def spark_settings(home: Path, jars: Sequence[Path] | None = None) -> dict[str, str]:
+    """The settings of a small local Spark that keeps its files below ``home``."""
     classes = os.pathsep.join(map(str, connector_jars() if jars is None else jars))
-    lines = {
+    return {
         "spark.master": "local[2]",
         "spark.driver.memory": "1g",
         "spark.driver.host": "127.0.0.1",
@@ -103,21 +115,7 @@ def users_environment(
         "spark.local.dir": str(home / "local"),
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={home} -Dderby.system.home={home} {SMALL_JOBS}",
         **({"spark.driver.extraClassPath": classes} if classes else {}),
-        **(confs or {}),
     }
-    (home / "spark-defaults.conf").write_text(
-        "".join(f"{name} {value}\n" for name, value in lines.items()), encoding="utf-8"
-    )
-    environment = {
-        **os.environ,
-        "SPARK_CONF_DIR": str(home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": python,
-        "PYSPARK_DRIVER_PYTHON": python,
-    }
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # no user has set it
-    environment.pop("SPARK_HOME", None)
-    return environment
 
 
 def run_in_session(
@@ -138,17 +136,16 @@ def run_in_session(
         setattr(module, name, value)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), bytecode(is_written=True):
-        missing = module.missing_values()
-        if missing:
-            return Outcome(4, "\n".join(missing))
         vars(module)["LOOK_AGAIN_SECONDS"] = 0.1
-        if not hasattr(module, "load_query"):  # a repair does not run the query
-            return Outcome(module.carry_out(spark, execute, is_stopped), printed.getvalue())
+        run = module.run_of(vars(module))
+        if run.missing:
+            return Outcome(4, "\n".join(run.missing))
         try:
-            query = module.load_query()
+            run.load()
         except module.Refused as reason:
             return Outcome(4, f"Refused: {reason}")
-        status = module.carry_out(spark, query, execute, is_stopped)
+        run.begin(spark)
+        status = module.carry_out(run, execute, is_stopped)
     return Outcome(status, printed.getvalue())
 
 
@@ -156,7 +153,7 @@ def killed_at(script: Path, step: str) -> Path:
     """The same script, which is killed (-9) in place of the last line that is this step."""
     lines = script.read_text(encoding="utf-8").splitlines(keepends=True)
     at = [number for number, line in enumerate(lines) if line.strip() == step][-1]
-    lines[at] = lines[at].replace(step, "os.kill(os.getpid(), 9)")
+    lines[at] = lines[at].replace(step, "import os; os.kill(os.getpid(), 9)")
     dying = script.with_name(f"dying_{script.name}")
     dying.write_text("".join(lines), encoding="utf-8")
     return dying

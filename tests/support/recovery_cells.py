@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.recovery import OptionId
-from tests.support.oracle import CHANGELOG, ROCKSDB
+from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB
 
 Operator = Literal[
     "stateless", "dedup", "dedup within watermark", "windows", "session", "join", "transformWithState"
 ]
 SinkName = Literal["append", "keyed", "file", "file by p", "delta", "delta by p"]
-Store = Literal["HDFS", "RocksDB", "changelog"]
+Store = Literal["HDFS", "RocksDB", "changelog", "format 2"]
 Asked = OptionId | Literal["recommended"]
 
 OPERATORS: tuple[Operator, ...] = (
@@ -27,7 +27,12 @@ OPERATORS: tuple[Operator, ...] = (
     "transformWithState",
 )
 SINKS: tuple[SinkName, ...] = ("append", "keyed", "file", "file by p", "delta", "delta by p")
-STORES: Mapping[Store, Mapping[str, str]] = {"HDFS": {}, "RocksDB": ROCKSDB, "changelog": CHANGELOG}
+STORES: Mapping[Store, Mapping[str, str]] = {
+    "HDFS": {},
+    "RocksDB": ROCKSDB,
+    "changelog": CHANGELOG,
+    "format 2": FORMAT_2,
+}
 ASKED: tuple[Asked, ...] = (
     "recommended",
     "restart",
@@ -211,11 +216,12 @@ def cells() -> list[Cell]:
         for operator in OPERATORS
         for sink in SINKS
         for store in STORES
-        if _can_be(asked, operator, sink, store)
+        if can_be(asked, operator, sink, store)
     ]
 
 
-def _can_be(asked: Asked, operator: Operator, sink: SinkName, store: Store) -> bool:
+def can_be(asked: Asked, operator: Operator, sink: SinkName, store: Store) -> bool:
+    """Whether there is such a cell."""
     if operator == "stateless":
         return store == "HDFS" and asked != "drop_state"
     if operator == "transformWithState":  # Spark keeps it in RocksDB only; Delta's environment lacks pyarrow

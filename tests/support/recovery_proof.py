@@ -7,11 +7,10 @@ recovery, and two after it. Each file has ten rows of its own and two that repea
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -30,10 +29,10 @@ from core.recovery import Answers, Option, OptionId, RecoveryContext, generate, 
 from core.recovery.places import new_checkpoint, new_output
 from core.storage import parse_location
 from tests.support import damage
-from tests.support.delta import PYTHON as DELTA_PYTHON
-from tests.support.delta import RUN_SCRIPT, DeltaError, delta_jars
-from tests.support.recovery import SECONDS, Outcome, fingerprint, users_environment
+from tests.support.delta import RUN_SCRIPT, DeltaError
+from tests.support.recovery import Outcome, fingerprint
 from tests.support.recovery_cells import POISON, SCHEMA, STORES, Cell, SinkName, Store
+from tests.support.script_processes import Scripts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,21 +43,24 @@ Word = Literal["exact", "as stated", "refused", "not offered", "not made", "WRON
 WORDS: tuple[Word, ...] = ("exact", "as stated", "refused", "WRONG")
 FIRST, WAITING, AFTER = range(4), range(4, 5), range(5, 7)
 
-DELTA_CONFS = {
+DELTA_CONFS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 
+# Compiling each of many tiny queries costs more than it saves.
+TINY_QUERIES: Mapping[str, str] = {
+    "spark.sql.streaming.pollingDelay": "1ms",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+
 # The texts below run in the session of this process, or in the one that has Delta.
-SESSION = """
+SESSION = f"""
 spark = spark.newSession()
-spark.conf.set("spark.sql.streaming.pollingDelay", "1ms")
-# Many tiny queries: compiling each of them costs more than it saves.
-spark.conf.set("spark.sql.codegen.wholeStage", "false")
-spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-spark.conf.set("spark.sql.adaptive.enabled", "false")
-for name, value in args["confs"].items():
+for name, value in {{**{dict(TINY_QUERIES)!r}, **args["confs"]}}.items():
     spark.conf.set(name, value)
 """
 RUN = """
@@ -67,7 +69,8 @@ with open(args["query"]) as file:
     exec(file.read(), names)
 frames = {}
 for key, path in args["sources"].items():
-    reader = spark.readStream.format("json").schema(args["schema"]).option("maxFilesPerTrigger", 1)
+    reader = spark.readStream.format("json").schema(args["schema"])
+    reader = reader.option("maxFilesPerTrigger", args["files"])
     frames[key] = reader.load(path)
 frame = names["transform"](next(iter(frames.values())) if len(frames) == 1 else frames)
 writer = frame.writeStream.outputMode(args["mode"]).option("checkpointLocation", args["checkpoint"])
@@ -77,8 +80,8 @@ else:
     writer = writer.format(args["format"]).option("path", args["output"])
     if args["partition_by"]:
         writer = writer.partitionBy(args["partition_by"])
-query = writer.trigger(availableNow=True).start()
 try:
+    query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
     result = None
 except Exception as error:
@@ -95,20 +98,8 @@ for place in args["places"]:
         frame = reader.load(place).selectExpr("cast(id as long)", "cast(n as long)", "cast(p as long)")
         result += [list(row) for row in frame.collect()]
 """
-CARRY_OUT = RUN_SCRIPT.replace(
-    "        query = [module",
-    "        from pyspark import cloudpickle\n        query = [module",
-).replace(
-    "        status = module.carry_out",
-    "        if query:\n"
-    "            cloudpickle.register_pickle_by_value(query[0])\n"
-    "        status = module.carry_out",
-)
-assert CARRY_OUT.count("cloudpickle") == 2
-REHEARSE = CARRY_OUT.replace(
-    'module.carry_out(spark, *query, args["execute"], True)', 'module.rehearse(spark, *query, "")'
-)
-assert REHEARSE != CARRY_OUT
+REHEARSE = RUN_SCRIPT.replace('module.carry_out(run, args["execute"], True)', 'module.rehearse(run, "")')
+assert REHEARSE != RUN_SCRIPT
 # The same, cut off in the middle: nothing of the script runs after so many calls that write.
 CUT_OFF = (
     """
@@ -132,7 +123,7 @@ try:
 """
     + "".join(
         f"    {line}\n"
-        for line in CARRY_OUT.replace(
+        for line in RUN_SCRIPT.replace(
             "spec.loader.exec_module(module)", "spec.loader.exec_module(module)\ncut_off(module)"
         ).splitlines()
     )
@@ -191,13 +182,18 @@ class NotMadeError(Exception):
 
 @dataclass
 class Pipeline:
-    """One query with its places."""
+    """One query with its places. ``delivered``: the rows that came with a file; ``held``: those in the output
+    when the operators were removed; both only where a verdict counts them. ``is_at_once``: it reads all files
+    that are there in one batch."""
 
     engine: Engine
     place: Path
     cell: Cell
     seed: int
     delivered: dict[int, Rows] = field(default_factory=dict)
+    held: Rows = field(default_factory=Counter)
+    after: range = AFTER
+    is_at_once: bool = False
 
     def __post_init__(self) -> None:
         self.place.mkdir(parents=True)
@@ -235,6 +231,7 @@ class Pipeline:
             query=str(self.query),
             sources={key: str(path) for key, path in self.sources.items()},
             schema=SCHEMA,
+            files=1000 if self.is_at_once else 1,
             mode=self.cell.mode,
             checkpoint=str(checkpoint or self.checkpoint),
             output=str(output or self.output),
@@ -253,12 +250,14 @@ class Pipeline:
         )
         return Counter(tuple(row) for row in found)
 
-    def step(self, number: int, checkpoint: Path | None = None, output: Path | None = None) -> str | None:
-        """One more file, read; the rows that came with it are kept."""
-        before = self.read(*([output] if output else []))
+    def step(self, number: int) -> str | None:
+        """One more file, read; what the query died of."""
+        is_counted = self.cell.sink == "append" and number == FIRST[-1]
+        before = self.read() if is_counted else Rows()
         self.put(number)
-        failed = self.start(checkpoint, output)
-        self.delivered[number] = self.read(*([output] if output else [])) - before
+        failed = self.start()
+        if is_counted:
+            self.delivered[number] = self.read() - before
         return failed
 
 
@@ -278,46 +277,133 @@ def put_file(directory: Path, number: int, *, later: bool) -> None:
 
 
 class Truths:
-    """Undisturbed runs, each made once."""
+    """Undisturbed runs, each made once; with ``log`` also for later calls."""
 
-    def __init__(self, engine: Engine, place: Path) -> None:
-        self._engine, self._place = engine, place
+    def __init__(self, engine: Engine, place: Path, log: Path | None = None) -> None:
+        self._engine, self._place, self._log = engine, place, log
         self._made: dict[str, Rows] = {}
 
-    def of(self, cell: Cell, seed: int) -> Rows:
-        """The rows after all files."""
+    def of(self, cell: Cell, seed: int, *, is_at_once: bool = False) -> Rows:
+        """The rows after all files; ``is_at_once``: those after the damage came in one batch."""
         kind: SinkName = "keyed" if cell.sink == "keyed" else "file"
         store: Store = "RocksDB" if cell.operator == "transformWithState" else "HDFS"
-        name = f"{cell.operator} {kind}"
+        name = f"{cell.operator} {kind}{' at once' if is_at_once else ''}"
         if name not in self._made:
             like = Cell("restart", cell.operator, kind, store)
-            pipeline = Pipeline(self._engine, self._place / name.replace(" ", "-"), like, seed)
-            for number in (*FIRST, *WAITING, *AFTER):
-                pipeline.put(number)
-                failed = pipeline.start()
-                assert failed is None, failed
-            self._made[name] = pipeline.read()
+            key = f"{name} {hashlib.sha256(f'{like.query()}{RUN}'.encode()).hexdigest()[:16]}"
+            found = self._logged().get(key)
+            if found is None:
+                found = sorted(self._undisturbed(name, like, seed, is_at_once).elements())
+                self._write(key, found)
+            self._made[name] = Counter(tuple(row) for row in found)
         return self._made[name]
+
+    def _undisturbed(self, name: str, like: Cell, seed: int, is_at_once: bool) -> Rows:
+        pipeline = Pipeline(self._engine, self._place / name.replace(" ", "-"), like, seed)
+        for number in (*FIRST, *WAITING, *AFTER):
+            pipeline.put(number)
+            if is_at_once and number in (*WAITING, *AFTER[:-1]):
+                continue
+            pipeline.is_at_once = is_at_once and number in AFTER
+            failed = pipeline.start()
+            assert failed is None, failed
+        return pipeline.read()
+
+    def _logged(self) -> dict[str, Any]:
+        if self._log is None or not self._log.exists():
+            return {}
+        return cast("dict[str, Any]", json.loads(self._log.read_text(encoding="utf-8")))
+
+    def _write(self, key: str, rows: list[Row]) -> None:
+        if self._log is not None:
+            new = self._log.with_name(f"{self._log.name}.{os.getpid()}")
+            new.write_text(json.dumps({**self._logged(), key: rows}), encoding="utf-8")
+            new.replace(self._log)
+
+
+class Kept:
+    """Queries that have read their first files, run once for all cells that begin with the same one. Such cells
+    run in the same place, because checkpoints and logs name their places."""
+
+    def __init__(self, place: Path) -> None:
+        self._place, self._base = place, ""
+        self._delivered: dict[int, Rows] = {}
+
+    def place_of(self, cell: Cell) -> Path:
+        """Where a cell runs."""
+        return self._place / base_of(cell) / "run"
+
+    def bring(self, pipeline: Pipeline, files: int) -> None:
+        """The pipeline as it is after so many files of the first ones (all of them, or all but one)."""
+        if self._base != base_of(pipeline.cell):
+            for old in self._place.iterdir():
+                if old.name != base_of(pipeline.cell):
+                    shutil.rmtree(old)
+            for number in FIRST:
+                if number == FIRST[-1]:
+                    self._keep(pipeline, number)
+                first_step(pipeline, number)
+            self._keep(pipeline, len(FIRST))
+            self._base, self._delivered = base_of(pipeline.cell), dict(pipeline.delivered)
+        put_back(pipeline.engine, pipeline.place, self.at(pipeline, files), is_delta=pipeline.cell.is_delta)
+        pipeline.delivered = dict(self._delivered)
+
+    def at(self, pipeline: Pipeline, files: int) -> Path:
+        """Where everything lies as it was after so many files."""
+        return pipeline.place.with_name(f"after-{files}")
+
+    def _keep(self, pipeline: Pipeline, files: int) -> None:
+        shutil.rmtree(self.at(pipeline, files), ignore_errors=True)
+        shutil.copytree(pipeline.place, self.at(pipeline, files), symlinks=True)
+
+
+def base_of(cell: Cell) -> str:
+    """What cells that begin with the same query have in common."""
+    parts = [cell.operator, cell.sink, cell.store, *(["poisoned"] if cell.asked == "skip_batch" else [])]
+    return "-".join(parts).replace(" ", "-")
+
+
+def put_back(engine: Engine, place: Path, kept: Path, *, is_delta: bool) -> None:
+    """Every file with its content and times as it was kept."""
+    shutil.rmtree(place)
+    shutil.copytree(kept, place, symlinks=True)
+    if is_delta:  # the tables at these paths are others than those that the session knows
+        engine.run("spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()")
 
 
 # ---------------------------------------------------------------- the damage
 
 
-def prepare(pipeline: Pipeline, broken: str) -> None:
+def prepare(
+    pipeline: Pipeline, broken: str, kept: Kept | None = None, scripts: Scripts | None = None
+) -> None:
     """Runs the query and breaks it, and a file waits."""
-    cell = pipeline.cell
-    for number in FIRST:
-        if number == FIRST[-1]:
-            if cell.asked == "rewind" and cell.sink.startswith("file"):
-                shutil.copytree(pipeline.output, pipeline.place / "kept output")
-            if broken == "backup":
-                back_up(pipeline)
-                if cell.sink not in ("append", "keyed"):
-                    break  # a sink that skips batch IDs has to end with the backup
-        failed = pipeline.step(number)
-        if failed is not None and not (broken == "a row always fails" and number * 10 + 10 > POISON):
-            raise NotMadeError(f"the query failed before it was broken: {failed}")
+    cell, last = pipeline.cell, FIRST[-1]
+    keeps_output = cell.asked == "rewind" and cell.sink.startswith("file")
+    if kept is not None and broken != "backup":
+        kept.bring(pipeline, len(FIRST))
+        if keeps_output:
+            shutil.copytree(kept.at(pipeline, last) / "output", pipeline.place / "kept output")
+    else:
+        if kept is not None:
+            kept.bring(pipeline, last)
+        else:
+            for number in FIRST[:-1]:
+                first_step(pipeline, number)
+        if keeps_output:
+            shutil.copytree(pipeline.output, pipeline.place / "kept output")
+        if broken == "backup":
+            back_up(pipeline, scripts)
+        if broken != "backup" or cell.sink in ("append", "keyed"):
+            first_step(pipeline, last)  # a sink that skips batch IDs has to end with the backup
     break_it(pipeline, broken)
+
+
+def first_step(pipeline: Pipeline, number: int) -> None:
+    """A file before the damage. The row that always fails may be in it."""
+    failed = pipeline.step(number)
+    if failed is not None and not (pipeline.cell.asked == "skip_batch" and number * 10 + 10 > POISON):
+        raise NotMadeError(f"the query failed before it was broken: {failed}")
 
 
 def break_it(pipeline: Pipeline, broken: str) -> None:
@@ -338,6 +424,7 @@ def break_it(pipeline: Pipeline, broken: str) -> None:
         damage.remove(ck / "metadata")
     elif broken == "operators were removed":
         pipeline.write_query("later")
+        pipeline.held = pipeline.read()
     elif broken == "an input file is gone":
         (pipeline.sources["0"] / "part 001.json").unlink()
         remove_newest_state(pipeline)
@@ -372,12 +459,13 @@ def remove_newest_state(pipeline: Pipeline) -> None:
         damage.remove(path)
 
 
-def back_up(pipeline: Pipeline) -> None:
+def back_up(pipeline: Pipeline, scripts: Scripts | None) -> None:
     """A backup by the script of that option."""
     script = script_of(pipeline, context_of(pipeline, {"backup_to": str(pipeline.place / "kept")}), "backup")
-    done = Outcome(
-        *pipeline.engine.run(SESSION + CARRY_OUT, confs=pipeline.confs, path=str(script), execute=True)
-    )
+    if scripts is not None:
+        done = scripts.run(script, pipeline.confs, "--execute")
+    else:
+        done = in_session(pipeline, script, execute=True)
     assert done.status in (0, 5), done.output
 
 
@@ -427,7 +515,7 @@ def in_session(pipeline: Pipeline, script: Path, *, execute: bool) -> Outcome:
     """The text, executed on a session that is there."""
     with quiet():
         found = pipeline.engine.run(
-            SESSION + CARRY_OUT, confs=pipeline.confs, path=str(script), execute=execute
+            SESSION + RUN_SCRIPT, confs=pipeline.confs, path=str(script), execute=execute
         )
     return Outcome(*found)
 
@@ -464,43 +552,22 @@ def quiet() -> Iterator[None]:
         sys.dont_write_bytecode = before
 
 
-def as_process(pipeline: Pipeline, script: Path, *, kill_after: int | None = None) -> Outcome:
-    """The text as a process of its own with ``--execute``; with ``kill_after`` it and its JVM get a kill -9 as
-    soon as so many files and directories are new below the place (status -9)."""
-    confs, jars, python = dict(pipeline.confs), None, sys.executable
-    if pipeline.cell.is_delta:
-        confs, jars, python = {**confs, **DELTA_CONFS}, delta_jars(), str(DELTA_PYTHON)
-    environment = users_environment(script, confs, jars, python)
+EXECUTE = ("--execute", "--query-is-stopped")
+
+
+def killed(pipeline: Pipeline, script: Path, scripts: Scripts, after: int) -> Outcome:
+    """The text as a process of its own, which gets a kill -9 with its Spark as soon as so many files and
+    directories are new below the place (status -9)."""
     before = names_in(pipeline.place)
-    log = script.with_suffix(".log")
-    with log.open("w", encoding="utf-8") as file:
-        process = subprocess.Popen(
-            [python, str(script), "--execute", "--query-is-stopped"],
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            cwd=script.parent,
-            env=environment,
-            start_new_session=True,
-        )
-        deadline = time.monotonic() + SECONDS
-        while process.poll() is None and time.monotonic() < deadline:
-            if kill_after is not None and len(names_in(pipeline.place) - before) >= kill_after:
-                break
-            time.sleep(0.01 if kill_after is not None else 0.1)
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    return Outcome(process.returncode, log.read_text(encoding="utf-8"))
+    return scripts.run_and_kill(
+        script, pipeline.confs, lambda: len(names_in(pipeline.place) - before) >= after, *EXECUTE
+    )
 
 
 def names_in(place: Path) -> set[str]:
-    """Everything below the place but what belongs to the process itself."""
+    """Everything below the place."""
     return {
-        f"{root}/{name}"
-        for root, directories, files in os.walk(place)
-        if "spark-conf" not in root and not root.endswith("/script")
-        for name in (*directories, *files)
-        if name not in ("spark-conf", "script")
+        f"{root}/{name}" for root, directories, files in os.walk(place) for name in (*directories, *files)
     }
 
 
@@ -508,13 +575,23 @@ def names_in(place: Path) -> set[str]:
 
 
 def prove(
-    engine: Engine, truths: Truths, place: Path, cell: Cell, seed: int, *, as_processes: bool = True
+    engine: Engine,
+    truths: Truths,
+    place: Path,
+    cell: Cell,
+    seed: int,
+    *,
+    scripts: Scripts | None = None,
+    kept: Kept | None = None,
 ) -> Trial:
-    """Runs one cell; not ``as_processes``: the text of the script on the session that is there."""
+    """Runs one cell, the script as a process of its own; without ``scripts`` its text runs in the session that is
+    there."""
     began = time.monotonic()
-    proof = Proof(Pipeline(engine, place, cell, seed), truths, seed, as_processes)
+    if kept is not None:
+        shutil.rmtree(place, ignore_errors=True)
+    proof = Proof(Pipeline(engine, place, cell, seed), truths, seed, scripts)
     try:
-        proof.run()
+        proof.run(kept)
         word, note = proof.judge()
     except EndedError as ended:
         word, note = ended.word, str(ended)
@@ -533,18 +610,27 @@ def prove(
         sum(proof.extra.values()),
         sum(proof.missing.values()),
         round(time.monotonic() - began, 1),
-        as_processes,
+        scripts is not None,
     )
 
 
 class Proof:
-    """The steps of one cell, in order."""
+    """The steps of one cell, in order. Not ``is_disturbed``: the script is neither rehearsed nor killed nor run
+    a second time."""
 
-    def __init__(self, pipeline: Pipeline, truths: Truths, seed: int, as_processes: bool) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        truths: Truths,
+        seed: int,
+        scripts: Scripts | None = None,
+        *,
+        is_disturbed: bool = True,
+    ) -> None:
         self.pipeline, self.truths, self.seed = pipeline, truths, seed
-        self.as_processes = as_processes
+        self.scripts, self.is_disturbed = scripts, is_disturbed
         self.cell = pipeline.cell
-        self.broken = self.cell.broken(seed)
+        self.broken: str = self.cell.broken(seed)
         self.option: Option | None = None
         self.statuses: list[int] = []
         self.extra, self.missing = Counter[Row](), Counter[Row]()
@@ -553,10 +639,10 @@ class Proof:
         self.output: Path | None = None
         self.beside: tuple[Path, ...] = ()
 
-    def run(self) -> None:
+    def run(self, kept: Kept | None = None) -> None:
         """From the first batch to the last one."""
         pipeline, cell = self.pipeline, self.cell
-        prepare(pipeline, self.broken)
+        prepare(pipeline, self.broken, kept, self.scripts)
         more = {}
         if self.broken == "backup":
             more = {"backup_to": str(pipeline.place / "kept")}
@@ -570,28 +656,35 @@ class Proof:
             self.option = next(each for each in found if each.id == cell.asked)
         if not self.option.possible:
             raise EndedError("not offered", self.option.why)
-        if self.option.id != "restart":
-            self.carry_out(context, self.option)
-        for number in (*WAITING, *AFTER):
-            if number in AFTER:
+        self.take(context, self.option)
+
+    def take(self, context: RecoveryContext, option: Option) -> None:
+        """The option as it is handed out, and the query with new data."""
+        pipeline, self.option = self.pipeline, option
+        if option.id != "restart":
+            self.carry_out(context, option)
+        for number in pipeline.after if pipeline.is_at_once else ():
+            pipeline.put(number)
+        for number in WAITING if pipeline.is_at_once else (*WAITING, *pipeline.after):
+            if number in pipeline.after:
                 pipeline.put(number)
             failed = pipeline.start(self.checkpoint, self.output)
             if failed is not None:
                 raise EndedError("WRONG", f"the query did not start again: {failed[:300]}")
 
     def carry_out(self, context: RecoveryContext, option: Option) -> None:
-        """Dry run, killed, executed, executed again."""
+        """Dry run, then the run itself."""
         pipeline = self.pipeline
         script = script_of(pipeline, context, option.id)
         before = fingerprint(pipeline.checkpoint, pipeline.output, *pipeline.sources.values())
         whole = fingerprint(pipeline.place)
-        dry = in_session(pipeline, script, execute=False)
+        dry = self.start(script, execute=False)
         if dry.status == 4 and "First run: RESTORE TABLE" in dry.output:
             statement = dry.output.split("First run: ")[1].splitlines()[0].strip()
             pipeline.engine.run("spark.sql(args['statement'])", statement=statement)
             before = fingerprint(pipeline.checkpoint, pipeline.output, *pipeline.sources.values())
             whole = fingerprint(pipeline.place)
-            dry = in_session(pipeline, script, execute=False)
+            dry = self.start(script, execute=False)
         self.statuses.append(dry.status)
         if fingerprint(pipeline.place) != whole:
             raise EndedError("WRONG", "the dry run changed something")
@@ -599,33 +692,57 @@ class Proof:
             raise EndedError("refused", reason_of(dry.output))
         if dry.status != 0:
             raise EndedError("WRONG", f"the dry run ended with {dry.status}: {tail(dry.output)}")
+        if self.is_disturbed:
+            self.disturb(script, before, whole)
+        else:
+            self.execute(script)
+        self.find_places(context, option, before)
+
+    def start(self, script: Path, *, execute: bool) -> Outcome:
+        """The text as a process of its own, or in the session that is there."""
+        if self.scripts is None:
+            return in_session(self.pipeline, script, execute=execute)
+        return self.scripts.run(script, self.pipeline.confs, *(EXECUTE if execute else ()))
+
+    def disturb(self, script: Path, before: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
+        """Rehearsed, killed, executed, executed again."""
+        pipeline = self.pipeline
         tried = rehearsed(pipeline, script)
         if fingerprint(pipeline.place) != whole:
             raise EndedError("WRONG", "the rehearsal changed something")
         chance = self.cell.random(self.seed)
-        killed = (
-            as_process(pipeline, script, kill_after=chance.choice((1, 2, 4, 8, 15, 30, 50)))
-            if self.as_processes
+        dead = (
+            killed(pipeline, script, self.scripts, chance.choice((1, 2, 4, 8, 15, 30, 50)))
+            if self.scripts is not None
             else cut_off(pipeline, script, chance.choice((0, 1, 2, 3, 5, 8)))
         )
-        self.statuses.append(killed.status)
+        self.statuses.append(dead.status)
         # Where it died, batches may already be in the sink without a commit.
         self.killed_late = fingerprint(pipeline.output) != fingerprint_of(before, pipeline.output)
         for attempt in range(2):
-            done = (
-                as_process(pipeline, script)
-                if attempt == 0 and self.as_processes
-                else in_session(pipeline, script, execute=True)
-            )
+            done = self.start(script, execute=True)
             self.statuses.append(done.status)
-            if done.status == 4 and killed.status == -9 and attempt == 0:
+            if done.status == 4 and dead.status == -9 and attempt == 0:
                 raise EndedError("refused", f"after the kill: {reason_of(done.output)}")
-            if tried.status not in (4, 5, done.status):
+            # A run after a complete one can find less to compare: rows that a backfill has added since.
+            if attempt == 0 and tried.status not in (4, 5, done.status):
                 note = f"the rehearsal ended with {tried.status}, the run with {done.status}"
                 raise EndedError("WRONG", f"{note}: {tail(tried.output)}")
             if done.status not in (0, 5):
                 raise EndedError("WRONG", f"run {attempt + 1} ended with {done.status}: {tail(done.output)}")
-        made = option.recipe
+
+    def execute(self, script: Path) -> None:
+        """Executed once."""
+        done = self.start(script, execute=True)
+        self.statuses.append(done.status)
+        if done.status == 4:
+            raise EndedError("refused", reason_of(done.output))
+        if done.status not in (0, 5):
+            raise EndedError("WRONG", f"the run ended with {done.status}: {tail(done.output)}")
+
+    def find_places(self, context: RecoveryContext, option: Option, before: Mapping[str, Any]) -> None:
+        """Where the query goes on, and where its rows are; the old checkpoint must be as it was."""
+        pipeline, made = self.pipeline, option.recipe
         new = new_checkpoint(context, made, "pyspark")
         assert new is not None
         self.checkpoint = Path(new)
@@ -674,7 +791,7 @@ class Proof:
             later = (i for number in (*range(3), *WAITING, *AFTER) for i in rows_of(number))
             return Counter((i, i % 15, i % 3) for i in (set(later) if self.cell.sink == "keyed" else later))
         if self.broken == "operators were removed":
-            kept = sum((self.pipeline.delivered[number] for number in FIRST), Rows())
+            kept = self.pipeline.held
             numbers = (*WAITING, *AFTER)
             new = [i for number in numbers for i in rows_of(number)]
             if self.cell.operator == "join":
@@ -684,13 +801,15 @@ class Proof:
                 return kept + plain
             merged = {row[0]: row for row in (*kept, *plain)}
             return Counter(merged.values())
-        return self.truths.of(self.cell, self.seed)
+        return self.truths.of(self.cell, self.seed, is_at_once=self.pipeline.is_at_once)
 
     def may_change(self) -> bool:
         """Whether the state is lost, or rows come in other batches to operators that look at batches."""
         assert self.option is not None
         if self.option.id == "reset" and self.cell.operator != "stateless":
             return self.option.recipe.method != "warm_up"
+        if self.option.id == "backup_and_backfill":  # computed without the rows that are gone
+            return self.cell.operator in ("windows", "session", "transformWithState")
         batchwise = ("dedup within watermark", "session", "transformWithState")
         return self.option.id == "rewind" and self.cell.operator in batchwise
 

@@ -24,7 +24,7 @@ from tests.spark.cases import CASES, Case
 from tests.support import damage as d
 from tests.support.changed_queries import PROVEN, Changes, as_json
 from tests.support.copies import copy_of
-from tests.support.delta import PYTHON, DeltaEngine, delta_jars
+from tests.support.delta import PYTHON, TABLE_TO_TABLE, DeltaEngine, delta_jars
 from tests.support.oracle import RECIPES, SCHEMA, Fact, Oracle, Rows, delivered, ids
 from tests.support.rehearsed import FILES, NEW, TOTALS, single, tree
 from tests.support.spark import PROJECT, connector_jars
@@ -406,24 +406,6 @@ def ends(broker: Broker, topic: str) -> object:
 # ---------------------------------------------------------------- Delta
 
 
-DELTA_WRITE = """
-source, out, checkpoint = args["source"], args["out"], args["checkpoint"]
-
-def put(first, last):
-    rows = spark.range(first, last).selectExpr("id", "id % 2 AS p").coalesce(1)
-    rows.write.format("delta").mode("append").save(source)
-
-def run():
-    stream = spark.readStream.format("delta").load(source)
-    writer = stream.writeStream.format("delta").partitionBy("p").option("checkpointLocation", checkpoint)
-    writer.trigger(availableNow=True).start(out).awaitTermination()
-
-put(0, 10)
-run()
-put(10, 20)
-run()
-put(20, 30)
-"""
 DELTA_RESTART = """
 error, in_batch = None, False
 try:
@@ -496,7 +478,7 @@ def of_delta(engine: DeltaEngine, name: str, place: Path) -> Incident:
     """A query from one Delta table to another, on the Spark that has Delta."""
     places = {each: place / each for each in ("source", "out", "checkpoint")}
     named = {each: str(path) for each, path in places.items()}
-    engine.run(DELTA_WRITE, **named)
+    engine.run(TABLE_TO_TABLE, **named)
     DELTA[name](places["checkpoint"], places["source"])
     seen = {int(number) for number in engine.run(DELTA_ROWS, out=named["out"])}
 

@@ -4,6 +4,7 @@ checkpoints give none."""
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -289,6 +290,26 @@ def test_a_bit_that_flipped_in_an_sst_file_is_found_without_a_checksum_file(
         "state/0/0/16.zip",
         str(of_newest_zip(root)[-1].relative_to(root)),
     ]
+
+
+@pytest.mark.parametrize(("number", "severity"), [(1, "note"), (5, "note"), (17, "attention")])
+def test_an_older_zip_without_its_sst_files_may_be_one_that_spark_removes(
+    number: int, severity: str, tmp_path: Path
+) -> None:
+    """Spark removes the .sst files of old versions before their zips (seen under a query that ran)."""
+    root = copy_sample(CHANGELOGS, tmp_path)
+    assert sorted(int(path.stem) for path in store(root).glob("*.zip")) == [4, 8, 12, 16]
+    with zipfile.ZipFile(store(root) / "16.zip") as newest_zip:
+        members = {name: newest_zip.read(name) for name in newest_zip.namelist()}
+    name = re.search(rb"[0-9]{6}-[0-9a-f-]{36}\.sst", members["metadata"])
+    assert name is not None
+    members["metadata"] = members["metadata"].replace(name[0], b"999999" + name[0][6:])
+    with zipfile.ZipFile(store(root) / f"{number}.zip", "w") as made:
+        for member, content in members.items():
+            made.writestr(member, content)
+    finding = found(root)["STATE_FILE_DAMAGED"]
+    assert finding.severity == severity and "999999" in finding.sentence
+    assert ("before their zips" in finding.sentence) == (severity == "note")
 
 
 def test_a_zip_without_its_table_of_contents_is_a_note_where_no_checksum_is_verified(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@ say."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
 from core.judgement import judge
 from core.recovery import Answers, options
-from core.recovery.file_repairs import FileRepairs, file_repairs
+from core.recovery.file_repairs import MOST_BYTES, FileRepairs, file_repairs
 from core.storage import Door, FileInfo, Gone
 from tests.support import damage
 from tests.support.build import SAMPLES
@@ -96,6 +98,19 @@ def test_the_watermark_comes_from_what_is_left_of_the_commit_or_from_the_batch_p
     )
     damage.holding("commits/9", "")(place)
     assert repairs_of(place).repairs[0].text == f'v1\n{{"nextBatchWatermarkMs":{(watermark or 0) + 5000}}}'
+
+
+def test_a_file_of_gigabytes_is_neither_read_nor_replaced(tmp_path: Path) -> None:
+    ck = copy_of("files-stopped-cleanly", tmp_path)
+    ahead = ck / "commits" / "90"
+    ahead.touch()
+    os.truncate(ahead, MOST_BYTES + 1)
+    tracemalloc.start()
+    found = repairs_of(ck)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert not found.is_possible and "commits/90 has 256.0 MiB" in found.refused
+    assert peak_bytes < MOST_BYTES // 4
 
 
 def test_the_old_query_id_is_taken_from_what_is_left_of_metadata(tmp_path: Path) -> None:

@@ -249,6 +249,25 @@ def test_a_checksum_file_that_outlived_its_log_file_stops_the_write(tmp_path: Pa
     assert answer.data.append == "duplicates"  # the sink has the rows before the commit is written
 
 
+def test_a_checksum_file_of_the_next_source_entry_stops_the_plan_of_the_next_batch(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"sources/0/.5.crc": b"crc", "offsets/.5.crc": b"crc"})
+    answer = said(tmp_path, new_data="yes")
+    assert (answer.outcome, answer.fails_at, answer.batch_id) == ("fail", "batch", 5)
+    assert answer.reason == "STALE_CHECKSUM_FILE" and str(answer.evidence[0]) == "sources/0/.5.crc"
+    assert answer.error is not None and answer.error.message.endswith("/sources/0.")
+    assert answer.data.is_exact
+    (tmp_path / "offsets" / ".5.crc").unlink()
+    assert said(tmp_path, new_data="no").outcome == "resume"
+    (tmp_path / "commits" / "4").unlink()
+    pending = said(tmp_path, new_data="yes")
+    assert pending.outcome == "rerun" and pending.then is not None and "sources/0/.5.crc" in pending.then
+
+
+def test_a_checksum_file_of_another_name_than_the_next_source_entry_is_harmless(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"sources/0/.5.compact.crc": b"crc", "sources/0/.6.crc": b"crc"})
+    assert said(tmp_path, new_data="yes").outcome == "resume"
+
+
 def test_a_checksum_file_of_the_next_offset_stops_the_batch_before_the_sink(tmp_path: Path) -> None:
     write(files_checkpoint(tmp_path), {"offsets/.5.crc": b"crc"})
     answer = said(tmp_path)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.analysis.forecast.model import SINK_KINDS
+from core.errors import StorageError
+from core.storage import Door
+from core.storage.listing import Listing
 from tests.support.build import commit_text, kafka_checkpoint, kafka_offset, offset_text, remove, write
 from tests.support.forecasting import METADATA, files_checkpoint, files_entry, said, stateful_conf, with_state
 
@@ -144,6 +149,69 @@ def test_later_state_proves_that_offsets_were_set_back_by_one(tmp_path: Path) ->
     with_state(tmp_path, range(1, 6))
     remove(tmp_path, "offsets/4", "commits/4")
     assert [risk.id for risk in said(tmp_path).risks] == ["SOURCE_LOG_AHEAD"]
+
+
+@pytest.mark.parametrize(
+    ("name", "newest", "is_later"),
+    [
+        ("commits_old", 9, True),
+        ("offsets.bak", 5, True),
+        ("old-offsets", 9, True),
+        ("commits_old", 4, False),
+        ("mycommits", 9, False),
+        ("offsetting", 9, False),
+    ],
+)
+def test_a_log_put_away_with_later_batches_shows_that_offsets_were_set_back(
+    tmp_path: Path, name: str, newest: int, is_later: bool
+) -> None:
+    write(files_checkpoint(tmp_path), {f"{name}/{newest}": "v1\n{}", f"{name}/.{newest + 1}.crc": "crc"})
+    answer = said(tmp_path)
+    if not is_later:
+        assert answer.risks == ()
+        return
+    assert [(risk.id, str(risk.evidence[0])) for risk in answer.risks] == [("SET_BACK", f"{name}/{newest}")]
+    assert (answer.data.append, answer.data.overwrite, answer.data.skip) == (
+        "duplicates",
+        "duplicates",
+        "loss",
+    )
+
+
+def test_a_log_put_away_that_cannot_be_listed_is_not_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(files_checkpoint(tmp_path), {"commits_old/9": "v1\n{}"})
+    listed = Door.list
+
+    def refuse(self: Door, prefixes: Iterable[str], *given: Any, **options: Any) -> dict[str, Listing]:
+        if "commits_old" in prefixes:
+            raise StorageError("commits_old/ cannot be listed: permission denied.")
+        return listed(self, prefixes, *given, **options)
+
+    monkeypatch.setattr(Door, "list", refuse)
+    answer = said(tmp_path)
+    assert answer.risks == ()
+    assert any("commits_old, put away" in item and "denied" in item for item in answer.not_checked)
+
+
+@pytest.mark.parametrize(("entries", "known"), [(2, None), (3, 5), (7, 9)])
+def test_a_batch_with_many_entries_of_the_source_log_may_follow_a_rollback(
+    tmp_path: Path, entries: int, known: int | None
+) -> None:
+    root = files_checkpoint(tmp_path)
+    end = 3 + entries
+    write(root, {"offsets/4": offset_text([f'{{"logOffset":{end}}}'])})
+    write(root, {f"sources/0/{log_id}": files_entry(log_id) for log_id in range(5, end + 1)})
+    answer = said(root)
+    if known is None:  # the second try of a batch
+        assert answer.risks == ()
+        return
+    (risk,) = answer.risks
+    assert (risk.id, risk.certainty, risk.weight) == ("SET_BACK", "inferred", "data_risk")
+    assert f"Batches up to {known} may have run" in risk.sentence
+    assert (answer.data.append, answer.data.overwrite, answer.data.skip) == ("exact", "duplicates", "loss")
+    assert answer.data.possible == {"overwrite", "skip"}
 
 
 def test_an_offset_that_goes_back_blocks_restart(tmp_path: Path) -> None:

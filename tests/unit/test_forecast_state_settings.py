@@ -217,3 +217,12 @@ def test_an_empty_store_needs_no_sst_file(tmp_path: Path) -> None:
     stateful(tmp_path, "zip", **{PROVIDER: ROCKSDB})
     write(tmp_path, {f"state/0/{partition}/5.zip": zip_naming() for partition in range(2)})
     assert said(tmp_path).outcome == "resume"
+
+
+def test_where_both_entries_lost_their_settings_the_one_before_them_tells(tmp_path: Path) -> None:
+    stateful(tmp_path, **{"spark.sql.streaming.aggregation.stateFormatVersion": "2"})
+    for batch in (3, 4):
+        write(tmp_path, {f"offsets/{batch}": offset_text([f'{{"logOffset":{batch}}}'], conf={})})
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "batch", "SETTINGS_CHANGED")
+    assert "offsets/2" in answer.sentence

@@ -80,6 +80,18 @@ def test_the_steps_are_the_same_in_all_versions_and_only_their_order_differs() -
     assert sorted(before) == sorted(after) and before != after
     assert before.index("newest_commit") > before.index("previous_offset")
     assert after.index("newest_commit") < after.index("source_count")
+    without = [s.id for s in steps_of(V41, has_offsets=False)]
+    assert sorted(without) == sorted(after)
+    assert without.index("source_logs") < without.index("newest_offset") < after.index("newest_commit")
+
+
+def test_without_offsets_a_damaged_source_log_is_met_first(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path)
+    for batch in range(5):
+        (tmp_path / "offsets" / str(batch)).unlink()
+    write(tmp_path, {"sources/0/2": ""})
+    for spark in ("3.5", "4.3"):
+        assert said(tmp_path, spark).reason == "SOURCE_LOG_UNREADABLE"
 
 
 # Traps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import subprocess
@@ -38,3 +39,8 @@ def test_ci_takes_the_same_examples_in_every_run() -> None:
     assert asked() == "None False"
     assert asked(CI="true") == "None True"
     assert "export CI\n" in (PROJECT / ".ci/run").read_text(encoding="utf-8")
+
+
+def test_nothing_is_set_aside_for_the_collector_by_tests_that_ran_before() -> None:
+    assert "ui.collector" not in {getattr(each, "__module__", "") for each in gc.callbacks}
+    assert gc.get_freeze_count() < 10_000  # CPython has some hundred of its own

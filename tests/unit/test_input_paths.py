@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from core.analysis.forecast import input_paths
 from core.analysis.forecast.input_paths import illegal_at
+from core.connectors.input_files import folder_of
 from tests.support.build import write
 from tests.support.forecasting import files_checkpoint, said
 
@@ -73,8 +75,48 @@ def test_a_path_alone_in_a_directory_that_is_not_there_is_outside_the_source(
     assert answer.certainty == "inferred"
 
 
+def test_the_directory_of_the_source_is_looked_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log names every file that the source has read: what each of them costs must not depend on the others."""
+    root = files_checkpoint(tmp_path)
+    files = [
+        {"path": f"file:///in/{i}.json", "timestamp": 1_795_176_000_000, "batchId": 4} for i in range(1_000)
+    ]
+    write(root, {"sources/0/4": "\n".join(["v1", *map(json.dumps, files)])})
+    asked: list[str] = []
+
+    def counted(path: str) -> str:
+        asked.append(path)
+        return folder_of(path)
+
+    monkeypatch.setattr(input_paths, "folder_of", counted)
+    assert said(root).outcome == "resume"
+    assert 1_000 < len(asked) < 5_000
+
+
 def test_directories_by_day_are_no_such_thing(tmp_path: Path) -> None:
     root = files_checkpoint(tmp_path / "ck")
     for log_id in range(5):
         write(root, {f"sources/0/{log_id}": entry(f"file:///in/day={log_id}/0.json", log_id)})
     assert said(root).outcome == "resume"
+
+
+@pytest.mark.parametrize(("commits", "outcome_at"), [(range(5), "start"), (range(4), "batch")])
+@pytest.mark.parametrize(
+    ("scheme", "error_class"), [("gile", "UnsupportedFileSystemException"), ("s3a", None)]
+)
+def test_a_path_of_another_scheme_stops_the_batch_that_opens_it(
+    tmp_path: Path, commits: range, outcome_at: str, scheme: str, error_class: str | None
+) -> None:
+    write(files_checkpoint(tmp_path, commits=commits), {"sources/0/4": entry(f"{scheme}:///in/0004.json", 4)})
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", outcome_at, "SOURCE_LOG_PATH")
+    assert answer.error is not None and answer.error.error_class == error_class
+    assert "another file system" in answer.sentence and answer.certainty == "inferred"
+
+
+def test_an_older_path_of_another_scheme_names_no_file_that_spark_knows(tmp_path: Path) -> None:
+    write(files_checkpoint(tmp_path), {"sources/0/1": entry("gile:///in/0001.json", 1)})
+    answer = said(tmp_path, new_data="yes")
+    assert answer.outcome == "resume" and [risk.id for risk in answer.risks] == ["SOURCE_LOG_INCOMPLETE"]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from core.analysis.forecast import Query
 from core.checkpoint import Checkpoint
 from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.inspection import inspect_stores
 from core.checkpoint.state_content.join_pairs import UnequalPair, unequal_pairs
+from core.checkpoint.state_content.unsafe_row import Json, accounted_bytes, write_row
 from core.judgement import judge
 from tests.support.build import SAMPLES
 
@@ -80,3 +84,73 @@ def test_a_damaged_store_is_not_compared(tmp_path: Path) -> None:
     damaged = tmp_path / "ck" / "state" / "0" / "0" / "left-keyToNumValues" / "3.delta"
     damaged.write_bytes(damaged.read_bytes()[:30])
     assert pairs(tmp_path / "ck") == []
+
+
+def changed_places(root: Path, partition_id: int) -> None:
+    """The two stores of the left side of one partition."""
+    first, second = (
+        root / f"state/0/{partition_id}" / f"left-{name}"
+        for name in ("keyToNumValues", "keyWithIndexToValue")
+    )
+    aside = first.with_name("aside")
+    first.rename(aside)
+    second.rename(first)
+    aside.rename(second)
+
+
+def test_stores_of_a_side_that_changed_places_stop_the_next_batch(tmp_path: Path) -> None:
+    root = shutil.copytree(SAMPLE, tmp_path / "ck")
+    changed_places(root, 0)
+    answer = judge(Checkpoint.open(str(root)), query=Query(new_data="yes")).forecast
+    assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "batch", "JOIN_STATE_INCONSISTENT")
+    assert answer.error is not None and answer.error.condition == "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE"
+    assert str(answer.evidence[0]).startswith("state/0/0/left-")
+
+
+def test_in_a_partition_without_schemas_the_keys_show_it(tmp_path: Path) -> None:
+    root = shutil.copytree(SAMPLE, tmp_path / "ck")
+    changed_places(root, 1)
+    found = judge(Checkpoint.open(str(root)), query=Query(new_data="yes"), level="deep")
+    answer = found.forecast
+    assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "batch", "JOIN_STATE_INCONSISTENT")
+    assert answer.error is not None and answer.error.condition is not None
+    assert answer.error.condition.endswith("KEY_ROW_FORMAT_VALIDATION_FAILURE")
+    assert [str(item) for item in answer.evidence] == [
+        "state/0/1/left-keyToNumValues",
+        "state/0/1/left-keyWithIndexToValue",
+    ]
+
+
+KEYS = [
+    {"a": "long"},
+    {"a": "string", "b": "integer"},
+    {"a": "decimal(30,2)", "b": "string"},
+    {
+        "a": {
+            "type": "struct",
+            "fields": [{"name": "start", "type": "timestamp"}, {"name": "x", "type": "string"}],
+        }
+    },
+]
+VALUES: dict[str, Json] = {"long": 7, "integer": -1, "string": "nine bytes"}
+
+
+@pytest.mark.parametrize("columns", KEYS, ids=["long", "text", "wide decimal", "struct"])
+def test_a_row_accounts_for_its_bytes_and_for_one_column_more_it_does_not(columns: dict[str, Any]) -> None:
+    schema = {"fields": [{"name": name, "type": kind} for name, kind in columns.items()]}
+    wider = {"fields": [*schema["fields"], {"name": "index", "type": "long"}]}
+    if "decimal(30,2)" in columns.values():  # two words are kept for it
+        row = bytearray(
+            write_row({"fields": [{"name": "a", "type": "binary"}, schema["fields"][1]]}, DECIMAL)
+        )
+    else:
+        row = bytearray(write_row(schema, {name: _value(kind) for name, kind in columns.items()}))
+    assert accounted_bytes(schema, bytes(row)) == len(row)
+    assert accounted_bytes(wider, bytes(row)) != len(row)
+
+
+DECIMAL: dict[str, Json] = {"a": base64.b64encode(bytes(16)).decode(), "b": "text"}
+
+
+def _value(kind: Any) -> Json:
+    return {"start": "2026-01-31T12:00:00.000Z", "x": "text"} if isinstance(kind, dict) else VALUES[kind]

@@ -1,10 +1,12 @@
 """Forecast and integrity check never contradict each other: on every sample, on every corpus entry, and after
-every damage of the oracle's cases, at each level."""
+every damage of the oracle's cases, at each level. The two checkpoints whose state is decoded take turns with the
+damages; each gets all with CHECKPOINT_EXPLORER_EVERY_CASE=1."""
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,9 @@ from core.analysis.forecast.model import LEVELS
 from core.checkpoint import Checkpoint
 from core.errors import CheckpointExplorerError
 from core.judgement import judge
-from tests.spark.cases import CASES
+from tests.spark.cases import CASES, EVERY_CASE
 from tests.support.build import SAMPLES, corpus_names, sample_names, unpack_corpus
+from tests.support.damage import Damage
 
 NAMES = [*sample_names(), *corpus_names()]
 DAMAGES = {case.name: case.damage for case in CASES}
@@ -73,9 +76,9 @@ def test_they_agree_about_a_query_that_is_described(name: str, tmp_path: Path) -
         assert judged(root, "normal", query) == []
 
 
-def damaged(base: str, target: Path) -> Iterator[tuple[str, Path]]:
+def damaged(base: str, damages: Mapping[str, Damage], target: Path) -> Iterator[tuple[str, Path]]:
     """A copy for each damage that fits this checkpoint."""
-    for name, damage in DAMAGES.items():
+    for name, damage in damages.items():
         copy = target / "checkpoint"
         shutil.copytree(SAMPLES / base / "checkpoint", copy)
         try:
@@ -91,7 +94,10 @@ def damaged(base: str, target: Path) -> Iterator[tuple[str, Path]]:
 @pytest.mark.parametrize(("base", "level"), BASES)
 def test_forecast_and_check_agree_after_every_damage(base: str, level: Level, tmp_path: Path) -> None:
     seen, found = 0, []
-    for name, copy in damaged(base, tmp_path):
+    names = sorted(DAMAGES)
+    if level == "deep" and not os.environ.get(EVERY_CASE):
+        names = names[base == "state-format-2" :: 2]
+    for name, copy in damaged(base, {name: DAMAGES[name] for name in names}, tmp_path):
         try:
             found += [f"{name}, {text}" for text in judged(copy, level)]
         except CheckpointExplorerError:

@@ -4,15 +4,10 @@ lacks."""
 from __future__ import annotations
 
 import ast
-import http.server
 import json
-import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -53,6 +48,7 @@ def answers_of(text: str, **more: str) -> Answers:
         "checkpoint_new",
         "backup_to",
         "pipeline_id",
+        "job_id",
         "flows",
     ]
     keys += ["partition_by", "backfill_keys", "backfill_sequence"]
@@ -111,11 +107,11 @@ def test_strange_names_are_data_in_every_piece_of_code(text: str, tmp_path: Path
         assert len(blocks) == 1
         assert_harmless(blocks[0], text)
     try:
-        for option in OPTION_IDS:
-            for block in generate(
-                read_recovery_context(cks["kafka"], answers_of(text, platform="lakeflow")), option
-            ):
-                assert_harmless(block, text)
+        for platform in ("databricks", "lakeflow"):
+            context = read_recovery_context(cks["kafka"], answers_of(text, platform=platform))
+            for option in OPTION_IDS:
+                for block in generate(context, option):
+                    assert_harmless(block, text)
     except QuotingError:
         assert "\n" in text or "\0" in text, (
             "only a line break in a table name and NUL in a shell word are refused"
@@ -269,94 +265,3 @@ def test_lakeflow_gets_the_start_position_and_the_right_selection(tmp_path: Path
     }
     assert 'FIELD = "full_refresh_selection"' in refresh["start_update.py"]
     assert "full_refresh_selection" in refresh["start_update.sh"]
-
-
-class Workspace(http.server.BaseHTTPRequestHandler):
-    """Answers like the pipelines API as documented, and notes what it was asked."""
-
-    calls: ClassVar[list[tuple[str, str, object]]] = []
-    updates: ClassVar[dict[str, str]] = {}
-    state = "RUNNING"
-
-    def _answer(self, document: object) -> None:
-        data = json.dumps(document).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def do_GET(self) -> None:
-        type(self).calls.append(("GET", self.path, self.headers["Authorization"]))
-        if "/updates/" in self.path:
-            self._answer({"update": {"state": type(self).updates[self.path.rsplit("/", 1)[1]]}})
-        else:
-            self._answer({"state": type(self).state})
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        type(self).calls.append(("POST", self.path, body))
-        if self.path.endswith("/stop"):
-            type(self).state = "IDLE"
-            self._answer({})
-        else:
-            name = f"u{len(type(self).updates)}"
-            type(self).updates[name] = "COMPLETED"
-            self._answer({"update_id": name})
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
-
-
-@pytest.fixture
-def workspace() -> Iterator[str]:
-    Workspace.calls, Workspace.updates, Workspace.state = [], {}, "RUNNING"
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Workspace)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-def test_the_update_script_stops_the_running_update_validates_and_then_resets(
-    workspace: str, tmp_path: Path
-) -> None:
-    answers = Answers(
-        {
-            "platform": "lakeflow",
-            "flows": "c.s.f",
-            "pipeline_id": "p1",
-            "token_env": "MY_TOKEN",
-            "source.0.servers": "b:9",
-        }
-    )
-    text = next(
-        b.text
-        for b in generate(read_recovery_context(kafka_checkpoint(tmp_path), answers), "reset")
-        if b.file_name == "start_update.py"
-    )
-    script = tmp_path / "update.py"
-    script.write_text(text, encoding="utf-8")
-    environment_of = {**os.environ, "DATABRICKS_HOST": workspace, "MY_TOKEN": "secret-value"}
-    dry = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment_of)
-    assert dry.returncode == 0 and Workspace.calls == []
-    done = subprocess.run(
-        [sys.executable, str(script), "--execute"], capture_output=True, text=True, env=environment_of
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    posts = [(path, body) for verb, path, body in Workspace.calls if verb == "POST"]
-    assert posts == [
-        ("/api/2.0/pipelines/p1/stop", {}),
-        ("/api/2.0/pipelines/p1/updates", {"reset_checkpoint_selection": ["c.s.f"], "validate_only": True}),
-        ("/api/2.0/pipelines/p1/updates", {"reset_checkpoint_selection": ["c.s.f"]}),
-    ]
-    assert "secret-value" not in done.stdout + done.stderr + text
-
-    no_token = subprocess.run(
-        [sys.executable, str(script), "--execute"],
-        capture_output=True,
-        text=True,
-        env={**environment_of, "MY_TOKEN": ""},
-    )
-    assert no_token.returncode == 4 and "MY_TOKEN is not set" in no_token.stdout

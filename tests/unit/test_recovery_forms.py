@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,9 @@ from hypothesis import strategies as st
 from core.checkpoint import Checkpoint
 from core.cli import main
 from core.recovery import OPTION_IDS, Answers, OptionId, RecoveryContext, options, read_recovery_context
+from core.recovery.code import MOST_LINES as MOST_LINES_OF_SCRIPT
 from core.recovery.forms import forms
+from core.recovery.kit_text import kit_sha256, kit_text
 from core.recovery.quoting import markdown_cell, markdown_code, markdown_text
 from core.recovery.snippet import MOST_LINES
 from tests.unit.test_recovery_code import HOSTILE, answers_of
@@ -51,7 +54,16 @@ def test_every_possible_option_has_all_its_forms_and_a_snippet_that_is_read_in_o
                 if platform == "lakeflow" and not made:
                     continue
                 assert kinds[0] == "snippet" and kinds[-2:] == ["runbook", "plan"]
-                assert set(kinds[1:-2]) == (set() if option.id == "restart" else {"file"})
+                with_kit = ["script", "kit"] if platform != "lakeflow" and option.id != "restart" else []
+                files = ["file"] * (len(kinds) - 3 - len(with_kit))
+                assert kinds[1:-2] == [*with_kit, *files] and bool(files) == (option.id != "restart")
+                for block in made:
+                    if block.form == "script":
+                        assert len(block.text.splitlines()) <= MOST_LINES_OF_SCRIPT, block.text
+                        kit = next(each for each in made if each.form == "kit")
+                        assert kit.text == kit_text()
+                        assert f'KIT_SHA256 = "{kit_sha256()}"' in block.text
+                        assert block.text + kit_text() == next(b.text for b in made if b.form == "file")
                 assert len(made[0].text.splitlines()) <= MOST_LINES
                 compile(made[0].text, made[0].file_name, "exec")
                 document = json.loads(made[-1].text)
@@ -125,6 +137,14 @@ def test_a_union_has_one_start_per_source_key_however_many_there_are(tmp_path: P
     assert isinstance(start, dict) and len(start) == 40
     assert start["39"] == {"startingOffsets": '{"topic39":{"0":39}}'}
     assert len(forms(context, "reset")[0].text.splitlines()) <= MOST_LINES
+    for option in ("reset", "full_refresh", "backup_and_backfill"):
+        script = forms(context, option)[1]
+        assert script.form == "script" and len(script.text.splitlines()) <= MOST_LINES_OF_SCRIPT
+        scope: dict[str, Any] = {}
+        exec(script.text, scope)
+        assert [each["key"] for each in scope["SOURCES"]] == [str(i) for i in range(40)]
+        assert scope["SOURCE_39_OPTIONS"] == {"subscribe": "topic39"} and scope["SOURCE_39_SERVERS"] is None
+        assert "SOURCE_39_SERVERS" in scope["REQUIRED"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +180,9 @@ def assert_plain(text: str) -> None:
     bare = re.sub(r"\\[!-/:-@\[-`{-~]", "", outside)  # without what is escaped
     assert not re.search(r"[<>]|\]\(|!\[|&[a-z]+;", bare.replace("<version", "").replace("Spark>", "")), bare
     headings = [line for line in text.splitlines() if line.startswith("#")]
-    assert len(headings) == 6 and headings[0].startswith("# Runbook: ")
+    assert len(headings) == 6 + ("## Settings of the job" in headings) and headings[0].startswith(
+        "# Runbook: "
+    )
 
 
 @given(text=st.text(min_size=1, max_size=60))

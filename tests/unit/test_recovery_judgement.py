@@ -346,6 +346,21 @@ def test_the_report_has_the_fields_of_the_contract(tmp_path: Path) -> None:
     assert bare.plan is None and bare.code == ()
 
 
+def test_a_backfill_says_that_results_of_several_rows_are_computed_from_what_is_left(tmp_path: Path) -> None:
+    said = {"source_complete": "no"}
+    found = {}
+    for operator in ("stateStoreSave", "transformWithStateExec", "dedupe", "symmetricHashJoin"):
+        ck = file_checkpoint(tmp_path / operator, operator)
+        for sink in ("file", "delta", "foreach_append", "foreach_merge"):
+            context = read_recovery_context(ck, Answers({**said, "sink": sink}))
+            offered = {each.id: each for each in options(context)}["backup_and_backfill"]
+            assert offered.possible
+            found[operator, sink] = "computed from the rows that are left" in offered.loses
+    combined = {operator for (operator, _), is_said in found.items() if is_said}
+    assert combined == {"stateStoreSave", "transformWithStateExec"}
+    assert all(is_said for (operator, _), is_said in found.items() if operator in combined)
+
+
 def checkpoints(samples: Path) -> list[Path]:
     return sorted(path.parent for path in samples.glob("*/*/offsets"))
 

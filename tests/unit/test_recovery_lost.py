@@ -99,7 +99,7 @@ def test_the_place_of_the_old_checkpoint_is_the_new_one(tmp_path: Path) -> None:
         (block,) = generate(context, "full_refresh")
         kinds = [form.form for form in forms(context, "full_refresh")]
     assert f"NEW_CHECKPOINT = '{tmp_path / 'gone'}'" in block.text.replace('"', "'")
-    assert kinds == ["snippet", "file", "runbook", "plan"] and "nothing://" not in str(
+    assert kinds == ["snippet", "script", "kit", "file", "runbook", "plan"] and "nothing://" not in str(
         forms(context, "full_refresh")
     )
     assert len(options(context)) == 10

@@ -4,6 +4,7 @@ test; the scripts run in tests/spark/test_recovery_rewind.py."""
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from core.analysis.findings import findings
 from core.checkpoint import Checkpoint
 from core.checkpoint.rewind import rewind
 from core.errors import AnswerError
-from core.recovery import Answers, Option, generate, options, plan, read_recovery_context
+from core.recovery import Answers, Option, generate, options, plan, questions, read_recovery_context
 from core.recovery.answers import RepairId
 from core.recovery.repairs import REPAIRS
 from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint, make
@@ -42,7 +43,7 @@ def test_the_newest_batch_that_every_partition_can_rebuild_is_the_default(tmp_pa
     assert "to_batch" not in option.why and "batch 1" in option.why
     context = read_recovery_context(ck, Answers({"sink": "foreach_merge", "platform": "pyspark"}))
     assert 'NEW_CHECKPOINT = "' in generate(context, "rewind")[0].text
-    assert "TO_BATCH = 1\n" in generate(context, "rewind")[0].text
+    assert "\nTO_BATCH = 1  # " in generate(context, "rewind")[0].text
     move = plan(context, option.recipe).before_after[0]
     assert (move.before["after_batch"], move.after["first_batch"], move.after["reads_again"]) == (
         2,
@@ -89,13 +90,85 @@ def test_each_kind_of_sink_has_its_own_answer(tmp_path: Path) -> None:
     assert not option_of(ck, sink="file").possible
     assert not option_of(ck, sink="foreach_txn").possible
     delta = option_of(ck, sink="delta")
-    assert (
-        delta.possible
-        and not delta.recommended
-        and "restored to the version that has batch 1" in delta.repeats
-    )
+    assert delta.possible and "restored to the version that has batch 1" in delta.repeats
     unknown = option_of(ck)
     assert not unknown.recommended and "Not possible: A file sink skips every batch ID" in unknown.repeats
+
+
+@pytest.mark.parametrize(
+    ("operator", "is_recommended"),
+    [
+        ("stateStoreSave", True),
+        ("sessionWindowStateStoreSaveExec", True),
+        ("dedupeWithinWatermark", False),
+        ("transformWithStateExec", False),
+    ],
+)
+def test_it_is_recommended_where_other_boundaries_give_the_same_results(
+    operator: str, is_recommended: bool, tmp_path: Path
+) -> None:
+    ck = file_checkpoint(tmp_path, operator)
+    (tmp_path / "ck" / "state" / "0" / "1" / "3.delta").unlink()
+    option = option_of(ck.refresh(), sink="foreach_merge", source_complete="yes")
+    assert option.possible and option.recommended is is_recommended
+
+
+def test_a_table_is_restored_before_everything_is_read_again_but_not_before_an_exact_reset(
+    tmp_path: Path,
+) -> None:
+    ck = broken(tmp_path)
+    assert option_of(ck, sink="delta", source_complete="unknown").recommended
+    assert option_of(ck, sink="delta", source_complete="no").recommended
+    assert not option_of(ck, sink="delta", source_complete="yes").recommended  # the state is rebuilt
+
+
+def test_without_the_end_of_a_source_log_no_reset_knows_what_was_read(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path)
+    for entry in ("2", "3"):
+        (tmp_path / "ck" / "sources" / "0" / entry).unlink()
+    ck = ck.refresh()
+    found = {}
+    for sink in ("delta", "foreach_append"):
+        context = read_recovery_context(ck, Answers({"sink": sink, "source_complete": "yes"}))
+        assert context.sources[0].files_read is None
+        offered = {each.id: each for each in options(context)}
+        assert not offered["reset"].possible and "stops before the position" in offered["reset"].why
+        found[sink] = next(each.id for each in offered.values() if each.recommended)
+    assert found == {"delta": "rewind", "foreach_append": "full_refresh"}
+
+
+def test_a_start_that_would_skip_files_unseen_is_rewound(tmp_path: Path) -> None:
+    """The newest batch had no data, so that Spark does not notice that the source log stops before it."""
+    logs = {i: [json.dumps({"logOffset": min(i, 1)})] for i in range(3)}
+    place = make(tmp_path / "ck", logs, 2, "stateStoreSave", files=2)
+    (place / "sources" / "0" / "1").unlink()
+    ck = Checkpoint.open(str(place))
+    said = Answers({"sink": "foreach_merge", "source_complete": "yes"})
+    context = read_recovery_context(ck, said)
+    assert context.forecast is not None and context.forecast.outcome == "resume"
+    assert [risk.id for risk in context.forecast.risks if risk.weight == "data_risk"] == ["SOURCE_LOG_BEHIND"]
+    best = next(each for each in options(context) if each.recommended)
+    assert best.id == "rewind" and "\nTO_BATCH = 0  # " in generate(context, "rewind")[0].text
+
+
+def test_a_query_whose_state_is_gone_is_no_query_without_state(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path, "dedupe")
+    shutil.rmtree(tmp_path / "ck" / "state")
+    ck = ck.refresh()
+    said = {"sink": "delta", "source_complete": "yes"}
+    unseen = read_recovery_context(ck, Answers(said))
+    assert not unseen.is_state_lost  # nothing in the logs shows it
+    damaged = read_recovery_context(ck, Answers({**said, "what_happened": "damaged"}))
+    assert "stateful" in [question.id for question in questions(damaged)]
+    context = read_recovery_context(
+        ck, Answers({**said, "stateful": "unchanged", "what_happened": "damaged"})
+    )
+    offered = {each.id: each for each in options(context)}
+    possible = {name for name, each in offered.items() if each.possible}
+    assert not possible & {"restart", "rewind", "skip_batch", "drop_state"}
+    assert "MISSING_STATE_DIRECTORY" in offered["restart"].why
+    assert offered["full_refresh"].recommended
+    assert offered["reset"].recipe.method == "empty_state"
 
 
 def test_an_operator_that_depends_on_the_boundaries_is_said_to_and_not_recommended(tmp_path: Path) -> None:

@@ -487,3 +487,9 @@ def test_a_version_has_a_missing_file_exactly_when_it_cannot_be_rebuilt(
     missing = first_missing(operator, 0, "default", version)
     assert (missing is None) == can_load(version, full, changes)
     assert missing is None or missing not in listing
+
+
+def test_without_the_newest_changelog_and_any_zip_the_newest_changelog_is_named() -> None:
+    """State checkpoint format 2: it tells the chain. Of deleted ones Spark's checksums are left."""
+    found = operator_of(files(f"{v}_{{id}}.changelog.crc" for v in range(1, 6)), provider_class=ROCKSDB)
+    assert first_missing(found, 0, "default", 5, ids(range(5))) == f"state/0/0/5_{uid(0, 5)}.changelog"

@@ -97,6 +97,7 @@ def test_each_capability_belongs_to_the_kinds_it_was_shown_for() -> None:
     assert _named("needs_seed") == {"file", "delta"}
     assert _named("is_seeded_twice") == {"delta"}
     assert _named("can_warm_up") == {"file", "kafka"}
+    assert _named("can_skip") == {"file", "kafka", "delta", "rate", "rate_micro_batch"}
     assert _named("positions_only_grow") == {"kafka", "event_hubs"}
 
 

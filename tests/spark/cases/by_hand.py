@@ -144,6 +144,12 @@ AHEAD: list[Case] = [
         "no_commit_and_previous_offset_missing",
         d.both(d.log_gone("commits"), d.without("offsets/{n-1}")),
     ),
+    *ahead(
+        ("RF 2.6", "RF 3.10"),
+        ("stateless", *WITH_DATA),
+        "offset_gone_and_a_dash_before",
+        d.both(d.without("offsets/{n}"), d.changed("offsets/{n-2}", d.line(3, "-"))),
+    ),
     *ahead("VF 1.11", ("windows_changelog",), "commit_version_2", d.changed("commits/{c}", d.line(1, "v2"))),
     *ahead("RF 1.16", STATELESS, "commit_version_3", d.changed("commits/{c}", d.line(1, "v3"))),
 ]
@@ -159,6 +165,8 @@ VALUES: list[Case] = [
 ]
 FOREIGN: list[Case] = [
     *edited("RF 2.9", STATELESS, "foreign_file_in_state", d.holding("state/0/0/notes.txt", "x")),
+    *edited("RF 2.9", STATELESS, "name_of_a_state_file", d.holding("state/0/0/{n}.zip", "x")),
+    *edited("RF 2.9", STATELESS, "name_of_a_later_state_file", d.holding("state/0/1/{n+2}.changelog", "x")),
     *edited(
         "RF 2.9", STATELESS, "foreign_file_in_state_pending", pending(d.holding("state/0/0/notes.txt", "x"))
     ),

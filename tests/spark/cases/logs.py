@@ -236,6 +236,18 @@ COMMITS: list[Case] = [
 LOST: list[Case] = [
     *lost(("RF 2.7", "VF 1.2"), PLAIN, "all_offsets_missing", d.log_gone("offsets")),
     *lost(("RF 2.7", "VF 1.2"), ("stateless", "windows"), "offsets_folder_missing", d.without("offsets")),
+    *lost(
+        "RF 2.7",
+        PLAIN[:2],
+        "all_offsets_missing_and_a_source_entry_empty",
+        d.both(d.log_gone("offsets"), d.holding("sources/0/2", "")),
+    ),
+    *lost(
+        "RF 2.9",
+        ("windows",),
+        "all_logs_missing_and_a_source_entry_empty",
+        d.both(d.log_gone("offsets", "commits"), d.holding("sources/0/2", "")),
+    ),
     *lost(("RF 2.9", "VF 1.3"), PLAIN, "all_logs_missing", d.log_gone("offsets", "commits")),
     *lost("RF 2.9", ("windows", "windows_rocksdb"), "only_state_left", d.only("state")),
     *lost("RF 2.10", ("stateless", "windows"), "only_sources_left", d.only("sources")),

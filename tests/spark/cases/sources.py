@@ -7,6 +7,7 @@ from tests.support import damage as d
 
 FIFTH = "in/0004.json"
 ILLEGAL = d.changed("sources/0/4", lambda text: text.replace("004.", "00<."))
+OTHER_SCHEME = d.changed("sources/0/4", lambda text: text.replace('"file:', '"gile:'))
 ELSEWHERE = d.changed("sources/0/4", lambda text: text.replace("/in/", "/io/"))
 LAST_GONE = d.without("sources/0/4")
 AHEAD = d.changed("offsets/{n}", d.line(3, '{"logOffset":7}'))
@@ -90,9 +91,46 @@ SOURCE_LOGS: list[Case] = [
         "path_elsewhere_pending",
         d.both(COMMIT_MISSING, ELSEWHERE),
     ),
+    *source_log("RF 3.15", STATELESS, "path_of_another_scheme", OTHER_SCHEME),
+    *source_log(
+        "RF 3.15",
+        ("stateless", "windows_with_data"),
+        "path_of_another_scheme_pending",
+        d.both(COMMIT_MISSING, OTHER_SCHEME),
+    ),
+    *source_log(
+        "RF 3.15",
+        ("stateless", "windows_with_data"),
+        "older_path_of_another_scheme",
+        d.changed("sources/0/1", lambda text: text.replace('"file:', '"gile:')),
+    ),
     *source_log("RF 3.15", STATELESS, "last_source_entry_only_version", d.holding("sources/0/4", "v1")),
     *source_log(
         "RF 3.15", STATELESS, "last_source_entry_version_9", d.changed("sources/0/4", d.line(1, "v9"))
+    ),
+    *source_log(
+        "RF 3.1",
+        ("compacted",),
+        "plain_entry_where_a_compact_file_is_due",
+        d.derived("sources/0/8", "sources/0/7", lambda text: text),
+    ),
+    *source_log(
+        "RF 3.5",
+        ("stateless", "windows_with_data"),
+        "source_log_gone_but_for_its_checksums",
+        d.both(*(d.without_its_file(f"sources/0/{log_id}") for log_id in range(5))),
+    ),
+    *source_log(
+        "RF 3.3",
+        ("stateless", "windows_with_data"),
+        "checksum_of_the_next_source_entry",
+        d.holding("sources/0/.5.crc", "crc"),
+    ),
+    *source_log(
+        "RF 3.3",
+        ("stateless", "windows_with_data"),
+        "checksum_of_the_next_source_entry_pending",
+        d.both(COMMIT_MISSING, d.holding("sources/0/.5.crc", "crc")),
     ),
     *source_log("RF 3.15", ("compacted",), "compact_file_empty", d.holding("sources/0/5.compact", "")),
     *source_log("RF 3.15", ("compacted",), "compact_file_cut", d.cut("sources/0/5.compact")),
@@ -145,6 +183,12 @@ EDITS: list[Case] = [
 REWINDS: list[Case] = [
     *rewinds(("RF 3.8", "RF 4.16"), FORMATS, "rewound_by_2", d.rewound(2)),
     *rewinds("RF 3.8", ("stateless", "dedup", "named", "union"), "rewound_by_3", d.rewound(3)),
+    *rewinds(
+        "RF 3.8",
+        ("stateless", "union"),
+        "rewound_by_2_checksums_left",
+        d.rewound(2, sources=True, keep_checksums=True),
+    ),
     *rewinds("RF 3.8", ("stateless", "windows_with_data", "dedup", "union"), "rewound_by_1", d.rewound(1)),
     *rewinds(
         "RF 3.8", ("stateless", "windows_with_data"), "rewound_by_2_no_new_data", d.rewound(2), query=NO_NEW

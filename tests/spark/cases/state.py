@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from core.analysis.forecast import Query
 from tests.spark.cases.model import COMMIT_MISSING, FORMATS, NO_NEW, Case, family
 from tests.support import damage as d
@@ -21,6 +23,14 @@ TRANSFORM = Query(operators=("transformWithStateInPySparkExec",), new_data="yes"
 CHANGELOG_BASES = ("windows_changelog", "windows_format_2")
 DELTA = d.state_file("{n+1}", "delta")
 MAIN = ("windows",)
+
+
+def without_its_files(ck: Path) -> None:
+    """Of ``state/`` only the hidden checksum files are there, as after a copy that stopped early."""
+    for path in sorted((ck / "state").rglob("*")):
+        if path.is_file() and not path.name.endswith(".crc"):
+            path.unlink()
+
 
 folders = family("state folders")
 files = family("state files")
@@ -51,6 +61,20 @@ FOLDERS: list[Case] = [
         started_before=True,
     ),
     *folders("RF 4.3", FORMATS, "partition_missing", d.without("state/0/1")),
+    *folders("RF 4.3", ("windows", "dedup"), "only_hidden_checksums_left", without_its_files),
+    *schemas(
+        "RF 1.28",
+        ("windows", "windows_rocksdb", "dedup"),
+        "schema_gone_and_its_checksum_left",
+        d.without_its_file("state/0/0/_metadata/schema"),
+    ),
+    *schemas(
+        "RF 1.28",
+        ("windows", "dedup"),
+        "operator_metadata_gone_and_its_checksum_left",
+        d.without_its_file("state/0/_metadata/metadata"),
+        needs=OPERATOR_METADATA,
+    ),
     *folders("RF 4.3", ("windows", "dedup"), "operator_folder_empty", d.log_gone("state/0")),
     *folders(
         "RF 4.3",
@@ -63,6 +87,19 @@ FOLDERS: list[Case] = [
         ("windows_with_data", "windows_rocksdb", "dedup"),
         "partitions_swapped",
         d.swapped("state/0/0", "state/0/1"),
+        level="deep",
+    ),
+    *folders(
+        "RF 4.17",
+        ("join",),
+        "stores_of_a_side_swapped",
+        d.swapped("state/0/0/left-keyToNumValues", "state/0/0/left-keyWithIndexToValue"),
+    ),
+    *folders(
+        "RF 4.17",
+        ("join",),
+        "stores_of_a_side_swapped_in_another_partition",
+        d.swapped("state/0/1/left-keyToNumValues", "state/0/1/left-keyWithIndexToValue"),
         level="deep",
     ),
 ]
@@ -383,6 +420,20 @@ SETTINGS: list[Case] = [
         ("windows", "windows_changelog"),
         "no_pinned_settings",
         d.changed("offsets/{n}", d.line(2, '{"batchWatermarkMs":0,"batchTimestampMs":1795250000000}')),
+    ),
+    *settings(
+        "RF 5.3",
+        ("windows_with_data", "windows"),
+        "no_pinned_settings_in_both_pending",
+        d.both(
+            COMMIT_MISSING,
+            *(
+                d.changed(
+                    f"offsets/{name}", d.line(2, '{"batchWatermarkMs":0,"batchTimestampMs":1795250000000}')
+                )
+                for name in ("{n}", "{n-1}")
+            ),
+        ),
     ),
     *settings("RF 5.4", MAIN, "other_provider", d.pinned(PROVIDER, f"{PROVIDERS}RocksDBStateStoreProvider")),
     *settings(
