@@ -22,7 +22,7 @@ from core.checkpoint.model import (
 from core.checkpoint.sources.forms import parsed
 from core.checkpoint.state import state_inventory
 from core.checkpoint.tracking import Mode
-from core.documents.base import Document, Part, Texts, json_text, to_json
+from core.documents.base import Document, Part, Texts, json_text
 from core.errors import StorageError
 from core.sparklogs.evidence import Certainty, Condition, Problem, not_listed
 from core.sparklogs.json_text import kept_counts
@@ -223,7 +223,8 @@ def spool_batches(ck: Checkpoint, spool: IO[str]) -> InspectDocument:
             entry = ck.offset(batch_id)
             lines = entry.sources if isinstance(entry, OffsetEntry) else ()
             sources = [_source_text(ck, batch_id, line.key, amounts.get(line.key), texts) for line in lines]
-            batch = json_text(to_json(_batch(ck, batch_id, {}, with_sources=False)))
+            # Numbers of 64 bits and truth values only: orjson writes them as json does, faster.
+            batch = orjson.dumps(_batch(ck, batch_id, {}, with_sources=False)).decode()
             spool.write(f"{batch.removesuffix(_NO_SOURCES)}{','.join(sources)}]}}\n")
         written += [batch_id for batch_id in window if batch_id in ck.offset_files]
         ck.forget_texts(batch_id for batch_id in written[:-LOOK_BACK] if batch_id not in shown)
