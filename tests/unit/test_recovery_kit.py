@@ -277,6 +277,28 @@ def test_a_record_of_another_plan_and_a_place_of_somebody_else_are_refused(tmp_p
         run.check_new_place(made)
 
 
+def test_a_new_checkpoint_is_complete_or_not_there_and_what_is_unfinished_is_named(tmp_path: Path) -> None:
+    class Writable(Disk):
+        put_aside = files.Files.put_aside
+
+        def rename(self, source: str, target: str) -> None:
+            (self.root / source.lstrip("/")).rename(self.root / target.lstrip("/"))
+
+    made = run.Run({**VALUES, "NEW_CHECKPOINT": "/new"})
+    made.files = Writable(tmp_path)  # type: ignore[assignment]
+    with pytest.raises(OSError, match="full"), run.under_another_name(made) as building:
+        put(tmp_path, **{f"{building.lstrip('/')}/metadata": "half"})
+        raise OSError("the disk is full")
+    assert made.changed == [f"{building} is an unfinished checkpoint; undo: remove it"]
+    assert not (tmp_path / "new").exists()
+    with run.under_another_name(made) as building:
+        put(tmp_path, **{f"{building.lstrip('/')}/metadata": "whole"})
+        made.changed.append("something else")
+    assert made.changed[1:] == ["/new is a new checkpoint; undo: remove it", "something else"]
+    assert (tmp_path / "new" / "metadata").read_text() == "whole"
+    assert (tmp_path / f"{building.lstrip('/')}.leftover-1" / "metadata").read_text() == "half"
+
+
 def test_a_checkpoint_that_has_moved_and_a_copy_that_has_run_are_refused(tmp_path: Path) -> None:
     put(tmp_path, old__commits__3="v1\n{}", old__offsets__4="v1\n{}\n0")
     made = on(tmp_path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.recovery.kit.run import Run
+from core.recovery.kit.run import Run, under_another_name
 from core.recovery.kit.sink import check_sink_is_ours
 from core.recovery.kit.words import Checks, Refused, is_hidden, is_verified, show
 
@@ -85,21 +85,16 @@ def copy_checkpoint(copy: Copy, wanted: dict[str, int]) -> None:
     run, files = copy.run, copy.run.files
     old, new = run.old_checkpoint, run.new_checkpoint
     if not files.exists(new):
-        building = run.building
-        if files.exists(building):
-            files.put_aside(building)
-        run.changed.append(f"{building} is an unfinished copy of the checkpoint; undo: remove it")
-        for path in sorted(wanted):
-            files.copy(f"{old}/{path}", f"{building}/{path}", is_verified(path))
-            copy.finish(path, f"{building}/{path}")
-        if copy.sizes() != wanted:
-            raise Refused(
-                "The checkpoint changed while it was copied, so its query is still running. Stop it and "
-                "switch off automatic restarts first."
-            )
-        copy.check_sink()
-        files.rename(building, new)
-        run.changed[-1] = f"{new} is a new checkpoint; undo: remove it"
+        with under_another_name(run) as building:
+            for path in sorted(wanted):
+                files.copy(f"{old}/{path}", f"{building}/{path}", is_verified(path))
+                copy.finish(path, f"{building}/{path}")
+            if copy.sizes() != wanted:
+                raise Refused(
+                    "The checkpoint changed while it was copied, so its query is still running. Stop it and "
+                    "switch off automatic restarts first."
+                )
+            copy.check_sink()
     for path in sorted(set(wanted) - set(files.sizes(new))):
         # A store without directories renames file by file, and that was interrupted.
         files.copy(f"{old}/{path}", f"{new}/{path}", is_verified(path))

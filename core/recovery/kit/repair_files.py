@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.recovery.kit.run import Run, check_apart, check_unmoved
+from core.recovery.kit.run import Run, check_apart, check_unmoved, under_another_name
 from core.recovery.kit.session import check_connectors
 from core.recovery.kit.sink import delta_history, sink_numbers
 from core.recovery.kit.starting import absolute_paths, with_new_paths
@@ -90,38 +90,35 @@ class RepairedFiles:
     def copy(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Under another name first; a text that an earlier run made (a new query ID) is made only once."""
         run, files = self.run, self.run.files
-        old, new, building = run.old_checkpoint, run.new_checkpoint, run.building
-        if files.exists(building):
-            files.put_aside(building)
+        old, new = run.old_checkpoint, run.new_checkpoint
         changed = {repair["file"]: repair for repair in self.repairs}
         texts: dict[str, str] = record.get("texts") or {
             name: self.text_of(repair) for name, repair in changed.items() if repair["does"] != "leave_out"
         }
-        for directory in ("offsets", "commits", "sources"):
-            files.make(f"{building}/{directory}")
-        copied = 0
         paths = absolute_paths(files, old)
-        for name in files.walk(old):
-            if name in changed:
-                continue
-            if name in paths:
-                texts[name] = with_new_paths(run, files.read(f"{old}/{name}"))
-                continue
-            if files.copy_exactly(f"{old}/{name}", f"{building}/{name}") is None:
-                raise Refused(
-                    f"{name} was removed while the checkpoint was copied: its query is still running. Stop it"
-                    " first."
-                )
-            copied += 1
-        for name, text in texts.items():
-            files.write(f"{building}/{name}", text)
-        newest = {log: files.numbers(f"{building}/{log}")[-1:] for log in ("commits", "offsets")}
-        done: dict[str, Any] = {"texts": texts, "newest": newest}
-        run.write_record(done)
-        if files.exists(new):  # an empty directory
-            files.put_aside(new)
-        files.rename(building, new)
-        run.changed.append(f"{new} is a new copy of the checkpoint; undo: remove it")
+        copied = 0
+        with under_another_name(run) as building:
+            for directory in ("offsets", "commits", "sources"):
+                files.make(f"{building}/{directory}")
+            for name in files.walk(old):
+                if name in changed:
+                    continue
+                if name in paths:
+                    texts[name] = with_new_paths(run, files.read(f"{old}/{name}"))
+                    continue
+                if files.copy_exactly(f"{old}/{name}", f"{building}/{name}") is None:
+                    raise Refused(
+                        f"{name} was removed while the checkpoint was copied: its query is still running. "
+                        "Stop it first."
+                    )
+                copied += 1
+            for name, text in texts.items():
+                files.write(f"{building}/{name}", text)
+            newest = {log: files.numbers(f"{building}/{log}")[-1:] for log in ("commits", "offsets")}
+            done: dict[str, Any] = {"texts": texts, "newest": newest}
+            run.write_record(done)
+            if files.exists(new):  # an empty directory
+                files.put_aside(new)
         show(f"Repaired copy: {copied} files as they were, {len(texts)} written, in {new}")
         return done
 

@@ -25,6 +25,7 @@ from core.recovery.kit.new_checkpoint import (
 )
 from core.recovery.kit.query import QueryRun, run_to_the_end, stream
 from core.recovery.kit.resets import check_rows, check_sink_got_it, facts_before, header_of
+from core.recovery.kit.run import under_another_name
 from core.recovery.kit.sink import delta_epoch, sink_numbers
 from core.recovery.kit.words import Checks, show
 
@@ -68,36 +69,32 @@ class Seeded:
         self.write()
 
     def write(self) -> None:
-        """Everything is written under another name first, so that the new checkpoint is complete or not there
-        at all."""
-        run, files, building = self.run, self.run.files, self.run.building
-        if files.exists(building):
-            files.put_aside(building)
-        done, planned = {}, {}
-        for number, source in enumerate(run.sources):
-            key = source["key"]
-            done[key] = planned[key] = source["position"]
-            if source["pending"] is not None:
-                planned[key] = source["pending"]
-            if source["kind"] == "file":
-                done[key], planned[key] = self.seed(number, source)
-            elif source["kind"] == "kafka":
-                done[key] = json.dumps(kafka_start(run, source, special=False), separators=(",", ":"))
-                if not self.keeps_pending:
-                    planned[key] = done[key]
-        own_id = run.query_id if self.keeps_query_id else str(uuid.uuid4())
-        files.write(f"{building}/metadata", json.dumps({"id": own_id}))
-        header = header_of(run, run.last_committed)
-        # Two equal entries: Spark requests the range between the last two from some sources, and both must
-        # exist.
-        for batch in {max(self.seeded_batch - 1, 0), self.seeded_batch}:
-            files.write(f"{building}/offsets/{batch}", f"{header}\n{source_lines(run, done)}")
-        if self.keeps_pending:
-            header = header_of(run, run.pending)
-            files.write(f"{building}/offsets/{run.pending}", f"{header}\n{source_lines(run, planned)}")
-        files.write(f"{building}/commits/{self.seeded_batch}", "v1\n{}")
-        files.rename(building, run.new_checkpoint)
-        run.changed.append(f"{run.new_checkpoint} is a new checkpoint; undo: remove it")
+        """The entries, the planned batch where it is kept, and the metadata."""
+        run, files = self.run, self.run.files
+        with under_another_name(run) as building:
+            done, planned = {}, {}
+            for number, source in enumerate(run.sources):
+                key = source["key"]
+                done[key] = planned[key] = source["position"]
+                if source["pending"] is not None:
+                    planned[key] = source["pending"]
+                if source["kind"] == "file":
+                    done[key], planned[key] = self.seed(number, source)
+                elif source["kind"] == "kafka":
+                    done[key] = json.dumps(kafka_start(run, source, special=False), separators=(",", ":"))
+                    if not self.keeps_pending:
+                        planned[key] = done[key]
+            own_id = run.query_id if self.keeps_query_id else str(uuid.uuid4())
+            files.write(f"{building}/metadata", json.dumps({"id": own_id}))
+            header = header_of(run, run.last_committed)
+            # Two equal entries: Spark requests the range between the last two from some sources, and both
+            # must exist.
+            for batch in {max(self.seeded_batch - 1, 0), self.seeded_batch}:
+                files.write(f"{building}/offsets/{batch}", f"{header}\n{source_lines(run, done)}")
+            if self.keeps_pending:
+                header = header_of(run, run.pending)
+                files.write(f"{building}/offsets/{run.pending}", f"{header}\n{source_lines(run, planned)}")
+            files.write(f"{building}/commits/{self.seeded_batch}", "v1\n{}")
         show(f"New checkpoint: {run.new_checkpoint}, the next batch is {self.first_batch}")
 
     def seed(self, number: int, source: Mapping[str, Any]) -> tuple[str, str]:

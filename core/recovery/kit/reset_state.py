@@ -25,6 +25,7 @@ from core.recovery.kit.new_checkpoint import (
 )
 from core.recovery.kit.query import QueryRun, read_stream, result, run_to_the_end, stream
 from core.recovery.kit.resets import check_sink_got_it, facts_before, old_settings
+from core.recovery.kit.run import under_another_name
 from core.recovery.kit.words import Checks, Refused, show
 
 
@@ -46,32 +47,29 @@ class NewState:
             self.write()
 
     def write(self) -> None:
-        """The planned batch 0, under another name first."""
-        run, files, building = self.run, self.run.files, self.run.building
-        if files.exists(building):
-            files.put_aside(building)
-        ends = {}
-        for number, source in enumerate(run.sources):
-            ends[source["key"]] = source["position"]
-            if source["kind"] == "file":
-                entries = old_log(run, source)
-                if self.warms_up:
-                    self.check_files_there(source, entries)
-                log = f"{building}/sources/{source['name'] or number}/0"
-                files.write(log, log_of_files(entries, 0))
-                ends[source["key"]] = json.dumps({"logOffset": 0})
-            elif source["kind"] == "kafka":
-                kafka_start(run, source, special=False)
-                if self.warms_up:
-                    self.check_topic_whole(source)
-        # The first offset file fixes the settings of the state. For one that is missing there Spark takes a
-        # legacy value, so all of the old ones stay.
-        header = {**old_settings(run), "batchWatermarkMs": 0, "batchTimestampMs": int(time.time() * 1000)}
-        files.write(f"{building}/metadata", json.dumps({"id": str(uuid.uuid4())}))
-        lines = f"v{run.offset_log_version}\n{json.dumps(header)}\n{source_lines(run, ends)}"
-        files.write(f"{building}/offsets/0", lines)
-        files.rename(building, run.new_checkpoint)
-        run.changed.append(f"{run.new_checkpoint} is a new checkpoint; undo: remove it")
+        """The planned batch 0."""
+        run, files = self.run, self.run.files
+        with under_another_name(run) as building:
+            ends = {}
+            for number, source in enumerate(run.sources):
+                ends[source["key"]] = source["position"]
+                if source["kind"] == "file":
+                    entries = old_log(run, source)
+                    if self.warms_up:
+                        self.check_files_there(source, entries)
+                    log = f"{building}/sources/{source['name'] or number}/0"
+                    files.write(log, log_of_files(entries, 0))
+                    ends[source["key"]] = json.dumps({"logOffset": 0})
+                elif source["kind"] == "kafka":
+                    kafka_start(run, source, special=False)
+                    if self.warms_up:
+                        self.check_topic_whole(source)
+            # The first offset file fixes the settings of the state. For one that is missing there Spark
+            # takes a legacy value, so all of the old ones stay.
+            header = {**old_settings(run), "batchWatermarkMs": 0, "batchTimestampMs": int(time.time() * 1000)}
+            files.write(f"{building}/metadata", json.dumps({"id": str(uuid.uuid4())}))
+            lines = f"v{run.offset_log_version}\n{json.dumps(header)}\n{source_lines(run, ends)}"
+            files.write(f"{building}/offsets/0", lines)
         show(
             f"New checkpoint: {run.new_checkpoint}; its batch 0 covers everything up to batch "
             f"{run.last_committed}"

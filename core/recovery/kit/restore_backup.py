@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Collection
 from typing import Any
 
-from core.recovery.kit.run import Run, check_apart
+from core.recovery.kit.run import Run, check_apart, under_another_name
 from core.recovery.kit.sink import delta_history, sink_numbers
 from core.recovery.kit.starting import newest_in, offset_file, with_new_paths
 from core.recovery.kit.words import Checks, Refused, show
@@ -121,24 +121,21 @@ class Restored:
                     "Nothing is left to do."
                 )
             return
-        building, backup = run.building, self.backup
-        if files.exists(building):
-            files.put_aside(building)
-        for entry in self.manifest["files"]:
-            name = entry["file"]
-            if name == "metadata" and self.new_query_id:
-                files.write(f"{building}/metadata", json.dumps({"id": str(uuid.uuid4())}))
-            elif name in self.manifest["absolute_paths"]:
-                files.write(f"{building}/{name}", with_new_paths(run, files.read(f"{backup}/{name}")))
-            elif files.copy_exactly(f"{backup}/{name}", f"{building}/{name}") != entry["sha256"]:
-                raise Refused(f"{backup}/{name} changed while it was copied.")
-        for name in ("offsets", "commits", "sources"):
-            files.make(f"{building}/{name}")
-        run.write_record(self.facts())
-        if files.exists(run.new_checkpoint):  # an empty directory
-            files.put_aside(run.new_checkpoint)
-        files.rename(building, run.new_checkpoint)
-        run.changed.append(f"{run.new_checkpoint} is a new checkpoint; undo: remove it")
+        backup = self.backup
+        with under_another_name(run) as building:
+            for entry in self.manifest["files"]:
+                name = entry["file"]
+                if name == "metadata" and self.new_query_id:
+                    files.write(f"{building}/metadata", json.dumps({"id": str(uuid.uuid4())}))
+                elif name in self.manifest["absolute_paths"]:
+                    files.write(f"{building}/{name}", with_new_paths(run, files.read(f"{backup}/{name}")))
+                elif files.copy_exactly(f"{backup}/{name}", f"{building}/{name}") != entry["sha256"]:
+                    raise Refused(f"{backup}/{name} changed while it was copied.")
+            for name in ("offsets", "commits", "sources"):
+                files.make(f"{building}/{name}")
+            run.write_record(self.facts())
+            if files.exists(run.new_checkpoint):  # an empty directory
+                files.put_aside(run.new_checkpoint)
         show(f"Restored: {len(self.manifest['files'])} files in {run.new_checkpoint}")
 
     def check_content(self) -> Checks:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from core.recovery.kit.files import Files
@@ -124,6 +125,19 @@ class Run:
         """Records it, unless an earlier run of this script has."""
         if not self.is_made and self.read_record() is None:
             self.write_record(record)
+
+
+@contextmanager
+def under_another_name(run: Run) -> Iterator[str]:
+    """Where the new checkpoint is written until it is complete, so that under its name it is complete or not
+    there at all. What an interrupted run left there is put aside."""
+    files, building, at = run.files, run.building, len(run.changed)
+    if files.exists(building):
+        files.put_aside(building)
+    run.changed.append(f"{building} is an unfinished checkpoint; undo: remove it")
+    yield building
+    files.rename(building, run.new_checkpoint)
+    run.changed[at] = f"{run.new_checkpoint} is a new checkpoint; undo: remove it"
 
 
 def check_new_place(run: Run) -> None:
