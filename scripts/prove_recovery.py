@@ -25,6 +25,7 @@ from pathlib import Path
 
 from tests.support.delta import PYTHON as DELTA_PYTHON
 from tests.support.delta import DeltaEngine, delta_jars
+from tests.support.kept_cells import is_of_today, kit_of_today, newest, read_cells, write_cells
 from tests.support.recovery_cells import ASKED, OPERATORS, SINKS, Cell, cells
 from tests.support.recovery_cover import covered, next_cell, spread
 from tests.support.recovery_proof import (
@@ -36,12 +37,14 @@ from tests.support.recovery_proof import (
     Kept,
     Trial,
     Truths,
+    base_of,
     prove,
 )
 from tests.support.script_processes import Scripts
 from tests.support.spark import PROJECT, start_session, stop_session
 
 PAGE = PROJECT / "docs" / "recovery.md"
+KEPT = PROJECT / "docs" / "recovery-cells.csv"
 BEGIN, END = "<!-- proof -->", "<!-- end of proof -->"
 
 
@@ -58,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="run the scripts in the session that is there")
     parser.add_argument("--minutes", type=float, help="begin no further cell after so long")
     parser.add_argument("--keep", type=Path, help="keep what was run below this directory")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/recovery.md")
+    parser.add_argument(
+        "--write", action="store_true", help="keep the cells beside docs/, and the table there"
+    )
     asked = parser.parse_args(arguments)
     fitting = [
         cell
@@ -68,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     trials = run(fitting, asked)
     text = table(trials)
     if asked.write:
+        write_cells(KEPT, trials)
         put_between(PAGE, BEGIN, END, text)
     print(f"\n{text}")
     return int(any(trial.word == "WRONG" for trial in trials))
@@ -76,25 +82,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def wanted(fitting: Sequence[Cell], asked: argparse.Namespace, trials: dict[str, Trial]) -> Iterator[Cell]:
     """The cells in turn; ``trials`` grows meanwhile, also by what other calls write into the log."""
     last: Cell | None = None
-    while asked.cover and (cell := next_cell(fitting, list(trials.values()), asked.seed, last)):
+    while asked.cover and (
+        cell := next_cell(fitting, list(filter(is_of_today, trials.values())), asked.seed, last)
+    ):
         yield cell
         if cell.id not in trials:
             return
         last = cell
     if asked.cover and asked.random is None:
         return
-    left = [cell for cell in fitting if cell.id not in trials]
+    done = {name for name, trial in trials.items() if is_of_today(trial)}
+    left = [cell for cell in fitting if cell.id not in done]
     for cell in chosen(left, asked.random, asked.seed, [trial.cell for trial in trials.values()]):
-        if cell.id not in trials:
+        if cell.id not in trials or not is_of_today(trials[cell.id]):
             yield cell
 
 
 def chosen(found: list[Cell], number: int | None, seed: int, done: Iterable[Cell] = ()) -> list[Cell]:
-    """All, or so many: each time the cell whose option, query, sink and store, came least, also among those
-    that were run."""
+    """All, those that begin with the same query behind one another; or so many: each time the cell whose
+    option, query, sink and store, came least, also among those that were run."""
     shuffled = random.Random(seed).sample(found, len(found))
     if number is None:
-        return shuffled
+        return list(chain.from_iterable(by_base(shuffled).values()))
     seen = Counter(part for cell in done for part in spread(cell))
     picked: list[Cell] = []
     while shuffled and len(picked) < number:
@@ -105,9 +114,17 @@ def chosen(found: list[Cell], number: int | None, seed: int, done: Iterable[Cell
     return picked
 
 
+def by_base(found: Iterable[Cell]) -> dict[str, list[Cell]]:
+    """The cells by the query that they begin with, which is run once for them."""
+    groups: dict[str, list[Cell]] = {}
+    for cell in found:
+        groups.setdefault(base_of(cell), []).append(cell)
+    return groups
+
+
 def run(fitting: Sequence[Cell], asked: argparse.Namespace) -> list[Trial]:
-    """Those of the log, and every further cell as long as there is time."""
-    trials = earlier(asked.log)
+    """Those that are kept and those of the log, and every further cell as long as there is time."""
+    trials = newest(read_cells(KEPT), earlier(asked.log))
     chosen_cells = wanted(fitting, asked, trials)
     first = next(chosen_cells, None)
     if first is None or asked.minutes == 0:
@@ -139,8 +156,7 @@ def run(fitting: Sequence[Cell], asked: argparse.Namespace) -> list[Trial]:
             where = kept.place_of(cell)
             trial = prove(engine, truths, where, cell, asked.seed, scripts=scripts, kept=kept)
             tell(trial, asked.log)
-            trials.update(earlier(asked.log))
-            trials[cell.id] = trial
+            trials.update(newest(trials, earlier(asked.log), {cell.id: trial}))
             if asked.keep and trial.word == "WRONG":
                 shutil.copytree(where, asked.keep / cell.id.replace(" | ", "-").replace(" ", "-"))
     return list(trials.values())
@@ -187,9 +203,12 @@ def table(trials: Sequence[Trial]) -> str:
     own = [trial for trial in scripts if trial.as_processes]
     killed = sum(-9 in trial.statuses for trial in own)
     counts = ", ".join(f"{total[word]} {word}" for word in WORDS)
+    today = sum(map(is_of_today, tried))
+    days = sorted({trial.day for trial in trials})
     lines = [
-        f"Spark {version('pyspark')} (Delta: 4.2.0), {datetime.now(UTC):%Y-%m-%d}: "
+        f"Spark {version('pyspark')} (Delta: 4.2.0), {' to '.join(dict.fromkeys((days[0], days[-1])))}: "
         f"{len(tried)} of {len(cells())} cells were run: {counts}. "
+        f"{today} of them with the scripts as they are now (kit {kit_of_today()}). "
         f"{len(tried) - len(scripts)} needed no script; {len(own)} scripts were processes of their own, "
         f"{killed} of them killed with -9 in the middle; {len(scripts) - len(own)} ran in one session. "
         f"In {total['not offered']} further cells the option was not offered.",

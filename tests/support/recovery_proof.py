@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
@@ -26,6 +27,7 @@ from core.connectors.connect import ask_connectors
 from core.judgement import judge
 from core.messages import say
 from core.recovery import Answers, Option, OptionId, RecoveryContext, generate, options
+from core.recovery.kit_text import kit_sha256
 from core.recovery.places import new_checkpoint, new_output
 from core.storage import parse_location
 from tests.support import damage
@@ -154,7 +156,8 @@ class Here:
 
 @dataclass(frozen=True)
 class Trial:
-    """How one cell ended. ``note`` says what was stated, refused or wrong."""
+    """How one cell ended. ``note`` says what was stated, refused or wrong; ``kit``: the beginning of the checksum
+    of the kit in its script; ``day``: when it ran."""
 
     cell: Cell
     word: Word
@@ -166,6 +169,8 @@ class Trial:
     missing: int = 0
     seconds: float = 0.0
     as_processes: bool = True
+    kit: str = ""
+    day: str = ""
 
 
 class EndedError(Exception):
@@ -611,6 +616,8 @@ def prove(
         sum(proof.missing.values()),
         round(time.monotonic() - began, 1),
         scripts is not None,
+        kit_sha256()[:12],
+        f"{datetime.now(UTC):%Y-%m-%d}",
     )
 
 

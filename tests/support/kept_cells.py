@@ -1,0 +1,93 @@
+"""The cells of the recovery proof that were run, kept beside the documents: what came out, with which kit and when."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import cast
+
+from core.recovery.kit_text import kit_sha256
+from tests.support.recovery_cells import Asked, Cell, Operator, SinkName, Store
+from tests.support.recovery_proof import Trial, Word
+
+COLUMNS = (
+    "option",
+    "query",
+    "sink",
+    "state store",
+    "taken",
+    "damage",
+    "result",
+    "exit statuses",
+    "rows more",
+    "rows less",
+    "seconds",
+    "how",
+    "kit",
+    "day",
+)
+PROCESSES, SESSION = "processes", "session"
+
+
+def kit_of_today() -> str:
+    """The beginning of the checksum of the kit that is here."""
+    return kit_sha256()[:12]
+
+
+def is_of_today(trial: Trial) -> bool:
+    """Whether its script had the kit that is here."""
+    return trial.kit == kit_of_today()
+
+
+def read_cells(file: Path) -> dict[str, Trial]:
+    """The trials by their cells; none where there is no file."""
+    if not file.exists():
+        return {}
+    with file.open(encoding="utf-8", newline="") as lines:
+        trials = [_trial(line) for line in csv.DictReader(lines)]
+    return {trial.cell.id: trial for trial in trials}
+
+
+def write_cells(file: Path, trials: Iterable[Trial]) -> None:
+    """One line for each, in the order of their names. What a trial noted is left out: it names places."""
+    with file.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(sorted(map(_line, trials)))
+
+
+def newest(*some: dict[str, Trial]) -> dict[str, Trial]:
+    """Of each cell the trial with the kit that is here, else the later one of those given."""
+    found: dict[str, Trial] = {}
+    for trials in some:
+        for name, trial in trials.items():
+            if name not in found or is_of_today(trial) or not is_of_today(found[name]):
+                found[name] = trial
+    return found
+
+
+def _line(trial: Trial) -> list[str]:
+    cell = trial.cell
+    numbers = [str(trial.repeated), str(trial.missing), str(trial.seconds)]
+    how = PROCESSES if trial.as_processes else SESSION
+    what = [trial.option, trial.broken, trial.word, " ".join(map(str, trial.statuses))]
+    return [cell.asked, cell.operator, cell.sink, cell.store, *what, *numbers, how, trial.kit, trial.day]
+
+
+def _trial(line: dict[str, str]) -> Trial:
+    asked, operator = cast("Asked", line["option"]), cast("Operator", line["query"])
+    return Trial(
+        Cell(asked, operator, cast("SinkName", line["sink"]), cast("Store", line["state store"])),
+        cast("Word", line["result"]),
+        "",
+        line["taken"],
+        line["damage"],
+        tuple(int(status) for status in line["exit statuses"].split()),
+        int(line["rows more"]),
+        int(line["rows less"]),
+        float(line["seconds"]),
+        line["how"] == PROCESSES,
+        line["kit"],
+        line["day"],
+    )
