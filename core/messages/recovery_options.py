@@ -110,6 +110,11 @@ SENTENCES: dict[str, str] = {
         " Use the full refresh with backup and backfill."
     ),
     "kafka_backfill": "Records in a topic cannot be merged or removed, so a backfill cannot be exact.",
+    "merge_needs_delta": (
+        "A script can merge the old output by key into a Delta table only, and this output is {format}."
+        " Refresh into a new output, keep the old one, and merge the rows that only the old one has"
+        " with the tools of your sink."
+    ),
     "unknown_merge": "How rows are merged into this sink is not known.",
     "from_start": "Everything is reprocessed from the beginning into a new, empty output.",
     "completeness_unchecked": (

@@ -135,6 +135,9 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
         return say("recovery_options.source_incomplete") if incomplete else None
     if context.sink == "kafka":
         return say("recovery_options.kafka_backfill")
+    output = context.answers.get("sink_format")
+    if context.sink == "foreach_merge" and output not in (None, "delta"):
+        return say("recovery_options.merge_needs_delta", format=output)
     return say("recovery_options.unknown_merge") if context.sink == "other" else None
 
 

@@ -90,6 +90,7 @@ CASES = [
     ("dedupe", "reset", "file", "no"),
     ("file", "full_refresh", "foreach_append", "yes"),
     ("kafka", "full_refresh", "kafka", "yes"),
+    ("file", "backup_and_backfill", "foreach_append", "no"),
     ("file", "backup_and_backfill", "foreach_merge", "no"),
 ]
 
@@ -102,7 +103,8 @@ def test_strange_names_are_data_in_every_piece_of_code(text: str, tmp_path: Path
         "dedupe": file_checkpoint(tmp_path / "c", "dedupe"),
     }
     for source, option, sink, complete in CASES:
-        answers = answers_of(text, sink=sink, source_complete=complete, platform="pyspark")
+        more = {"sink_format": "delta"} if sink == "foreach_merge" else {}  # no script for anything else
+        answers = answers_of(text, sink=sink, source_complete=complete, platform="pyspark", **more)
         blocks = generate(read_recovery_context(cks[source], answers), option)  # type: ignore[arg-type]
         assert len(blocks) == 1
         assert_harmless(blocks[0], text)

@@ -224,6 +224,16 @@ def test_a_changed_aggregate_with_a_keyed_sink_is_no_reset(tmp_path: Path) -> No
     assert one(ck, "reset", **changed, output_mode="complete").possible
 
 
+def test_a_backfill_that_merges_by_key_needs_a_delta_table(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path)
+    keyed = {"sink": "foreach_merge", "source_complete": "no"}
+    refused = one(ck, "backup_and_backfill", **keyed, sink_format="jdbc")
+    assert not refused.possible and "this output is jdbc" in refused.why
+    for known in ({}, {"sink_format": "delta"}):
+        assert one(ck, "backup_and_backfill", **keyed, **known).possible
+    assert one(ck, "backup_and_backfill", sink="foreach_append", sink_format="jdbc").possible
+
+
 def test_a_reset_needs_a_committed_batch_and_its_offset(tmp_path: Path) -> None:
     nothing = Checkpoint.open(str(make(tmp_path / "a", {0: [KAFKA % 3]}, -1)))
     assert "No batch is committed" in one(nothing, "reset").why
