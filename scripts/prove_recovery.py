@@ -25,7 +25,7 @@ from pathlib import Path
 
 from tests.support.delta import PYTHON as DELTA_PYTHON
 from tests.support.delta import DeltaEngine, delta_jars
-from tests.support.kept_cells import is_of_today, kit_of_today, newest, read_cells, write_cells
+from tests.support.kept_cells import is_of_today, newest, read_cells, write_cells
 from tests.support.recovery_cells import ASKED, OPERATORS, SINKS, Cell, cells
 from tests.support.recovery_cover import covered, next_cell, spread
 from tests.support.recovery_proof import (
@@ -208,7 +208,7 @@ def table(trials: Sequence[Trial]) -> str:
     lines = [
         f"Spark {version('pyspark')} (Delta: 4.2.0), {' to '.join(dict.fromkeys((days[0], days[-1])))}: "
         f"{len(tried)} of {len(cells())} cells were run: {counts}. "
-        f"{today} of them with the scripts as they are now (kit {kit_of_today()}). "
+        f"{today} of them with the scripts as they are now. "
         f"{len(tried) - len(scripts)} needed no script; {len(own)} scripts were processes of their own, "
         f"{killed} of them killed with -9 in the middle; {len(scripts) - len(own)} ran in one session. "
         f"In {total['not offered']} further cells the option was not offered.",

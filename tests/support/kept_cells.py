@@ -1,4 +1,4 @@
-"""The cells of the recovery proof that were run, kept beside the documents: what came out, with which kit and when."""
+"""The cells of the recovery proof that were run, kept beside the documents: what came out, with which steps and when."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
 
-from core.recovery.kit_text import kit_sha256
+from tests.support.kit_parts import kit_of
 from tests.support.recovery_cells import Asked, Cell, Operator, SinkName, Store
 from tests.support.recovery_proof import Trial, Word
 
@@ -30,14 +30,9 @@ COLUMNS = (
 PROCESSES, SESSION = "processes", "session"
 
 
-def kit_of_today() -> str:
-    """The beginning of the checksum of the kit that is here."""
-    return kit_sha256()[:12]
-
-
 def is_of_today(trial: Trial) -> bool:
-    """Whether its script had the kit that is here."""
-    return trial.kit == kit_of_today()
+    """Whether its script had the steps that are here."""
+    return trial.kit == kit_of(trial.option)
 
 
 def read_cells(file: Path) -> dict[str, Trial]:
@@ -58,7 +53,7 @@ def write_cells(file: Path, trials: Iterable[Trial]) -> None:
 
 
 def newest(*some: dict[str, Trial]) -> dict[str, Trial]:
-    """Of each cell the trial with the kit that is here, else the later one of those given."""
+    """Of each cell the trial with the steps that are here, else the later one of those given."""
     found: dict[str, Trial] = {}
     for trials in some:
         for name, trial in trials.items():

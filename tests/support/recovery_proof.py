@@ -27,11 +27,11 @@ from core.connectors.connect import ask_connectors
 from core.judgement import judge
 from core.messages import say
 from core.recovery import Answers, Option, OptionId, RecoveryContext, generate, options
-from core.recovery.kit_text import kit_sha256
 from core.recovery.places import new_checkpoint, new_output
 from core.storage import parse_location
 from tests.support import damage
 from tests.support.delta import RUN_SCRIPT, DeltaError
+from tests.support.kit_parts import kit_of
 from tests.support.recovery import Outcome, fingerprint
 from tests.support.recovery_cells import POISON, SCHEMA, STORES, Cell, SinkName, Store
 from tests.support.script_processes import Scripts
@@ -157,7 +157,7 @@ class Here:
 @dataclass(frozen=True)
 class Trial:
     """How one cell ended. ``note`` says what was stated, refused or wrong; ``kit``: the beginning of the checksum
-    of the kit in its script; ``day``: when it ran."""
+    of what its script has of the kit; ``day``: when it ran."""
 
     cell: Cell
     word: Word
@@ -616,7 +616,7 @@ def prove(
         sum(proof.missing.values()),
         round(time.monotonic() - began, 1),
         scripts is not None,
-        kit_sha256()[:12],
+        kit_of(proof.option.id) if proof.option else "",
         f"{datetime.now(UTC):%Y-%m-%d}",
     )
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from core.recovery import OPTION_IDS
 from scripts.prove_recovery import KEPT, by_base, chosen, table
-from tests.support.kept_cells import is_of_today, kit_of_today, newest, read_cells, write_cells
+from tests.support.kept_cells import is_of_today, newest, read_cells, write_cells
+from tests.support.kit_parts import KIT, STEPS, kit_of, modules_of
 from tests.support.recovery_cells import Cell, cells
 from tests.support.recovery_proof import Trial, base_of
 
@@ -23,7 +25,7 @@ TODAY = Trial(
     1,
     12.5,
     True,
-    kit_of_today(),
+    kit_of("reset"),
     "2026-11-24",
 )
 BEFORE = replace(TODAY, word="exact", kit="0123456789ab", day="2026-11-20")
@@ -38,7 +40,7 @@ def test_a_file_gives_back_what_was_written_without_the_notes(tmp_path: Path) ->
     assert read_cells(tmp_path / "absent.csv") == {}
 
 
-def test_a_trial_with_the_kit_that_is_here_counts_before_a_later_one_with_another_kit() -> None:
+def test_a_trial_with_the_steps_that_are_here_counts_before_a_later_one_with_another_kit() -> None:
     assert is_of_today(TODAY) and not is_of_today(BEFORE)
     for some in ([{CELL.id: BEFORE}, {CELL.id: TODAY}], [{CELL.id: TODAY}, {CELL.id: BEFORE}]):
         assert newest(*some) == {CELL.id: TODAY}
@@ -50,7 +52,7 @@ def test_the_table_says_how_many_ran_with_the_scripts_as_they_are() -> None:
     other = replace(BEFORE, cell=Cell("restart", "join", "delta", "HDFS"))
     told = table([TODAY, other])
     assert f"2 of {len(cells())} cells were run: 1 exact, 1 as stated" in told
-    assert f"1 of them with the scripts as they are now (kit {kit_of_today()})" in told
+    assert "1 of them with the scripts as they are now." in told
     assert "2026-11-20 to 2026-11-24" in told
 
 
@@ -65,3 +67,14 @@ def test_the_kept_cells_are_cells_and_none_of_them_is_wrong() -> None:
     kept, known = read_cells(KEPT), {cell.id for cell in cells()}
     assert set(kept) <= known
     assert [trial.cell.id for trial in kept.values() if trial.word == "WRONG"] == []
+
+
+def test_a_part_of_the_kit_concerns_the_options_whose_scripts_need_it() -> None:
+    assert set(STEPS) == {*OPTION_IDS} - {"restart"} and kit_of("restart") == ""
+    for option, steps in STEPS.items():
+        assert {*steps, "carrying_out", "run", "files", "words"} <= modules_of(option)
+    needing = {option for option in STEPS if "backfill" in modules_of(option)}
+    assert needing == {"backup_and_backfill"} and "query" in modules_of("rewind")
+    assert len({kit_of(option) for option in STEPS}) == len(STEPS)
+    named = {name for option in STEPS for name in modules_of(option)}
+    assert named == {path.stem for path in KIT.glob("*.py")} - {"__init__"}
