@@ -384,6 +384,7 @@ def prepare(
 ) -> None:
     """Runs the query and breaks it, and a file waits."""
     cell, last = pipeline.cell, FIRST[-1]
+    stop_maintenance(pipeline.engine)
     keeps_output = cell.asked == "rewind" and cell.sink.startswith("file")
     if kept is not None and broken != "backup":
         kept.bring(pipeline, len(FIRST))
@@ -402,6 +403,12 @@ def prepare(
         if broken != "backup" or cell.sink in ("append", "keyed"):
             first_step(pipeline, last)  # a sink that skips batch IDs has to end with the backup
     break_it(pipeline, broken)
+    stop_maintenance(pipeline.engine)
+
+
+def stop_maintenance(engine: Engine) -> None:
+    """A state store of a query that has ended would write its snapshot later, into what is compared."""
+    engine.run("spark._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()")
 
 
 def first_step(pipeline: Pipeline, number: int) -> None:
