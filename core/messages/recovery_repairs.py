@@ -166,11 +166,11 @@ SENTENCES: dict[str, str] = {
         " stops with CONCURRENT_STREAM_LOG_UPDATE, or loads an abandoned snapshot unchecked."
     ),
     "best_rewind": (
-        "Everything is complete for batch {batch}, the damage lies behind it, and this sink shows no row"
+        "Everything is complete for batch {batch}, the damage comes after it, and this sink shows no row"
         " twice."
     ),
     "best_rewind_restore": (
-        "Everything is complete for batch {batch}, and the damage lies behind it. The table is restored to"
+        "Everything is complete for batch {batch}, and the damage comes after it. The table is restored to"
         " that batch first, so no row is there twice, and nothing older is read again."
     ),
     "restore_table": "Restore the Delta table to the version that has batch {batch}.",
