@@ -69,9 +69,8 @@ SENTENCES: dict[str, str] = {
         " again."
     ),
     "restart_changed": (
-        "The stateful part of the query that runs next is not the one of this checkpoint: Spark refuses the"
-        " start, or takes the old state for something else (python -m core changes tells which). The query as"
-        " it was can be started (answer stateful=unchanged)."
+        "Spark refuses the state of this checkpoint for a query with another stateful part, or misreads it."
+        " The query as it was can be started (stateful=unchanged)."
     ),
     "reads_new": "Reads only what is new.",
     "all_kept": "Checkpoint, state and output stay as they are.",

@@ -22,7 +22,7 @@ SENTENCES: dict[str, str] = {
     "verify_copy": "Compare every copied file with the original.",
     "verify_copy_why": "Content, not only names and sizes.",
     # without the planned batch
-    "skip_possible": "Batch {batch} is planned and not committed; a copy of the checkpoint starts behind it.",
+    "skip_possible": "Batch {batch} is planned and not committed; a copy of the checkpoint starts after it.",
     "skip_nothing": "No batch is planned, so there is none to skip.",
     "skip_sparse": "Batch {batch} does not follow directly on a committed one, so its range is not known.",
     "skip_state": (
