@@ -317,9 +317,7 @@ TEXTS: dict[str, ErrorText] = {
     "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_LATEST_WITH_TRIGGER_AVAILABLENOW": _moved(
         "A partition ends below the end of the batch: the topic was created again, or a broker lost records."
     ),
-    "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": _moved(
-        "The start position of a range is behind its end."
-    ),
+    "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": _moved("The start of an offset range is after its end."),
     "UNRESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": _moved(
         "The start position that was asked for is behind the end."
     ),

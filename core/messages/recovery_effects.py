@@ -21,6 +21,9 @@ SENTENCES: dict[str, str] = {
     "restart_repeats_pending": (
         "The rows of batch {batch} that reached the sink before the stop, if any, are written a second time."
     ),
+    "may_have_expired": (
+        "What is gone at the source after the position, if anything: no source was asked (--kafka, --source)."
+    ),
     # what repeats
     "new_output": "Nothing: the rows go to a new, empty output.",
     "pending_replaced": (
@@ -59,9 +62,16 @@ SENTENCES: dict[str, str] = {
     "late_rows": (
         "Nothing but this: with other batch boundaries, other late rows may be dropped than the first time."
     ),
+    "changed_results": (
+        "What the new query would have emitted up to this position and the old one had not: a shorter window"
+        " that has closed meanwhile, for example, is never written."
+    ),
     "numbers_restart": (
         "Nothing in a sink that overwrites by key. A sink that overwrites by batch ID loses its old"
         " batches, because batch IDs start at 0 again."
+    ),
+    "numbers_restart_too": (
+        "A sink that overwrites by batch ID also loses its old batches, because batch IDs start at 0 again."
     ),
     "both_outputs": (
         "Nothing is skipped, because the rows go to a new output; readers read the old and the new output"
@@ -83,6 +93,9 @@ SENTENCES: dict[str, str] = {
         " that are left: the backup adds missing keys only."
     ),
     # the common mistake
+    "refreshed_uncopied": (
+        "A refresh before the table was copied: the rows that the source no longer has are gone for good."
+    ),
     "deleted_append": (
         "Deleting the checkpoint and starting from the earliest position writes {read} a second time."
     ),

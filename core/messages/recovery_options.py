@@ -64,6 +64,14 @@ SENTENCES: dict[str, str] = {
         "A plain start re-runs batch {batch} with its planned end offsets and loses nothing; no recovery"
         " is needed."
     ),
+    "best_restart_repaired": (
+        "Every other option reads the rows that fail again: handle or filter them in the query, then start it"
+        " again."
+    ),
+    "restart_changed": (
+        "Spark refuses the state of this checkpoint for a query with another stateful part, or misreads it."
+        " The query as it was can be started (stateful=unchanged)."
+    ),
     "reads_new": "Reads only what is new.",
     "all_kept": "Checkpoint, state and output stay as they are.",
     "sink_does_not_fit": (
@@ -76,6 +84,10 @@ SENTENCES: dict[str, str] = {
     ),
     "pipeline_emptied": "The pipeline empties the table and fills it again from the source.",
     "pipeline_cloned": "A full copy of the table is made first and stays until you remove it.",
+    "pipeline_backfilled": (
+        "The table is copied, then the pipeline empties it and fills it again from the source, with the rows"
+        " that only the copy has."
+    ),
     # possible or not, and why
     "no_source": "The checkpoint names no source.",
     "no_replay": "{sources:listed}: this kind of source cannot be read again from the beginning.",
@@ -84,6 +96,10 @@ SENTENCES: dict[str, str] = {
         "The query keeps state, batches are committed, and the checkpoint has no state, so the start fails:"
         " since Spark 4.2 with STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY, before that because it"
         " misses the state files of the last batch."
+    ),
+    "restart_pipeline_lost": (
+        "Nobody can open the checkpoint of a pipeline, so what an update does is not known here. While the"
+        " pipeline still has it, start an update first: it continues where the last one stopped."
     ),
     "restart_lost": (
         "There is no checkpoint to start from: with the same location the query starts from scratch with"
@@ -119,6 +135,9 @@ SENTENCES: dict[str, str] = {
     "from_start": "Everything is reprocessed from the beginning into a new, empty output.",
     "completeness_unchecked": (
         "Whether the source still has everything must be checked first; the code does it for files and Kafka."
+    ),
+    "completeness_by_hand": (
+        "Whether the source still has everything must be checked first; no code does it for a pipeline."
     ),
     "source_without_offset": (
         "{n:one Source/Sources} {keys:listed} {n:one has/have} no offset in batch {batch}, so the position"
@@ -200,6 +219,10 @@ SENTENCES: dict[str, str] = {
     "best_warm_up": (
         "The position is exact and the state can be rebuilt from the old data, so nothing is lost."
     ),
+    "best_warm_up_changed": (
+        "The position is exact, and the state of the new query can be built from the old data. What is in the"
+        " sink stays as the old query wrote it."
+    ),
     "best_modified_after": (
         "It keeps the table and reprocesses little. Note that the start of a file source is a time, not an"
         " exact position."
@@ -212,12 +235,26 @@ SENTENCES: dict[str, str] = {
         "The position of every source is exact, so nothing is lost, and only data that was not committed"
         " is reprocessed."
     ),
+    "best_reprocess_rewind": (
+        "A copy of the checkpoint at that batch reads again exactly what the later batches had read."
+    ),
+    "best_reprocess": (
+        "Only a refresh reads everything again. To begin at a later batch, answer to_batch (rewind)."
+    ),
+    "best_reprocess_backfill": (
+        "Only a refresh reads everything again, and the source may not have everything: keep the old rows. To"
+        " begin at a later batch, answer to_batch (rewind)."
+    ),
     "best_refresh": (
         "The source has everything, and the state or the position cannot be carried over exactly."
     ),
     "best_backfill": (
         "The state or the position cannot be carried over, and the source may not have everything: keep"
         " the old rows."
+    ),
+    "best_backfill_so_far": (
+        "Not every question is answered, and the source may not have everything: keep the old rows. With the"
+        " answers a cheaper option may turn out to be exact."
     ),
     "best_only_reset": "It is the only option that is possible; read what it loses.",
     "best_only_refresh": "The position cannot be carried over.",

@@ -22,7 +22,7 @@ SENTENCES: dict[str, str] = {
     "verify_copy": "Compare every copied file with the original.",
     "verify_copy_why": "Content, not only names and sizes.",
     # without the planned batch
-    "skip_possible": "Batch {batch} is planned and not committed; a copy of the checkpoint starts behind it.",
+    "skip_possible": "Batch {batch} is planned and not committed; a copy of the checkpoint starts after it.",
     "skip_nothing": "No batch is planned, so there is none to skip.",
     "skip_sparse": "Batch {batch} does not follow directly on a committed one, so its range is not known.",
     "skip_state": (
@@ -166,11 +166,11 @@ SENTENCES: dict[str, str] = {
         " stops with CONCURRENT_STREAM_LOG_UPDATE, or loads an abandoned snapshot unchecked."
     ),
     "best_rewind": (
-        "Everything is complete for batch {batch}, the damage lies behind it, and this sink shows no row"
+        "Everything is complete for batch {batch}, the damage comes after it, and this sink shows no row"
         " twice."
     ),
     "best_rewind_restore": (
-        "Everything is complete for batch {batch}, and the damage lies behind it. The table is restored to"
+        "Everything is complete for batch {batch}, and the damage comes after it. The table is restored to"
         " that batch first, so no row is there twice, and nothing older is read again."
     ),
     "restore_table": "Restore the Delta table to the version that has batch {batch}.",

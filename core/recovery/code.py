@@ -214,7 +214,7 @@ def _kinds(context: RecoveryContext) -> set[str]:
 def title_of(context: RecoveryContext, made: Recipe) -> str:
     """The option, and for one that makes a new start also after which batch."""
     option = say_of("recovery", "TITLES", made.option)
-    if context.is_lost or repair_of(made.option) is not None or made.option == "restart":
+    if context.is_lost or repair_of(made.option) is not None or made.method in ("restart", "from_start"):
         return option
     if context.last_committed is None:
         return say("recovery_code.nothing_committed", option=option)

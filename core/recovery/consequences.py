@@ -67,6 +67,8 @@ def effects_by_sink(found: tuple[Consequence, ...]) -> tuple[str, str, str]:
     same = [item for item in same if item.repeats == same[0].repeats]
     sinks = tuple(str(say_of("recovery", "SHORT_BEHAVIOURS", item.behaviour)) for item in same)
     both = say("recovery_effects.by_sink", sinks=list(sinks), text=same[0].repeats) if same else ""
+    if len(same) == len(found):
+        both = same[0].repeats
     return summary(found, "repeats", sinks), summary(found, "loses", sinks), both
 
 
@@ -154,14 +156,20 @@ def _pending_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviou
 
 def _reset_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -> str:
     parts = [say("recovery_effects.gone_at_source", skips=made.skips)] if made.skips else []
+    if context.may_have_expired and not made.skips:
+        parts.append(say("recovery_effects.may_have_expired"))
     if context.needs_state and made.method in ("empty_state", "start_options", "pipeline"):
         parts.append(say("recovery_effects.state", lost=lost_with_state(context)))
         if behaviour == "overwrite" and "stateStoreSave" in context.operators:
             parts.append(say("recovery_effects.smaller_totals"))
     if made.method == "warm_up" and context.watermark_ms:
         parts.append(say("recovery_effects.late_rows"))
+    if made.method == "warm_up" and context.stateful == "changed":
+        parts.append(say("recovery_effects.changed_results"))
     if behaviour == "overwrite" and not made.continues_numbers:
-        parts.append(say("recovery_effects.numbers_restart"))
+        parts.append(
+            say("recovery_effects.numbers_restart_too" if parts else "recovery_effects.numbers_restart")
+        )
     if behaviour == "batch_number_aware" and made.new_output:
         parts.append(say("recovery_effects.both_outputs"))
     return " ".join(parts) or say("recovery_effects.nothing")
@@ -214,6 +222,8 @@ def _mistake(context: RecoveryContext, option: OptionId, behaviour: Behaviour) -
     if repair is not None:
         return repair.mistake(context)
     last = context.newest_offset if context.newest_offset is not None else context.last_committed
+    if option in ("full_refresh", "backup_and_backfill") and context.platform == "lakeflow":
+        return say("recovery_effects.refreshed_uncopied")
     if option in ("restart", "reset"):
         return _deleted_checkpoint(context, behaviour, last)
     return _kept_rows(context, behaviour, last)

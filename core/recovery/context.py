@@ -162,6 +162,12 @@ class RecoveryContext:
         return is_seen or (keeps_state and self.answers.get("what_happened") == "damaged")
 
     @property
+    def may_have_expired(self) -> bool:
+        """Whether somebody says that the source has lost data, and no source was asked what it still has."""
+        was_asked = self.connectors.brokers or self.connectors.tables or self.connectors.places
+        return self.answers.get("what_happened") == "data_expired" and not was_asked
+
+    @property
     def platform(self) -> str:
         """Where the pipeline runs: the answer, else Lakeflow for a Lakeflow table, else PySpark."""
         return self.answers.get("platform") or ("lakeflow" if self.sink == "lakeflow_table" else "pyspark")

@@ -24,7 +24,7 @@ from core.recovery.model import Cell, Cells, Level, cell
 from core.recovery.pipeline_amounts import lost_with_state, pending_amount, read_amount
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import REPAIRS, repair_of
-from core.recovery.restart import is_recommended, why_recommended
+from core.recovery.restart import CHANGED, is_recommended, why_recommended
 
 LEVELS: Mapping[OptionId, Level] = MappingProxyType(
     {"restart": "low", "full_refresh": "low", "backup_and_backfill": "medium"}
@@ -76,21 +76,30 @@ def _recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -
     reset = recipes["reset"]
     if context.is_lost and context.source_complete == "unknown":
         return None, ""  # what is right depends on that alone
-    if recipes["restart"].possible and is_recommended(context):
+    fails = context.answers.get("what_happened") == "batch_fails"
+    can_restart = recipes["restart"].possible and is_recommended(context)
+    if can_restart and not fails:
         return "restart", why_recommended(context)
     for repair in REPAIRS.values():
         if recipes[repair.id].possible and (reason := repair.reason(context)):
             return repair.id, reason
+    if can_restart:  # any other option reads the rows that fail again
+        return "restart", why_recommended(context)
+    if context.answers.get("what_happened") == "reprocess":
+        return _reprocess(context, recipes)
     knows_position = bool(context.sources) and not context.is_lost
     if knows_position and reset.possible and (not context.needs_state or reset.method == "warm_up"):
-        return "reset", _why_reset(reset)
+        return "reset", _why_reset(context, reset)
     for repair in REPAIRS.values():
         if recipes[repair.id].possible and (reason := repair.reason_before_refresh(context)):
             return repair.id, reason
     if recipes["full_refresh"].possible and context.source_complete == "yes":
         return "full_refresh", say("recovery_options.best_refresh")
     if recipes["backup_and_backfill"].possible and context.source_complete != "yes":
-        return "backup_and_backfill", say("recovery_options.best_backfill")
+        is_open = context.sink is None or context.answers.get("source_complete") is None
+        return "backup_and_backfill", say(
+            "recovery_options.best_backfill_so_far" if is_open else "recovery_options.best_backfill"
+        )
     if reset.possible:
         return "reset", say("recovery_options.best_only_reset")
     if recipes["full_refresh"].possible:
@@ -98,12 +107,28 @@ def _recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -
     return None, ""
 
 
-def _why_reset(reset: Recipe) -> str:
+def _reprocess(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -> tuple[OptionId | None, str]:
+    """Old rows are wanted again: from the batch that was named, else all of them. A reset reads none."""
+    if context.answers.get("to_batch") is not None and recipes["rewind"].possible:
+        return "rewind", say("recovery_options.best_reprocess_rewind")
+    if recipes["full_refresh"].possible and context.source_complete == "yes":
+        return "full_refresh", say("recovery_options.best_reprocess")
+    if recipes["backup_and_backfill"].possible and context.source_complete != "yes":
+        return "backup_and_backfill", say("recovery_options.best_reprocess_backfill")
+    if recipes["full_refresh"].possible:
+        return "full_refresh", say("recovery_options.best_reprocess")
+    return None, ""
+
+
+def _why_reset(context: RecoveryContext, reset: Recipe) -> str:
+    if reset.method == "warm_up" and context.stateful in CHANGED:
+        return say("recovery_options.best_warm_up_changed")
     if reset.method == "warm_up":
         return say("recovery_options.best_warm_up")
     if reset.method == "pipeline" and any(start.how == "modified_after" for start in reset.starts):
         return say("recovery_options.best_modified_after")
-    return say("recovery_options.best_with_loss" if reset.skips else "recovery_options.best_exact")
+    loses = reset.skips or context.may_have_expired
+    return say("recovery_options.best_with_loss" if loses else "recovery_options.best_exact")
 
 
 def _option(context: RecoveryContext, made: Recipe, recommended: bool, reason: str) -> Option:
@@ -212,7 +237,7 @@ def _reads_everything(context: RecoveryContext) -> list[str]:
 def _refresh_loss(context: RecoveryContext) -> list[str]:
     facts = [_completeness(context)]
     files = [source.files_read for source in context.sources if source.files_read is not None]
-    if files and context.source_complete != "no":
+    if files and context.source_complete != "no" and context.platform != "lakeflow":
         facts.append(say("recovery_options.files_named", files=sum(files)))
     return facts
 

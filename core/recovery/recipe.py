@@ -99,7 +99,9 @@ def _restart(context: RecoveryContext) -> Recipe:
     refused = why_no_restart(context)
     if refused is not None:
         return Recipe("restart", False, refused)
-    return Recipe("restart", True, say("recovery_options.restart"), "restart")
+    lost = context.is_lost
+    why = say("recovery_options.restart_pipeline_lost" if lost else "recovery_options.restart")
+    return Recipe("restart", True, why, "restart")
 
 
 # ---------------------------------------------------------------- from the beginning
@@ -114,10 +116,22 @@ def _refresh(context: RecoveryContext, option: OptionId) -> Recipe:
         SourceStart(source, "earliest", source.kind.earliest_options, earliest[source.kind.asks])
         for source in context.sources
     )
-    why: str = say("recovery_options.from_start")
+    pipeline = context.platform == "lakeflow"
+    why = _why_refresh_pipeline(option) if pipeline else say("recovery_options.from_start")
     if context.source_complete == "unknown":
-        why += f" {say('recovery_options.completeness_unchecked')}"
+        unchecked = say(
+            "recovery_options.completeness_by_hand" if pipeline else "recovery_options.completeness_unchecked"
+        )
+        why = f"{why} {unchecked}"
     return Recipe(option, True, why, "from_start", starts, new_output=True)
+
+
+def _why_refresh_pipeline(option: OptionId) -> str:
+    return say(
+        "recovery_options.pipeline_emptied"
+        if option == "full_refresh"
+        else "recovery_options.pipeline_backfilled"
+    )
 
 
 def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CHANGED = ("changed", "removed", "added")
 """Answers to ``stateful`` after which the query that runs next is another one than the forecast is about."""
-NO_RESTART = ("query_changed", "source_changed", "reprocess", "batch_fails")
+NO_RESTART = ("query_changed", "source_changed", "reprocess")
 """Answers to ``what_happened`` that a plain restart does not answer."""
 
 
@@ -23,13 +23,15 @@ def why_no_restart(context: RecoveryContext) -> Sentence | None:
     """Why the query cannot simply be started again; None when it can, as far as the files tell."""
     forecast = context.forecast
     if context.is_lost:
-        return say("recovery_options.restart_lost")
+        return None if context.platform == "lakeflow" else say("recovery_options.restart_lost")
     if forecast is None:
         return say("recovery_options.restart_not_judged")
     if forecast.outcome == "fail":
         return say("recovery_options.restart_fails", sentence=forecast.sentence)
     if context.is_state_lost and context.needs_state:
         return say("recovery_options.restart_without_state")
+    if context.stateful in CHANGED and (context.has_state or context.stateful == "added"):
+        return say("recovery_options.restart_changed")
     if forecast.outcome == "fresh_start" and context.last_committed is not None:
         return say("recovery_options.restart_from_scratch", sentence=forecast.sentence)
     return None
@@ -47,12 +49,15 @@ def is_recommended(context: RecoveryContext) -> bool:
         and "loss" not in (forecast.data.append, forecast.data.overwrite, forecast.data.skip)
         and context.stateful not in CHANGED
         and context.answers.get("what_happened") not in NO_RESTART
+        and not context.may_have_expired
     )
 
 
 def why_recommended(context: RecoveryContext) -> Sentence:
     """The reason beside a recommended restart."""
     forecast = context.forecast
+    if context.answers.get("what_happened") == "batch_fails":
+        return say("recovery_options.best_restart_repaired")
     if forecast is not None and forecast.outcome == "rerun":
         return say("recovery_options.best_restart_rerun", batch=context.pending)
     return say("recovery_options.best_restart")
@@ -61,7 +66,7 @@ def why_recommended(context: RecoveryContext) -> Sentence:
 def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[Sentence, Sentence]:
     """What a plain restart repeats and loses at one kind of sink, by the forecast."""
     forecast = context.forecast
-    if forecast is None:
+    if forecast is None or context.is_lost:
         unknown = say("recovery_effects.restart_unknown")
         return unknown, unknown
     effect = {
@@ -70,10 +75,11 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
         "batch_number_aware": forecast.data.skip,
     }[behaviour]
     nothing = say("recovery_effects.nothing")
+    gone = say("recovery_effects.may_have_expired") if context.may_have_expired else nothing
     if effect == "exact":
-        return nothing, nothing
+        return nothing, gone
     if effect == "duplicates":
-        return _repeats(context, forecast), nothing
+        return _repeats(context, forecast), gone
     if effect == "loss":
         return nothing, say("recovery_effects.restart_loses", sentence=forecast.sentence)
     unknown = say("recovery_effects.restart_unknown")

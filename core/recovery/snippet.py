@@ -30,6 +30,7 @@ def snippet(context: RecoveryContext, option: OptionId) -> CodeBlock:
         platform=platform,
         command=None if is_plain_paste(context, made) or not files else _command(context, made, files),
         batch=context.last_committed,
+        is_lost=context.is_lost,
         needs_sink=bool(starts) and _needs_sink(context, made),
         only=context.sources[0].label if len(context.sources) == 1 else None,
         starts=next(iter(starts.values())) if len(context.sources) == 1 and starts else starts,

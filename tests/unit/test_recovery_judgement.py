@@ -175,6 +175,54 @@ def test_a_plain_restart_is_recommended_while_the_forecast_says_that_it_works(tm
         assert not one(ck, "restart", sink="foreach_append", **answers).recommended
 
 
+def test_a_restart_of_another_stateful_query_is_not_possible(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path, "stateStoreSave")
+    assert one(ck, "restart", sink="foreach_append", stateful="unchanged").possible
+    for stateful in ("changed", "removed", "added"):
+        option = one(ck, "restart", sink="foreach_append", stateful=stateful)
+        assert not option.possible and "stateful=unchanged" in option.why
+
+
+def test_a_batch_that_always_fails_is_no_reason_to_read_its_rows_again(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path, "stateStoreSave")
+    for complete in ("yes", "no", "unknown"):
+        answers = {"sink": "foreach_merge", "source_complete": complete, "what_happened": "batch_fails"}
+        option = one(ck, "restart", **answers)
+        assert option.recommended and "handle or filter them" in option.reason
+    assert one(kafka_checkpoint(tmp_path / "kafka"), "skip_batch", what_happened="batch_fails").recommended
+
+
+def test_who_wants_old_rows_again_gets_no_option_that_reads_none(tmp_path: Path) -> None:
+    wanted = {"source_complete": "yes", "what_happened": "reprocess", "sink": "foreach_merge"}
+    ck = file_checkpoint(tmp_path)
+    assert one(ck, "full_refresh", **wanted).recommended
+    assert one(ck, "backup_and_backfill", **{**wanted, "source_complete": "no"}).recommended
+    assert one(ck, "rewind", **wanted, to_batch="1").recommended
+
+
+def test_expired_data_is_not_said_to_lose_nothing_while_no_source_was_asked(tmp_path: Path) -> None:
+    ck = kafka_checkpoint(tmp_path)
+    assert one(ck, "restart", sink="foreach_append").recommended
+    for option in ("restart", "reset"):
+        found = one(ck, option, sink="foreach_append", what_happened="data_expired")
+        assert "no source was asked" in found.loses
+        assert found.recommended == (option == "reset")
+
+
+def test_a_changed_operator_is_not_said_to_lose_nothing_by_a_warm_up(tmp_path: Path) -> None:
+    answers = {"sink": "file", "source_complete": "yes"}
+    ck = file_checkpoint(tmp_path, "stateStoreSave")
+    changed = one(ck, "reset", **answers, stateful="changed")
+    assert changed.recommended and "nothing is lost" not in changed.reason
+    assert changed.loses.startswith("What the new query would have emitted")
+    assert "What the new query" not in one(ck, "reset", **answers, stateful="unchanged").loses
+
+
+def test_what_a_keyed_sink_loses_never_contradicts_itself(tmp_path: Path) -> None:
+    loses = one(file_checkpoint(tmp_path, "stateStoreSave"), "reset", sink="foreach_merge").loses
+    assert loses.startswith("The state") and "Nothing in" not in loses and "also loses" in loses
+
+
 def test_a_restart_that_fails_is_not_possible_and_says_why(tmp_path: Path) -> None:
     ck = file_checkpoint(tmp_path)
     (tmp_path / "ck" / "metadata").write_text("hello", encoding="utf-8")

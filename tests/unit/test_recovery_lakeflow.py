@@ -19,6 +19,7 @@ from core.checkpoint import Checkpoint
 from core.recovery import Answers, OptionId, generate, options, plan, read_recovery_context
 from core.recovery.forms import forms
 from core.recovery.recipe import recipe
+from core.recovery.snippet import snippet
 from tests.support.workspace import Answer, Workspace, serving
 from tests.unit.test_recovery_code import HOSTILE
 from tests.unit.test_recovery_judgement import kafka_checkpoint
@@ -275,6 +276,11 @@ def test_the_words_and_the_plan_of_a_pipeline_say_what_its_update_does(samples: 
     said = " ".join([refresh.loses, refresh.repeats, refresh.loss.facts, refresh.duplicates.facts])
     assert "The pipeline empties the table" in said and "the table is emptied first" in said
     assert "another name" not in said and "old output" not in said
+    assert "empties" in refresh.why and "empties" in found["backup_and_backfill"].why
+    assert "the code checks" not in refresh.loss.facts
+    assert "before the table was copied" in refresh.consequences[0].trap
+    for option in ("full_refresh", "backup_and_backfill"):
+        assert "EMPTIES the tables" in snippet(context, option).text
     steps = " ".join(f"{s.title} {s.why}" for s in plan(context, recipe(context, "full_refresh")).steps)
     assert (
         steps.index("validate_only") < steps.index("full_refresh_selection") and "empties the tables" in steps

@@ -53,6 +53,12 @@ def test_nothing_is_recommended_while_nobody_knows_whether_the_source_is_complet
     assert not any(option["recommended"] for option in run(*platform)["options"])
 
 
+def test_a_pipeline_whose_checkpoint_nobody_can_open_may_still_be_started(run: Run) -> None:
+    restart = by_id(run(*LAKEFLOW, "--set", "source_complete=yes"))["restart"]
+    assert restart["possible"] and "start an update first" in restart["why"]
+    assert restart["loses"] == restart["repeats"] == "The files cannot tell."
+
+
 def test_what_the_source_lost_needs_the_backfill(run: Run) -> None:
     found = by_id(run(*FILES, "--set", "source_complete=no"))
     assert found["backup_and_backfill"]["recommended"] and not found["full_refresh"]["possible"]

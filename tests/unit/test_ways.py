@@ -20,6 +20,7 @@ from core.documents.explain import explain_document
 from core.judgement import judge
 from core.messages import say_of
 from core.recovery import OPTION_IDS
+from core.recovery.file_repairs import RULES
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_checkpoints"
 
@@ -33,6 +34,14 @@ def test_every_finding_has_a_recipe_or_a_decision(name: str) -> None:
     part = finding_part(with_way(finding(name, "so it is")))
     assert part.recipe is not None or part.decision
     assert part.recipe is None or part.recipe in OPTION_IDS
+
+
+def test_repair_files_is_named_only_for_what_it_has_a_rule_for() -> None:
+    assert {name for name, way in WAYS.items() if way.recipe == "repair_files"} <= set(RULES)
+
+
+def test_a_batch_that_waits_is_not_to_be_skipped() -> None:
+    assert WAYS["BATCH_PENDING_LONG"].recipe == "restart"  # nothing shows that it fails
 
 
 def test_no_way_is_left_of_a_finding_that_is_gone() -> None:
