@@ -68,6 +68,10 @@ SENTENCES: dict[str, str] = {
         "Every other option reads the rows that fail again: handle or filter them in the query, then start it"
         " again."
     ),
+    "best_restart_guarded": (
+        "Every other option reads the rows that fail again: handle or filter them in the query, or, where"
+        " only the write fails, let the guard below put the rows of batch {batch} aside; then start it again."
+    ),
     "restart_changed": (
         "Spark refuses the state of this checkpoint for a query with another stateful part, or misreads it."
         " The query as it was can be started (stateful=unchanged)."

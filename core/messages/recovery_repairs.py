@@ -43,6 +43,10 @@ SENTENCES: dict[str, str] = {
     "skip_written_already": "What batch {batch} had written before it failed stays in the sink.",
     "skip_loses": "All rows of batch {batch} ({amount}), also those that do not fail.",
     "skip_repeats": "Nothing. Rows that batch {batch} had written before it failed stay.",
+    "skip_or_guard": (
+        "Where only the write in foreachBatch fails, the snippet of the restart puts those rows aside"
+        " instead, and loses nothing."
+    ),
     "best_skip": "Batch {batch} fails at every start; exactly its rows are left out, and nothing else.",
     "skip_range": "Source {key}: from {start} to {end}.",
     "skip_keep": "Keep what batch {batch} would have read, to repair and write it later.",

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.messages import Sentence, say
-from core.recovery.sinks import Behaviour
+from core.recovery.sinks import FOREACH, Behaviour
 
 if TYPE_CHECKING:
     from core.analysis.forecast import Forecast
@@ -53,9 +53,18 @@ def is_recommended(context: RecoveryContext) -> bool:
     )
 
 
+def can_guard(context: RecoveryContext) -> bool:
+    """Whether a planned batch fails at every start and its rows go through ``foreachBatch``, which can put
+    those that the sink does not take aside."""
+    fails = context.answers.get("what_happened") == "batch_fails"
+    return fails and context.pending is not None and context.sink in FOREACH
+
+
 def why_recommended(context: RecoveryContext) -> Sentence:
     """The reason beside a recommended restart."""
     forecast = context.forecast
+    if can_guard(context):
+        return say("recovery_options.best_restart_guarded", batch=context.pending)
     if context.answers.get("what_happened") == "batch_fails":
         return say("recovery_options.best_restart_repaired")
     if forecast is not None and forecast.outcome == "rerun":

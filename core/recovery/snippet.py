@@ -11,8 +11,9 @@ from core.messages import say
 from core.recovery.answers import OptionId
 from core.recovery.code import TEMPLATES, CodeBlock, generate, packages, title_of
 from core.recovery.context import RecoveryContext
-from core.recovery.places import new_checkpoint, new_output, platform_of
+from core.recovery.places import new_checkpoint, new_output, old_checkpoint, platform_of
 from core.recovery.recipe import Recipe, recipe
+from core.recovery.restart import can_guard
 from core.recovery.sinks import NUMBERED_SINKS
 
 MOST_LINES = 25
@@ -40,10 +41,19 @@ def snippet(context: RecoveryContext, option: OptionId) -> CodeBlock:
         new_output=made.new_output and made.method != "from_start",
         skips=bool(made.skips),
         empty_state=made.method == "start_options" and context.needs_state,
+        aside=_aside(context, made),
+        pending=context.pending,
     )
     return CodeBlock(
         platform, "python", say("recovery_code.snippet"), f"snippet_{option}.py", text, "snippet"
     )
+
+
+def _aside(context: RecoveryContext, made: Recipe) -> str | None:
+    """Where a guard in ``foreachBatch`` puts the rows of the planned batch; None where none is needed."""
+    if made.option != "restart" or not can_guard(context):
+        return None
+    return f"{old_checkpoint(context, platform_of(context)) or 'checkpoint'}.batch-{context.pending}"
 
 
 def is_plain_paste(context: RecoveryContext, made: Recipe) -> bool:

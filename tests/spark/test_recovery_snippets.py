@@ -13,6 +13,7 @@ from core.checkpoint import Checkpoint
 from core.connectors import ConnectorSettings
 from core.connectors.connect import ask_connectors
 from core.recovery import Answers, OptionId, forms, read_recovery_context
+from core.recovery.snippet import MOST_LINES
 from tests.spark.test_recovery_kafka import PLAIN, Pipeline, expected
 from tests.support.kafka import Broker
 from tests.support.recovery import put_files, repeated, run_in_session
@@ -29,8 +30,9 @@ def snippet(
     connectors = ask_connectors(ck, given) if given is not None else None
     context = read_recovery_context(ck, Answers({"platform": "pyspark", **answers}), connectors)
     (text,) = (block.text for block in forms(context, option) if block.form == "snippet")
-    scope: dict[str, Any] = {}
-    exec(text, {"__builtins__": {}}, scope)
+    scope: dict[str, Any] = {"__builtins__": {}}
+    exec(text, scope)
+    del scope["__builtins__"]
     return text, scope
 
 
@@ -148,3 +150,44 @@ def test_after_the_file_of_a_reset_of_a_file_source_the_snippet_is_all_that_chan
     put_files(pipeline.source, [4])
     pipeline.run(Path(scope["WRITER"]["checkpointLocation"]))
     assert sorted(row["id"] for row in pipeline.rows()) == list(range(50))  # type: ignore[type-var]
+
+
+def test_a_pasted_guard_puts_the_rows_of_a_batch_that_the_sink_does_not_take_aside(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def totals(frame: DataFrame) -> DataFrame:
+        return frame.groupBy("key").count()
+
+    class Refusing(RepairPipeline):
+        """The sink takes every batch but the third; ``guard`` is what was pasted."""
+
+        guard: Any = staticmethod(lambda write: write)
+
+        def _write(self, frame: DataFrame, batch_id: int) -> None:
+            def write(rows: DataFrame, number: int) -> None:
+                if number == 2:
+                    raise ValueError("the sink does not take this batch")
+                RepairPipeline._write(self, rows, number)
+
+            self.guard(write)(frame, batch_id)
+
+    pipeline = Refusing(spark, tmp_path / "p", totals, "merge", mode="update", key="key")
+    put_files(pipeline.source, range(4))
+    for _ in range(2):
+        with pytest.raises(StreamingQueryException, match="does not take this batch"):
+            pipeline.run()
+    answers = {"sink": "foreach_merge", "what_happened": "batch_fails"}
+    text, scope = snippet(pipeline.checkpoint, "restart", **answers)
+    assert len(text.splitlines()) <= MOST_LINES
+    pipeline.guard = scope["guarded"]
+    pipeline.run()
+    aside = {row["key"]: row["count"] for row in spark.read.parquet(scope["ASIDE"]).collect()}
+    assert aside and not (pipeline.checkpoint / "commits" / "4").exists()
+    truth = spark.read.schema("id int, key int").json(str(pipeline.source)).groupBy("key").count()
+    totals_now = {row["key"]: row["count"] for row in pipeline.rows()}
+    for (
+        row
+    ) in truth.collect():  # the later batch counted on: no state is lost, and nothing else was put aside
+        assert max(totals_now.get(row["key"], 0), aside.get(row["key"], 0)) == row["count"]
+    plain, _ = snippet(pipeline.checkpoint, "restart", sink="foreach_merge")
+    assert "guarded" not in plain

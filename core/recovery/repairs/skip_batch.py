@@ -18,6 +18,7 @@ from core.recovery.model import BeforeAfter, Cells, Constant, PlanStep, cell
 from core.recovery.pipeline_amounts import pending_amount
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.repairs.sink_values import sink_constants
+from core.recovery.restart import can_guard
 from core.recovery.sinks import Behaviour
 
 
@@ -88,7 +89,8 @@ def _reason(context: RecoveryContext) -> str:
     """Only where a person has said that the batch fails at every start."""
     if context.answers.get("what_happened") != "batch_fails":
         return ""
-    return say("recovery_repairs.best_skip", batch=context.pending)
+    reason: str = say("recovery_repairs.best_skip", batch=context.pending)
+    return f"{reason} {say('recovery_repairs.skip_or_guard')}" if can_guard(context) else reason
 
 
 def _files(context: RecoveryContext, source: SourcePosition) -> list[FileLogEntry]:
