@@ -14,7 +14,7 @@ from core.recovery.answers import NUMBERS
 from core.recovery.repairs import repair_of
 from ui import cards, links, selection
 
-ASKED = ("sink", "source_complete", "stateful", "platform", "output_mode")
+ASKED = ("what_happened", "sink", "source_complete", "stateful", "platform", "output_mode")
 TEXT = "t_"
 EXAMPLES = {
     "sink_path": "s3://bucket/tables/orders",
@@ -60,7 +60,7 @@ def ask(questions: tuple[Question, ...]) -> None:
     """The questions side by side; under each what its answer rules out."""
     with (
         st.container(key="questions"),
-        st.grid(len(questions), min_column_width=190, vertical_alignment="top"),
+        st.grid(min(len(questions), 3), min_column_width=190, vertical_alignment="top"),
     ):
         for question in questions:
             with st.container(gap="xxsmall"):

@@ -17,12 +17,24 @@ TITLES: dict[str, str] = {
 """The options, by id."""
 
 QUESTIONS: dict[str, str] = {
+    "what_happened": "What happened?",
     "sink": "Where does the query write?",
     "source_complete": "Can the source still deliver every record that the query has ever read?",
     "stateful": ("How does the stateful part change in the query that runs next?"),
     "platform": "Where does the query run?",
 }
 """The questions, by id."""
+
+WHAT_HAPPENED: dict[str, str] = {
+    "crash": "The query or the cluster died",
+    "batch_fails": "The same batch fails at every start",
+    "damaged": "Checkpoint files are damaged or gone",
+    "data_expired": "The source lost data before it was read",
+    "query_changed": "The query was changed",
+    "source_changed": "The source was moved or replaced",
+    "reprocess": "Old rows have to be processed again",
+}
+"""The answers to ``what_happened``."""
 
 SINKS: dict[str, str] = {
     "delta": "Delta table, written by the built-in sink",
@@ -109,6 +121,9 @@ SENTENCES: dict[str, str] = {
     "sink_seen_delta": "The log of {url} has batches of this query, written by the built-in Delta sink.",
     "sink_seen_txn": (
         "The log of {url} has batches of this query, but none written by the built-in Delta sink."
+    ),
+    "what_happened_not_known": (
+        "Decides which option comes first. The checkpoint tells only where the query stopped."
     ),
     "sink_not_known": "The checkpoint does not name the sink.",
     "never_replayed": "A socket or memory source cannot be read a second time.",

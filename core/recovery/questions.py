@@ -1,18 +1,19 @@
-"""What has to be known before anyone can choose: two or three plain questions, answered by the checkpoint
+"""What has to be known before anyone can choose: a few plain questions, answered by the checkpoint
 where it tells."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from core.messages import say, say_of
-from core.messages.recovery import PLATFORMS, SINKS, SOURCE_COMPLETE, STATEFUL
+from core.messages.recovery import PLATFORMS, SINKS, SOURCE_COMPLETE, STATEFUL, WHAT_HAPPENED
 from core.recovery.answers import CHOICES, OPTION_IDS, Answers, OptionId
 from core.recovery.context import RecoveryContext
 from core.recovery.recipe import recipe
 
 LABELS: Mapping[str, Mapping[str, str]] = {
+    "what_happened": WHAT_HAPPENED,
     "sink": SINKS,
     "source_complete": SOURCE_COMPLETE,
     "stateful": STATEFUL,
@@ -54,7 +55,7 @@ class Question:
 
 def questions(context: RecoveryContext) -> tuple[Question, ...]:
     """The questions for this checkpoint, in the order to ask."""
-    asked = ["sink", "source_complete"]
+    asked = ["sink", "source_complete"] if context.is_lost else ["what_happened", "sink", "source_complete"]
     may_be_gone = context.is_state_lost or context.answers.get("what_happened") == "damaged"
     if context.has_state or may_be_gone or context.answers.get("stateful") is not None:
         asked.append("stateful")
@@ -66,20 +67,25 @@ def _question(context: RecoveryContext, question: str) -> Question:
     given = context.answers.get(question)
     known, why = _known(context, question)
     answer = given or known
-    before = _impossible(_answered(context, question, None))
-    choices = []
-    for value in CHOICES[question]:
-        after = _impossible(_answered(context, question, value))
-        out = tuple((option, why) for option, why in after.items() if option not in before)
-        choices.append(Choice(value, LABELS[question][value], out))
     return Question(
         question,
         say_of("recovery", "QUESTIONS", question),
-        tuple(choices),
+        tuple(_choices(context, question)),
         answer,
         given is None and known is not None,
         why if given is None else "",
     )
+
+
+def _choices(context: RecoveryContext, question: str) -> Iterator[Choice]:
+    """What happened decides which option comes first and rules none out: to try its answers would decode the
+    state, which is done once somebody says that it is damaged."""
+    is_tried = question != "what_happened"
+    before = _impossible(_answered(context, question, None)) if is_tried else {}
+    for value in CHOICES[question]:
+        after = _impossible(_answered(context, question, value)) if is_tried else {}
+        out = tuple((option, why) for option, why in after.items() if option not in before)
+        yield Choice(value, LABELS[question][value], out)
 
 
 def _impossible(context: RecoveryContext) -> dict[OptionId, str]:
@@ -89,6 +95,8 @@ def _impossible(context: RecoveryContext) -> dict[OptionId, str]:
 
 def _known(context: RecoveryContext, question: str) -> tuple[str | None, str]:
     """What the checkpoint or the sink answers, and how it is known."""
+    if question == "what_happened":
+        return None, say("recovery.what_happened_not_known")
     if question == "source_complete":
         known = context.known_source_complete
         if known is None:

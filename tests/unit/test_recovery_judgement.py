@@ -126,17 +126,21 @@ def test_answers_are_read_from_key_value_texts_and_empty_ones_count_as_not_given
 
 def test_state_is_asked_about_only_when_there_is_some(tmp_path: Path) -> None:
     assert [q.id for q in questions(context_of(file_checkpoint(tmp_path / "a")))] == [
+        "what_happened",
         "sink",
         "source_complete",
         "platform",
     ]
     asked = questions(context_of(file_checkpoint(tmp_path / "b", "dedupe")))
-    assert [q.id for q in asked] == ["sink", "source_complete", "stateful", "platform"]
+    assert [q.id for q in asked] == ["what_happened", "sink", "source_complete", "stateful", "platform"]
 
 
 def test_each_answer_names_exactly_the_options_it_makes_impossible(tmp_path: Path) -> None:
     ck = file_checkpoint(tmp_path)
-    for question in questions(context_of(ck)):
+    what_happened, *others = questions(context_of(ck))
+    assert what_happened.answer is None and "which option comes first" in what_happened.why
+    assert [choice.rules_out for choice in what_happened.choices] == [()] * len(what_happened.choices)
+    for question in others:
         possible = {o.id for o in options(context_of(ck)) if o.possible}
         for choice in question.choices:
             left = {o.id for o in options(context_of(ck, {question.id: choice.value})) if o.possible}
