@@ -42,18 +42,24 @@ def given() -> Answers:
             values[name] = value
     for name in NUMBERS:
         number = _number(name)
-        if number is not None:
+        if number is not None and _is_used(name, number):
             values[name] = number
     for key, value in st.session_state.items():
         if str(key).startswith(TEXT) and isinstance(value, str) and value.strip():
             name = str(key).removeprefix(TEXT)
-            try:
-                Answers({name: value.strip()})
-            except AnswerError as error:
-                cards.message("plain", str(error))
-                continue
-            values[name] = value.strip()
+            if _is_used(name, value.strip()):
+                values[name] = value.strip()
     return Answers(values)
+
+
+def _is_used(name: str, value: str) -> bool:
+    """Whether the answer can be used; says why not."""
+    try:
+        Answers({name: value})
+    except AnswerError as error:
+        cards.message("plain", str(error))
+        return False
+    return True
 
 
 def ask(questions: tuple[Question, ...]) -> None:
@@ -200,15 +206,16 @@ def ask_texts(wanted: list[Field]) -> None:
 
 
 def ask_numbers(option: OptionId) -> None:
-    """The batch that a repair goes back to; empty: the newest that everything is there for. Starts the page
-    again when the field has another number than the answers so far (after Back in the browser)."""
+    """The number that a repair needs: the batch that it goes back to (empty: the newest that everything is
+    there for), or the new number of shuffle partitions. Starts the page again when the field has another
+    number than the answers so far (after Back in the browser)."""
     repair = repair_of(option)
     for name in NUMBERS & set(repair.fields if repair is not None else ()):
         used = _number(name)
         number = selection.number_field(
             say_of("screen_recovery", "FIELDS", name),
             links.ANSWER + name,
-            say("screen_recovery.newest_possible"),
+            say_of("screen_recovery", "EMPTY_NUMBERS", name),
             width=320,
         )
         if used != (None if number is None else str(number)):

@@ -215,6 +215,5 @@ OPTIONS: dict[str, str] = {
     "change_query": "Change the query (or its settings) and restart it",
     "repair": "Repair the named files of the checkpoint",
     "restore": "Restore from a backup",
-    "repartition": "Run the repartition of the state again",
 }
 """What can be done beside the recovery options, which have their titles in :mod:`core.messages.recovery`."""

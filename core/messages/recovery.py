@@ -10,6 +10,7 @@ TITLES: dict[str, str] = {
     "backup": "Back up the checkpoint",
     "skip_batch": "Skip the planned batch",
     "drop_state": "Keep the checkpoint and drop state/",
+    "repartition": "Repartition the state: another number of shuffle partitions",
     "full_refresh": "Full table refresh",
     "backup_and_backfill": "Full refresh with backup and backfill",
     "reset": "Reset the checkpoint and continue incrementally",
@@ -109,6 +110,9 @@ SENTENCES: dict[str, str] = {
         " result can be verified."
     ),
     "answer_batch": "{key} is a batch ID, a whole number; {value!r} is none.",
+    "answer_partitions": (
+        "{key} is a number of shuffle partitions, a whole number from 1 to 2147483647; {value!r} is none."
+    ),
     "answer_unknown": (
         "There is no answer called {key!r}. Known answers: {known}, source.<key>.path and others."
     ),

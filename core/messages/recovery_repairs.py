@@ -198,6 +198,91 @@ SENTENCES: dict[str, str] = {
         "Batch {batch} reads what {ids:batches} had read, and what is new. The old checkpoint stays until you"
         " remove it."
     ),
+    # another number of partitions
+    "repartition_asks": (
+        "The checkpoint pins {current:counted shuffle partition}. Name the new number (answer partitions):"
+        " the state is moved in a copy."
+    ),
+    "repartition_possible": (
+        "The checkpoint pins {current:counted shuffle partition}; in a copy the state is moved to {wanted}."
+    ),
+    "repartition_needs": (
+        "Needs Spark 4.2 or later and a classic session, for the script and for the query afterwards; the"
+        " script refuses Spark Connect and older versions."
+    ),
+    "repartition_written_by": (
+        "Which version of Spark wrote the checkpoint is not known; Spark itself refuses what it cannot"
+        " repartition, and the old checkpoint stays as it is."
+    ),
+    "repartition_no_file_sink": (
+        "Not for a file sink: its log would lack the batch ID that moves the state, and its readers would"
+        " fail. Say where the query writes (answer sink)."
+    ),
+    "repartition_no_state": (
+        "The checkpoint has no state, and only state depends on the number of shuffle partitions: a query"
+        " without state takes a new value of spark.sql.shuffle.partitions at its next start."
+    ),
+    "repartition_other_query": (
+        "The state is kept, so this is for the query as it was (answer stateful=unchanged)."
+    ),
+    "repartition_sparse": (
+        "With asynchronous progress tracking or continuous processing not every batch has its files, so this"
+        " was not verified."
+    ),
+    "repartition_pending": (
+        "Batch {batch} is planned and not committed, and Spark repartitions only after a committed batch: let"
+        " the query finish it first."
+    ),
+    "repartition_file_sink": (
+        "The state would be moved as batch {batch}, which does not reach the sink, so the file sink log would"
+        " lack that batch ID and every reader of the output would fail."
+    ),
+    "repartition_hdfs": (
+        "The state is kept with the HDFS-backed provider, and Spark repartitions only state in RocksDB."
+    ),
+    "repartition_provider": (
+        "Which provider keeps the state is not known, and Spark repartitions only state in RocksDB."
+    ),
+    "repartition_no_metadata": (
+        "An operator has no metadata that can be read. Spark 4.0 and later write it, and without it Spark"
+        " does not repartition."
+    ),
+    "repartition_current_unknown": "offsets/{batch} does not say how many shuffle partitions there are.",
+    "repartition_same": "The checkpoint has {current:counted shuffle partition} already.",
+    "repartition_one_partition": (
+        "An operator keeps all of its state in partition 0, whatever the setting says (an aggregation"
+        " without keys, a limit). Spark would move it to another partition, and the query would not find it."
+    ),
+    "repartition_damaged": "The query does not start on this checkpoint as it is. {reason}",
+    "repartition_effort": "One copy; the query itself is not run.",
+    "repartition_cost": (
+        "Reads the whole state ({size_bytes:size}) and writes it again; no row is read again."
+    ),
+    "best_repartition": (
+        "{wanted} shuffle partitions are asked for in place of {current}, and only this changes the number"
+        " without a loss."
+    ),
+    "repartition_copy": "Copy the checkpoint to a new location and move the state in the copy.",
+    "repartition_copy_to": (
+        "Copy the checkpoint to a new location and move the state in the copy to"
+        " {wanted:counted shuffle partition}."
+    ),
+    "repartition_copy_why": (
+        "Spark does it with batch {batch}, which has the same offsets as the one before and does not reach"
+        " the sink. The old checkpoint is only read."
+    ),
+    "repartition_verify": "Compare the rows of the state in both checkpoints, and where the logs end.",
+    "repartition_verify_why": "Every operator and store, read with the state reader of Spark.",
+    "repartition_start_why": (
+        "The next batch is {batch}; no row is read a second time. The new number comes from the checkpoint:"
+        " spark.sql.shuffle.partitions can stay as it is. The old checkpoint stays until you remove it."
+    ),
+    "repartition_mistake": (
+        "Setting spark.sql.shuffle.partitions for the query: the checkpoint pins the old number, so nothing"
+        " changes."
+    ),
+    "partitions": "The new number of shuffle partitions.",
+    "need_partitions": "the new number of shuffle partitions, 1 or more",
     "to_batch": "The batch that the new checkpoint stands at.",
     "state_format": "The state checkpoint format; in format 2 only the commits name the state files.",
     "codec": "How state files are packed; only lz4 has a checksum of the content.",

@@ -64,8 +64,13 @@ SENTENCES: dict[str, str] = {
     "from_sink": "{answer} (according to the sink)",
     "from_checkpoint": "{answer} (according to the checkpoint)",
     "output_mode": "as in the query",
-    "newest_possible": "the newest possible",
 }
+
+EMPTY_NUMBERS: dict[str, str] = {
+    "to_batch": "the newest possible",
+    "partitions": "a whole number, 1 or more",
+}
+"""What stands in an empty field for a number, by the id of its answer."""
 
 ROWS: dict[str, str] = {
     "complexity": "Complexity",
@@ -89,6 +94,7 @@ FIELDS: dict[str, str] = {
     "sink_path": "Where the query writes",
     "sink_format": "Format of the sink",
     "to_batch": "Rewind to batch",
+    "partitions": "New number of shuffle partitions",
     "checkpoint_new": "New checkpoint location",
     "backup_to": "Location of the backup",
     "backfill_keys": "Columns that identify a row",

@@ -12,7 +12,9 @@ from typing import Literal, get_args
 from core.errors import AnswerError
 from core.messages import say
 
-RepairId = Literal["repair_files", "rewind", "drop_state", "restore_backup", "backup", "skip_batch"]
+RepairId = Literal[
+    "repair_files", "rewind", "drop_state", "restore_backup", "backup", "skip_batch", "repartition"
+]
 """Options that make a repaired copy of the checkpoint; ``core.recovery.repairs`` has one module for each."""
 OptionId = Literal["restart", RepairId, "full_refresh", "backup_and_backfill", "reset"]
 OPTION_IDS: tuple[OptionId, ...] = get_args(OptionId)
@@ -69,8 +71,10 @@ TEXTS = frozenset(
 )
 """Answers that are any text."""
 
-NUMBERS = frozenset({"to_batch"})
+NUMBERS = frozenset({"to_batch", "partitions"})
 """Answers that are a whole number."""
+MOST_PARTITIONS = 2**31 - 1
+"""Spark keeps the number of partitions in an int."""
 
 _SOURCE = re.compile(
     r"source\.(?P<key>.+?)\.(?P<what>path|servers|topics|format|schema|option\.(?P<option>.+))", re.DOTALL
@@ -141,7 +145,15 @@ def _check(key: str, value: str) -> None:
         return
     if key in NUMBERS:
         if not (value.isascii() and value.isdigit() and len(value) < 19):
-            raise AnswerError(say("recovery.answer_batch", key=key, value=value))
+            raise AnswerError(
+                say(
+                    "recovery.answer_partitions" if key == "partitions" else "recovery.answer_batch",
+                    key=key,
+                    value=value,
+                )
+            )
+        if key == "partitions" and not 1 <= int(value) <= MOST_PARTITIONS:
+            raise AnswerError(say("recovery.answer_partitions", key=key, value=value))
         return
     if key in ("host_env", "token_env") and not _ENVIRONMENT_NAME.fullmatch(value):
         raise AnswerError(say("recovery.answer_environment", key=key))

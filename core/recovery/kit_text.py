@@ -30,6 +30,7 @@ _ORDER = (
     "restore_backup",
     "skip_batch",
     "rewind",
+    "repartition",
     "query",
     "counting",
     "kafka",

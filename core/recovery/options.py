@@ -76,6 +76,8 @@ def _recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -
     reset = recipes["reset"]
     if context.is_lost and context.source_complete == "unknown":
         return None, ""  # what is right depends on that alone
+    if context.answers.get("partitions") is not None and recipes["repartition"].possible:
+        return "repartition", REPAIRS["repartition"].reason(context)
     fails = context.answers.get("what_happened") == "batch_fails"
     can_restart = recipes["restart"].possible and is_recommended(context)
     if can_restart and not fails:

@@ -17,6 +17,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
     "rewind": ("rewind",),
     "drop_state": ("drop_state",),
     "skip_batch": ("skip_batch",),
+    "repartition": ("repartition",),
     "backup": ("backup",),
     "restore_backup": ("backup", "restore_backup"),
     "reset": ("reset_options", "reset_seeded", "reset_state"),

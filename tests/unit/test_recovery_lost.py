@@ -108,7 +108,7 @@ def test_the_place_of_the_old_checkpoint_is_the_new_one(tmp_path: Path) -> None:
     assert kinds == ["snippet", "script", "kit", "file", "runbook", "plan"] and "nothing://" not in str(
         forms(context, "full_refresh")
     )
-    assert len(options(context)) == 10
+    assert len(options(context)) == 11
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.recovery.answers import OptionId, RepairId
-from core.recovery.repairs import backup, drop_state, repair_files, restore_backup, rewind, skip_batch
+from core.recovery.repairs import (
+    backup,
+    drop_state,
+    repair_files,
+    repartition,
+    restore_backup,
+    rewind,
+    skip_batch,
+)
 from core.recovery.repairs.model import Repair
 
 REPAIRS: Mapping[RepairId, Repair] = {
@@ -22,6 +30,7 @@ REPAIRS: Mapping[RepairId, Repair] = {
     "restore_backup": restore_backup.REPAIR,
     "backup": backup.REPAIR,
     "skip_batch": skip_batch.REPAIR,
+    "repartition": repartition.REPAIR,
 }
 """In the order in which one of them is recommended."""
 
