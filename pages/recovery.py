@@ -3,7 +3,7 @@ one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -284,7 +284,7 @@ def code(context: RecoveryContext, option: Option) -> None:
         if len(files) == 1:
             show_block(files[0], 0)
         else:
-            tabs = st.tabs([tab_name(block) for block in files])
+            tabs = st.tabs([tab_name(block, files) for block in files])
             for at, (tab, block) in enumerate(zip(tabs, files, strict=True)):
                 with tab:
                     show_block(block, at)
@@ -307,8 +307,10 @@ def download(block: CodeBlock, key: str) -> None:
     )
 
 
-def tab_name(block: CodeBlock) -> str:
-    """What stands on the tab of one block."""
+def tab_name(block: CodeBlock, files: Sequence[CodeBlock]) -> str:
+    """What stands on the tab of one block: its platform too where there are several."""
+    if len({each.platform for each in files}) == 1:
+        return block.file_name
     platform = {"pyspark": "PySpark", "databricks": "Databricks", "lakeflow": "Lakeflow"}[block.platform]
     return f"{platform}: {block.file_name}"
 

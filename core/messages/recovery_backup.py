@@ -27,6 +27,15 @@ SENTENCES: dict[str, str] = {
     ),
     # the restore
     "restore_possible": "For a checkpoint that the option backup has copied (answer backup_to).",
+    "restore_possible_s3": (
+        "For a checkpoint that the option backup has copied (answer backup_to); without a backup, from the"
+        " object versions that a versioned bucket keeps (restore_versions.py)."
+    ),
+    "restore_versions": (
+        "Without a backup, restore_versions.py copies every object as it was at a moment that you choose to a"
+        " new place. That needs a bucket whose versioning was enabled before, and versions that no lifecycle"
+        " rule has removed; the script cannot look at the sink, so compare its newest batch yourself."
+    ),
     "restore_older": (
         "The query begins after the batch of the backup: every later batch is produced again. A file sink or"
         " a Delta table skips the batch IDs it has, whatever they hold; the script refuses then unless the"

@@ -20,6 +20,8 @@ SENTENCES: dict[str, str] = {
     "with_sdk": "The same with the package databricks-sdk",
     # Databricks
     "job_settings": "Settings of the job: paused meanwhile, one run at a time, restarts without end",
+    # S3
+    "restore_versions": "Without a backup: from the object versions of the S3 bucket (boto3, no Spark)",
     # the other forms
     "snippet": "To paste into the query",
     "kit_below": "Below is the kit, version {version}: the same for everybody, SHA-256 as above.",

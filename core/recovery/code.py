@@ -23,6 +23,7 @@ from core.recovery.kit import kit_of
 from core.recovery.kit_text import kit_sha256, with_kit
 from core.recovery.lakeflow import HOST_ENV, TOKEN_ENV, lakeflow_blocks
 from core.recovery.model import Constant
+from core.recovery.on_s3 import has_versions, restored_prefix, s3_place
 from core.recovery.places import Platform, beside, new_checkpoint, old_checkpoint
 from core.recovery.plan import plan
 from core.recovery.quoting import environment, python_literal
@@ -48,6 +49,9 @@ SCRIPTS = {
 }
 WITH_BACKFILL = "backfill.py.j2"
 JOB_SETTINGS = "job_settings.py"
+RESTORE_VERSIONS = "restore_versions.py"
+BESIDE = (JOB_SETTINGS, RESTORE_VERSIONS)
+"""Files that do something else than the file of an option: written only when they are named."""
 MOST_LINES = 80
 """A script without its kit is read at night."""
 LONG_LINE = 100
@@ -86,6 +90,8 @@ def generate(context: RecoveryContext, option_id: OptionId) -> tuple[CodeBlock, 
         made, repair = recipe(context, option_id), repair_of(option_id)
         if made.possible and repair is not None:
             blocks.append(_repair_script(context, made, repair, platform))
+            if option_id == "restore_backup" and has_versions(context):
+                blocks.append(_restore_versions(context, repair, platform))
         elif made.possible:
             blocks.append(_script(context, made, platform))
         if made.possible and platform == "databricks":
@@ -195,6 +201,17 @@ def _job_settings(context: RecoveryContext) -> CodeBlock:
         token_env=context.answers.get("token_env") or TOKEN_ENV,
     )
     return CodeBlock("databricks", "python", say("recovery_code.job_settings"), JOB_SETTINGS, text)
+
+
+def _restore_versions(context: RecoveryContext, repair: Repair, platform: Platform) -> CodeBlock:
+    """What brings a checkpoint on S3 back without a backup. It uses no Spark."""
+    place = s3_place(context.url)
+    text = TEMPLATES.get_template("restore_versions.py.j2").render(
+        bucket=place and place.bucket,
+        prefix=place and place.prefix,
+        new_prefix=restored_prefix(context, repair.suffix(context)),
+    )
+    return CodeBlock(platform, "python", say("recovery_code.restore_versions"), RESTORE_VERSIONS, text)
 
 
 def packages(context: RecoveryContext, made: Recipe) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from core.messages import say
 from core.recovery.answers import OptionId
-from core.recovery.code import TEMPLATES, CodeBlock, generate, packages, title_of
+from core.recovery.code import RESTORE_VERSIONS, TEMPLATES, CodeBlock, generate, packages, title_of
 from core.recovery.context import RecoveryContext
 from core.recovery.places import new_checkpoint, new_output, old_checkpoint, platform_of
 from core.recovery.recipe import Recipe, recipe
@@ -30,6 +30,7 @@ def snippet(context: RecoveryContext, option: OptionId) -> CodeBlock:
         option=option,
         platform=platform,
         command=None if is_plain_paste(context, made) or not files else _command(context, made, files),
+        versions=RESTORE_VERSIONS if RESTORE_VERSIONS in files else None,
         batch=context.last_committed,
         is_lost=context.is_lost,
         needs_sink=bool(starts) and _needs_sink(context, made),

@@ -28,7 +28,7 @@ from core.recovery import (
     questions,
     why_no_code,
 )
-from core.recovery.code import FORMS, JOB_SETTINGS, Form
+from core.recovery.code import BESIDE, FORMS, Form
 from core.recovery.places import platform_of
 from core.settings import Settings
 from core.verbs import Answer, Verb
@@ -100,7 +100,7 @@ def _written(context: RecoveryContext, args: Namespace) -> list[str]:
     blocks = _of_form(context, args.option, kind)
     named = [each for each in blocks if each.file_name == PurePath(args.to).name]
     of_platform = [each for each in blocks if each.platform == platform_of(context)]
-    chosen = named or [each for each in of_platform if each.file_name != JOB_SETTINGS]
+    chosen = named or [each for each in of_platform if each.file_name not in BESIDE]
     if len(chosen) != 1 and not named:
         raise UsageError(say("verb_recover.to_which", names=[each.file_name for each in blocks]))
     sources = [source.path_guess for source in context.sources]

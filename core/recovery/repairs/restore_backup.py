@@ -9,6 +9,7 @@ from __future__ import annotations
 from core.messages import say
 from core.recovery.context import RecoveryContext
 from core.recovery.model import Cells, Constant, PlanStep, cell
+from core.recovery.on_s3 import has_versions
 from core.recovery.repairs.checkpoint_values import checkpoint_constants
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.repairs.sink_values import sink_constants
@@ -18,8 +19,11 @@ from core.recovery.sinks import Behaviour
 def _judge(context: RecoveryContext) -> Judged:
     if context.platform == "lakeflow":
         return Judged(False, say("recovery_repairs.not_in_a_pipeline"))
-    caution = (say("recovery_backup.restore_older"),)
-    return Judged(True, say("recovery_backup.restore_possible"), caution)
+    older = say("recovery_backup.restore_older")
+    if has_versions(context):
+        caution = (older, say("recovery_backup.restore_versions"))
+        return Judged(True, say("recovery_backup.restore_possible_s3"), caution)
+    return Judged(True, say("recovery_backup.restore_possible"), (older,))
 
 
 def _effect(context: RecoveryContext, behaviour: Behaviour) -> Effect:
