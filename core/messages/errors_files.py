@@ -16,9 +16,9 @@ TEXTS: dict[str, ErrorText] = {
             "Two file sources were swapped in the query.",
         ),
         action=(
-            "Make sure that it is this query's checkpoint: another query needs one of its own, and this one"
-            " then continues. If it is, read from the old path, or from a wider one that contains it; else"
-            " start the query with a new checkpoint location and a pre-populated file source log."
+            "Make sure that it is this query's checkpoint: another query needs one of its own, and this"
+            " one then continues. If it is, read from the old path, or from a wider one that contains it;"
+            " else start the query with a new checkpoint location (reset)."
         ),
         unseen="The path that the query reads today is in its code.",
     ),
@@ -29,7 +29,9 @@ TEXTS: dict[str, ErrorText] = {
             "An entry of a file source's log was edited by hand, or is damaged.",
             "A path or an option of the query has a character that belongs into no URI.",
         ),
-        action="Restore the file of the source log from a copy, or correct the path in it by hand.",
+        action=(
+            "Restore a backup of the checkpoint (restore_backup), or correct the path or option of the query."
+        ),
     ),
     "PATH_NOT_FOUND": ErrorText(
         "A path that the query reads does not exist. This comes before the checkpoint is looked at.",

@@ -27,7 +27,7 @@ TEXTS: dict[str, ErrorText] = {
             "The retention of the topic removed them while the query was down or behind.",
             "The topic was deleted and recreated.",
         ),
-        action="See the line after 'Reason'.",
+        action="Paste the whole message: the line after 'Reason' says which records are gone.",
         unseen=_BROKER,
     ),
     "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE": ErrorText(
@@ -38,9 +38,10 @@ TEXTS: dict[str, ErrorText] = {
             "The topic was deleted and recreated, and its end is below the planned range.",
         ),
         action=(
-            "If the lost records exist elsewhere, backfill them. Then start once with failOnDataLoss=false:"
-            " what is left is read, the rest of the range is skipped. For a topic that was recreated, delete"
-            " the uncommitted offset file with its .crc and set the positions of that topic to 0."
+            "If the lost records exist elsewhere, backfill them. Then start once with"
+            " failOnDataLoss=false: what is left is read, the rest of the range is skipped. For a topic"
+            " that was recreated, start the query with a new checkpoint location (reset) and"
+            " startingOffsets 0 for its partitions."
         ),
         unseen=_BROKER,
     ),
@@ -52,9 +53,8 @@ TEXTS: dict[str, ErrorText] = {
             "Batch 0 is pending, sources/<n>/0 is gone and was rewritten from today's startingOffsets.",
         ),
         action=(
-            "Delete the uncommitted offset file and its .crc, and set the partition to 0 in the newest"
-            " committed offset file (without its .crc); or start the query with a new checkpoint location and"
-            " startingOffsets. failOnDataLoss=false would leave out the first records of the new topic."
+            "Start the query with a new checkpoint location (reset) and startingOffsets."
+            " failOnDataLoss=false would leave out the first records of the new topic."
         ),
         unseen=_BROKER,
     ),
@@ -67,9 +67,9 @@ TEXTS: dict[str, ErrorText] = {
             "Two Kafka sources without names were swapped in the query.",
         ),
         action=(
-            "Delete the uncommitted offset file and its .crc, and start the query with the topics it had. If"
-            " the topic is to go: start once with failOnDataLoss=false; should it come back later, it is read"
-            " from the beginning."
+            "Roll back to the newest committed batch (rewind), which leaves that plan out, and start the"
+            " query with the topics it had. If the topic is to go: start once with failOnDataLoss=false;"
+            " should it come back later, it is read from the beginning."
         ),
         unseen=_BROKER,
     ),
@@ -82,7 +82,8 @@ TEXTS: dict[str, ErrorText] = {
             "A topic was taken out of the subscription or recreated.",
         ),
         action=(
-            "Remove kafka.group.id, delete the uncommitted offset file and its .crc, and restart the query."
+            "Take kafka.group.id out of the query. Roll back to the newest committed batch (rewind),"
+            " which leaves that plan out, and start the query with the copy."
         ),
         unseen=_BROKER,
     ),
@@ -118,7 +119,10 @@ TEXTS: dict[str, ErrorText] = {
             "Retention removed the records.",
             "The topic was deleted and recreated.",
         ),
-        action="See the error around it.",
+        action=(
+            "Paste the whole stack trace: the connector's own error around this one says which range of"
+            " which batch it is."
+        ),
         unseen=_BROKER,
     ),
     "KAFKA_TOPIC_GONE": ErrorText(
@@ -143,8 +147,8 @@ TEXTS: dict[str, ErrorText] = {
             "The brokers, or the one that leads the partition, cannot be reached.",
         ),
         action=(
-            "If the brokers cannot be reached: wait for them. If the topic is gone: delete the uncommitted"
-            " offset file and its .crc, then see to the topic."
+            "If the brokers cannot be reached: wait for them. If the topic is gone: decide whether the"
+            " query resumes without it, and start it with a new checkpoint location (reset)."
         ),
         unseen=_BROKER,
     ),
@@ -309,7 +313,7 @@ TEXTS: dict[str, ErrorText] = {
         "The start and the end of a range name other partitions."
     ),
     "END_OFFSET_HAS_GREATER_OFFSET_FOR_TOPIC_PARTITION_THAN_PREFETCHED": _moved(
-        "A batch would end behind the end that availableNow noted at its start."
+        "A batch would end beyond the end that availableNow noted at its start."
     ),
     "LOST_TOPIC_PARTITIONS_IN_END_OFFSET_WITH_TRIGGER_AVAILABLENOW": _moved(
         "Partitions were lost while availableNow ran."
@@ -319,6 +323,6 @@ TEXTS: dict[str, ErrorText] = {
     ),
     "RESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": _moved("The start of an offset range is after its end."),
     "UNRESOLVED_START_OFFSET_GREATER_THAN_END_OFFSET": _moved(
-        "The start position that was asked for is behind the end."
+        "The start position that was asked for is beyond the end."
     ),
 }

@@ -151,10 +151,10 @@ TEXTS: dict[str, ErrorText] = {
             "The query ran with asynchronous progress tracking before.",
         ),
         action=(
-            "Stop every query on this checkpoint and back it up first. Restore the missing offset file from a"
-            " backup. While the newest batch has no commit, a copy of the newest offset file under the"
-            " missing name would make that batch empty and lose its rows: without a backup start the query"
-            " with a new checkpoint location at a known position."
+            "Stop every query on this checkpoint and back it up first. While the newest batch has no"
+            " commit, restore a backup (restore_backup) or start the query with a new checkpoint location"
+            " at a known position (reset): any other content in this place would make that batch empty and"
+            " lose its rows."
         ),
     ),
     "BATCH_DOES_NOT_EXIST": ErrorText(
@@ -166,12 +166,13 @@ TEXTS: dict[str, ErrorText] = {
             "Log files were deleted by age.",
         ),
         action=(
-            "Stop every query on this checkpoint and back it up first. See which of the two is missing. An"
-            " entry of a file source's log: write it again from the listing of the input directory (path,"
-            " time and log id of its files). An offset file: when the newest batch is committed, copy the"
-            " newest offset file to the missing name; that is exact. While the newest batch has no commit, a"
-            " copy of the newest offset file under the missing name would make that batch empty and lose its"
-            " rows: without a backup start the query with a new checkpoint location at a known position."
+            "Stop every query on this checkpoint and back it up first. See which of the two is missing."
+            " An entry of a file source's log: roll back to a batch that the log still reaches (rewind),"
+            " or restore a backup (restore_backup). An offset file: when the newest batch is committed,"
+            " the recovery option repair_files puts a copy of its offset file in this place; that is"
+            " exact. While the newest batch has no commit, restore a backup (restore_backup) or start the"
+            " query with a new checkpoint location at a known position (reset): any other content in this"
+            " place would make that batch empty and lose its rows."
         ),
     ),
     "BATCHES_DO_NOT_EXIST": ErrorText(
@@ -201,8 +202,8 @@ TEXTS: dict[str, ErrorText] = {
             "The disk gave back other bytes.",
         ),
         action=(
-            "If the change was intended, delete the hidden .crc of this file and start again. If it was not,"
-            " restore the file together with its .crc."
+            "Decide whether the change was intended. If it was not, restore a backup of the checkpoint"
+            " (restore_backup), or roll back to a batch before the file (rewind)."
         ),
     ),
     "CONCURRENT_STREAM_LOG_UPDATE": ErrorText(
@@ -217,8 +218,8 @@ TEXTS: dict[str, ErrorText] = {
         ),
         action=(
             "Stop every query on this checkpoint and back it up first. If a commit is ahead of the newest"
-            " offset, restore the offset file or delete the commits that are ahead, with their .crc. If not,"
-            " find the second query. Look for repeated rows of this batch in the sink."
+            " offset, the recovery option repair_files leaves it out. If not, find the second query. Look"
+            " for repeated rows of this batch in the sink."
         ),
     ),
     "SKIPPED_BATCH_NEEDS_STATE": ErrorText(
@@ -229,10 +230,10 @@ TEXTS: dict[str, ErrorText] = {
             "The commit file was deleted, or the checkpoint was rolled back or restored without the sink.",
         ),
         action=(
-            "Each start fails alike until the sink runs the batch once more. Stop the query and back up the"
-            " checkpoint and the sink first. File sink: move the batch's own entry, the newest in"
-            " _spark_metadata, away with its .crc file. Delta: put the table back to the version before the"
-            " batch, and give the query a new query ID."
+            "Each start fails alike until the sink runs the batch once more. Stop the query and back up"
+            " the checkpoint and the sink first. Put the sink back to the batch before (a Delta table with"
+            " RESTORE) and roll the checkpoint back to it too (rewind), or start the query with a new"
+            " checkpoint location (reset)."
         ),
         unseen="Whether the sink has the batch stands in the sink: name it with --sink.",
     ),
@@ -247,8 +248,9 @@ TEXTS: dict[str, ErrorText] = {
             _TWO,
         ),
         action=(
-            "Stop every query on this checkpoint and back it up first. Delete the hidden .crc files that have"
-            " no log file beside them; if there is none, find the second query."
+            "Stop every query on this checkpoint and back it up first. If a hidden .crc file has no log"
+            " file beside it, the recovery option repair_files leaves it out; if there is none, find the"
+            " second query."
         ),
     ),
     "QUERY_ALREADY_ACTIVE": ErrorText(
@@ -258,7 +260,7 @@ TEXTS: dict[str, ErrorText] = {
             "The same checkpoint is started twice.",
             "A copy of the checkpoint with the same metadata is started beside the original.",
         ),
-        action="Stop the other query, or give the copy an id of its own in metadata.",
+        action="Stop the other query, or decide which of the two keeps this checkpoint.",
         unseen="Which queries run is not in the files.",
     ),
     "CONCURRENT_QUERY": ErrorText(
@@ -334,7 +336,10 @@ TEXTS: dict[str, ErrorText] = {
                 " called 7."
             ),
         ),
-        action="Restore the file that is named; if it is an input file, its rows cannot be read any more.",
+        action=(
+            "Restore a backup of the checkpoint (restore_backup); if it is an input file, its rows cannot"
+            " be read any more."
+        ),
     ),
     "SOURCES_NOT_NAMED": ErrorText(
         "The offset log knows the sources by name (version 2), and the query has none for them, or the other"
@@ -344,8 +349,8 @@ TEXTS: dict[str, ErrorText] = {
             "Names of sources were switched on or off in the session.",
         ),
         action=(
-            "Restore the offset file, or give the sources the names that the newest offset file has; then"
-            " restart the query."
+            "Give the sources the names that the newest offset file has, or restore a backup of the"
+            " checkpoint (restore_backup); then restart the query."
         ),
         unseen="The names of the sources of today's query are in its code.",
     ),
@@ -357,15 +362,18 @@ TEXTS: dict[str, ErrorText] = {
             "The session sets the value.",
         ),
         action=(
-            "If the newest offset file has the value, write that of the offset file before it (and remove the"
-            " .crc); else correct the session. Then start again."
+            "If the newest offset file has the value, roll back to a batch before it (rewind) or restore"
+            " a backup (restore_backup); else correct the session. Then start again."
         ),
     ),
     "NOT_A_NUMBER": ErrorText(
         "A text that has to be a number is none; the message shows it. In a checkpoint it may be the first"
         " offset of a rate source (sources/<n>/0), or an offset of another kind of source.",
         ("Someone edited the file.", "The type of the source was changed."),
-        action="Restore the file from a backup, or put the source back as it was, and restart the query.",
+        action=(
+            "Restore a backup of the checkpoint (restore_backup), or put the source back as it was, and"
+            " restart the query."
+        ),
     ),
     "SOURCE_COUNT_DIFFERS": ErrorText(
         "The query has another number of streaming sources than its offset log. Without names Spark knows"
@@ -428,8 +436,9 @@ TEXTS: dict[str, ErrorText] = {
         " before 3.0 wrote it, and the right one.",
         ("The query was begun with Spark 2.x on a path with blanks or special characters.",),
         action=(
-            "Move the contents of the escaped directory to the right one, delete the escaped one, start"
-            " again."
+            "Decide which of the two directories is this query's checkpoint, back up both, and give the"
+            " query that one as its checkpointLocation, or a copy of it at a location without such"
+            " characters."
         ),
     ),
     "SINK_LOG_PATH_ESCAPED": ErrorText(
@@ -437,8 +446,8 @@ TEXTS: dict[str, ErrorText] = {
         " Spark before 3.0 wrote it, and the right one.",
         ("The query was begun with Spark 2.x on a path with blanks or special characters.",),
         action=(
-            "Move the contents of the escaped directory to the right one, delete the escaped one, start"
-            " again."
+            "Decide which of the two directories is the log of this output, and let the query write to a"
+            " new output directory, whose path has no such characters."
         ),
         unseen="The output directory is not part of the checkpoint.",
     ),

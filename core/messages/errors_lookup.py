@@ -117,11 +117,11 @@ SENTENCES: dict[str, str] = {
     "source_files": "Source {key} has read {count:counted file} from {directories:listed 2}.",
     "plan_leaves_out": (
         "offsets/{pending} leaves out {partitions:listed 4}: it was planned by a start that failed, and every"
-        " start keeps that plan until the file is deleted."
+        " start keeps that plan as long as it is there."
     ),
     "plan_is_lower": (
         "offsets/{pending} ends below batch {last} in {partitions:listed 4}: it was planned by a start that"
-        " failed, and every start keeps that plan until the file is deleted."
+        " failed, and every start keeps that plan as long as it is there."
     ),
     "no_position": (
         "The checkpoint has no position for {partitions:listed 4}; source {key} reads: {topics:listed 4}."

@@ -8,7 +8,9 @@ from core.messages.error_text import ErrorText
 _LOST = "State files were deleted by hand, by a rule of the bucket, or not copied with the rest."
 _CUT = "The file was cut: full disk, dead machine, interrupted copy."
 _FLIPPED = "The file was changed after Spark wrote it, or the disk gave back other bytes."
-_REWIND = "Restore the file from a backup; else rewind to the newest batch whose state is complete."
+_REWIND = (
+    "Roll back to the newest batch whose state is complete (rewind), or restore a backup (restore_backup)."
+)
 _NOT_CLASS = "What the executors did is in their logs, not in the files."
 
 
@@ -32,7 +34,7 @@ def _row_format(means: str) -> ErrorText:
         ),
         action=(
             "Undo the change of the query, or start with the Spark that wrote the state. If neither applies,"
-            " restore state/ from a backup."
+            " restore a backup of the checkpoint (restore_backup)."
         ),
         unseen="The rows inside the state files are not decoded here.",
     )
@@ -50,7 +52,7 @@ def _schema(means: str) -> ErrorText:
             ),
             (
                 "A failed start by another Spark left its offset file, whose settings lack what this Spark"
-                " version needs: delete that uncommitted file and its .crc."
+                " version needs: a rewind to the newest committed batch leaves it out."
             ),
         ),
         action=(
@@ -81,8 +83,8 @@ TEXTS: dict[str, ErrorText] = {
             "The store (S3, HDFS) gave an error while the file was read.",
         ),
         action=(
-            "See the last 'Caused by'. Restore the file from a backup; else rewind to the newest batch whose"
-            " state is complete."
+            "See the last 'Caused by'. Roll back to the newest batch whose state is complete (rewind), or"
+            " restore a backup (restore_backup)."
         ),
     ),
     "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS": ErrorText(
@@ -301,8 +303,8 @@ TEXTS: dict[str, ErrorText] = {
         " format 2). The message alone is common; what the checkpoint shows decides.",
         ("The number of state partitions recorded in the newest offset file was raised.",),
         action=(
-            "Write the number of partitions that state/ has into the newest offset file (and remove that"
-            " file's .crc), then start again."
+            "Roll back to a batch before the number was raised (rewind), or restore a backup"
+            " (restore_backup)."
         ),
     ),
     "STATE_FILE_MISSING": ErrorText(
@@ -324,8 +326,9 @@ TEXTS: dict[str, ErrorText] = {
             _CUT,
         ),
         action=(
-            "Restart the query once: a wrong local copy on an executor is fetched again. If it comes back,"
-            " restore state/ as a whole from a backup, or rewind to the newest batch whose state is complete."
+            "Restart the query once: a wrong local copy on an executor is fetched again. If it comes"
+            " back, roll back to the newest batch whose state is complete (rewind), or restore a backup"
+            " (restore_backup)."
         ),
         unseen="The identity of an SST file is compared by RocksDB alone.",
     ),
@@ -342,8 +345,8 @@ TEXTS: dict[str, ErrorText] = {
             "The query names a type that this version of Spark does not have.",
         ),
         action=(
-            "If the forecast names a state schema file, restore that file from a copy. If not, look at the"
-            " types in the query."
+            "If the forecast names a state schema file, restore a backup of the checkpoint"
+            " (restore_backup) or use reset. If not, look at the types in the query."
         ),
     ),
     "TRANSFORM_WITH_STATE_UNKNOWN": ErrorText(
@@ -365,7 +368,7 @@ TEXTS: dict[str, ErrorText] = {
             "A store was restored from another point in time than the others.",
             "State files of one store were replaced.",
         ),
-        action="Restore state/ as a whole from one backup, or rewind.",
+        action="Roll back to a batch before it (rewind), or restore a backup (restore_backup).",
         unseen="The rows inside the state files are not decoded here.",
     ),
     "STREAM_STREAM_JOIN_INCONSISTENT_STATE.NULL_VALUE": ErrorText(
@@ -376,8 +379,8 @@ TEXTS: dict[str, ErrorText] = {
             "A store was restored from another point in time than the others.",
         ),
         action=(
-            "Restore state/ as a whole from one backup, or rewind. The setting in the message only skips the"
-            " missing rows."
+            "Roll back to a batch before it (rewind), or restore a backup (restore_backup). The setting"
+            " in the message only skips the missing rows."
         ),
         unseen="The rows inside the state files are not decoded here.",
     ),
@@ -387,7 +390,7 @@ TEXTS: dict[str, ErrorText] = {
             "A store was restored from another point in time than the others.",
             "A state file is damaged.",
         ),
-        action="Restore state/ as a whole from one backup, or rewind.",
+        action="Roll back to a batch before it (rewind), or restore a backup (restore_backup).",
         unseen="The rows inside the state files are not decoded here.",
     ),
     "STATE_STORE_BASE_CHECKPOINT_ID_MISMATCH": ErrorText(
@@ -514,11 +517,14 @@ TEXTS: dict[str, ErrorText] = {
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT": ErrorText(
         "The state of this checkpoint cannot be repartitioned as it is.",
-        action="See the reason behind it.",
+        action="Paste the whole message: the condition behind the dot says what is in the way.",
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_ABANDONED_REPARTITION": ErrorText(
         "An earlier repartition to another number did not end.",
-        action="Repartition to the number of the earlier one, or delete its offset file and .crc.",
+        action=(
+            "Repartition to the number of the earlier one, or restore a backup from before it"
+            " (restore_backup)."
+        ),
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.LAST_BATCH_FAILED": ErrorText(
         "The newest batch has no commit, and a repartition needs one that ended.",
@@ -538,7 +544,10 @@ TEXTS: dict[str, ErrorText] = {
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.OFFSET_SEQ_NOT_FOUND": ErrorText(
         "The offset file of a batch that the repartition needs is missing.",
-        action="Restore the offset file, or copy the newest one to the missing name.",
+        action=(
+            "If the newest batch is committed, the recovery option repair_files puts a copy of its offset"
+            " file in this place. If it is not, restore a backup (restore_backup)."
+        ),
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.SHUFFLE_PARTITIONS_ALREADY_MATCH": ErrorText(
         "The state has that number of partitions already; nothing was done.",
@@ -552,8 +561,8 @@ TEXTS: dict[str, ErrorText] = {
         "Only RocksDB state can be repartitioned. The refused attempt has left an offset file, and the query"
         " does not start until it is removed.",
         action=(
-            "Delete the newest offset file without a commit and its .crc. Another number of partitions needs"
-            " a new checkpoint."
+            "Roll back to the newest committed batch (rewind), which leaves that plan out. Another number"
+            " of partitions needs a new checkpoint."
         ),
     ),
     "STATE_REPARTITION_INVALID_CHECKPOINT.UNSUPPORTED_STATEFUL_OPERATOR": ErrorText(
@@ -566,7 +575,7 @@ TEXTS: dict[str, ErrorText] = {
     ),
     "STATE_REWRITER_INVALID_CHECKPOINT": ErrorText(
         "The state of this checkpoint cannot be rewritten as it is.",
-        action="See the reason behind it.",
+        action="Paste the whole message: the condition behind the dot says what is in the way.",
     ),
     "STATE_REWRITER_INVALID_CHECKPOINT.MISSING_OPERATOR_METADATA": ErrorText(
         "The checkpoint has no description of its stateful operators: only Spark before 4.0 ran it, or it was"

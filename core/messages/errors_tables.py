@@ -32,10 +32,9 @@ TEXTS: dict[str, ErrorText] = {
             ),
         ),
         action=(
-            "When the newest batch is committed: put the source's line of the newest offset file into the one"
-            " before it and remove that file's .crc; Spark then asks for nothing at the start. If versions"
-            " behind that position are gone too, start once with failOnDataLoss=false, and take the rows of"
-            " the missing versions from the table by a batch read."
+            "Start the query with a new checkpoint location (reset): it can begin exactly at a version"
+            " that is still in the log. If versions after the position are gone too, decide whether their"
+            " rows are needed, and take them from the table by a batch read."
         ),
         unseen=_TABLE,
     ),
@@ -50,9 +49,9 @@ TEXTS: dict[str, ErrorText] = {
             ),
         ),
         action=(
-            "Make sure which table it is. If the log was cleaned and the newest batch is committed: put the"
-            " source's line of the newest offset file into the one before it, remove that file's .crc, then"
-            " start with failOnDataLoss=false."
+            "Make sure which table it is. If the log was cleaned, start the query with a new checkpoint"
+            " location at a version that is still in the log (reset), and take the rows before it by a"
+            " batch read."
         ),
         unseen=_TABLE,
     ),
@@ -67,9 +66,8 @@ TEXTS: dict[str, ErrorText] = {
             "Only batch 0 exists and its first version was cleaned.",
         ),
         action=(
-            "A new checkpoint: wait for the next commit, or write the old offset into the new checkpoint"
-            " twice instead of startingVersion. Below the oldest version: take the oldest, and the rest by a"
-            " batch read."
+            "A new checkpoint: wait for the next commit of the table. Below the oldest version: take the"
+            " oldest, and the rest by a batch read."
         ),
         unseen=_TABLE,
     ),
@@ -89,7 +87,7 @@ TEXTS: dict[str, ErrorText] = {
             "The log was cleaned.",
             "Files of the log were deleted by hand.",
         ),
-        action="See the error around it.",
+        action="Paste the whole stack trace: the error around this one says which read of the table failed.",
         unseen=_TABLE,
     ),
     "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE": ErrorText(
@@ -217,8 +215,8 @@ TEXTS: dict[str, ErrorText] = {
         " one: the checkpoint was copied or moved.",
         ("The checkpoint directory was moved, copied or restored elsewhere.",),
         action=(
-            "Replace the old path by the new one in every _schema_log_<table>/<n> of the checkpoint, and"
-            " delete their .crc files: the query then resumes exactly."
+            "Start the query with the checkpoint at its old place, or use backup or restore_backup to"
+            " move it: their scripts give the copy its own paths, and the query then resumes exactly."
         ),
     ),
     "DELTA_INVALID_SOURCE_OFFSET_FORMAT": ErrorText(

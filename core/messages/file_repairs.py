@@ -30,6 +30,11 @@ SENTENCES: dict[str, str] = {
     "possible": "Exact repair of {files:listed 5} in a copy of the checkpoint.",
     "count": "{files:counted file} of the copy {files:one differs/differ}.",
     "best": "Only single files are wrong; with their exact repair the query starts as it was.",
+    "best_stale": (
+        "A plain restart works, but a start loads a snapshot of batches that were rolled back and gives wrong"
+        " rows. Without the snapshot Spark rebuilds the state from the changes."
+    ),
+    "risk_stays": "Not repaired by it: {title} ({risk}).",
     "forecast_of_copy": "The forecast of the repaired copy: {sentence}",
     "looks_rolled_back": (
         "Until the next batches are done, a check of the copy may take the two equal offset files for a"
@@ -58,6 +63,7 @@ SENTENCES: dict[str, str] = {
         " batches silently."
     ),
     "action": "{action} The recovery option repair_files does it in a copy: {what}",
+    "more_files": "The same with {count:counted file} more.",
     "too_large": "{file} has {size_bytes:size}; files of up to {limit_bytes:size} are repaired.",
     # what is changed, file by file
     "stale_checksum": "{file} belongs to a log file that is gone; with it Spark cannot write that log file.",
@@ -91,6 +97,15 @@ SENTENCES: dict[str, str] = {
         "{file} is damaged. The snapshot before it, if any, and the changes after that are whole and lead to"
         " the same version."
     ),
+    "later_snapshot": (
+        "{file} is of batches that were rolled back, and no batch in the logs has reached version {version}."
+        " Without it, a start after the batch that does rebuilds that version from the changes before it."
+    ),
+    "loaded_snapshot": (
+        "{file} is of batches that were rolled back. Without it the next start rebuilds version {version}"
+        " from the changes, which are all there, and no batch has run from version {version} yet."
+    ),
+    "checksum_of_snapshot": "The checksum that Spark wrote of {file}.",
     # why a fault is not repaired
     "nothing_wrong": "No file of the checkpoint needs a repair.",
     "no_rule": "{sentence} That is not a fault of a single file that can be repaired exactly. {instead}",
@@ -115,6 +130,23 @@ SENTENCES: dict[str, str] = {
     "commit_of_format_2": (
         "{file} named the state files of its batch, and batch {newest} is already planned after it. Use"
         " rewind."
+    ),
+    "snapshot_in_use": (
+        "{file} is of batches that were rolled back, but batch {first} has run since: if it ran after a start"
+        " (which loads that file), its changes are wrong too, and the files cannot tell. Roll back to batch"
+        " {batch} or earlier (rewind with to_batch={batch}): that state never needed the file."
+    ),
+    "changes_missing": (
+        "The state cannot be rebuilt without the snapshot of batches that were rolled back: {file} is"
+        " missing. Roll back to batch {batch} or earlier (rewind), or restore a backup (restore_backup)."
+    ),
+    "snapshot_before": (
+        "Nothing tells whether {file}, from which the state would be rebuilt, is of the batches that were"
+        " rolled back too. Roll back to a batch before it (rewind), or restore a backup (restore_backup)."
+    ),
+    "changes_older": (
+        "{file} is older than the plan of batch {batch}, which should have written it, so the state cannot be"
+        " rebuilt from it. Roll back to a batch before it (rewind), or restore a backup (restore_backup)."
     ),
     "state_not_full": (
         "{sentence} A file of changes cannot be made again. Roll back to a batch whose state is complete"

@@ -19,7 +19,7 @@ SENTENCES: dict[str, str] = {
 DECISIONS: dict[str, str] = {
     "source": "Decide with the owner of the source what is right there; the checkpoint cannot tell.",
     "sink": "Decide which rows of the sink are right; the checkpoint cannot tell.",
-    "query": "Decide what the query and its settings are meant to be.",
+    "query": "Decide what has to change in the query or its settings; the checkpoint cannot tell.",
     "spark": "Decide which Spark version runs the query.",
     "loss": "Decide whether the rows that are gone may be missing in the target.",
     "files": "Decide which copy of the file is right, and find out who changed it or may not read it.",
@@ -151,28 +151,33 @@ TITLES: dict[str, str] = {
 ACTIONS: dict[str, str] = {
     # What stops the next start
     "METADATA_MISSING": (
-        _BACKUP + 'Write the previous query ID back to metadata ({{"id":"<uuid>"}}); a Delta sink'
-        " recognises the"
-        " query by it. Use a new ID only if nothing depends on the previous one."
+        _BACKUP
+        + "The recovery option repair_files writes the file again with the previous query ID, where the"
+        " rest of the file or the log of the sink tells it; a Delta sink recognises the query by it."
+        " If neither does, decide whether anything depends on the previous ID before a new one is made."
     ),
     "METADATA_UNREADABLE": (
-        _BACKUP + 'Replace its content with {{"id":"<uuid>"}}, using the previous query ID, and delete'
-        " .metadata.crc."
+        _BACKUP
+        + "The recovery option repair_files writes the file again with the previous query ID, where the"
+        " rest of the file or the log of the sink tells it."
     ),
     "OFFSETS_LOST": (
-        "Restore offsets/ from a backup. Without a backup this checkpoint cannot be resumed: "
-        + _NEW_CHECKPOINT
-        + " at a known position."
+        "Restore a backup of the checkpoint (restore_backup). Without one this checkpoint cannot be"
+        " resumed: " + _NEW_CHECKPOINT + " at a known position (reset)."
     ),
     "OLD_FILES_BEFORE_BATCH_0": (
-        "Restore offsets/ and commits/ from a backup, or start the query with a new, empty checkpoint"
-        " location."
+        "Restore a backup of the checkpoint with offsets/ and commits/ (restore_backup), or start the"
+        " query with a new, empty checkpoint location."
     ),
-    "LOG_FILE_NAME": _BACKUP + "Rename the file to the number without the zeros.",
+    "LOG_FILE_NAME": (
+        _BACKUP + "Restore a backup of the checkpoint (restore_backup), or use reset. Find out what gave the"
+        " file its name: Spark never writes zeros in front."
+    ),
     "LOG_FILE_UNREADABLE": (
-        _BACKUP + "If the newest batch is not committed, its offset file may be deleted: Spark then plans"
-        " the batch again. A commit file may be deleted too: Spark then re-runs the batch. Also delete the"
-        " .crc file beside it."
+        _BACKUP + "The recovery option repair_files does without the offset file of a batch that is not"
+        " committed (Spark plans it again), and writes a commit file again or does without it (Spark"
+        " re-runs the batch). The offset file of a committed batch cannot be made again: roll back to"
+        " an earlier batch (rewind), or restore a backup (restore_backup)."
     ),
     "LOG_VERSION_UNKNOWN": (
         "Start the query with the Spark version that wrote the file, or with a newer one."
@@ -183,44 +188,49 @@ ACTIONS: dict[str, str] = {
         + " and a start position for each source."
     ),
     "OFFSET_GAP": (
-        _BACKUP + "If the newest batch is committed, copy the newest offset file to the missing name: this"
-        " is exact, with and without state. If it is not committed, do not copy it: the batch would run"
-        " empty and its rows would be lost. Restore the missing file from a backup, or "
+        _BACKUP + "If the newest batch is committed, its offset file is exact in this place too, with and"
+        " without state: the recovery option repair_files makes that copy. If it is not committed, the"
+        " batch would run empty and its rows would be lost: restore a backup (restore_backup), or "
         + _NEW_CHECKPOINT
-        + " after an older batch (python -m core resume --batch); the rows since then are reprocessed."
+        + " after an older batch (reset, or python -m core resume --batch); the rows since then are"
+        " reprocessed."
     ),
     "SOURCE_LOG_GAP": (
-        _BACKUP + "Write the missing entry from a listing of the input directory (path, modification time"
-        " and log ID of its files)."
+        _BACKUP + "Restore a backup of the checkpoint (restore_backup), or use full_refresh: nothing else in"
+        " the checkpoint says which input files the entry had."
     ),
     "SOURCE_LOG_END_MISSING": (
-        _BACKUP + "Write the missing entry from a listing of the input directory (path, modification time"
-        " and log ID of its files)."
+        _BACKUP + "Roll back to a batch that the source log still reaches (rewind), or restore a backup"
+        " (restore_backup)."
     ),
     "SOURCE_LOG_UNREADABLE": (
-        _BACKUP + "Restore the file from a copy; deleting it does not help. Without a copy, write it again: a"
-        " line v1, then path, modification time and log ID of its input files, as in the files beside it."
+        _BACKUP + "Restore a backup of the checkpoint (restore_backup), or use full_refresh. Without the file"
+        " the start fails too."
     ),
     "SOURCE_LOG_PATH": (
-        _BACKUP
-        + "Restore the file from a copy, or correct the path in it by hand, as in the files beside it."
+        _BACKUP + "Restore a backup of the checkpoint (restore_backup), or use full_refresh."
     ),
-    "SOURCE_START_LOST": (_BACKUP + "Restore the file from a copy. Without one " + _NEW_CHECKPOINT + "."),
+    "SOURCE_START_LOST": (
+        _BACKUP
+        + "Restore a backup of the checkpoint (restore_backup). Without one "
+        + _NEW_CHECKPOINT
+        + " (reset)."
+    ),
     "SOURCE_PATH_GONE": (
         "Create the directory again, or give the query its new place: a path or glob that also matches the"
         " old one keeps the checkpoint usable."
     ),
     "SOURCE_OFFSET_BACKWARDS": (
-        _BACKUP
-        + "One of the two newest offset files is not the one that Spark wrote: restore it from a backup."
+        _BACKUP + "One of the two newest offset files is not the one that Spark wrote: roll back to a batch"
+        " before them (rewind), or restore a backup (restore_backup)."
     ),
     "SOURCE_OFFSET_UNREADABLE": (
-        _BACKUP + "If the newest batch is not committed, delete its offset file. If it is committed,"
-        " restore the file from a backup."
+        _BACKUP + "Roll back to a batch before it (rewind): an uncommitted batch is then planned again. Or"
+        " restore a backup (restore_backup)."
     ),
     "FAILED_PLAN_LEFT": (
-        _BACKUP + "Delete the uncommitted offset file and its .crc, then start the query with the topics"
-        " it had before."
+        _BACKUP + "Roll back to the newest committed batch (rewind), which leaves the failed plan out, and"
+        " start the query with the topics it had before. Or use reset."
     ),
     "KAFKA_TOPIC_REMOVED": (
         "Keep the topic in the subscription, or "
@@ -245,9 +255,11 @@ ACTIONS: dict[str, str] = {
         + " at the earliest offsets that are left."
     ),
     "KAFKA_TOPIC_RECREATED": (
-        _BACKUP + "To read the new topic from its first record, set the offsets of the topic to 0 in the"
-        " newest committed offset file, delete its .crc, and delete the uncommitted offset file if there"
-        " is one. Or " + _NEW_CHECKPOINT + "."
+        _BACKUP
+        + "To read the new topic from its first record, "
+        + _NEW_CHECKPOINT
+        + " (reset) and startingOffsets 0 for its partitions: at the old positions its first records are"
+        " never read."
     ),
     "KAFKA_NEW_PARTITION_LATE": (
         "If the records before its start are not needed, start the query once with failOnDataLoss=false."
@@ -259,10 +271,10 @@ ACTIONS: dict[str, str] = {
         + ", and decide first whether its rows are already in the target."
     ),
     "DELTA_LOG_CLEANED": (
-        _BACKUP + "If the newest batch is committed, copy the line of this source from the newest offset"
-        " file into the one before it and delete that file's .crc. If the log also begins after that"
-        " position, start the query once with failOnDataLoss=false and backfill the missing versions with"
-        " a batch job. A new checkpoint can start exactly at a version that is still in the log."
+        _BACKUP
+        + "A new checkpoint can start exactly at a version that is still in the log (reset). If the log"
+        " also begins after the position, decide whether the rows of the missing versions are needed,"
+        " and backfill them with a batch job."
     ),
     "DELTA_TABLE_OLDER": (
         "Find out which copy of the table this is. Do not let new commits fill up the versions: the rows"
@@ -285,61 +297,65 @@ ACTIONS: dict[str, str] = {
         " change data feed with a new checkpoint location."
     ),
     "OPERATORS_DIFFER": (
-        "Start the query as it was. If it has no stateful operator any more, delete state/ from a copy of"
-        " the checkpoint. If it has other ones, " + _NEW_CHECKPOINT + "."
+        "Start the query as it was. If every stateful operator was removed on purpose, use"
+        " drop_state. If it has other ones, " + _NEW_CHECKPOINT + " (reset)."
     ),
     "JOIN_BATCH_WITHOUT_ROWS": (
         "Start the query once with spark.sql.streaming.stateStore.stateSchemaCheck set to false: the batch"
         " then runs with the same rows. Turn the check on again for the start after that."
     ),
     "STATE_FOLDER_MISSING": (
-        "Restore state/ from a backup taken at the same moment, or " + _NEW_CHECKPOINT + "."
+        "Restore a backup whose state/ is of the same moment as the logs (restore_backup), or "
+        + _NEW_CHECKPOINT
+        + " (reset)."
     ),
     "STATE_SCHEMA_UNREADABLE": (
-        _BACKUP + "Delete the file: Spark writes a new one and does not compare the types at that one start."
+        _BACKUP + "Restore a backup of the checkpoint (restore_backup), or use reset."
     ),
     "STATE_NOT_RESTORABLE": (
-        "Restore the missing file from a backup. Without a backup, roll offsets and commits back to the"
-        " newest batch whose state is complete."
+        "Roll back to the newest batch whose state is complete (rewind), or restore a backup"
+        " (restore_backup)."
     ),
     "STATE_FILE_DAMAGED": (
-        _BACKUP + "Restore the file from a backup. Without a backup, roll offsets and commits back to the"
-        " newest batch whose state is intact."
+        _BACKUP + "Roll back to the newest batch whose state is intact (rewind), or restore a backup"
+        " (restore_backup)."
     ),
     "JOIN_STATE_INCONSISTENT": (
         _BACKUP
-        + "Restore all state of the operator from one backup, or roll back to a batch before the file was"
-        " replaced."
+        + "Roll back to a batch before the file was replaced (rewind), or restore a backup in which all"
+        " stores of the operator are of the same batch (restore_backup)."
     ),
     "STATE_CHECKSUM_MISMATCH": (
-        _BACKUP + "Restore the file and its .crc (the one without a leading dot) from the same backup. If"
-        " you delete the .crc, Spark reads the file unchecked: do this only if you know that the file is"
-        " right."
+        _BACKUP + "Roll back to a batch whose state is intact (rewind), or restore a backup in which the file"
+        " and its .crc (the one without a leading dot) belong together (restore_backup). Without that"
+        " .crc Spark would read the file unchecked."
     ),
     "STATE_DEFINITION_UNREADABLE": (
-        _BACKUP + "Restore the file from a backup: Spark does not write it a second time."
+        _BACKUP
+        + "Restore a backup of the checkpoint (restore_backup): Spark does not write the file a second"
+        " time."
     ),
     "STATE_IDS_OF_ANOTHER_VERSION": (
-        "Restore the missing commit files from a backup: in state checkpoint format 2 only they name the"
-        " state files."
+        "Restore a backup of the checkpoint (restore_backup): in state checkpoint format 2 only the"
+        " commit files name the state files."
     ),
     "SETTINGS_CHANGED": (
-        _BACKUP + "Copy the SQL configs of the offset file before it into the newest offset file; the"
+        _BACKUP + "Roll back to a batch before the change (rewind), or restore a backup (restore_backup); the"
         " configs of the session have no effect."
     ),
     "COMMIT_AHEAD": (
-        _BACKUP + "Restore the missing offset file, or delete the commit files that are ahead and their"
-        " .crc files. Until then every start delivers rows again."
+        _BACKUP + "The recovery option repair_files leaves the commits that are ahead out. Until then every"
+        " start delivers rows again."
     ),
     "SKIPPED_BATCH_NEEDS_STATE": (
-        _BACKUP + "The sink has to run the batch once more. A file sink does when the batch's own entry, the"
-        " newest in _spark_metadata, is moved away with its .crc file: the batch writes the same rows again,"
-        " and Spark's readers ignore the files of the first attempt. An entry that stands only in a .compact"
-        " file cannot be moved alone: "
-        + _NEW_CHECKPOINT
-        + ". A Delta table has to stand before the batch, and the query needs a new query ID."
+        _BACKUP
+        + "Decide what the sink keeps: each start fails alike until the sink runs the batch once more."
+        " Put the sink back to the batch before (a Delta table with RESTORE) and roll the checkpoint"
+        " back to it too (rewind), or " + _NEW_CHECKPOINT + " (reset)."
     ),
-    "STALE_CHECKSUM_FILE": _BACKUP + "Delete the .crc file: Spark can then write the file.",
+    "STALE_CHECKSUM_FILE": (
+        _BACKUP + "The recovery option repair_files leaves the .crc file out: Spark can then write the file."
+    ),
     "VERSION_TRAP": (
         "Start the query with the Spark version that wrote the checkpoint. To change the version, "
         + _NEW_CHECKPOINT
@@ -347,65 +363,80 @@ ACTIONS: dict[str, str] = {
         " start it with spark.sql.streaming.stateStore.stateSchemaCheck=false, and with the query unchanged."
     ),
     "UNFINISHED_REPARTITION": (
-        "Run the repartition again until it completes, or delete the newest offset file and its .crc."
+        "Run the repartition again until it completes, or restore a backup from before it (restore_backup)."
     ),
     # What Spark accepts and the data suffers from
-    "FRESH_START": "Restore offsets/ and commits/ before the next start.",
+    "FRESH_START": "Restore a backup with offsets/ and commits/ before the next start (restore_backup).",
     "INPUT_GONE": "Restore the files before the next start, or load their rows another way afterwards.",
     "INPUT_CHANGED": (
         "Restore the original files, or make sure that a sink which already has the batch can take the new"
         " content."
     ),
-    "SOURCE_WITHOUT_OFFSET": _BACKUP + "Write the offset of the source back into the newest offset file.",
+    "SOURCE_WITHOUT_OFFSET": (
+        _BACKUP + "Roll back to a batch whose offset file has the source (rewind), or restore a backup"
+        " (restore_backup)."
+    ),
     "SOURCE_LOG_AHEAD": (
-        "Before the next start, also delete the entries of the file source log after the newest offset"
-        " (not if they are inside a .compact file)."
+        "Decide whether the sink can take the rows of these batches again: one that overwrites by key"
+        " can. If it cannot, restore a backup of the whole checkpoint (restore_backup), or use reset."
     ),
     "SET_BACK": (
         "Make sure that the sink can take these batches again: it must overwrite or skip batch IDs that it"
         " has already seen, or their rows must be removed first."
     ),
-    "SOURCE_LOG_BEHIND": _BACKUP + "Write the missing entry from a listing of the input directory.",
+    "SOURCE_LOG_BEHIND": (
+        _BACKUP + "Roll back to a batch that the source log still reaches (rewind), or restore a backup"
+        " (restore_backup)."
+    ),
     "SOURCE_LOG_INCOMPLETE": (
-        _BACKUP + "Restore the file from a copy, or write the missing lines from a listing of the input"
-        " directory, or else rows that were read before are read again."
+        _BACKUP
+        + "Restore a backup of the checkpoint (restore_backup), or else rows that were read before are"
+        " read again."
     ),
     "KAFKA_START_LOST": (
-        "Restore sources/<n>/0, or start the query with startingOffsets set to where batch 0 began."
+        "Restore a backup of the checkpoint (restore_backup), or start the query with startingOffsets"
+        " set to where batch 0 began."
     ),
     "KAFKA_TOPIC_READ_AGAIN": (
-        "Before the start, write the topic's last position into the source's line of the newest offset file"
-        " (and remove that file's .crc); or make sure that the sink can take these records again."
+        "Make sure that the sink can take these records again. If it cannot, "
+        + _NEW_CHECKPOINT
+        + " (reset) and startingOffsets at the topic's last position."
     ),
     "DELTA_ROWS_SKIPPED": (
         "Backfill the rows of these versions with a batch job, if the table still has them."
     ),
-    "DELTA_INDEX_BEYOND": _BACKUP + "Correct the index: the newest offset file was edited.",
-    "DELTA_BACK_IN_SNAPSHOT": _BACKUP + "Correct isStartingVersion: the newest offset file was edited.",
+    "DELTA_INDEX_BEYOND": (
+        _BACKUP + "The newest offset file was edited: roll back to a batch before it (rewind), or restore a"
+        " backup (restore_backup)."
+    ),
+    "DELTA_BACK_IN_SNAPSHOT": (
+        _BACKUP + "The newest offset file was edited: roll back to a batch before it (rewind), or restore a"
+        " backup (restore_backup)."
+    ),
     "DELTA_TABLE_REFILLED": (
         "Compare these versions with the target. Reprocess them with a batch job, or with a new checkpoint"
         " location that starts there."
     ),
     "SINK_AHEAD": (
-        "Delta: RESTORE the table to the version of the newest batch of the checkpoint and write a new"
-        " query ID to metadata; or write only the new ID, if repeated rows do no harm. File sink: use a"
-        " new output directory."
+        "Decide what the sink keeps. Delta: RESTORE the table to the version of the newest batch of"
+        " the checkpoint and use restore_backup with a new query ID; or use reset, if repeated rows do"
+        " no harm. File sink: use a new output directory."
     ),
     "SINK_BEHIND": (
-        "Reprocess their rows: roll the checkpoint back to the newest batch that the sink has (this needs"
-        " no new query ID in metadata), or read the range with a batch job."
+        "Reprocess their rows: roll the checkpoint back to the newest batch that the sink has"
+        " (rewind), or read the range with a batch job."
     ),
     "SINK_CHANGED": (
         "Find out whether this was intended. To write the rows again, roll the checkpoint back to the"
-        " batch that the table was restored to and write a new query ID to metadata."
+        " batch that the table was restored to (rewind)."
     ),
     "SINK_FORGOT_BATCH": (
-        "Remove delta.setTransactionRetentionDuration from the table before the start, or delete the rows"
-        " of the batch first."
+        "Remove delta.setTransactionRetentionDuration from the table before the start, or decide"
+        " whether the rows of the batch in the table have to go first."
     ),
     "SINK_NEW_QUERY_ID": (
-        "Restore metadata and the logs from a backup before the start. Without a backup, make sure that the"
-        " table has no rows of this query, or write to a new one."
+        "Restore a backup of the checkpoint before the start (restore_backup). Without one, make sure"
+        " that the table has no rows of this query, or write to a new one."
     ),
     "SINK_LOG_HOLE": (
         "Restore the missing files of _spark_metadata from a backup, or use a new output directory."
@@ -413,20 +444,25 @@ ACTIONS: dict[str, str] = {
     "SOURCES_CHANGED": "Check that every source that starts from scratch is meant to.",
     "STATE_DROPPED": "Make sure that the contents of this state are no longer needed.",
     "STALE_SNAPSHOT": (
-        _BACKUP + "Move the snapshots that are named, with their .crc files, out of the checkpoint. Spark"
-        " then starts from the snapshot before them and needs every delta or changelog after that one."
+        _BACKUP + "The recovery option repair_files leaves these snapshots out: Spark then rebuilds the state"
+        " from the snapshot before them and every delta or changelog after that one. It is not offered"
+        " where one of these is missing, or where a batch may have run after a start had loaded such a"
+        " snapshot: roll back to a batch before that (rewind)."
     ),
     "SNAPSHOT_DIFFERS": (
-        _BACKUP + "Find out which is right: compare with the sink, and look at the modification times. If"
-        " the deltas are right, delete the snapshot and its .crc."
+        _BACKUP + "Find out which is right: compare with the sink, and look at the modification times. Then"
+        " roll back to a batch before the file that is wrong (rewind), or restore a backup"
+        " (restore_backup)."
     ),
     "ROWS_IN_WRONG_PARTITION": (
-        _BACKUP + "Find out whether partition directories were swapped or files were copied between them,"
-        " and undo it. If that is not possible, " + _NEW_CHECKPOINT + "."
+        _BACKUP + "Find out whether partition directories were swapped or files were copied between them."
+        " Restore a backup from before that (restore_backup); if there is none, "
+        + _NEW_CHECKPOINT
+        + " (reset)."
     ),
     "WATERMARK_WENT_BACK": (
-        "Restore the log file from a backup, or write the earlier value back: with a lower watermark, late"
-        " rows reopen closed windows."
+        "Roll back to a batch before it (rewind), or restore a backup (restore_backup): with a lower"
+        " watermark, late rows reopen closed windows."
     ),
     "OFFSET_WENT_BACK": (
         "Find out why: either the topic was recreated (records before the new offset were never read), or"
@@ -540,13 +576,12 @@ ACTIONS: dict[str, str] = {
     ),
     "SOURCE_LOG_ONE_AHEAD": "Nothing, unless offsets and commits were rolled back by hand.",
     "STATE_FILE_ALTERED": (
-        "Stop the query. Restore the file from a backup; without one, roll back to a batch before it, or"
-        " rebuild the state by a full refresh. If somebody changed the file on purpose, delete the hidden"
-        " .crc."
+        "Stop the query. Roll back to a batch before it (rewind), restore a backup (restore_backup),"
+        " or rebuild the state (full_refresh). If somebody changed the file on purpose, decide whether"
+        " its new content is right before anything else."
     ),
     "HADOOP_CHECKSUM_MISMATCH": (
-        "Nothing for the next start. Find out who changed the file; if the change was intended, delete the"
-        " hidden .crc."
+        "Nothing for the next start. Find out who changed the file and whether the change was intended."
     ),
     "STATE_GROWS": (
         "Make sure that the number of keys is small by nature. If it is not, give the query a watermark,"

@@ -11,6 +11,9 @@ from core.connectors import ConnectorAnswers
 from core.messages import say, say_of
 from core.recovery.file_repairs import RULES, FileRepairs, file_repairs
 
+MOST_NAMED = 5
+"""So many files are named in an action; the plan of the option has them all."""
+
 
 def with_repairs(
     report: FindingsReport, ck: Checkpoint, forecast: Forecast, connectors: ConnectorAnswers
@@ -37,5 +40,7 @@ def _named(item: Finding, repairs: FileRepairs) -> Finding:
     ]
     if not done:
         return item
+    if len(done) > MOST_NAMED:
+        done = [*done[:MOST_NAMED], say("file_repairs.more_files", count=len(done) - MOST_NAMED)]
     action = say("file_repairs.action", action=item.action, what=" ".join(done))
     return replace(item, action=action, option="repair_files")

@@ -12,6 +12,7 @@ from core.documents.recover import recover_document
 from core.errors import UsageError
 from core.judgement import judge
 from core.messages import say
+from core.messages.words import CERTAINTY
 from core.recovery import (
     OPTION_IDS,
     Answers,
@@ -33,7 +34,7 @@ from core.recovery.places import platform_of
 from core.settings import Settings
 from core.verbs import Answer, Verb
 from core.verbs._connectors import add_connector_options, connectors_of, impact_lines
-from core.verbs._text import clean
+from core.verbs._text import clean, listed_files
 from core.verbs._to_file import write_new_file
 
 
@@ -111,18 +112,29 @@ def _written(context: RecoveryContext, args: Namespace) -> list[str]:
 
 
 def _text(context: RecoveryContext, chosen: OptionId | None, impacts: Sequence[DeletionImpact]) -> list[str]:
-    lines = _snippet(context, chosen) if chosen is not None else []
+    lines = _forecast(context)
+    lines += _snippet(context, chosen) if chosen is not None else []
     lines += impact_lines(impacts)
     lines += [say("verb_recover.questions_title")]
     for question in questions(context):
         values = ", ".join(choice.value for choice in question.choices)
         lines.append(f"  {question.id}: {question.text} {_answer(question)} [{values}]")
-    for option in options(context):
-        if chosen in (None, option.id):
-            lines += ["", *_option(option)]
-    if chosen is not None:
+    shown = [option for option in options(context) if chosen in (None, option.id)]
+    for option in shown:
+        lines += ["", *_option(option)]
+    if chosen is not None and shown[0].possible:
         lines += ["", *_plan(context, chosen), "", *_code(context, chosen)]
     return lines
+
+
+def _forecast(context: RecoveryContext) -> list[str]:
+    """What the next start does as things are; nothing without a checkpoint to forecast."""
+    answer = context.forecast
+    if answer is None:
+        return []
+    why, files = clean(answer.because, 1000), listed_files(answer.evidence)
+    because = say("cli.because", certainty=CERTAINTY[answer.certainty], why=why, files=files)
+    return [clean(answer.sentence, 2000), f"  {because}", ""]
 
 
 def _snippet(context: RecoveryContext, chosen: OptionId) -> list[str]:
@@ -152,6 +164,8 @@ def _option(option: Option) -> list[str]:
         mark = say("verb_recover.recommended", reason=clean(option.reason, 1000))
     title = say("verb_recover.option_title", title=option.title, option=option.id, mark=mark)
     lines = [title, f"  {clean(option.why, 2000)}"]
+    if not option.possible:
+        return lines  # what it would cost is said of no option that cannot be taken
     cells = {
         "complexity": option.complexity,
         "cost": option.cost,
@@ -163,7 +177,8 @@ def _option(option: Option) -> list[str]:
     for name, cell in cells.items():
         text = clean(cell.text, 2000)
         lines.append(f"  {name:<24} {say('verb_recover.corrected', text=text) if cell.corrected else text}")
-    for each in option.consequences:
+    yours = [each for each in option.consequences if each.is_yours]
+    for each in yours or option.consequences:
         lines.append(f"  {say('verb_recover.your_sink', sink=each.label) if each.is_yours else each.label}")
         lines += [
             f"    repeats         {clean(each.repeats, 2000)}",

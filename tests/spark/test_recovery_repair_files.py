@@ -3,7 +3,9 @@ with the repaired copy, and the rows are compared with the truth."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -277,3 +279,75 @@ def test_a_damaged_snapshot_is_left_out_where_spark_does_not_repair_it(
     assert oracle.restart(base, copy, conf=without_repair).causes
     fact = oracle.restart(base, new, conf=without_repair)
     assert not fact.causes and fact.delivered == base.undisturbed
+
+
+MAINTENANCE = "spark.sql.streaming.stateStore.maintenanceInterval"
+SNAPSHOT_AFTER = "spark.sql.streaming.stateStore.minDeltasForSnapshot"
+KEPT, LAST = 2, 6  # batches 0 and 1 stay; version 6 is that of the last batch of both time lines
+
+# The newest version is the only one with a snapshot: (confs, how many changes it takes, name)
+STORES: dict[str, tuple[dict[str, str], str, str]] = {
+    "HDFS": ({}, "5", "6.snapshot"),
+    "RocksDB with changelogs": (CHANGELOG, "6", "6.zip"),
+}
+
+
+def rolled_back_by_hand(checkpoint: Path) -> None:
+    """The logs end at batch 1 again; the state of the later batches stays, an hour old."""
+    for log in ("offsets", "commits", "sources/0"):
+        for path in [*(checkpoint / log).iterdir()]:
+            if int(path.name.strip(".").partition(".")[0]) >= KEPT:
+                path.unlink()
+    for path in checkpoint.glob("state/**/*"):
+        version = path.name.partition(".")[0]
+        if version.isdecimal() and int(version) > KEPT:
+            then = path.stat().st_mtime - 3600
+            os.utime(path, (then, then))
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_snapshot_of_an_abandoned_time_line_is_left_out_and_the_rows_are_right(
+    store: str, spark: SparkSession, oracle: Oracle, tmp_path: Path
+) -> None:
+    confs, changes, name = STORES[store]
+    place = tmp_path / "p"
+    pipeline = RepairPipeline(spark, place, totals, "merge", mode="update", key="key", confs=confs)
+    put_files(pipeline.source, range(KEPT))
+    put_files(pipeline.source, range(KEPT, LAST), rows=20)  # wrong rows, for which it is rolled back
+    pipeline.confs = {**confs, MAINTENANCE: "50ms", SNAPSHOT_AFTER: changes}
+    oracle.stop_maintenance()
+    state = pipeline.checkpoint / "state/0"
+    pipeline.run(until=lambda: all((state / part / name).exists() for part in "01"))
+    oracle.stop_maintenance()
+    rolled_back_by_hand(pipeline.checkpoint)
+    put_files(pipeline.source, range(KEPT, LAST))
+    pipeline.confs = {**confs, MAINTENANCE: "1h", SNAPSHOT_AFTER: "100"}
+    pipeline.run()
+    assert rows(pipeline, "totals") == TRUTH["totals"](LAST)
+
+    judgement = judge(Checkpoint.open(str(pipeline.checkpoint)))
+    assert judgement.forecast.outcome == "resume"
+    assert [risk.id for risk in judgement.forecast.risks] == ["STALE_SNAPSHOT"]
+    first = options(judgement.recovery(Answers({"sink": "foreach_merge"})))[0]
+    assert (first.id, first.recommended) == ("repair_files", True), first
+
+    script = pipeline.script("repair_files")
+    before = fingerprint(pipeline.checkpoint)
+    done = run_in_session(script, spark)
+    assert done.status == 0 and done.output.count(f"{name} is left out") == 2, done.output
+    assert fingerprint(pipeline.checkpoint) == before, "the old checkpoint was changed"
+    new = next(place.glob("checkpoint.repaired-after-batch-*[0-9]"))
+    left_out = sorted(str(path.relative_to(pipeline.checkpoint)) for path in state.glob(f"*/{name}"))
+    assert left_out == [f"state/0/0/{name}", f"state/0/1/{name}"]
+    assert not [*new.glob(f"state/0/*/{name}")]
+
+    put_files(pipeline.source, range(LAST, LAST + 2))
+    output = pipeline.output / "rows.json"
+    then = output.read_bytes()
+    shutil.copytree(pipeline.checkpoint, place / "plain")
+    pipeline.run(place / "plain")
+    assert rows(pipeline, "totals") != TRUTH["totals"](LAST + 2), "the plain restart gave the truth"
+    output.write_bytes(then)
+    pipeline.run(new)
+    assert rows(pipeline, "totals") == TRUTH["totals"](LAST + 2)
+    oracle.stop_maintenance()

@@ -384,14 +384,14 @@ class Oracle:
         if made.exists():
             return _made(recipe, root, made)
         if recipe.with_maintenance:
-            self._stop_maintenance()
+            self.stop_maintenance()
         first: dict[int, Rows] = {}
         if recipe.backup_after is not None:
             first = self._first_run(recipe, root, range(recipe.backup_after))
             copy_of(root / "ck", root / "backup")
         first |= self._first_run(recipe, root, range(recipe.backup_after or 0, recipe.files))
         if recipe.with_maintenance:
-            self._stop_maintenance()
+            self.stop_maintenance()
         write_files(root, range(recipe.files, recipe.files + WAITING))
         base = Base(recipe, root, first, {})
         clean = self.restart(base, self.copy(base))
@@ -406,7 +406,7 @@ class Oracle:
         assert not fact.causes, fact
         return dict(fact.delivered)
 
-    def _stop_maintenance(self) -> None:
+    def stop_maintenance(self) -> None:
         """Ends the maintenance thread of the state stores: its interval is that of the first stateful query
         after it."""
         jvm: Any = self.session._jvm

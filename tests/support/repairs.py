@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 from core.recovery import OptionId
 from tests.support.recovery import SCHEMA, script_for
@@ -22,6 +24,17 @@ def plain_rows(frame: DataFrame) -> list[dict[str, object]]:
         json.dumps([row.asDict(recursive=True) for row in frame.collect()], default=str)
     )
     return rows
+
+
+def _run_until(query: StreamingQuery, until: Callable[[], bool]) -> None:
+    try:
+        query.processAllAvailable()
+        end = time.monotonic() + 60
+        while not until():
+            assert time.monotonic() < end, "what the query was to wait for did not happen"
+            time.sleep(0.05)
+    finally:
+        query.stop()
 
 
 class RepairPipeline:
@@ -44,8 +57,9 @@ class RepairPipeline:
         self.source, self.output, self.checkpoint = place / "in", place / "out", place / "checkpoint"
         place.mkdir(parents=True)
 
-    def run(self, checkpoint: Path | None = None) -> None:
-        """Reads everything that is there, one file a batch."""
+    def run(self, checkpoint: Path | None = None, until: Callable[[], bool] | None = None) -> None:
+        """Reads everything that is there, one file a batch. ``until``: what the running query waits for, for
+        at most a minute, before it is stopped."""
         before = {name: self.spark.conf.get(name, None) for name in self.confs}
         for name, value in self.confs.items():
             self.spark.conf.set(name, value)
@@ -57,7 +71,10 @@ class RepairPipeline:
                 writer = writer.format("parquet").option("path", str(self.output))
             else:
                 writer = writer.foreachBatch(self._write)
-            writer.trigger(availableNow=True).start().awaitTermination()
+            if until is None:
+                writer.trigger(availableNow=True).start().awaitTermination()
+            else:
+                _run_until(writer.start(), until)
         finally:
             for name, value in before.items():
                 self.spark.conf.unset(name) if value is None else self.spark.conf.set(name, value)

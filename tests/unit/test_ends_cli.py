@@ -92,7 +92,9 @@ def test_a_check_names_the_ends_that_were_asked(run: Run, samples: Path) -> None
     assert not any("themselves" in item or "itself" in item for item in answer["not_checked"])
 
 
-def test_recover_knows_the_sink_by_its_log_and_says_the_impact_first(run: Run, samples: Path) -> None:
+def test_recover_knows_the_sink_by_its_log_and_says_forecast_and_impact_first(
+    run: Run, samples: Path
+) -> None:
     place = samples / TABLE
     answer = document(
         run, "recover", place / "checkpoint", "--sink", place / "sink", "--source", f"0={place / 'source'}"
@@ -101,7 +103,8 @@ def test_recover_knows_the_sink_by_its_log_and_says_the_impact_first(run: Run, s
     assert (question["answer"], question["from_checkpoint"]) == ("delta", True)
     assert [price["loses_rows"] for price in answer["price_of_deleting"]] == [0, 0, 80]
     text = run("recover", place / "checkpoint", "--sink", place / "sink")[1]
-    assert text.startswith("Impact of deleting this checkpoint")
+    assert text.startswith("Spark will re-run batch 5")
+    assert text.index("Impact of deleting this checkpoint") < text.index("Questions (answer")
 
 
 @pytest.mark.parametrize("verb", ["forecast", "check", "resume", "recover"])

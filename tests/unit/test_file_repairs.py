@@ -13,12 +13,14 @@ import pytest
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
-from core.judgement import judge
-from core.recovery import Answers, options
+from core.judgement import Judgement, judge
+from core.recovery import Answers, Option, options, plan
 from core.recovery.file_repairs import MOST_BYTES, FileRepairs, file_repairs
 from core.storage import Door, FileInfo, Gone
 from tests.support import damage
 from tests.support.build import SAMPLES
+from tests.unit.test_stale_snapshots import PLANNED_MS
+from tests.unit.test_stale_snapshots import checkpoint as checkpoint_with
 
 
 def copy_of(sample: str, place: Path, *damages: damage.Damage) -> Path:
@@ -31,6 +33,11 @@ def copy_of(sample: str, place: Path, *damages: damage.Damage) -> Path:
 def repairs_of(place: Path) -> FileRepairs:
     ck = Checkpoint.open(str(place))
     return file_repairs(ck, forecast(ck), ConnectorAnswers())
+
+
+def option_of(judgement: Judgement, sink: str) -> Option:
+    found = options(judgement.recovery(Answers({"sink": sink})))
+    return next(each for each in found if each.id == "repair_files")
 
 
 def test_a_door_to_a_place_as_it_would_be_reads_the_changes_and_writes_nothing(tmp_path: Path) -> None:
@@ -138,3 +145,82 @@ def test_a_complete_batch_that_would_come_again_is_not_recommended_for_a_sink_th
         found = options(judge(Checkpoint.open(str(place))).recovery(Answers({"sink": sink})))
         option = next(each for each in found if each.id == "repair_files")
         assert (option.possible, option.recommended) == (True, expected), sink
+
+
+HOUR_MS = 3_600_000
+
+
+def test_snapshots_of_an_abandoned_time_line_are_left_out_and_what_stays_is_said() -> None:
+    judgement = judge(Checkpoint.open(str(SAMPLES / "hand-made-rewind" / "checkpoint")))
+    option = option_of(judgement, "foreach_append")
+    assert option.possible and not option.recommended
+    assert "forecast says" in option.repeats and "sources/0 is 8 entries ahead" in option.repeats
+    caution = plan(judgement.recovery(Answers({"sink": "foreach_append"})), option.recipe).caution
+    assert any("Not repaired by it" in each and "SOURCE_LOG_AHEAD" in each for each in caution)
+    found = next(item for item in judgement.findings.findings if item.id == "STALE_SNAPSHOT")
+    assert found.option == "repair_files" and "Leave state/0/1/11.snapshot out." in found.action
+
+
+def test_a_stale_snapshot_that_the_next_start_loads_is_left_out_before_a_plain_restart(
+    tmp_path: Path,
+) -> None:
+    stale = checkpoint_with(tmp_path, "5.snapshot", PLANNED_MS - HOUR_MS)
+    (stale / "state/0/0/5.snapshot.crc").write_text("{}", encoding="utf-8")
+    found = repairs_of(stale)
+    assert found.is_possible, found.refused
+    assert [each.file for each in found.repairs] == [
+        "state/0/0/5.snapshot",
+        "state/0/0/5.snapshot.crc",
+        "state/0/1/5.snapshot",
+    ]
+    first = options(judge(Checkpoint.open(str(stale))).recovery(Answers({"sink": "foreach_merge"})))[0]
+    assert (first.id, first.recommended) == ("repair_files", True)
+    assert "A plain restart works, but" in first.reason
+
+
+def older_delta(place: Path) -> None:
+    os.utime(place / "state/0/1/3.delta", (PLANNED_MS / 1000 - 7200,) * 2)
+
+
+def batch_after(place: Path) -> None:
+    (place / "offsets/5").write_bytes((place / "offsets/4").read_bytes())
+    (place / "commits/5").write_bytes((place / "commits/4").read_bytes())
+    for partition in (0, 1):
+        shutil.copy(place / f"state/0/{partition}/5.delta", place / f"state/0/{partition}/6.delta")
+
+
+def purged_before(place: Path) -> None:
+    """A snapshot before it, whose batch and changes are purged."""
+    for partition in (0, 1):
+        (place / f"state/0/{partition}/2.snapshot").write_bytes(b"x" * 64)
+        for version in (1, 2):
+            (place / f"state/0/{partition}/{version}.delta").unlink()
+    for batch in (0, 1):
+        (place / f"offsets/{batch}").unlink()
+        (place / f"commits/{batch}").unlink()
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (damage.without("state/0/0/2.delta"), "state/0/0/2.delta is missing"),
+        (older_delta, "state/0/1/3.delta is older than the plan of batch 2"),
+        (batch_after, "batch 5 has run since"),
+        (purged_before, "Nothing tells whether state/0/0/2.snapshot"),
+    ],
+)
+def test_a_stale_snapshot_is_not_left_out_where_the_rest_is_not_known_to_be_right(
+    harm: damage.Damage, words: str, tmp_path: Path
+) -> None:
+    place = checkpoint_with(tmp_path, "5.snapshot", PLANNED_MS - HOUR_MS)
+    harm(place)
+    found = repairs_of(place)
+    assert not found.is_possible and words in found.refused, found.refused
+
+
+def test_the_snapshot_before_is_right_when_it_is_newer_than_its_changes(tmp_path: Path) -> None:
+    place = checkpoint_with(tmp_path, "5.snapshot", PLANNED_MS - HOUR_MS)
+    purged_before(place)
+    for partition in (0, 1):
+        (place / f"state/0/{partition}/2.delta").write_bytes(b"x" * 64)
+    assert repairs_of(place).is_possible

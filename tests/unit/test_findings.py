@@ -111,7 +111,7 @@ def test_what_stops_the_next_start_blocks_it(tmp_path: Path) -> None:
         ("OFFSET_GAP", "blocks_restart", "certain")
     ]
     assert report.has_problems
-    assert "copy the newest offset file to the missing name" in report.findings[0].action
+    assert "the recovery option repair_files makes that copy" in report.findings[0].action
 
 
 def test_a_missing_metadata_file_weighs_less_before_4_2(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from core.checkpoint import Checkpoint
 from core.cli import main
+from core.judgement import judge
+from core.messages.words import CERTAINTY
 from core.recovery import OPTION_IDS, Answers, OptionId, RecoveryContext, options, read_recovery_context
 from core.recovery.code import MOST_LINES as MOST_LINES_OF_SCRIPT
 from core.recovery.forms import forms
@@ -238,6 +240,35 @@ def test_the_file_is_written_once_and_never_into_a_checkpoint_or_an_output(
         assert (tmp_path / form).read_text() == next(
             b.text for b in forms(context, "reset") if b.form == form
         )
+
+
+def test_the_text_begins_with_the_forecast_and_says_what_an_impossible_option_lacks_only_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ck = kafka_checkpoint(tmp_path)
+    place = str(tmp_path / "ck")
+    judgement = judge(ck)
+    said = judgement.forecast
+    assert recover(place) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == said.sentence and lines[1].strip().startswith(f"{CERTAINTY[said.certainty]}: ")
+    impossible = [option for option in options(judgement.recovery(Answers())) if not option.possible]
+    assert impossible
+    for option in impossible:
+        at = next(i for i, line in enumerate(lines) if f"(--option {option.id})" in line)
+        assert lines[at + 1].strip() == option.why and not "".join(lines[at + 2 : at + 3])
+    assert recover(place, "--option", impossible[0].id) == 0
+    assert capsys.readouterr().out.count(impossible[0].why) == 1
+
+
+def test_once_the_sink_is_answered_only_its_repeats_and_losses_are_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kafka_checkpoint(tmp_path)
+    for answers, count in (([], 3), (["--set", "sink=foreach_merge"], 1)):
+        assert recover(str(tmp_path / "ck"), "--option", "reset", *answers) == 0
+        shown = capsys.readouterr().out
+        assert sum(line.startswith("    repeats ") for line in shown.splitlines()) == count
 
 
 def test_a_form_alone_is_printed_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
 from core.checkpoint import Checkpoint
-from core.checkpoint.model import OperatorState, StateFile
+from core.checkpoint.model import OffsetEntry, OperatorState, StateFile
 from core.checkpoint.state import state_inventory
 from core.messages import say
 from core.sparklogs.evidence import Evidence
@@ -70,34 +70,41 @@ def _later(s: RestartContext) -> Iterator[Risk]:
             yield Risk("STALE_SNAPSHOT", sentence, evidence, PLANNED_AGAIN)
 
 
+def snapshots_older_than_their_batch(
+    ck: Checkpoint, op: OperatorState, version: int
+) -> tuple[StateFile, ...]:
+    """The snapshots from which a start loads this version of one operator, and which were there before the
+    batch that should have written them was planned; by path."""
+    if op.format_version != 1:
+        return ()
+    kinds = _full_kinds(op)
+    newest: dict[tuple[int, str], StateFile] = {}
+    for part in op.partitions:
+        usable = [f for f in part.files if f.kind in kinds and 0 < (f.version or 0) <= version]
+        if usable:
+            newest[part.partition_id, part.store] = max(usable, key=lambda file: file.version or 0)
+    stale = [file for file in newest.values() if is_older_than_its_batch(ck, file)]
+    return tuple(sorted(stale, key=lambda file: file.path))
+
+
+def is_older_than_its_batch(ck: Checkpoint, file: StateFile) -> bool:
+    """Whether a file of version V was there before batch V - 1 was planned. Files of a copied checkpoint have
+    later times, so that nothing is said of them."""
+    if file.version is None or file.modified_ms is None or file.version - 1 not in ck.offset_files:
+        return False
+    entry = ck.offset(file.version - 1)
+    planned_ms = entry.timestamp_ms if isinstance(entry, OffsetEntry) else None
+    return planned_ms is not None and file.modified_ms + ck.settings.clock_slack_ms < planned_ms
+
+
 def _loaded_next(s: RestartContext) -> Iterator[Risk]:
-    version, slack_ms = s.first_batch, s.checkpoint.settings.clock_slack_ms
     for op in state_inventory(s.checkpoint).operators:
-        if op.format_version != 1:
-            continue
-        kinds = _full_kinds(op)
-        newest: dict[tuple[int, str], StateFile] = {}
-        for part in op.partitions:
-            usable = [f for f in part.files if f.kind in kinds and 0 < (f.version or 0) <= version]
-            if usable:
-                newest[part.partition_id, part.store] = max(usable, key=lambda file: file.version or 0)
-        stale = [file for file in newest.values() if _is_older_than_its_batch(s, file, slack_ms)]
+        stale = snapshots_older_than_their_batch(s.checkpoint, op, s.first_batch)
         if stale:
-            stale.sort(key=lambda file: file.path)
             batch_id = (stale[0].version or 0) - 1
             sentence = say("forecast.stale_snapshot", path=stale[0].path, batch_id=batch_id)
             evidence = tuple(Evidence(file.path) for file in stale[:MOST_NAMED])
             yield Risk("STALE_SNAPSHOT", sentence, evidence, UNKNOWN, "inferred")
-
-
-def _is_older_than_its_batch(s: RestartContext, file: StateFile, slack_ms: int) -> bool:
-    """Whether a snapshot of version V was there before batch V - 1 was planned. Files of a copied checkpoint
-    have later times, so that nothing is said of them."""
-    if file.version is None or file.modified_ms is None or file.version - 1 not in s.checkpoint.offset_files:
-        return False
-    entry = s.offset_entry(file.version - 1)
-    planned_ms = entry.timestamp_ms if entry is not None else None
-    return planned_ms is not None and file.modified_ms + slack_ms < planned_ms
 
 
 def _full_kinds(op: OperatorState) -> frozenset[str]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.messages import say, say_of
 from core.recovery.context import RecoveryContext
 from core.recovery.file_repairs import FileRepair, FileRepairs, file_repairs
@@ -10,6 +12,7 @@ from core.recovery.model import Cells, Constant, PlanStep, cell
 from core.recovery.repairs.checkpoint_values import checkpoint_constants
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.repairs.sink_values import sink_constants
+from core.recovery.restart import repeats_and_loses
 from core.recovery.sinks import Behaviour
 
 KNOWS_ITS_QUERY = ("delta", "foreach_txn")
@@ -40,6 +43,10 @@ def _judge(context: RecoveryContext) -> Judged:
     )
     if any(repair.does == "copy" for repair in found.repairs):
         caution.append(say("file_repairs.looks_rolled_back"))
+    caution += [
+        say("file_repairs.risk_stays", title=say_of("findings", "TITLES", risk), risk=risk)
+        for risk in dict.fromkeys(_other_risks(found))
+    ]
     files = [repair.file for repair in found.repairs]
     return Judged(True, say("file_repairs.possible", files=files), tuple(caution))
 
@@ -47,6 +54,8 @@ def _judge(context: RecoveryContext) -> Judged:
 def _effect(context: RecoveryContext, behaviour: Behaviour) -> Effect:
     found, nothing = _found(context), say("recovery_effects.nothing")
     batch = found.again_from
+    if batch is None and _other_risks(found):
+        return Effect(*repeats_and_loses(replace(context, forecast=found.forecast), behaviour))
     if batch is None or (behaviour == "batch_number_aware" and found.again_is_same):
         return Effect(nothing, nothing)
     if behaviour == "overwrite":
@@ -64,16 +73,20 @@ def _reason(context: RecoveryContext) -> str:
     """Why it is the first choice: the copy starts, nothing else is wrong with it, and no complete batch comes
     again to a sink that would have it twice."""
     found = _found(context)
-    others = [
-        risk
-        for risk in (found.forecast.risks if found.forecast is not None else ())
-        if risk.weight == "data_risk" and not _is_of_the_copy(risk.id, found)
-    ]
     complete = {repair.finding for repair in found.repairs if repair.file.startswith("commits/")}
     again = found.again_from is not None and bool(complete)
-    if others or (again and context.behaviour in (None, "append")):
+    if _other_risks(found) or (again and context.behaviour in (None, "append")):
         return ""
+    was = context.forecast
+    if was is not None and was.outcome != "fail" and any(risk.id == "STALE_SNAPSHOT" for risk in was.risks):
+        return say("file_repairs.best_stale")
     return say("file_repairs.best")
+
+
+def _other_risks(found: FileRepairs) -> list[str]:
+    """The finding ids of the risks for the data that the repaired copy has still."""
+    risks = found.forecast.risks if found.forecast is not None else ()
+    return [risk.id for risk in risks if risk.weight == "data_risk" and not _is_of_the_copy(risk.id, found)]
 
 
 def _is_of_the_copy(risk: str, found: FileRepairs) -> bool:
