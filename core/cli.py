@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import IO, NoReturn
 
 from core import __version__
-from core.documents.base import Document, NotReadPart, to_chunks, to_text
+from core.documents.base import Document, NotReadPart, to_chunks, to_text, utf8
 from core.errors import CheckpointExplorerError, StorageError, UsageError, place_of
 from core.messages import say, say_of
 from core.settings import DEFAULTS, load_settings
@@ -27,7 +27,7 @@ from core.verbs._text import clean
 
 ANSWERED, PROBLEMS_FOUND, UNKNOWN_ERROR = 0, 1, 1  # 2 and 10 are in core/errors.py
 NOT_READ = StorageError.exit_status
-PIECE_CHARACTERS = 1 << 20
+PIECE_BYTES = 1 << 20
 MOST_NOT_READ = 20  # lines about files that could not be read; the JSON names all
 
 
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = build_parser(asked).parse_args(arguments)
         settings = load_settings()
         answer = verb_named(args.verb).run(args, settings)
-        _write(_as_json(answer) if args.json else (_as_text(answer),))
+        _write(_as_json(answer) if args.json else (utf8(_as_text(answer)),))
     except CheckpointExplorerError as error:
         return _fail(error, error.exit_status)
     except KeyboardInterrupt:
@@ -79,26 +79,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return NOT_READ if answer.not_read else ANSWERED
 
 
-def _as_json(answer: Answer) -> Iterable[str]:
+def _as_json(answer: Answer) -> Iterable[bytes]:
     parts = tuple(NotReadPart(path=item.path, reason=item.reason) for item in answer.not_read)
     document = replace(answer.document, not_read=parts)
-    return (to_text(document), "\n") if answer.long_field is None else _in_pieces(document, answer.long_field)
+    if answer.long_field is None:
+        return (utf8(to_text(document) + "\n"),)
+    return _in_pieces(document, answer.long_field)
 
 
-def _in_pieces(document: Document, field: LongField) -> Iterable[str]:
+def _in_pieces(document: Document, field: LongField) -> Iterable[bytes]:
     with field.lines as lines:
         lines.seek(0)
         yield from to_chunks(document, field.name, _joined(lines))
-    yield "\n"
+    yield b"\n"
 
 
-def _joined(lines: IO[str]) -> Iterable[str]:
+def _joined(lines: IO[bytes]) -> Iterable[bytes]:
     """The lines with commas between them, a large piece at a time."""
-    before = ""
-    while piece := lines.read(PIECE_CHARACTERS):
-        yield before + piece[:-1].replace("\n", ",")
-        before = piece[-1].replace("\n", ",")
-    yield before.removesuffix(",")
+    before = b""
+    while piece := lines.read(PIECE_BYTES):
+        yield before + piece[:-1].replace(b"\n", b",")
+        before = piece[-1:].replace(b"\n", b",")
+    yield before.removesuffix(b",")
 
 
 def _as_text(answer: Answer) -> str:
@@ -110,11 +112,10 @@ def _as_text(answer: Answer) -> str:
     return "\n".join([answer.text, title, *shown]) + "\n"
 
 
-def _write(texts: Iterable[str]) -> None:
+def _write(pieces: Iterable[bytes]) -> None:
     try:
-        for text in texts:
-            # Lone surrogates cannot be written as UTF-8; JSON escapes are the only way they can get here.
-            sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        for piece in pieces:
+            sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
     except (
         BrokenPipeError

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from core.checkpoint.amounts import PlainAmounts
 from core.checkpoint.conf import NOTHING, ConfPool, conf_changes
 from core.checkpoint.layout import Layout, read_layout
 from core.checkpoint.logs import parse_commit, parse_metadata, parse_offset
@@ -200,37 +201,26 @@ class Checkpoint:
         self, offset_ids: Iterable[int], commit_ids: Iterable[int], others: Sequence[FileInfo] = ()
     ) -> dict[str, Content]:
         with self._lock:
-            offsets = [
-                i for i in dict.fromkeys(offset_ids) if i in self.offset_files and i not in self._offsets
-            ]
-            commits = [
-                i for i in dict.fromkeys(commit_ids) if i in self.commit_files and i not in self._commits
-            ]
-            files = [
-                *others,
-                *(self._layout.offsets.infos[i] for i in offsets),
-                *(self._layout.commits.infos[i] for i in commits),
-            ]
-            limit_bytes = self.settings.log_file_bytes
-            wanted = [info for info in files if (info.size_bytes or 0) <= limit_bytes]
-            if not wanted and not files:
+            layout = self._layout
+            offsets = _not_taken(offset_ids, layout.offsets.infos, self._offsets)
+            commits = _not_taken(commit_ids, layout.commits.infos, self._commits)
+            files = [*others, *offsets.values(), *commits.values()]
+            if not files:
                 return {}
-            contents = self.door.read(wanted)
-            for batch_id in offsets:
-                self._take_offset(batch_id, contents)
-            for batch_id in commits:
-                self._take_commit(batch_id, contents)
+            limit_bytes = self.settings.log_file_bytes
+            contents = self.door.read(info for info in files if (info.size_bytes or 0) <= limit_bytes)
+            for batch_id, info in offsets.items():
+                self._take_offset(batch_id, info, contents)
+            for batch_id, info in commits.items():
+                self._take_commit(batch_id, info, contents)
             return contents
 
-    def _take_offset(self, batch_id: int, contents: Mapping[str, Content]) -> None:
-        file = self.offset_files[batch_id]
-        data = _content(
-            file, contents, batch_id in self._layout.offsets.misnamed, self.settings.log_file_bytes
-        )
+    def _take_offset(self, batch_id: int, info: FileInfo, contents: Mapping[str, Content]) -> None:
+        data = self._content(batch_id, info, contents, self._layout.offsets.misnamed)
         if not isinstance(data, bytes):
             self._offsets[batch_id] = data
             return
-        parsed = parse_offset(data, batch_id, file.path, self._pool)
+        parsed = parse_offset(data, batch_id, info.path, self._pool)
         if parsed.entry is None:
             self._offsets[batch_id] = parsed.problems[0]
             return
@@ -238,12 +228,17 @@ class Checkpoint:
             self._line_problems[batch_id] = parsed.problems
         self._offsets[batch_id] = parsed.entry
 
-    def _take_commit(self, batch_id: int, contents: Mapping[str, Content]) -> None:
-        file = self.commit_files[batch_id]
-        data = _content(
-            file, contents, batch_id in self._layout.commits.misnamed, self.settings.log_file_bytes
-        )
-        self._commits[batch_id] = parse_commit(data, batch_id, file.path) if isinstance(data, bytes) else data
+    def _take_commit(self, batch_id: int, info: FileInfo, contents: Mapping[str, Content]) -> None:
+        data = self._content(batch_id, info, contents, self._layout.commits.misnamed)
+        self._commits[batch_id] = parse_commit(data, batch_id, info.path) if isinstance(data, bytes) else data
+
+    def _content(
+        self, batch_id: int, info: FileInfo, contents: Mapping[str, Content], misnamed: Collection[int]
+    ) -> bytes | Problem | None:
+        data = content_within(info.path, info.size_bytes, contents, self.settings.log_file_bytes)
+        if batch_id in misnamed and isinstance(data, bytes):
+            return problem(info.path, "not_an_id", say("logs.not_an_id", batch_id=batch_id), data)
+        return data
 
     def forget_texts(self, batch_ids: Iterable[int]) -> None:
         """Lets go of the texts of these offset log entries; their settings and times stay. For who reads a
@@ -574,12 +569,17 @@ class Checkpoint:
 
     def amounts(self, key: str, batch_ids: Iterable[int]) -> SourceAmounts:
         """How much each of these batches read from a source: what :meth:`progress` says as ``total``, without
-        the matrices. For a few hundred batches."""
+        the matrices."""
         found: dict[int, int] = {}
         unit = ""
+        source = self.source(key)
+        plain = None if source is None else PlainAmounts(source.kind)
         for batch_id in batch_ids:
             start, end = self.source_texts(batch_id, key)
             if end is None:
+                continue
+            if unit and plain is not None and (moved := plain.between(start, end)) is not None:
+                found[batch_id] = moved
                 continue
             advance = self._advance(key, None if start is None else parsed(start), parsed(end))
             if advance is None:
@@ -614,13 +614,12 @@ class Checkpoint:
             return found
 
 
-def _content(
-    file: LogFile, contents: Mapping[str, Content], misnamed: bool, limit_bytes: int
-) -> bytes | Problem | None:
-    data = content_within(file.path, file.size_bytes, contents, limit_bytes)
-    if misnamed and isinstance(data, bytes):
-        return problem(file.path, "not_an_id", say("logs.not_an_id", batch_id=file.batch_id), data)
-    return data
+def _not_taken(
+    batch_ids: Iterable[int], infos: Mapping[int, FileInfo], taken: Mapping[int, object]
+) -> dict[int, FileInfo]:
+    """The files of these batches that are there and were not read yet."""
+    found = ((i, infos.get(i)) for i in dict.fromkeys(batch_ids) if i not in taken)
+    return {i: info for i, info in found if info is not None}
 
 
 def _partition_count(kind: SourceKind, text: str | None) -> int | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.checkpoint.amounts import plain_positions
 from core.checkpoint.sources.base import Advance, SourceKind
 from core.checkpoint.sources.forms import parse, parsed
 from core.sparklogs.json_text import kept_counts
@@ -167,18 +168,9 @@ class _Rows:
             return None
 
     def _shape_columns(self, value: dict[str, dict[str, int]]) -> Ints | None:
-        """The columns of this structure, when the kind names partitions ``topic-partition`` and reads the
-        numbers as they stand."""
-        plain = {
-            f"{topic}-{partition}": number
-            for topic, parts in value.items()
-            for partition, number in parts.items()
-        }
-        if (
-            not plain
-            or dict(self._kind.positions(value)) != plain
-            or len(plain) != sum(len(parts) for parts in value.values())
-        ):
+        """The columns of this structure, when the kind reads it as it stands."""
+        plain = plain_positions(self._kind, value)
+        if plain is None:
             return None
         return np.fromiter((self.column(name) for name in plain), dtype=np.int64, count=len(plain))
 

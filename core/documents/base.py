@@ -101,21 +101,27 @@ def json_text(value: object) -> str:
     return _ENCODER.encode(value)
 
 
-def to_chunks(document: Document, field: str, items: Iterable[str]) -> Iterator[str]:
-    """As :func:`to_text`, in pieces, with ``items`` (JSON texts with commas between them, cut anywhere) as
-    the array of one field, which is empty in the document."""
+def utf8(text: str) -> bytes:
+    """A text of an answer as it is written. Lone surrogates cannot be UTF-8; JSON escapes are the only way
+    they can get here, and so they are written."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def to_chunks(document: Document, field: str, items: Iterable[bytes]) -> Iterator[bytes]:
+    """As :func:`to_text`, encoded and in pieces, with ``items`` (JSON texts with commas between them, cut
+    anywhere) as the array of one field, which is empty in the document."""
     fields = to_json(document)
     start = "{"
     for name, value in fields.items():
-        yield f"{start}{json_text(name)}:"
+        yield utf8(f"{start}{json_text(name)}:")
         start = ","
         if name != field:
-            yield json_text(value)
+            yield utf8(json_text(value))
             continue
-        yield "["
+        yield b"["
         yield from items
-        yield "]"
-    yield "}"
+        yield b"]"
+    yield b"}"
 
 
 def paths(evidence: Iterable[Evidence]) -> Texts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Literal
@@ -22,7 +22,7 @@ from core.checkpoint.model import (
 from core.checkpoint.sources.forms import parsed
 from core.checkpoint.state import state_inventory
 from core.checkpoint.tracking import Mode
-from core.documents.base import Document, Part, Texts, json_text
+from core.documents.base import Document, Part, Texts, json_text, utf8
 from core.errors import StorageError
 from core.sparklogs.evidence import Certainty, Condition, Problem, not_listed
 from core.sparklogs.json_text import kept_counts
@@ -31,7 +31,6 @@ SHOWN_BATCHES = 100
 WINDOW = 500  # so many batches of a long log are read and written at a time
 LOOK_BACK = 3  # so many offsets before a batch may say where it starts
 MOST_TEXTS = 64  # offsets that are kept as JSON
-FEW_BATCHES = 200  # up to so many are worked out one by one, without importing what works on matrices
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -200,12 +199,12 @@ def inspect_document(ck: Checkpoint, all_batches: bool = False) -> InspectDocume
     shown = ids if all_batches else ids[-SHOWN_BATCHES:]
     before = [previous for i in shown[:1] if (previous := ck.previous_offset_id(i)) is not None]
     ck.load([*before, *shown])
-    amounts = {source.key: _amounts(ck, source.key, shown) for source in ck.sources}
+    amounts = {source.key: ck.amounts(source.key, shown) for source in ck.sources}
     units = {key: found.unit for key, found in amounts.items()}
     return _document(ck, tuple(_batch(ck, i, amounts) for i in shown), units)
 
 
-def spool_batches(ck: Checkpoint, spool: IO[str]) -> InspectDocument:
+def spool_batches(ck: Checkpoint, spool: IO[bytes]) -> InspectDocument:
     """As :func:`inspect_document` with all batches, for a long log: they are written to ``spool``, a JSON
     object on each line, and the document has none. Some are read and written at a time, so that memory does
     not grow with their offsets; the checkpoint is of no use for those afterwards."""
@@ -217,57 +216,41 @@ def spool_batches(ck: Checkpoint, spool: IO[str]) -> InspectDocument:
     for at in range(0, len(ids), WINDOW):
         window = ids[at : at + WINDOW]
         ck.load(window)
-        amounts = {source.key: _amounts(ck, source.key, window) for source in ck.sources}
+        amounts = {source.key: ck.amounts(source.key, window) for source in ck.sources}
         units |= {key: found.unit for key, found in amounts.items() if found.unit or key not in units}
         for batch_id in window:
-            entry = ck.offset(batch_id)
-            lines = entry.sources if isinstance(entry, OffsetEntry) else ()
-            sources = [_source_text(ck, batch_id, line.key, amounts.get(line.key), texts) for line in lines]
-            # Numbers of 64 bits and truth values only: orjson writes them as json does, faster.
-            batch = orjson.dumps(_batch(ck, batch_id, {}, with_sources=False)).decode()
-            spool.write(f"{batch.removesuffix(_NO_SOURCES)}{','.join(sources)}]}}\n")
+            # Numbers of 64 bits, truth values and offsets: orjson writes them as json does, faster.
+            spool.write(orjson.dumps(_batch(ck, batch_id, amounts, texts.of)) + b"\n")
         written += [batch_id for batch_id in window if batch_id in ck.offset_files]
         ck.forget_texts(batch_id for batch_id in written[:-LOOK_BACK] if batch_id not in shown)
         written = written[-LOOK_BACK:]
     return _document(ck, (), units)
 
 
-_NO_SOURCES = "]}"  # the sources are the last field of a batch
-
-
 class OffsetTexts:
     """Offsets as JSON texts. The end of a batch is the start of the next one, so the newest are kept."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, str] = {}
+        self._kept: dict[str, orjson.Fragment] = {}
 
-    def of(self, text: str | None) -> str:
+    def of(self, text: str) -> orjson.Fragment:
         """What ``json_text(parsed(text))`` is."""
-        if text is None:
-            return "null"
         found = self._kept.get(text)
         if found is None:
-            value = kept_counts(text)
-            try:  # ten times as fast; of anything else it writes some numbers in another way
-                found = json_text(parsed(text)) if value is None else orjson.dumps(value).decode()
-            except TypeError:  # a number beyond 64 bits
-                found = json_text(value)
             if len(self._kept) >= MOST_TEXTS:
                 self._kept.clear()
-            self._kept[text] = found
+            found = self._kept[text] = orjson.Fragment(_offset_json(text))
         return found
 
 
-def _source_text(
-    ck: Checkpoint, batch_id: int, key: str, amounts: SourceAmounts | None, texts: OffsetTexts
-) -> str:
-    """A :class:`BatchSourcePart` as JSON."""
-    start, end = ck.source_texts(batch_id, key)
-    amount = None if amounts is None else amounts.by_batch.get(batch_id)
-    return (
-        f'{{"key":{json_text(key)},"start":{texts.of(start)},"end":{texts.of(end)}'
-        f',"advance":{json_text(amount)}}}'
-    )
+def _offset_json(text: str) -> bytes:
+    value = kept_counts(text)
+    if value is not None:  # of anything else orjson writes some numbers in another way
+        try:
+            return orjson.dumps(value)
+        except TypeError:  # a number beyond 64 bits
+            pass
+    return utf8(json_text(parsed(text)))
 
 
 def _document(ck: Checkpoint, batches: tuple[BatchPart, ...], units: Mapping[str, str]) -> InspectDocument:
@@ -327,7 +310,8 @@ def _log(ck: Checkpoint, which: Literal["offsets", "commits"]) -> LogPart:
     tracking = ck.tracking
     offsets = which == "offsets"
     ids = ck.offset_ids if offsets else ck.commit_ids
-    paths = {file.path: i for i, file in (ck.offset_files if offsets else ck.commit_files).items()}
+    files = ck.offset_files if offsets else ck.commit_files
+    damaged = {item.evidence.path for item in ck.problems}
     entries = (ck.offset(i) if offsets else ck.commit(i) for i in ids[: -SHOWN_BATCHES - 1 : -1])
     versions = (entry.format_version for entry in entries if isinstance(entry, OffsetEntry | CommitEntry))
     return LogPart(
@@ -336,27 +320,32 @@ def _log(ck: Checkpoint, which: Literal["offsets", "commits"]) -> LogPart:
         last=ids[-1] if ids else None,
         missing=tracking.missing_offsets if offsets else tracking.missing_commits,
         missing_count=tracking.missing_offset_count if offsets else tracking.missing_commit_count,
-        unreadable=tuple(
-            sorted({paths[item.evidence.path] for item in ck.problems if item.evidence.path in paths})
-        ),
+        unreadable=tuple(i for i, file in files.items() if file.path in damaged) if damaged else (),
         format_version=next(versions, None),
     )
 
 
-def _amounts(ck: Checkpoint, key: str, batch_ids: Sequence[int]) -> SourceAmounts:
-    if len(batch_ids) <= FEW_BATCHES:
-        return ck.amounts(key, batch_ids)
-    found = ck.progress(key, batch_ids)
-    totals = zip(found.batch_ids.tolist(), found.total.tolist(), strict=True)
-    return SourceAmounts(found.unit, {batch_id: total for batch_id, total in totals if total != -1})
-
-
 def _batch(
-    ck: Checkpoint, batch_id: int, amounts: Mapping[str, SourceAmounts], with_sources: bool = True
+    ck: Checkpoint,
+    batch_id: int,
+    amounts: Mapping[str, SourceAmounts],
+    offset_of: Callable[[str], object] = parsed,
 ) -> BatchPart:
     offset, commit = ck.offset(batch_id), ck.commit(batch_id)
     offset_file, commit_file = ck.offset_files.get(batch_id), ck.commit_files.get(batch_id)
     entry = offset if isinstance(offset, OffsetEntry) else None
+    sources = []
+    for line in () if entry is None else entry.sources:
+        start, end = ck.source_texts(batch_id, line.key)
+        amount = amounts.get(line.key)
+        sources.append(
+            BatchSourcePart(
+                key=line.key,
+                start=None if start is None else offset_of(start),
+                end=None if end is None else offset_of(end),
+                advance=None if amount is None else amount.by_batch.get(batch_id),
+            )
+        )
     return BatchPart(
         id=batch_id,
         timestamp_ms=None if entry is None else entry.timestamp_ms,
@@ -367,20 +356,7 @@ def _batch(
         committed_ms=commit_file.modified_ms if commit_file is not None else None,
         no_data=ck.is_no_data(batch_id),
         repartition=ck.is_repartition(batch_id),
-        sources=tuple(
-            _batch_source(ck, batch_id, line.key, amounts.get(line.key))
-            for line in (() if entry is None or not with_sources else entry.sources)
-        ),
-    )
-
-
-def _batch_source(ck: Checkpoint, batch_id: int, key: str, amounts: SourceAmounts | None) -> BatchSourcePart:
-    start, end = ck.source_texts(batch_id, key)
-    return BatchSourcePart(
-        key=key,
-        start=None if start is None else parsed(start),
-        end=None if end is None else parsed(end),
-        advance=None if amounts is None else amounts.by_batch.get(batch_id),
+        sources=tuple(sources),
     )
 
 

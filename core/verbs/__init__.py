@@ -47,7 +47,7 @@ class LongField:
     temporary file."""
 
     name: str
-    lines: IO[str]
+    lines: IO[bytes]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def run(args: Namespace, settings: Settings) -> Answer:
         settings = settings.model_copy(update={"content_cache_bytes": 0})
     ck = Checkpoint.open(args.location, settings)
     if args.all_batches and args.json and len(ck.offset_files) > LONG_LOG:
-        lines = TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n")  # noqa: SIM115
+        lines = TemporaryFile()  # noqa: SIM115
         long_field = LongField("batches", lines)  # closed when it is written
         document = spool_batches(ck, lines)
     else:

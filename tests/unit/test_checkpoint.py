@@ -650,3 +650,35 @@ def test_threads_that_share_a_checkpoint_read_each_file_once(tmp_path: Path) -> 
         (kafka_offset(5 * (i % 40)), kafka_offset(5 * (i % 40) + 5), 10, 39, 0) for i in range(400)
     ]
     assert ck.door.requests.get - before == 39 + 1  # 39 offset files and the initial offset
+
+
+def test_amounts_are_the_totals_of_progress(tmp_path: Path) -> None:
+    """The plain difference of two offsets is taken only where the source itself gives the same number."""
+    offsets = [
+        '{"a":{"0":1,"1":2}}',
+        '{"a":{"0":5,"1":9}}',
+        '{"a":{"1":10,"0":6}}',  # in another order
+        '{"a":{"0":7,"1":11,"2":100}}',  # a new partition
+        '{"a":{"0":8,"1":3,"2":101}}',  # one went down
+        '{"a":{"0":9,"1":4}}',  # one is gone
+        '{"a":{"0":9,"2":4}}',  # another one in its place
+        '{"a":{"0":9,"1":5},"b":{"0":1}}',
+        '{"a":{"0":-1,"1":5},"b":{"0":1}}',
+        '{"a":{"0":3,"1":6},"b":{"0":1}}',
+        '{"a":{"0":4,"01":7},"b":{"0":1}}',  # no partition of Kafka
+        '{"a":{"0":5,"01":8},"b":{"0":1}}',
+        '{"a":{"0":9223372036854775807,"1":8},"b":{"0":1}}',
+        '{"a":{"0":9223372036854775807,"1":9},"b":{"0":1}}',
+        '{"a":{"0":18446744073709551615,"1":9},"b":{"0":1}}',
+        '{"a":{"0":4,"1":7},"b":{"0":1}}',
+        '{"a":{"0":5,"1":9},"b":{"0":1}}',
+    ]
+    files: dict[str, str | bytes] = {f"offsets/{at}": offset_text([text]) for at, text in enumerate(offsets)}
+    root = kafka_checkpoint(tmp_path, range(1))
+    write(root, files)
+    ck = Checkpoint.open(str(root))
+    progress, amounts = ck.progress("0", ck.offset_ids), ck.amounts("0", ck.offset_ids)
+    totals = dict(zip(progress.batch_ids.tolist(), progress.total.tolist(), strict=True))
+    assert {i: amounts.by_batch.get(i, -1) for i in ck.offset_ids} == totals
+    assert amounts.unit == progress.unit == "offsets"
+    assert len(amounts.by_batch) > 10
