@@ -26,6 +26,7 @@ from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.restore_chain import first_missing
 from core.checkpoint.state import read_schemas, state_inventory
 from core.checkpoint.state_content.checksums import hidden_name
+from core.checkpoint.state_content.stores import CHANGES, FULL
 from core.connectors import ConnectorAnswers
 from core.connectors.delta.log import DeltaLog
 from core.connectors.model import SinkState
@@ -439,12 +440,10 @@ def _check_rebuilt(ck: Checkpoint, operator: OperatorState, stale: Sequence[Stat
 
 def _check_chain(ck: Checkpoint, files: Sequence[StateFile], version: int) -> None:
     """Raises where the snapshot before, or changes after it, may be of the abandoned batches too."""
-    older = [
-        f for f in files if f.kind in ("snapshot", "zip") and f.size_bytes and (f.version or 0) <= version
-    ]
+    older = [f for f in files if f.kind in FULL and f.size_bytes and (f.version or 0) <= version]
     start = max(older, key=lambda file: file.version or 0, default=None)
     first = 0 if start is None else start.version or 0
-    changes = {file.version or 0: file for file in files if file.kind in ("delta", "changelog")}
+    changes = {file.version or 0: file for file in files if file.kind in CHANGES}
     if start is not None and not _is_after_its_changes(ck, start, changes.get(first)):
         raise _CannotError(say("file_repairs.snapshot_before", file=start.path))
     for number in range(first + 1, version + 1):
