@@ -11,6 +11,10 @@ SENTENCES: dict[str, str] = {
         "The checkpoint cannot be rolled back to batch {batch}: what that needs is complete only for"
         " {ids:batches}."
     ),
+    "stale_snapshot": (
+        "The checkpoint cannot be rolled back to batch {batch}: its state would be loaded from {path}, which"
+        " is older than the plan of its batch, so it is of batches that were rolled back."
+    ),
     "unreadable": "The checkpoint cannot be rolled back to batch {batch}: {path} cannot be read.",
     "source_log": (
         "The checkpoint cannot be rolled back to batch {batch}: the file source log of source {key} is not"

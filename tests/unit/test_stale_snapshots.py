@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.analysis.forecast import Forecast
+from core.checkpoint import Checkpoint
+from core.recovery import Answers, Option, options, read_recovery_context
 from tests.support.build import write
 from tests.support.forecasting import files_checkpoint, said, stateful_conf, with_state
 
@@ -62,3 +64,18 @@ def test_a_snapshot_of_a_later_version_is_a_risk_of_a_later_start(tmp_path: Path
     assert snapshots(answer) == ["state/0/0/9.snapshot", "state/0/1/9.snapshot"]
     # The batches that were rolled back may come again (seen with 3.5).
     assert answer.is_data_risk and answer.data.append == "duplicates" and not answer.data.is_sure("append")
+
+
+def test_a_rewind_does_not_land_on_a_snapshot_that_is_older_than_its_batch(tmp_path: Path) -> None:
+    checkpoint(tmp_path, "4.snapshot", PLANNED_MS - HOUR_MS)
+    for partition in (0, 1):  # what the newest batch needs is gone
+        (tmp_path / f"state/0/{partition}/5.delta").unlink()
+
+    def rewind(**answers: str) -> Option:
+        given = Answers({"sink": "foreach_merge", "stateful": "unchanged", **answers})
+        found = options(read_recovery_context(Checkpoint.open(str(tmp_path)), given))
+        return next(option for option in found if option.id == "rewind")
+
+    assert rewind().possible and "batch 2" in rewind().why  # not 3, whose state Spark would load from it
+    refused = rewind(to_batch="3")
+    assert not refused.possible and "state/0/0/4.snapshot, which is older than the plan" in refused.why
