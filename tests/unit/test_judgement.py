@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import core.judgement
-from core.analysis.findings import findings, with_way
+from core.analysis.findings import findings
 from core.analysis.forecast import Query, forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers, ConnectorSettings
@@ -32,6 +31,7 @@ from core.connectors.requested import (
 from core.errors import AccessDenied, ResumeError, StorageError, UnsupportedSparkError
 from core.judgement import FailedSource, KafkaSourceState, judge
 from core.recovery import Answers, impact_of_deleting, read_recovery_context, resume_points
+from core.recovery.repair_actions import with_repairs
 from core.storage import parse_location
 from tests.support.brokers import answered, at, checkpoint_at, connectors_of
 from tests.support.build import SAMPLES, kafka_checkpoint, sample_names
@@ -55,8 +55,7 @@ def test_the_parts_of_a_judgement_are_what_the_rooms_below_say(name: str) -> Non
     judgement = judge(ck, said)
     assert judgement.forecast == forecast(other, connectors=again)
     found = findings(other, connectors=again)
-    ways = tuple(with_way(item) for item in found.findings)
-    assert judgement.findings == replace(found, findings=ways)
+    assert judgement.findings == with_repairs(found, other, judgement.forecast, again)
     assert judgement.impacts == impact_of_deleting(other, again)
     assert judgement.sink == judgement.forecast.sink
     assert {source.key for source in judgement.sources} == set(said.tables)
