@@ -17,7 +17,10 @@ from core.checkpoint.state_content import checksums
 from core.checkpoint.state_content.framing import NotUnpacked, Unpacked, codec_of, unpack
 from core.checkpoint.state_content.records import Record, parse_changelog, parse_delta, parse_snapshot
 from core.checkpoint.state_content.rocksdb_zip import (
+    LARGEST_SEEN,
+    MOST_SEEN,
     BrokenZip,
+    Seen,
     ZipContent,
     parse_zip_metadata,
     read_zip,
@@ -296,6 +299,29 @@ def test_a_flipped_bit_in_a_zip_is_seen_or_changes_nothing() -> None:
         assert (
             isinstance(found, BrokenZip) or found == whole or at < 64
         )  # names and times in the first header are not covered
+
+
+def test_what_was_unpacked_of_another_zip_hides_no_damage() -> None:
+    data, seen = state_files("zip")[0].read_bytes(), Seen()
+    whole = read_zip(data, seen)
+    assert isinstance(whole, ZipContent) and b"OPTIONS" in seen
+    options = seen[b"OPTIONS"]
+    assert read_zip(data, seen) == whole and seen[b"OPTIONS"] is options, "it was unpacked again"
+    for at in range(0, len(data), 23):
+        damaged = bytearray(data)
+        damaged[at] ^= 0x10
+        assert read_zip(bytes(damaged), dict(seen)) == read_zip(bytes(damaged)), at
+    for keep in range(0, len(data), 101):
+        assert read_zip(data[:keep], dict(seen)) == read_zip(data[:keep]), keep
+
+
+def test_no_more_is_kept_of_zips_than_their_usual_members() -> None:
+    seen = Seen()
+    read_zip(zip_of({f"member{i}": b"x" for i in range(1000)}), seen)
+    assert len(seen) == MOST_SEEN
+    seen.clear()
+    read_zip(zip_of({"large": bytes(LARGEST_SEEN + 1), "metadata": b"v1\n{}"}), seen)
+    assert set(seen) == {b"metadata"}
 
 
 def zip_of(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:

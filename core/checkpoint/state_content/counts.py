@@ -13,7 +13,7 @@ from core.checkpoint.state_content.contents import Asked, NotRead, read_contents
 from core.checkpoint.state_content.framing import NotUnpacked, Unpacked, unpack
 from core.checkpoint.state_content.records import Records, parse_changelog, parse_delta, parse_snapshot
 from core.checkpoint.state_content.replay import UNKNOWN, KeyCount, ListLengths, Replay
-from core.checkpoint.state_content.rocksdb_zip import ZipContent, read_zip
+from core.checkpoint.state_content.rocksdb_zip import Seen, ZipContent, read_zip
 from core.checkpoint.state_content.row_layout import FAMILY_BYTES, family_prefix, split_list
 from core.checkpoint.state_content.stores import Step, Store, Wanted, read_in_waves, stores
 from core.checkpoint.state_content.unsafe_row import NotDecodedError
@@ -62,9 +62,10 @@ def count_keys(
         for i, store in enumerate(chosen)
         if (step := _at(store, version)) and step.full and step.full.kind == "zip"
     }
+    seen: Seen = {}
     for i, contents in _read(door, zips):
         content = next(iter(contents.values()))
-        parsed = read_zip(content) if isinstance(content, bytes) else None
+        parsed = read_zip(content, seen) if isinstance(content, bytes) else None
         if isinstance(parsed, ZipContent) and parsed.num_keys is not None:
             found[i] = KeyCount.exact(parsed.num_keys, "recorded")
     if replay:

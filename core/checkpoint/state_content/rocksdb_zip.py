@@ -31,6 +31,10 @@ _NEWEST_VERSION = 2  # Spark 4.0 writes v2, of the same content, while it keeps 
 # at.
 LARGEST_MEMBER = 1 << 28
 
+# What is kept of the zips before: so many members, of so many bytes at most.
+MOST_SEEN = 16
+LARGEST_SEEN = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class NamedFile:
@@ -69,18 +73,34 @@ class BrokenZip:
     is_unknown: bool = False
 
 
-def read_zip(data: bytes) -> ZipContent | BrokenZip:
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """A member as it is packed, what it holds, and the CRC-32 of that."""
+
+    packed: bytes
+    content: bytes
+    crc: int
+
+
+Seen = dict[bytes, Unpacked]
+"""Of each sort of member (``OPTIONS``, ``CURRENT``, ...) the last one that was unpacked."""
+
+
+def read_zip(data: bytes, seen: Seen | None = None) -> ZipContent | BrokenZip:
     """Unpacks every member from the front, as Spark does, checks its CRC-32, and reads the metadata.
 
     Spark never looks at the table of contents at the end: a zip that lost it is used without an error
     (observed, Spark 4.3); see :func:`tail_trouble`.
+
+    ``seen``: who reads many zips gives the same dictionary each time. RocksDB writes the same options for
+    every partition; the same packed bytes are not unpacked again.
     """
     if not data:
         return BrokenZip(say("state_files.empty"))
     metadata: bytes | None = None
     try:
-        for name, content in _members(data):
-            if name == METADATA:
+        for raw_name, content in _members(data, {} if seen is None else seen):
+            if raw_name == METADATA.encode():
                 metadata = content
     except (ValueError, zlib.error) as error:
         return BrokenZip(_words(error))
@@ -97,42 +117,58 @@ def tail_trouble(data: bytes) -> str | None:
     return None
 
 
-def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
+def _members(data: bytes, seen: Seen) -> Iterator[tuple[bytes, bytes]]:
     """Names and contents from the front to the table of contents. ValueError and zlib.error, with a clause,
     for what cannot be read.
 
-    Java writes the sizes behind a member, not before it, so that only unpacking shows where it ends.
+    Java writes the sizes behind a member, not before it, so that only unpacking shows where it ends. Packed
+    bytes end with a mark of their own: what begins with all the bytes of another packed member is that one.
     """
-    at, view = 0, memoryview(data)
-    while data.startswith(_LOCAL_HEADER, at) and len(data) >= at + _HEADER.size:
+    at, end = 0, len(data)
+    while data.startswith(_LOCAL_HEADER, at) and end >= at + _HEADER.size:
         flags, method, crc, packed_size, size, name_size, extra_size = _HEADER.unpack_from(data, at)
-        name = data[at + _HEADER.size : at + _HEADER.size + name_size].decode("utf-8", "replace")
         start = at + _HEADER.size + name_size + extra_size
+        raw_name = data[at + _HEADER.size : start - extra_size]
         if method == _DEFLATED:
-            unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
-            content = unpacker.decompress(view[start:], LARGEST_MEMBER)
-            if unpacker.unconsumed_tail:
-                raise ValueError(
-                    say("state_files.zip_too_large", member=name[:60], mebibytes=LARGEST_MEMBER >> 20)
-                )
-            if not unpacker.eof:
-                raise ValueError(say("state_files.zip_cut", member=name[:60]))
-            at = len(data) - len(unpacker.unused_data)
+            sort = raw_name.partition(b"-")[0]
+            member = seen.get(sort)
+            if member is None or not data.startswith(member.packed, start):
+                member = _unpack(data, start, raw_name)
+                if len(member.content) <= LARGEST_SEEN and (sort in seen or len(seen) < MOST_SEEN):
+                    seen[sort] = member
+            content, found_crc, at = member.content, member.crc, start + len(member.packed)
         elif method == _STORED and not flags & _SIZES_BEHIND:
             content, at = data[start : start + packed_size], start + packed_size
-            if at > len(data):
-                raise ValueError(say("state_files.zip_cut", member=name[:60]))
+            if at > end:
+                raise ValueError(say("state_files.zip_cut", member=_shown(raw_name)))
+            found_crc = zlib.crc32(content)
         else:
-            raise ValueError(say("state_files.zip_packing", member=name[:60]))
+            raise ValueError(say("state_files.zip_packing", member=_shown(raw_name)))
         if flags & _SIZES_BEHIND:
             at += 4 if data.startswith(_DESCRIPTOR, at) else 0
-            if at + _BEHIND.size > len(data):
-                raise ValueError(say("state_files.zip_cut", member=name[:60]))
+            if at + _BEHIND.size > end:
+                raise ValueError(say("state_files.zip_cut", member=_shown(raw_name)))
             crc, packed_size, size = _BEHIND.unpack_from(data, at)
             at += _BEHIND.size
-        if len(content) != size or zlib.crc32(content) != crc:
-            raise ValueError(say("state_files.zip_damaged", member=name[:60]))
-        yield name, content
+        if found_crc != crc or len(content) != size:
+            raise ValueError(say("state_files.zip_damaged", member=_shown(raw_name)))
+        yield raw_name, content
+
+
+def _unpack(data: bytes, start: int, raw_name: bytes) -> Unpacked:
+    unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+    content = unpacker.decompress(memoryview(data)[start:], LARGEST_MEMBER)
+    if unpacker.unconsumed_tail:
+        member = _shown(raw_name)
+        raise ValueError(say("state_files.zip_too_large", member=member, mebibytes=LARGEST_MEMBER >> 20))
+    if not unpacker.eof:
+        raise ValueError(say("state_files.zip_cut", member=_shown(raw_name)))
+    packed = data[start : len(data) - len(unpacker.unused_data)]
+    return Unpacked(packed, content, zlib.crc32(content))
+
+
+def _shown(raw_name: bytes) -> str:
+    return raw_name.decode("utf-8", "replace")[:60]
 
 
 def parse_zip_metadata(data: bytes) -> ZipContent | BrokenZip:
