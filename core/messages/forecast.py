@@ -63,8 +63,9 @@ SENTENCES: dict[str, str] = {
     # What comes after.
     "then_fails": "The batch after it fails: {why}.",
     "then_spoiled": (
-        "The failed start leaves offsets/{batch_id} with the SQL configs of Spark {spark}: delete that"
-        " file and its .crc before you start the query again with the Spark that wrote this checkpoint."
+        "The failed start leaves offsets/{batch_id} with the SQL configs of Spark {spark}. The recovery"
+        " option rewind leaves it out: do that before you start the query again with the Spark that wrote"
+        " this checkpoint."
     ),
     "then_each_start": (
         "Every further start fails the same way: the sink gets these rows once more each time."

@@ -16,17 +16,17 @@ SENTENCES: dict[str, str] = {
     "offsets_not_returned_because": "the offsets of {names}, which the broker does not return ({reason})",
     # a plan that a failed start left behind
     "plan_needs_new_checkpoint": (
-        "The broker has no {names}: deleting offsets/{n} is not enough, the next plan would fail in the same"
-        " way. Start the query with a new checkpoint location and with startingOffsets for what is left."
+        "The broker has no {names}: without offsets/{n} the next plan would fail in the same way. Start the"
+        " query with a new checkpoint location and with startingOffsets for what is left."
     ),
-    "plan_delete_and_set_to_0": (
-        "Delete offsets/{n} and its .crc, set {names} to 0 in offsets/{previous} and delete its .crc: then"
-        " the new topic is read from its first record. Without the second step records before the old"
-        " position are never read."
+    "plan_reset_to_0": (
+        "The recovery option reset, with the broker asked, reads the new topic ({names}) from its first"
+        " record. The option rewind would not be enough: it keeps the old positions, and records before"
+        " them are never read."
     ),
-    "plan_delete": (
-        "Delete offsets/{n} and its .crc and start the query with the topics it had: the broker still has"
-        " these positions, so nothing is lost or repeated."
+    "plan_rewind": (
+        "The recovery option rewind to batch {previous} leaves offsets/{n} out; start its copy with the"
+        " topics that the query had: the broker still has these positions, so nothing is lost or repeated."
     ),
     "stays_planned": (
         "Batch {n} stays planned, so every later start fails in the same way; one start with"
@@ -34,7 +34,7 @@ SENTENCES: dict[str, str] = {
     ),
     "failed_start_leaves_plan": (
         "The failed start leaves offsets/{batch}, planned with what the broker shows then; every later start"
-        " keeps that plan, so delete it (and its .crc) before anything else."
+        " keeps that plan, until the recovery option rewind or reset leaves it out."
     ),
     "failed_batch_leaves_plan": (
         "The failed batch leaves its plan in offsets/{batch}, so every later start fails in the same way;"

@@ -40,8 +40,8 @@ SENTENCES: dict[str, str] = {
     ),
     "empty_checkpoint_table": (
         "{batches:capital} will be skipped, regardless of content: the table has batches of this query up to"
-        " {holds}, and the checkpoint is empty, but its metadata still has the old query ID. Delete metadata"
-        " too, so that the query gets a new ID."
+        " {holds}, and the checkpoint is empty, but its metadata still has the old query ID. Start with a new"
+        " checkpoint location, so that the query gets a new ID."
     ),
     "empty_checkpoint_output": (
         "{batches:capital} will be skipped, regardless of content: the log of the output directory has"

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from core.analysis.forecast import Query
-from tests.kafka.scene import HOUR_MS, Scene, Stage
-from tests.kafka.test_forecast_proof import BOTH, two_topics
+from core.connectors import ConnectorSettings
+from core.recovery import OptionId
+from tests.kafka.scene import HOUR_MS, SECOND_END, Scene, Stage
+from tests.kafka.test_forecast_proof import two_topics
 from tests.support import damage as d
 from tests.support.oracle import Fact
+from tests.support.recovery import fingerprint, run_in_session, script_for
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -32,29 +40,75 @@ def failed_start(scene: Scene, topics: tuple[str, ...]) -> None:
     assert (scene.checkpoint / "offsets" / "2").exists()
 
 
-def test_a_topic_made_anew_is_read_from_its_first_record_after_the_repair(stage: Stage) -> None:
+QUERY = """
+def transform(df):
+    return df.selectExpr("topic", "partition", "offset", "CAST(value AS STRING) AS v")
+
+def write_batch(df, batch_id):
+    df.write.mode("append").json({target!r})
+"""
+
+
+def handed_out(scene: Scene, option: OptionId, **answers: str) -> Path:
+    """The script of a recovery option, with the broker asked."""
+    place = scene.checkpoint.parent
+    query = place / "query.py"
+    query.write_text(QUERY.format(target=str(place / "target")), encoding="utf-8")
+    sink = {"sink": "foreach_append", "sink_path": str(place / "target"), "sink_format": "json"}
+    more = {"query_file": str(query), "source.0.servers": scene.broker.bootstrap, "source_complete": "yes"}
+    given = ConnectorSettings(kafka=scene.stage.properties_file)
+    return script_for(scene.checkpoint, option, {**sink, **more, **answers}, place, given)
+
+
+def test_a_topic_made_anew_is_read_from_its_first_record_by_the_option_that_is_named(
+    spark: SparkSession, stage: Stage
+) -> None:
     scene = stage.scene("repair-anew")
     scene.anew("orders", [4, 4])
     failed_start(scene, ("orders",))
     scene.fill("orders", 11)  # by now it has grown past the old position
     then = said_then(scene)
-    assert (
-        "Delete offsets/2 and its .crc, set repair-anew-orders-0 and repair-anew-orders-1 to 0 in offsets/1"
-        in then
+    assert "recovery option reset, with the broker asked" in then
+    assert "repair-anew-orders-0 and repair-anew-orders-1" in then
+    before = fingerprint(scene.checkpoint)
+    done = run_in_session(handed_out(scene, "reset"), spark)
+    assert done.status == 0, done.output
+    rows = spark.read.json(str(scene.checkpoint.parent / "target")).select(
+        "topic", "partition", "offset", "v"
     )
-    d.without("offsets/2")(scene.checkpoint)
-    scene.positions(BOTH, {"orders": {0: 0, 1: 0}})
+    assert sorted(map(tuple, rows.collect())) == sorted(
+        (record.topic, record.partition, record.offset, record.text)
+        for record in scene.ledger
+        if record.life == 2
+    )
+    assert fingerprint(scene.checkpoint) == before
+
+
+def test_a_rewind_alone_never_reads_the_first_records_of_a_topic_made_anew(
+    spark: SparkSession, stage: Stage
+) -> None:
+    scene = stage.scene("repair-anew-rewound")
+    scene.anew("orders", [4, 4])
+    failed_start(scene, ("orders",))
+    scene.fill("orders", 11)
+    done = run_in_session(handed_out(scene, "rewind", to_batch="1"), spark)
+    assert done.status in (0, 5), done.output
+    scene.checkpoint = scene.checkpoint.with_name(f"{scene.checkpoint.name}.rewound-to-batch-1")
     fact = scene.restart(("orders",), {})
-    assert all_rows(fact) == sorted(record.row for record in scene.ledger if record.life == 2)
+    assert all_rows(fact) == sorted(r.row for r in scene.ledger if r.life == 2 and r.offset >= SECOND_END)
 
 
-def test_a_topic_that_was_left_out_once_goes_on_exactly_after_the_repair(stage: Stage) -> None:
+def test_a_topic_that_was_left_out_once_goes_on_exactly_after_the_option_that_is_named(
+    spark: SparkSession, stage: Stage
+) -> None:
     scene = stage.scene("repair-left-out")
     two_topics()(scene)
     failed_start(scene, ("orders",))
-    assert "Delete offsets/2 and its .crc and start the query with the topics it had" in said_then(scene)
+    assert "recovery option rewind to batch 1 leaves offsets/2 out" in said_then(scene)
     assert scene.restart(("orders", "refunds"), {}).outcome == "fail"  # putting the query back is not enough
-    d.without("offsets/2")(scene.checkpoint)
+    done = run_in_session(handed_out(scene, "rewind", to_batch="1"), spark)
+    assert done.status in (0, 5), done.output
+    scene.checkpoint = scene.checkpoint.with_name(f"{scene.checkpoint.name}.rewound-to-batch-1")
     fact = scene.restart(("orders", "refunds"), {})
     at = {scene.topic("orders"): 10, scene.topic("refunds"): 3}
     assert all_rows(fact) == sorted(
@@ -62,12 +116,12 @@ def test_a_topic_that_was_left_out_once_goes_on_exactly_after_the_repair(stage: 
     )
 
 
-def test_deleting_the_plan_is_not_enough_when_the_topic_is_gone(stage: Stage) -> None:
+def test_without_the_plan_a_start_still_fails_when_the_topic_is_gone(stage: Stage) -> None:
     scene = stage.scene("repair-gone")
     two_topics(lambda s: s.delete("refunds"))(scene)
     failed_start(scene, ("orders",))
     then = said_then(scene)
-    assert "The broker has no repair-gone-refunds-0: deleting offsets/2 is not enough" in then
+    assert "The broker has no repair-gone-refunds-0: without offsets/2 the next plan would fail" in then
     d.without("offsets/2")(scene.checkpoint)
     assert scene.restart(("orders",), {}).outcome == "fail"
 

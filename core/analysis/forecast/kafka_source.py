@@ -202,13 +202,8 @@ def repair_of_plan(s: RestartContext, part: Range, answer: BrokerAnswer) -> str:
     topics = {t for t, p in lower if _was_recreated(s, answer, t, p, before[t][p])}
     replaced = [f"{t}-{p}" for t, ps in before.items() for p in ps if t in topics]
     if replaced:
-        return say(
-            "forecast_kafka.plan_delete_and_set_to_0",
-            n=s.n,
-            names=listed(replaced, _SHOWN),
-            previous=s.previous,
-        )
-    return say("forecast_kafka.plan_delete", n=s.n)
+        return say("forecast_kafka.plan_reset_to_0", names=listed(replaced, _SHOWN))
+    return say("forecast_kafka.plan_rewind", n=s.n, previous=s.previous)
 
 
 def _was_recreated(
