@@ -64,6 +64,10 @@ SENTENCES: dict[str, str] = {
         "A plain start re-runs batch {batch} with its planned end offsets and loses nothing; no recovery"
         " is needed."
     ),
+    "best_restart_changed": (
+        "A plain start resumes after batch {batch} with the changed query and loses nothing, as long as the"
+        " query reads the same sources in the same order and no stateful operator was changed or added."
+    ),
     "best_restart_repaired": (
         "Every other option reads the rows that fail again: handle or filter them in the query, then start it"
         " again."

@@ -139,6 +139,11 @@ class RecoveryContext:
         return "yes" if replays == {"always"} else None
 
     @property
+    def what_happened(self) -> str | None:
+        """``crash``, ``batch_fails``, ...: what the user says; None when it is not answered."""
+        return self.answers.get("what_happened")
+
+    @property
     def stateful(self) -> str:
         """``unchanged``, ``changed``, ``removed`` or ``added``: the stateful part of the query that will run
         next."""
@@ -159,13 +164,13 @@ class RecoveryContext:
             return False
         keeps_state = self.answers.get("stateful") in ("unchanged", "changed")
         is_seen = self.forecast is not None and self.forecast.reason == "STATE_FOLDER_MISSING"
-        return is_seen or (keeps_state and self.answers.get("what_happened") == "damaged")
+        return is_seen or (keeps_state and self.what_happened == "damaged")
 
     @property
     def may_have_expired(self) -> bool:
         """Whether somebody says that the source has lost data, and no source was asked what it still has."""
         was_asked = self.connectors.brokers or self.connectors.tables or self.connectors.places
-        return self.answers.get("what_happened") == "data_expired" and not was_asked
+        return self.what_happened == "data_expired" and not was_asked
 
     @property
     def platform(self) -> str:

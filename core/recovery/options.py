@@ -78,7 +78,7 @@ def _recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -
         return None, ""  # what is right depends on that alone
     if context.answers.get("partitions") is not None and recipes["repartition"].possible:
         return "repartition", REPAIRS["repartition"].reason(context)
-    fails = context.answers.get("what_happened") == "batch_fails"
+    fails = context.what_happened == "batch_fails"
     can_restart = recipes["restart"].possible and is_recommended(context)
     if can_restart and not fails:
         return "restart", why_recommended(context)
@@ -87,7 +87,7 @@ def _recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -
             return repair.id, reason
     if can_restart:  # any other option reads the rows that fail again
         return "restart", why_recommended(context)
-    if context.answers.get("what_happened") == "reprocess":
+    if context.what_happened == "reprocess":
         return _reprocess(context, recipes)
     knows_position = bool(context.sources) and not context.is_lost
     if knows_position and reset.possible and (not context.needs_state or reset.method == "warm_up"):

@@ -56,7 +56,7 @@ class Question:
 def questions(context: RecoveryContext) -> tuple[Question, ...]:
     """The questions for this checkpoint, in the order to ask."""
     asked = ["sink", "source_complete"] if context.is_lost else ["what_happened", "sink", "source_complete"]
-    may_be_gone = context.is_state_lost or context.answers.get("what_happened") == "damaged"
+    may_be_gone = context.is_state_lost or context.what_happened == "damaged"
     if context.has_state or may_be_gone or context.answers.get("stateful") is not None:
         asked.append("stateful")
     asked.append("platform")

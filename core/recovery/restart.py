@@ -48,15 +48,24 @@ def is_recommended(context: RecoveryContext) -> bool:
         and not forecast.is_data_risk
         and "loss" not in (forecast.data.append, forecast.data.overwrite, forecast.data.skip)
         and context.stateful not in CHANGED
-        and context.answers.get("what_happened") not in NO_RESTART
+        and (context.what_happened not in NO_RESTART or continues_with_new_code(context))
         and not context.may_have_expired
     )
+
+
+def continues_with_new_code(context: RecoveryContext) -> bool:
+    """Whether a changed query has no state that the change could touch: there is none, or the user says that
+    the stateful part is the same."""
+    is_same = context.answers.get("stateful") == "unchanged" or not (
+        context.has_state or context.is_state_lost
+    )
+    return context.what_happened == "query_changed" and is_same
 
 
 def can_guard(context: RecoveryContext) -> bool:
     """Whether a planned batch fails at every start and its rows go through ``foreachBatch``, which can put
     those that the sink does not take aside."""
-    fails = context.answers.get("what_happened") == "batch_fails"
+    fails = context.what_happened == "batch_fails"
     return fails and context.pending is not None and context.sink in FOREACH
 
 
@@ -65,8 +74,10 @@ def why_recommended(context: RecoveryContext) -> Sentence:
     forecast = context.forecast
     if can_guard(context):
         return say("recovery_options.best_restart_guarded", batch=context.pending)
-    if context.answers.get("what_happened") == "batch_fails":
+    if context.what_happened == "batch_fails":
         return say("recovery_options.best_restart_repaired")
+    if continues_with_new_code(context):
+        return say("recovery_options.best_restart_changed", batch=context.last_committed)
     if forecast is not None and forecast.outcome == "rerun":
         return say("recovery_options.best_restart_rerun", batch=context.pending)
     return say("recovery_options.best_restart")

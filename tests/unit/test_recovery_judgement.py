@@ -179,6 +179,18 @@ def test_a_plain_restart_is_recommended_while_the_forecast_says_that_it_works(tm
         assert not one(ck, "restart", sink="foreach_append", **answers).recommended
 
 
+def test_a_changed_query_whose_state_the_change_does_not_touch_is_simply_started_again(
+    tmp_path: Path,
+) -> None:
+    changed = {"sink": "foreach_append", "what_happened": "query_changed"}
+    without = one(file_checkpoint(tmp_path / "plain"), "restart", **changed)
+    assert without.recommended and "the same sources in the same order" in without.reason
+    ck = file_checkpoint(tmp_path / "totals", "stateStoreSave")
+    assert not one(ck, "restart", **changed).recommended, "nobody said that the totals are the same"
+    assert one(ck, "restart", **changed, stateful="unchanged").recommended
+    assert not one(ck, "restart", **changed, stateful="added").possible
+
+
 def test_a_restart_of_another_stateful_query_is_not_possible(tmp_path: Path) -> None:
     ck = file_checkpoint(tmp_path, "stateStoreSave")
     assert one(ck, "restart", sink="foreach_append", stateful="unchanged").possible

@@ -17,6 +17,7 @@ import pytest
 from core.recovery import OPTION_IDS, Answers, generate, read_recovery_context
 from core.recovery.code import SCRIPTS, WITH_BACKFILL
 from core.recovery.kit import KIT_MARK, ending, files, kafka, kit_of, run, sink, starting, words
+from core.recovery.kit.backfill import Backfill
 from core.recovery.kit.carrying_out import arguments_of, carry_out, run_of
 from core.recovery.kit.copying import Copy, check_unused
 from core.recovery.kit.query import QueryRun, with_secrets
@@ -417,6 +418,14 @@ def test_the_newest_committed_offsets_get_the_ends_of_the_skipped_batch(tmp_path
     put(tmp_path, old__offsets__4='v1\n{"a":9}\n5')
     with pytest.raises(words.Refused, match="do not name the same sources"):
         copy.altered("offsets/3")
+
+
+def test_a_backfill_by_key_into_another_format_is_refused_before_anything_is_refreshed(
+    tmp_path: Path,
+) -> None:
+    other = QueryRun({**VALUES, "SINK": "foreach_merge", "SINK_FORMAT": "parquet"})
+    with pytest.raises(words.Refused, match="merge by key into Delta only"):
+        Backfill(other, ["id"], "at").look()
 
 
 def test_hidden_files_are_in_no_copy(tmp_path: Path) -> None:

@@ -22,8 +22,13 @@ class Backfill:
 
     def look(self) -> None:
         """Says when the columns do not tell the rows of the output apart; repeats of a whole row do not
-        count."""
+        count. Refuses what :meth:`add` cannot do, before anything is refreshed."""
         run = self.run
+        if run.sink == "foreach_merge" and run.sink_format != "delta":
+            raise Refused(
+                "This script can merge by key into Delta only: merge the old output into the new one with the"
+                " tools of your sink."
+            )
         if run.read_record() is not None:
             return
         rows = read_output(run, [run.sink_path]) if run.sink_path else None
@@ -119,11 +124,6 @@ class Backfill:
     def merge_newer(self, old: Any) -> None:
         """One row per key from the old output, and only where it is newer than the refreshed row."""
         run, sequence = self.run, self.sequence or ""
-        if run.sink_format != "delta":
-            raise Refused(
-                "This script can merge by key into Delta only: merge the old output into the new one with the"
-                " tools of your sink."
-            )
         from pyspark.sql import Window, functions
 
         by_key = Window.partitionBy(*[functions.col(f"`{key}`") for key in self.keys])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from core.recovery.kit.copying import Copy, check_unused
-from core.recovery.kit.rewind import OPERATOR_METADATA, root_cause
+from core.recovery.kit.rewind import OPERATOR_METADATA, own_schema_paths, root_cause
 from core.recovery.kit.run import Run, check_apart, check_new_place, check_unmoved, under_another_name
 from core.recovery.kit.starting import STATE_FORMAT_CONF, offset_file
 from core.recovery.kit.words import Checks, Refused, first_line, is_hidden, is_verified, show
@@ -129,7 +128,8 @@ class Repartitioned(Copy):
             for path in sorted(wanted):
                 files.copy(f"{old}/{path}", f"{building}/{path}", is_verified(path))
                 if OPERATOR_METADATA.fullmatch(path):
-                    files.replace(f"{building}/{path}", self.moved(f"{old}/{path}", old, building))
+                    text = own_schema_paths(files, f"{old}/{path}", old, building)
+                    files.replace(f"{building}/{path}", text)
             if self.sizes() != wanted:
                 raise Refused(
                     "The checkpoint changed while it was copied, so its query is still running. Stop it and "
@@ -138,7 +138,7 @@ class Repartitioned(Copy):
             self.repartition(building)
             for path in sorted(files.sizes(building)):
                 if OPERATOR_METADATA.fullmatch(path):
-                    text = self.moved(f"{building}/{path}", building, new)
+                    text = own_schema_paths(files, f"{building}/{path}", building, new)
                     files.replace(f"{building}/{path}", text)
 
     def repartition(self, place: str) -> None:
@@ -168,31 +168,12 @@ class Repartitioned(Copy):
             for name, value in before.items():
                 conf.unset(name) if value is None else conf.set(name, value)
 
-    def moved(self, place: str, old: str, new: str) -> str:
-        """The metadata of an operator, with its schema files where they are in the copy: they are named by
-        absolute paths."""
-        files = self.run.files
-        text = files.read(place)
-        version, line = text.split("\n", 1)
-        content = json.loads(line)
-        named = [store.get("stateSchemaFilePaths") or [] for store in content["stateStoreInfo"]]
-        for paths in named:
-            for number, path in enumerate(paths):
-                if not files.is_inside(path, old):
-                    raise Refused(
-                        f"{place} names the schema file {path} of another checkpoint, so a copy would depend "
-                        "on that."
-                    )
-                inside = files.plain_path(path)[len(files.plain_path(old)) :]
-                paths[number] = files.qualified(new) + inside
-        return version + "\n" + json.dumps(content, separators=(",", ":")) if any(named) else text
-
     def altered(self, path: str) -> str | None:
         """What the copied metadata of an operator must be; the added one names no path of the old place."""
         if not OPERATOR_METADATA.fullmatch(path):
             return None
         old = self.run.old_checkpoint
-        return self.moved(f"{old}/{path}", old, self.run.new_checkpoint)
+        return own_schema_paths(self.run.files, f"{old}/{path}", old, self.run.new_checkpoint)
 
     # ---- the proof
 

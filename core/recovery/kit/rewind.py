@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from core.recovery.kit.copying import Copy
-from core.recovery.kit.files import file_log
+from core.recovery.kit.files import Files, file_log
 from core.recovery.kit.run import Run
 from core.recovery.kit.sink import check_sink_is_ours, sink_numbers
 from core.recovery.kit.starting import STATE_FORMAT_CONF
@@ -23,6 +23,25 @@ STATE_FILE = re.compile(
     r"state/[0-9]+/[0-9]+/(?:[^/]+/)?([0-9]+)(?:_[^/.]+)?\.(?:delta|snapshot|zip|changelog)(?:\.crc)?"
 )
 OPERATOR_METADATA = re.compile(r"state/[0-9]+/_metadata/v2/([0-9]+)")
+
+
+def own_schema_paths(files: Files, place: str, old: str, new: str) -> str:
+    """The metadata of an operator, for a copy of ``old`` at ``new``: transformWithState names its schema
+    files by absolute paths, in the copy they are those of the copy."""
+    text = files.read(place)
+    version, line = text.split("\n", 1)
+    content = json.loads(line)
+    named = [store.get("stateSchemaFilePaths") or [] for store in content["stateStoreInfo"]]
+    for paths in named:
+        for number, path in enumerate(paths):
+            if not files.is_inside(path, old):
+                raise Refused(
+                    f"{place} names the schema file {path} of another checkpoint, so a copy would depend on "
+                    "that."
+                )
+            inside = files.plain_path(path)[len(files.plain_path(old)) :]
+            paths[number] = files.qualified(new) + inside
+    return version + "\n" + json.dumps(content, separators=(",", ":")) if any(named) else text
 
 
 class RolledBack(Copy):
@@ -49,25 +68,9 @@ class RolledBack(Copy):
         if path == "metadata" and run.sink == "delta":
             return json.dumps({"id": (run.read_record() or {})["query_id"]})
         if OPERATOR_METADATA.fullmatch(path):
-            return self.own_schema_paths(run.files.read(f"{run.old_checkpoint}/{path}"), path)
+            old = run.old_checkpoint
+            return own_schema_paths(run.files, f"{old}/{path}", old, run.new_checkpoint)
         return None
-
-    def own_schema_paths(self, text: str, path: str) -> str:
-        """transformWithState names its schema files by absolute paths: in the copy they are those of the
-        copy."""
-        files, old = self.run.files, self.run.old_checkpoint
-        version, line = text.split("\n", 1)
-        content = json.loads(line)
-        for store in content["stateStoreInfo"]:
-            for number, place in enumerate(store.get("stateSchemaFilePaths") or []):
-                if not files.is_inside(place, old):
-                    raise Refused(
-                        f"{old}/{path} names the schema file {place} of another checkpoint, so a copy would "
-                        "depend on that."
-                    )
-                inside = files.plain_path(place)[len(files.plain_path(old)) :]
-                store["stateSchemaFilePaths"][number] = files.qualified(self.run.new_checkpoint) + inside
-        return version + "\n" + json.dumps(content, separators=(",", ":"))
 
     def check_sink(self) -> None:
         """The sink must stand at the batch; that it is the sink of this query can be answered for, this

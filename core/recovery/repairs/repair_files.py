@@ -24,7 +24,7 @@ RUNS_EVERY_BATCH = ("kafka", "foreach_append", "foreach_merge")
 def _found(context: RecoveryContext) -> FileRepairs:
     if context.forecast is None:
         return FileRepairs(refused=say("recovery_options.restart_not_judged"))
-    deep = context.answers.get("what_happened") == "damaged"
+    deep = context.what_happened == "damaged"
     return file_repairs(context.ck, context.forecast, context.connectors, "deep" if deep else "normal")
 
 

@@ -87,7 +87,7 @@ def _cells(context: RecoveryContext) -> Cells:
 
 def _reason(context: RecoveryContext) -> str:
     """Only where a person has said that the batch fails at every start."""
-    if context.answers.get("what_happened") != "batch_fails":
+    if context.what_happened != "batch_fails":
         return ""
     reason: str = say("recovery_repairs.best_skip", batch=context.pending)
     return f"{reason} {say('recovery_repairs.skip_or_guard')}" if can_guard(context) else reason
