@@ -134,6 +134,10 @@ SENTENCES: dict[str, str] = {
         " Use the full refresh with backup and backfill."
     ),
     "kafka_backfill": "Records in a topic cannot be merged or removed, so a backfill cannot be exact.",
+    "checkpoint_in_output": (
+        "This option renames the old output {output}, and the checkpoint lies in it: bring the checkpoint"
+        " to a place outside it first (backup, then restore_backup)."
+    ),
     "merge_needs_delta": (
         "A script can merge the old output by key into a Delta table only, and this output is {format}."
         " Refresh into a new output, keep the old one, and merge the rows that only the old one has"

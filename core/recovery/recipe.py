@@ -144,15 +144,25 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
     if not context.sources:
         nothing = context.last_committed is None
         return say("recovery_options.name_sources" if nothing else "recovery_options.no_offsets")
+    output = context.answers.get("sink_path")
+    if output is not None and _lies_in(context, output):
+        return say("recovery_options.checkpoint_in_output", output=output)
     if option == "full_refresh":
         incomplete = context.source_complete == "no"
         return say("recovery_options.source_incomplete") if incomplete else None
     if context.sink == "kafka":
         return say("recovery_options.kafka_backfill")
-    output = context.answers.get("sink_format")
-    if context.sink == "foreach_merge" and output not in (None, "delta"):
-        return say("recovery_options.merge_needs_delta", format=output)
+    kept_as = context.answers.get("sink_format")
+    if context.sink == "foreach_merge" and kept_as not in (None, "delta"):
+        return say("recovery_options.merge_needs_delta", format=kept_as)
     return say("recovery_options.unknown_merge") if context.sink == "other" else None
+
+
+def _lies_in(context: RecoveryContext, output: str) -> bool:
+    """Whether the checkpoint lies in the output, which a refresh renames; by the names alone."""
+    directory = output.removeprefix("file://").rstrip("/") + "/"
+    places = (context.url, context.spark_path)
+    return any(place.removeprefix("file://").startswith(directory) for place in places if place)
 
 
 def _earliest(asks: Asks | None) -> str:

@@ -298,6 +298,15 @@ def test_a_backfill_that_merges_by_key_needs_a_delta_table(tmp_path: Path) -> No
     assert one(ck, "backup_and_backfill", sink="foreach_append", sink_format="jdbc").possible
 
 
+def test_an_output_that_the_checkpoint_lies_in_is_not_renamed(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path / "output" / "checkpoint")
+    for option in ("full_refresh", "backup_and_backfill"):
+        inside = {"sink": "foreach_append", "backfill_keys": "id", "sink_path": str(tmp_path / "output")}
+        assert "the checkpoint lies in it" in one(ck, option, **inside).why
+        assert one(ck, option, **{**inside, "sink_path": str(tmp_path / "out")}).possible
+    assert one(ck, "reset", sink="foreach_append", sink_path=str(tmp_path / "output")).possible
+
+
 def test_a_reset_needs_a_committed_batch_and_its_offset(tmp_path: Path) -> None:
     nothing = Checkpoint.open(str(make(tmp_path / "a", {0: [KAFKA % 3]}, -1)))
     assert "No batch is committed" in one(nothing, "reset").why
