@@ -11,21 +11,29 @@ from core.messages import say, say_of, words
 from ui import cached_answers, cards, finding_cards, start_steps
 
 
+_FIELD, _KEPT = "pasted-error", "error"
+"""The field, and its text for the pages that come after: Streamlit forgets a field that is not drawn."""
+
+
 def folded(ck: Checkpoint | None) -> None:
     """The same behind its title, on pages that are about something else."""
-    with st.expander(say("screen_errors.title" if ck is not None else "screen_errors.title_alone")):
+    title = say("screen_errors.title" if ck is not None else "screen_errors.title_alone")
+    with st.expander(title, expanded=bool(st.session_state.get(_KEPT))):
         show(ck)
 
 
 def show(ck: Checkpoint | None) -> None:
     """The field, and what the pasted text means; without a checkpoint, what it means anywhere. The text stays
-    out of the address."""
+    in this session, also when a checkpoint is opened for it, and out of the address."""
+    if _FIELD not in st.session_state:
+        st.session_state[_FIELD] = st.session_state.get(_KEPT, "")
     pasted = st.text_area(
         say("screen_errors.error_field"),
-        key="pasted-error",
+        key=_FIELD,
         height=140,
         placeholder=say("screen_errors.error_placeholder"),
     )
+    st.session_state[_KEPT] = pasted
     if not pasted.strip():
         private = say(
             "screen_errors.error_private" if ck is not None else "screen_errors.error_private_alone"
