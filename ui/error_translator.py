@@ -10,7 +10,6 @@ from core.errors import StorageError
 from core.messages import say, say_of, words
 from ui import cached_answers, cards, finding_cards, start_steps
 
-
 _FIELD, _KEPT = "pasted-error", "error"
 """The field, and its text for the pages that come after: Streamlit forgets a field that is not drawn."""
 
