@@ -109,13 +109,11 @@ class Scene:
         self.lives[short] = self.lives.get(short, 0) + 1
         self.partitions[short] = partitions
 
-    def fill(
-        self, short: str, count: int, partitions: Iterable[int] | None = None, after_ms: int | None = None
-    ) -> None:
+    def fill(self, short: str, count: int, partitions: Iterable[int] | None = None) -> None:
         """``count`` records into each partition, one a second: before the checkpoint's batches in the first
-        life, later in others."""
+        life, later in others; less than an hour later, because a broker takes no record of a later time."""
         life = self.lives[short]
-        base_ms = self.batch_ms + (after_ms if after_ms is not None else -HOUR_MS if life == 1 else HOUR_MS)
+        base_ms = self.batch_ms + (-HOUR_MS if life == 1 else HOUR_MS // 2)
         for partition in range(self.partitions[short]) if partitions is None else partitions:
             name = self.topic(short)
             known = [
