@@ -65,8 +65,8 @@ SENTENCES: dict[str, str] = {
         " is needed."
     ),
     "best_restart_changed": (
-        "A plain start resumes after batch {batch} with the changed query and loses nothing, as long as the"
-        " query reads the same sources in the same order and no stateful operator was changed or added."
+        "A plain start resumes where the query stopped and loses nothing, as long as the changed query"
+        " reads the same sources in the same order and no stateful operator was changed or added."
     ),
     "best_restart_repaired": (
         "Every other option reads the rows that fail again: handle or filter them in the query, then start it"

@@ -28,6 +28,7 @@ from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.repairs import repair_of
 from core.recovery.restart import why_no_restart
 from core.recovery.sinks import NUMBERED_SINKS
+from core.storage.location import is_below
 
 Method = Literal[
     "restart", "repair", "start_options", "seeded", "warm_up", "empty_state", "from_start", "pipeline"
@@ -145,7 +146,8 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
         nothing = context.last_committed is None
         return say("recovery_options.name_sources" if nothing else "recovery_options.no_offsets")
     output = context.answers.get("sink_path")
-    if output is not None and _lies_in(context, output):
+    is_renamed = context.platform != "lakeflow" and context.sink != "kafka"
+    if output is not None and is_renamed and _lies_in(context, output):
         return say("recovery_options.checkpoint_in_output", output=output)
     if option == "full_refresh":
         incomplete = context.source_complete == "no"
@@ -160,9 +162,8 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
 
 def _lies_in(context: RecoveryContext, output: str) -> bool:
     """Whether the checkpoint lies in the output, which a refresh renames; by the names alone."""
-    directory = output.removeprefix("file://").rstrip("/") + "/"
     places = (context.url, context.spark_path)
-    return any(place.removeprefix("file://").startswith(directory) for place in places if place)
+    return any(is_below(place, output.removeprefix("file://")) for place in places if place)
 
 
 def _earliest(asks: Asks | None) -> str:

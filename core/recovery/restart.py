@@ -56,9 +56,7 @@ def is_recommended(context: RecoveryContext) -> bool:
 def continues_with_new_code(context: RecoveryContext) -> bool:
     """Whether a changed query has no state that the change could touch: there is none, or the user says that
     the stateful part is the same."""
-    is_same = context.answers.get("stateful") == "unchanged" or not (
-        context.has_state or context.is_state_lost
-    )
+    is_same = context.answers.get("stateful") == "unchanged" or not context.needs_state
     return context.what_happened == "query_changed" and is_same
 
 
@@ -77,7 +75,7 @@ def why_recommended(context: RecoveryContext) -> Sentence:
     if context.what_happened == "batch_fails":
         return say("recovery_options.best_restart_repaired")
     if continues_with_new_code(context):
-        return say("recovery_options.best_restart_changed", batch=context.last_committed)
+        return say("recovery_options.best_restart_changed")
     if forecast is not None and forecast.outcome == "rerun":
         return say("recovery_options.best_restart_rerun", batch=context.pending)
     return say("recovery_options.best_restart")

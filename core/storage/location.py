@@ -200,6 +200,11 @@ def _databricks(text: str, form: str) -> UnsupportedLocation:
     return UnsupportedLocation(say("storage.location_databricks", text=text, form=form), text)
 
 
+def is_below(url: str, other: str) -> bool:
+    """Whether one place is another one or lies below it, by their names alone."""
+    return f"{url.rstrip('/')}/".startswith(f"{other.rstrip('/')}/")
+
+
 def _remote(protocol: str, url: str, options: dict[str, Any], name: str | None) -> Location:
     if protocol in REFUSED:
         raise UnsupportedLocation(say("storage.location_no_store", protocol=protocol), url)

@@ -23,6 +23,7 @@ from core.messages import say
 from core.settings import Settings
 from core.storage import Location, parse_location
 from core.storage.checkpoint_search import checkpoint_around
+from core.storage.location import is_below
 
 Format = Literal["parquet", "csv", "json", "delta"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "json", "delta")
@@ -54,7 +55,7 @@ def keeping(text: str, format_name: Format, settings: Settings) -> Keeping:
 def refuse_inside(keep: Keeping, checkpoints: Iterable[str]) -> None:
     """Raises :class:`UsageError` when rows would be written into one of these checkpoints."""
     for url in checkpoints:
-        if f"{keep.location.url}/".startswith(f"{url.rstrip('/')}/"):
+        if is_below(keep.location.url, url):
             raise UsageError(say("survey.to_inside", place=keep.location.url, checkpoint=url))
 
 

@@ -13,7 +13,7 @@ from core.messages import say
 from core.settings import Settings
 from core.storage import Location
 from core.storage.checkpoint_search import Search
-from core.storage.location import child_of
+from core.storage.location import child_of, is_below
 from core.storage.roots import link_for, locate
 
 
@@ -134,15 +134,11 @@ class Searching:
         ready: list[SurveyPlace] = []
         waiting: list[tuple[int, SurveyPlace]] = []
         for at, place in held:
-            if any(first < at and _is_below(place.location.url, url) for first, url in searching.items()):
+            if any(first < at and is_below(place.location.url, url) for first, url in searching.items()):
                 waiting.append((at, place))
             else:
                 ready.append(place)
         return ready, waiting
-
-
-def _is_below(url: str, root: str) -> bool:
-    return f"{url.rstrip('/')}/".startswith(f"{root.rstrip('/')}/")
 
 
 def search_root(text: str, settings: Settings) -> RootSearch:

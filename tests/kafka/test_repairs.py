@@ -60,7 +60,14 @@ def handed_out(scene: Scene, option: OptionId, **answers: str) -> Path:
     return script_for(scene.checkpoint, option, {**sink, **more, **answers}, place, given)
 
 
-def test_a_topic_made_anew_is_read_from_its_first_record_by_the_option_that_is_named(
+def rewind_to_batch_1(scene: Scene, spark: SparkSession) -> None:
+    """By the script of that option; the scene has the copy from then on."""
+    done = run_in_session(handed_out(scene, "rewind", to_batch="1"), spark)
+    assert done.status in (0, 5), done.output
+    scene.checkpoint = scene.checkpoint.with_name(f"{scene.checkpoint.name}.rewound-to-batch-1")
+
+
+def test_a_recreated_topic_is_read_from_its_first_record_by_the_option_that_is_named(
     spark: SparkSession, stage: Stage
 ) -> None:
     scene = stage.scene("repair-anew")
@@ -84,16 +91,14 @@ def test_a_topic_made_anew_is_read_from_its_first_record_by_the_option_that_is_n
     assert fingerprint(scene.checkpoint) == before
 
 
-def test_a_rewind_alone_never_reads_the_first_records_of_a_topic_made_anew(
+def test_a_rewind_alone_never_reads_the_first_records_of_a_recreated_topic(
     spark: SparkSession, stage: Stage
 ) -> None:
     scene = stage.scene("repair-anew-rewound")
     scene.anew("orders", [4, 4])
     failed_start(scene, ("orders",))
     scene.fill("orders", 11)
-    done = run_in_session(handed_out(scene, "rewind", to_batch="1"), spark)
-    assert done.status in (0, 5), done.output
-    scene.checkpoint = scene.checkpoint.with_name(f"{scene.checkpoint.name}.rewound-to-batch-1")
+    rewind_to_batch_1(scene, spark)
     fact = scene.restart(("orders",), {})
     assert all_rows(fact) == sorted(r.row for r in scene.ledger if r.life == 2 and r.offset >= SECOND_END)
 
@@ -106,9 +111,7 @@ def test_a_topic_that_was_left_out_once_goes_on_exactly_after_the_option_that_is
     failed_start(scene, ("orders",))
     assert "recovery option rewind to batch 1 leaves offsets/2 out" in said_then(scene)
     assert scene.restart(("orders", "refunds"), {}).outcome == "fail"  # putting the query back is not enough
-    done = run_in_session(handed_out(scene, "rewind", to_batch="1"), spark)
-    assert done.status in (0, 5), done.output
-    scene.checkpoint = scene.checkpoint.with_name(f"{scene.checkpoint.name}.rewound-to-batch-1")
+    rewind_to_batch_1(scene, spark)
     fact = scene.restart(("orders", "refunds"), {})
     at = {scene.topic("orders"): 10, scene.topic("refunds"): 3}
     assert all_rows(fact) == sorted(

@@ -20,7 +20,7 @@ from core.checkpoint.state_content.records import (
     parse_delta,
     parse_snapshot,
 )
-from core.checkpoint.state_content.rocksdb_zip import NamedFile, ZipContent, read_zip
+from core.checkpoint.state_content.rocksdb_zip import NamedFile, Seen, ZipContent, read_zip
 from core.checkpoint.state_content.row_layout import CHECKSUM_BYTES
 from core.checkpoint.state_content.sst import DeletedRange, Entry, SstNotReadError, read_sst
 from core.checkpoint.state_content.stores import Step, Store, Wanted, read_in_waves, stores
@@ -245,11 +245,12 @@ def _read_zips(door: Door, asked: Asked, chains: Iterable[_Chain]) -> dict[int, 
         if named is not None:
             files[chain.partition.partition_id] = named
     found: dict[int, ZipContent | NotRead] = {}
+    seen: Seen = {}
     for wave in read_in_waves(door, (Wanted(i, (_info(file),)) for i, file in files.items())):
         for partition_id, contents in wave:
             path = files[partition_id].path
             try:
-                parsed = read_zip(_bytes(path, contents))
+                parsed = read_zip(_bytes(path, contents), seen)
             except NotDecodedError as error:
                 found[partition_id] = NotRead(partition_id, str(error))
                 continue

@@ -74,7 +74,7 @@ class BrokenZip:
 
 
 @dataclass(frozen=True, slots=True)
-class Unpacked:
+class Member:
     """A member as it is packed, what it holds, and the CRC-32 of that."""
 
     packed: bytes
@@ -82,7 +82,7 @@ class Unpacked:
     crc: int
 
 
-Seen = dict[bytes, Unpacked]
+Seen = dict[bytes, Member]
 """Of each sort of member (``OPTIONS``, ``CURRENT``, ...) the last one that was unpacked."""
 
 
@@ -155,7 +155,7 @@ def _members(data: bytes, seen: Seen) -> Iterator[tuple[bytes, bytes]]:
         yield raw_name, content
 
 
-def _unpack(data: bytes, start: int, raw_name: bytes) -> Unpacked:
+def _unpack(data: bytes, start: int, raw_name: bytes) -> Member:
     unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
     content = unpacker.decompress(memoryview(data)[start:], LARGEST_MEMBER)
     if unpacker.unconsumed_tail:
@@ -164,7 +164,7 @@ def _unpack(data: bytes, start: int, raw_name: bytes) -> Unpacked:
     if not unpacker.eof:
         raise ValueError(say("state_files.zip_cut", member=_shown(raw_name)))
     packed = data[start : len(data) - len(unpacker.unused_data)]
-    return Unpacked(packed, content, zlib.crc32(content))
+    return Member(packed, content, zlib.crc32(content))
 
 
 def _shown(raw_name: bytes) -> str:
