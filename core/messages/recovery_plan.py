@@ -5,6 +5,10 @@ from __future__ import annotations
 SENTENCES: dict[str, str] = {
     # start it again
     "restart": "Start the query as it was: the same code, the same options, the same checkpoint location.",
+    "restart_changed": (
+        "Start the changed query: the same sources in the same order, the same stateful operators, the same"
+        " checkpoint location."
+    ),
     "restart_why": "Nothing has to be copied, changed or deleted.",
     "watch": "Watch the first batch: it is batch {batch}.",
     "watch_any": "Watch the first batch.",

@@ -14,6 +14,7 @@ from core.recovery.model import BeforeAfter, PlanStep
 from core.recovery.pipeline_amounts import read_amount
 from core.recovery.recipe import Recipe, SourceStart
 from core.recovery.repairs import repair_of
+from core.recovery.restart import continues_with_new_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,12 @@ def plan(context: RecoveryContext, made: Recipe) -> Plan:
 def _restart(context: RecoveryContext) -> tuple[PlanStep, ...]:
     forecast = context.forecast
     first = forecast.batch_id if forecast is not None else None
-    start = say(
-        "recovery_plan.restart_pipeline" if context.platform == "lakeflow" else "recovery_plan.restart"
-    )
+    if context.platform == "lakeflow":
+        start = say("recovery_plan.restart_pipeline")
+    elif continues_with_new_code(context) or context.what_happened == "batch_fails":
+        start = say("recovery_plan.restart_changed")
+    else:
+        start = say("recovery_plan.restart")
     return (
         PlanStep(start, say("recovery_plan.restart_why")),
         PlanStep(

@@ -185,6 +185,8 @@ def test_a_changed_query_whose_state_the_change_does_not_touch_is_simply_started
     changed = {"sink": "foreach_append", "what_happened": "query_changed"}
     without = one(file_checkpoint(tmp_path / "plain"), "restart", **changed)
     assert without.recommended and "the same sources in the same order" in without.reason
+    context = context_of(Checkpoint.open(str(tmp_path / "plain" / "ck")), changed)
+    assert "changed query" in plan(context, without.recipe).steps[0].title
     ck = file_checkpoint(tmp_path / "totals", "stateStoreSave")
     assert not one(ck, "restart", **changed).recommended, "nobody said that the totals are the same"
     assert one(ck, "restart", **changed, stateful="unchanged").recommended
