@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from core.recovery import OptionId
+from core.recovery.kit.files import Files
 from tests.spark.cases import EVERY_CASE
 from tests.spark.test_recovery_files import PLAIN, Pipeline
 from tests.support.recovery import fingerprint, put_files, run_in_session
@@ -120,3 +121,20 @@ def test_a_query_that_is_missing_or_fails_is_refused(
     where = {"backup_to": str(tmp_path / "b"), "checkpoint_new": str(tmp_path / "n")}
     ends(made, option, 4, why, query_file=str(query), **where)
     assert sorted(path.name for path in tmp_path.iterdir()) == (["query.py"] if text is not None else [])
+
+
+def test_spark_still_compares_checksum_files_after_a_script_read_past_them(
+    spark_session: SparkSession, tmp_path: Path
+) -> None:
+    """The script's own check reads state with the session that copied it: a start of its own would fail here."""
+    files, place = Files(spark_session), tmp_path / "7.zip"
+    files.write(str(place), "as it was written")
+    place.write_text("as it became later", encoding="utf-8")
+    assert files.read(str(place)) == "as it became later"
+    hadoop = spark_session._jvm.org.apache.hadoop.fs
+    path = hadoop.Path(str(place))
+    stream = path.getFileSystem(spark_session._jsc.hadoopConfiguration()).open(path)
+    with pytest.raises(Exception, match="ChecksumException"):
+        spark_session._jvm.org.apache.commons.io.IOUtils.toByteArray(stream)
+    with pytest.raises(Exception, match="ChecksumException"):
+        files.digest(str(place), verify=True)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from core.recovery import OptionId
+from core.checkpoint import Checkpoint
+from core.recovery import Answers, OptionId, generate, read_recovery_context
 from tests.spark.cases import EVERY_CASE
 from tests.support.recovery import (
     SCHEMA,
@@ -302,7 +303,11 @@ def test_a_mistyped_output_is_refused(plain: Pipeline) -> None:
 def test_a_checkpoint_inside_the_output_is_not_renamed_with_it(plain: Pipeline) -> None:
     inside = plain.output / "_checkpoint"
     shutil.copytree(plain.checkpoint, inside)
-    script = script_for(inside, "full_refresh", plain.answers(), plain.place)
+    answers = Answers({"platform": "pyspark", **plain.answers()})
+    assert not generate(read_recovery_context(Checkpoint.open(str(inside)), answers), "full_refresh")
+    script = plain.script("full_refresh")  # and when somebody writes that place into the script
+    text = script.read_text(encoding="utf-8").replace(str(plain.checkpoint), str(inside))
+    script.write_text(text, encoding="utf-8")
     assert_untouched(plain, script, "lies inside the output")
 
 

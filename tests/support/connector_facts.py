@@ -84,12 +84,12 @@ KAFKA: dict[str, tuple[str, str | None]] = {
         f"{_PROOF}plan_of_a_failed_start_lower",
     ),
     "KF 3.3": (
-        "that plan deleted, the old query again",
-        f"{_REPAIRS}test_a_topic_that_was_left_out_once_goes_on_exactly_after_the_repair",
+        "that plan left out, the old query again",
+        f"{_REPAIRS}test_a_topic_that_was_left_out_once_goes_on_exactly_after_the_option_that_is_named",
     ),
     "KF 3.4": (
-        "a recreated topic, its partitions set to 0",
-        f"{_REPAIRS}test_a_topic_made_anew_is_read_from_its_first_record_after_the_repair",
+        "a recreated topic, read from its first record",
+        f"{_REPAIRS}test_a_recreated_topic_is_read_from_its_first_record_by_the_option_that_is_named",
     ),
     "KF 4.1": ("sources/0/0 missing, a later batch", f"{_ORACLE}start_of_batch_0_missing_later"),
     "KF 4.2": ("sources/0/0 cut, a later batch", f"{_ORACLE}start_of_batch_0_cut_later"),

@@ -18,11 +18,16 @@ class Files:
         self._bytes = spark._jvm.org.apache.commons.io.IOUtils
         self._digests = spark._jvm.org.apache.commons.codec.digest.DigestUtils
         self._conf = spark._jsc.hadoopConfiguration()
+        # Spark itself does not read the .crc files beside its logs. The session's local file system, which
+        # Spark reads state with, keeps reading them.
+        self._without_checksums = self._hadoop.FileSystem.newInstanceLocal(self._conf)
+        self._without_checksums.setVerifyChecksum(False)
 
     def _at(self, place: str, verify: bool = False) -> tuple[Any, Any]:
         path = self._hadoop.Path(place)
         system = path.getFileSystem(self._conf)
-        system.setVerifyChecksum(verify)  # Spark itself does not read the .crc files beside its logs
+        if not verify and str(system.getUri()).startswith("file:"):
+            system = self._without_checksums
         return system, path
 
     def exists(self, place: str) -> bool:
