@@ -11,16 +11,9 @@ from dataclasses import dataclass
 
 from core.analysis.changes.asked import types_of
 from core.analysis.changes.model import AskedChange, What, WrittenQuery
-from core.analysis.changes.query_plan import (
-    Node,
-    PlanOperator,
-    PlanSource,
-    QueryPlan,
-    Typed,
-    Window,
-    read_plan,
-    read_sources,
-)
+from core.analysis.changes.plan_nodes import Node
+from core.analysis.changes.plan_reader import read_plan, read_sources
+from core.analysis.changes.query_plan import PlanOperator, PlanSource, QueryPlan, Typed, Window
 from core.analysis.forecast.versions import V43, Version
 from core.checkpoint.sources.registry import kind_read_with
 from core.messages import Sentence, say
