@@ -46,7 +46,9 @@ QUOTES_THEM = {"docs/glossary.md"}
 
 # Rooms whose texts are Spark's own words, code, or data to compare with.
 ELSEWHERE = (
+    "core/analysis/forecast/error_form.py",
     "core/analysis/forecast/errors.py",
+    "core/analysis/forecast/state_errors.py",
     "core/analysis/forecast/delta_errors.py",
     "core/analysis/errors/known_texts.py",
     "core/analysis/findings/catalogue.py",  # Spark versions
