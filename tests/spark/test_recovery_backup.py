@@ -15,8 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.spark.cases import LONG
 from tests.support import damage
 from tests.support.oracle import CHANGELOG, RECIPES, ROCKSDB, Oracle
-from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, run_script, script_for
+from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, script_for
 from tests.support.repairs import RepairPipeline
+from tests.support.script_processes import run_script
 
 pytestmark = pytest.mark.spark
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,9 @@ from pyspark.sql.utils import StreamingQueryException
 from core.checkpoint import Checkpoint
 from core.recovery import Answers, options, read_recovery_context
 from tests.spark.cases import LONG
-from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, run_script
+from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session
 from tests.support.repairs import RepairPipeline, Sink
+from tests.support.script_processes import run_script
 
 pytestmark = pytest.mark.spark
 
@@ -57,7 +57,6 @@ def test_a_removed_deduplication_resumes_with_every_row_once_in_a_file_sink(
     dying = killed_at(script, "stream.close()")  # while it writes its record, which comes first
     assert run_script(dying, "--execute", "--query-is-stopped").status == -9
     dying.unlink()
-    shutil.rmtree(script.parent / "spark-conf")
     before = fingerprint(pipeline.place)
     dry = run_in_session(script, spark, execute=False)
     assert dry.status == 0, dry.output

@@ -18,7 +18,8 @@ from core.connectors.connect import ask_connectors
 from core.connectors.kafka.partitions import kafka_partition_states
 from core.recovery import OptionId, impact_of_deleting
 from tests.support.kafka import Broker
-from tests.support.recovery import repeated, run_in_session, run_script, script_for
+from tests.support.recovery import repeated, run_in_session, script_for
+from tests.support.script_processes import run_script
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 

@@ -13,7 +13,8 @@ from core.checkpoint.lost import lost_checkpoint
 from core.judgement import judge
 from core.recovery import Answers, OptionId, generate
 from tests.spark.test_recovery_files import DISTINCT, PLAIN, Pipeline
-from tests.support.recovery import SCHEMA, fingerprint, put_files, run_in_session, run_script
+from tests.support.recovery import SCHEMA, fingerprint, put_files, run_in_session
+from tests.support.script_processes import run_script
 
 pytestmark = pytest.mark.spark
 

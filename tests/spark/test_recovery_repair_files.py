@@ -23,8 +23,9 @@ from core.recovery import Answers, Option, generate, options, read_recovery_cont
 from tests.spark.cases import LONG
 from tests.support import damage
 from tests.support.oracle import CHANGELOG, FORMAT_2, RECIPES, Oracle
-from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, run_script
+from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session
 from tests.support.repairs import RepairPipeline, Sink
+from tests.support.script_processes import run_script
 
 pytestmark = pytest.mark.spark
 

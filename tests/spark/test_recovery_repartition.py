@@ -11,8 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import count, expr, lit
 
 from core.checkpoint import Checkpoint
-from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, run_script
+from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session
 from tests.support.repairs import RepairPipeline
+from tests.support.script_processes import run_script
 
 pytestmark = pytest.mark.spark
 
@@ -58,7 +59,6 @@ def test_totals_in_rocksdb_resume_with_more_partitions(spark: SparkSession, tmp_
     new = new_of(pipeline, 5)
     assert Path(f"{new}.preparing").exists() and not new.exists()
     dying.unlink()
-    shutil.rmtree(script.parent / "spark-conf")
 
     before = fingerprint(pipeline.place)
     dry = run_in_session(script, spark, execute=False)

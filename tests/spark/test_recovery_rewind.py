@@ -22,10 +22,10 @@ from tests.support.recovery import (
     put_files,
     repeated,
     run_in_session,
-    run_script,
     script_for,
 )
 from tests.support.repairs import RepairPipeline
+from tests.support.script_processes import run_script
 
 pytestmark = pytest.mark.spark
 

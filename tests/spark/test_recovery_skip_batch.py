@@ -16,8 +16,9 @@ from core.recovery import Answers, options, read_recovery_context
 from tests.spark.test_recovery_kafka import PLAIN, expected
 from tests.spark.test_recovery_snippets import Pasted
 from tests.support.kafka import Broker
-from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, run_script, script_for
+from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session, script_for
 from tests.support.repairs import RepairPipeline, Sink
+from tests.support.script_processes import run_script
 from tests.unit.test_recovery_judgement import make
 
 pytestmark = pytest.mark.spark

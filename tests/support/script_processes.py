@@ -7,12 +7,17 @@ killed takes a new machine with it.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
 import struct
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from tests.support.recovery import SECONDS, Outcome, spark_settings
@@ -211,3 +216,17 @@ class Scripts:
                 machine.kill()
             process.wait()
         return Outcome(process.returncode, log.read_text(encoding="utf-8"))
+
+
+def run_script(script: Path, *arguments: str) -> Outcome:
+    """The script in a process of its own, beside a Java machine that serves all scripts of this test run."""
+    return _of_this_run().run(script, {}, *arguments)
+
+
+@lru_cache(maxsize=1)
+def _of_this_run() -> Scripts:
+    place = Path(tempfile.mkdtemp(prefix="scripts-"))
+    scripts = Scripts(place, sys.executable, {}, for_many=False)
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    atexit.register(scripts.stop)
+    return scripts
