@@ -2,6 +2,8 @@
 
 Batch B needs (observed, Spark 4.3): ``offsets/B`` and ``offsets/B-1``, ``commits/B``, state version B + 1 in
 every partition of every store, and in the log of each file source the entries up to its position in batch B.
+Spark would load a snapshot that is older than the batch it is named after (left by batches that were rolled
+back) unchecked, so a batch that needs one is none of them.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from core.checkpoint.checkpoint import Checkpoint
+from core.checkpoint.left_snapshots import snapshots_older_than_their_batch
 from core.checkpoint.model import CommitEntry, OffsetEntry, OperatorState
 from core.checkpoint.restore_chain import restorable_versions
 from core.checkpoint.sources.registry import parse
@@ -48,7 +51,18 @@ class Rewind:
                 return say("rewind.unreadable", batch=batch_id, path=f"offsets/{needed}")
         if not isinstance(self.ck.commit(batch_id), CommitEntry):
             return say("rewind.unreadable", batch=batch_id, path=f"commits/{batch_id}")
+        stale = self.ck.kept(f"stale snapshot of {batch_id}", lambda: self._stale_snapshot(batch_id))
+        if stale is not None:
+            return say("rewind.stale_snapshot", batch=batch_id, path=stale)
         return self._why_not_sources(batch_id)
+
+    def _stale_snapshot(self, batch_id: int) -> str | None:
+        """A snapshot of batches that were rolled back, from which the state of this batch would be loaded."""
+        operators = state_inventory(self.ck).operators
+        stale = (
+            f for each in operators for f in snapshots_older_than_their_batch(self.ck, each, batch_id + 1)
+        )
+        return next((file.path for file in stale), None)
 
     def _why_not_sources(self, batch_id: int) -> Sentence | None:
         entry = self.ck.offset(batch_id)

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from core.analysis.forecast import Forecast, Level, read_forecast
-from core.analysis.forecast.stale_snapshots import (
+from core.checkpoint import Checkpoint
+from core.checkpoint.left_snapshots import (
     is_older_than_its_batch,
     snapshots_of_later_batches,
     snapshots_older_than_their_batch,
 )
-from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry, OperatorState, StateFile
 from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.restore_chain import first_missing

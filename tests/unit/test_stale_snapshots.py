@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core.analysis.findings import findings
 from core.analysis.forecast import Forecast
 from core.checkpoint import Checkpoint
 from core.recovery import Answers, Option, options, read_recovery_context
@@ -77,5 +78,7 @@ def test_a_rewind_does_not_land_on_a_snapshot_that_is_older_than_its_batch(tmp_p
         return next(option for option in found if option.id == "rewind")
 
     assert rewind().possible and "batch 2" in rewind().why  # not 3, whose state Spark would load from it
+    found = findings(Checkpoint.open(str(tmp_path)), "normal").findings
+    assert {finding.rewind_to for finding in found} - {None} == {2}  # findings lead to the same batch
     refused = rewind(to_batch="3")
     assert not refused.possible and "state/0/0/4.snapshot, which is older than the plan" in refused.why

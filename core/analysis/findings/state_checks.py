@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from core.analysis.findings.catalogue import finding
 from core.analysis.findings.model import Finding
 from core.analysis.findings.state_health import growth_severity
-from core.analysis.forecast.stale_snapshots import MOST_NAMED, snapshots_of_later_batches
+from core.analysis.forecast.stale_snapshots import MOST_NAMED
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
+from core.checkpoint.left_snapshots import snapshots_of_later_batches
 from core.checkpoint.model import OffsetEntry, OperatorState, StateFile
 from core.checkpoint.rewind import rewind
 from core.checkpoint.state import state_inventory

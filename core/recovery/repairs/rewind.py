@@ -10,7 +10,6 @@ that batch, new rows included, so it has to stand at batch B too.
 
 from __future__ import annotations
 
-from core.analysis.forecast.stale_snapshots import snapshots_older_than_their_batch
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.rewind import Rewind, rewind
 from core.checkpoint.sources.registry import parse
@@ -59,23 +58,7 @@ def _batch(context: RecoveryContext) -> int | None:
     if answered is not None:
         return int(answered)
     limit = _sink_holds(context) if context.sink in ("file", "delta") else None
-    batch = _found(context).at_most(limit)
-    while batch is not None and _stale_snapshot(context, batch) is not None:
-        batch = _found(context).at_most(batch - 1)
-    return batch
-
-
-def _stale_snapshot(context: RecoveryContext, batch: int) -> str | None:
-    """A snapshot of batches that were rolled back, from which the state of this batch would be loaded."""
-    ck = context.ck
-
-    def found() -> str | None:
-        operators = state_inventory(ck).operators if context.has_state else ()
-        stale = (file for each in operators for file in snapshots_older_than_their_batch(ck, each, batch + 1))
-        return next((file.path for file in stale), None)
-
-    path: str | None = ck.kept(f"stale snapshot of {batch}", found)
-    return path
+    return _found(context).at_most(limit)
 
 
 def _sink_holds(context: RecoveryContext) -> int | None:
@@ -110,9 +93,6 @@ def _why_not(context: RecoveryContext) -> str | None:
     why_not = found.why_not(batch)
     if why_not is not None:
         return why_not
-    stale = _stale_snapshot(context, batch)
-    if stale is not None:
-        return say("rewind.stale_snapshot", batch=batch, path=stale)
     if not _replayed(context):
         return say("recovery_repairs.rewind_nothing", batch=batch)
     return _why_not_this_sink(context, batch)
