@@ -20,7 +20,8 @@ class Files:
         self._conf = spark._jsc.hadoopConfiguration()
         # Spark itself does not read the .crc files beside its logs. The session's local file system, which
         # Spark reads state with, keeps reading them.
-        self._without_checksums = self._hadoop.FileSystem.newInstanceLocal(self._conf)
+        local = self._hadoop.Path("file:///").toUri()
+        self._without_checksums = self._hadoop.FileSystem.newInstance(local, self._conf)
         self._without_checksums.setVerifyChecksum(False)
 
     def _at(self, place: str, verify: bool = False) -> tuple[Any, Any]:
