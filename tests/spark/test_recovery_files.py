@@ -153,7 +153,7 @@ def test_full_refresh_of_a_stateless_file_pipeline_writes_every_row_once_and_kee
         made = tried.output.split("Rehearsal in ")[1].split(".\n")[0]
         assert made.startswith(tempfile.gettempdir()) and not Path(made).exists()
 
-    done = run_script(script, "--execute", "--query-is-stopped")
+    done = run_in_session(script, plain.spark)
     assert done.status == 0, done.output
     assert plain.ids() == list(range(60))
     aside = Path(f"{plain.output}.before-refresh-batch-2")
@@ -181,7 +181,7 @@ def test_reset_of_a_stateful_file_pipeline_builds_the_state_again_and_repeats_no
 ) -> None:
     before = distinct.rows()
     assert sorted(row[1] for row in before) == list(range(15))
-    done = run_script(distinct.script("reset"), "--execute", "--query-is-stopped")
+    done = run_in_session(distinct.script("reset"), distinct.spark)
     assert done.status == 0, done.output
     new = Path(f"{distinct.output}.after-batch-1")
     assert distinct.rows() == before
@@ -190,7 +190,7 @@ def test_reset_of_a_stateful_file_pipeline_builds_the_state_again_and_repeats_no
 
 
 def test_full_refresh_of_a_stateful_file_pipeline_writes_each_key_once(distinct: Pipeline) -> None:
-    done = run_script(distinct.script("full_refresh"), "--execute", "--query-is-stopped")
+    done = run_in_session(distinct.script("full_refresh"), distinct.spark)
     assert done.status == 0, done.output
     assert sorted(row[1] for row in distinct.rows()) == [*range(15), *range(900, 905)]
 

@@ -19,7 +19,6 @@ from core.connectors.kafka.partitions import kafka_partition_states
 from core.recovery import OptionId, impact_of_deleting
 from tests.support.kafka import Broker
 from tests.support.recovery import repeated, run_in_session, script_for
-from tests.support.script_processes import run_script
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -145,7 +144,7 @@ def test_reset_of_a_kafka_pipeline_goes_on_after_the_last_committed_batch_with_a
     assert json.loads(ck.source_texts(1, "0")[1] or "") == {orders.topic: {"0": 8, "1": 3}}
     assert '"1":3' in text and '"1":10' not in text, "the planned batch must not become the start"
 
-    done = run_script(script, "--execute", "--query-is-stopped")
+    done = run_in_session(script, orders.spark)
     assert done.status == 0, done.output
     assert orders.values() == expected(p0=9, p1=10, p2=6)
     assert f"{orders.topic}-2 is new since batch 1" in done.output
@@ -159,7 +158,7 @@ def test_reset_of_a_kafka_pipeline_goes_on_after_the_last_committed_batch_with_a
 
 
 def test_full_refresh_of_a_kafka_pipeline_reads_everything_once_into_a_new_output(orders: Pipeline) -> None:
-    done = run_script(orders.script("full_refresh"), "--execute", "--query-is-stopped")
+    done = run_in_session(orders.script("full_refresh"), orders.spark)
     assert done.status == 0, done.output
     assert orders.values() == expected(p0=9, p1=10, p2=6)
     old = orders.spark.read.parquet(f"{orders.target}.before-refresh-batch-1")
@@ -207,7 +206,7 @@ def test_records_deleted_beyond_the_position_are_foretold_and_the_offered_code_s
     assert price.loses_rows == 3
 
     script = orders.script("reset", orders.given)
-    done = run_script(script, "--execute", "--query-is-stopped")
+    done = run_in_session(script, orders.spark)
     assert done.status == 0, done.output
     assert orders.values() == [
         value for value in expected(p0=9, p1=10, p2=6) if value not in {"1-3", "1-4", "1-5"}
