@@ -36,17 +36,18 @@ FILES, HOT, KAFKA = (
     "windowed-aggregation-hot-partition",
     "kafka-pipeline-died-mid-batch",
 )
-MOST_SECONDS, MOST_BYTES = 20, 200 * 1024 * 1024
+# Counting to two billion takes hours. Time of this process: a busy machine fails nothing.
+MOST_SECONDS, MOST_BYTES = 60, 200 * 1024 * 1024
 
 
 @contextmanager
 def in_bounds() -> Iterator[None]:
     """Fails when more memory or time is used than any honest checkpoint of this size needs."""
     tracemalloc.start()
-    began = time.monotonic()
+    began = time.process_time()
     try:
         yield
-        assert time.monotonic() - began < MOST_SECONDS
+        assert time.process_time() - began < MOST_SECONDS
         assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
     finally:
         tracemalloc.stop()
@@ -129,11 +130,11 @@ def test_eight_thousand_source_lines(tmp_path: Path) -> None:
     path = ck / "offsets" / str(newest(ck))
     rewrite(path, "\n".join([*path.read_text().split("\n")[:2], *["{}"] * 8_000]))
     opened = Checkpoint.open(str(ck))
-    began = time.monotonic()
+    began = time.process_time()
     forecast(opened)
     assert len(opened.sources) == 8_000
     assert all(opened.source(source.key) is source for source in opened.sources)
-    assert time.monotonic() - began < MOST_SECONDS
+    assert time.process_time() - began < MOST_SECONDS
 
 
 def test_sources_of_one_directory_read_it_once(tmp_path: Path) -> None:
