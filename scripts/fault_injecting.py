@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.support.fault_plans import ERROR_TEXT, PLACES, Broken, Plan, place_of, plans, runs
 from tests.support.faults import KINDS, FaultyStores
+from tests.support.scratch import scratch_root
 
 
 def main() -> int:
@@ -35,7 +36,10 @@ def main() -> int:
     done: Counter[str] = Counter()
     broken: list[Broken] = []
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="faults-") as below, FaultyStores().installed() as stores:
+    with (
+        tempfile.TemporaryDirectory(prefix="faults-", dir=scratch_root()) as below,
+        FaultyStores().installed() as stores,
+    ):
         error = Path(below) / "error.txt"
         error.write_text(ERROR_TEXT)
         wanted: list[Plan] = [

@@ -29,6 +29,7 @@ from unittest import mock
 import core.cli as command_line
 from core.recovery import OPTION_IDS
 from tests.support.build import SAMPLES, corpus_names, sample_names, unpack_corpus
+from tests.support.scratch import scratch_root
 
 MOST_SECONDS, MOST_BYTES = 10.0, 1 << 30
 MOST_CHANGED = 4 << 20
@@ -383,7 +384,7 @@ def run_cases(
     failures: list[Failure] = []
     number = 0
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as below:
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=scratch_root()) as below:
         bases, place = Bases(Path(below) / "corpus"), Path(below) / "case"
         for case in cases:
             if seconds is not None and time.monotonic() - began > seconds:

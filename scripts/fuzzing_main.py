@@ -10,6 +10,7 @@ from pathlib import Path
 from scripts import fuzzing
 from scripts.fuzzing import Bases, run_case, run_cases
 from scripts.fuzzing_pages import run_page_case
+from tests.support.scratch import scratch_root
 
 
 def main() -> int:
@@ -25,7 +26,7 @@ def main() -> int:
     args = parser.parse_args()
     run = run_page_case if args.pages else run_case
     if args.case is not None:
-        with tempfile.TemporaryDirectory(prefix="fuzz-") as below:
+        with tempfile.TemporaryDirectory(prefix="fuzz-", dir=scratch_root()) as below:
             place = args.keep or Path(below) / "case"
             failure = run(args.seed, args.case, Bases(Path(below) / "corpus"), place, shows=True)
         print(failure or "no failure")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.bit_flips import STORES, Flipping, Result, table
+from tests.support.scratch import scratch_root
 from tests.support.spark import SMALL_JOBS, start_session, stop_session
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := set(asked.stores) - set(names):
         parser.error(f"not known: {', '.join(sorted(unknown))}")
     results: list[Result] = []
-    with tempfile.TemporaryDirectory(prefix="bit-flips-", ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(
+        prefix="bit-flips-", dir=scratch_root(), ignore_cleanup_errors=True
+    ) as place:
         session = new_session(Path(place))
         flipping = Flipping(session, Path(place) / "work", lambda: again(Path(place)))
         for store in STORES:

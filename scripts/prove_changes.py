@@ -31,6 +31,7 @@ from scripts.changes_page import PROVEN as TABLE
 from scripts.changes_page import changes_page
 from tests.support.changed_queries import PROVEN, SILENT, Change, Changes, Happened
 from tests.support.query_files import programs
+from tests.support.scratch import scratch_root
 from tests.support.spark import PROJECT, spark_version, start_session, stop_session
 
 NAMES = {each.name.partition(": ")[2] for each in SILENT} | {"another carried column of the type"}
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     release = version("pyspark")
     chosen = [each for each in PROVEN if asked.only is None or asked.only in each.name][:: asked.every]
-    with tempfile.TemporaryDirectory(prefix="prove-changes-") as place:
+    with tempfile.TemporaryDirectory(prefix="prove-changes-", dir=scratch_root()) as place:
         rows = run(Path(place), chosen, ".".join(release.split(".")[:2]))
     wrong = [row for row in rows if not row.agrees]
     print(f"\nSpark {release}: {len(rows)} changes, {len(rows) - len(wrong)} as said, {len(wrong)} not")

@@ -25,6 +25,7 @@ from tests.spark.cases import CASES, UPGRADES, Case
 from tests.spark.trial import Trial, try_case, try_incident
 from tests.support.incidents import incidents
 from tests.support.oracle import RECIPES, Oracle
+from tests.support.scratch import scratch_root
 from tests.support.spark import PROJECT, start_session, stop_session
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def scratch(bases: Path | None) -> Iterator[Path]:
         bases.mkdir(parents=True, exist_ok=True)
         yield bases.resolve()
         return
-    with tempfile.TemporaryDirectory(prefix="prove-forecast-") as place:
+    with tempfile.TemporaryDirectory(prefix="prove-forecast-", dir=scratch_root()) as place:
         yield Path(place)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from core.analysis.forecast.model import Level
 from tests.support.live import QUERIES, Live, look, newest, running
+from tests.support.scratch import scratch_root
 from tests.support.spark import start_session, stop_session
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := set(asked.queries) - set(names):
         parser.error(f"not known: {', '.join(sorted(unknown))}")
     is_wrong = False
-    with tempfile.TemporaryDirectory(prefix="live-", dir="/var/tmp", ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(prefix="live-", dir=scratch_root(), ignore_cleanup_errors=True) as place:
         session = start_session("live", scratch=Path(place) / "spark")
         for live in QUERIES:
             if not asked.queries or live.name in asked.queries:

@@ -24,6 +24,7 @@ from tests.support.delta import DeltaEngine
 from tests.support.recommended_proof import GOOD, Trial, incidents, prove
 from tests.support.recommended_samples import SAMPLES, prove_sample
 from tests.support.recovery_proof import Engine, Here, Truths
+from tests.support.scratch import scratch_root
 from tests.support.spark import start_session, stop_session
 
 BEGIN, END = "<!-- recommended -->", "<!-- end of recommended -->"
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(asked: argparse.Namespace, done: set[tuple[str, str]]) -> list[Trial]:
     """Every sample and every fresh incident that was not run yet."""
     trials: list[Trial] = []
-    with tempfile.TemporaryDirectory(prefix="prove-recommended-", dir="/var/tmp") as scratch:
+    with tempfile.TemporaryDirectory(prefix="prove-recommended-", dir=scratch_root()) as scratch:
         place = asked.keep or Path(scratch)
         session = start_session(scratch=place / "spark", extra=MAINTENANCE)
         session.sparkContext.setLogLevel("OFF")

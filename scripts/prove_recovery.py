@@ -40,6 +40,7 @@ from tests.support.recovery_proof import (
     base_of,
     prove,
 )
+from tests.support.scratch import scratch_root
 from tests.support.script_processes import Scripts
 from tests.support.spark import PROJECT, start_session, stop_session
 
@@ -131,7 +132,7 @@ def run(fitting: Sequence[Cell], asked: argparse.Namespace) -> list[Trial]:
         return list(trials.values())
     began = datetime.now(UTC)
     with (
-        tempfile.TemporaryDirectory(prefix="prove-recovery-", dir="/var/tmp") as scratch,
+        tempfile.TemporaryDirectory(prefix="prove-recovery-", dir=scratch_root()) as scratch,
         ExitStack() as stack,
     ):
         place = asked.keep or Path(scratch)

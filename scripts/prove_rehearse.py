@@ -45,6 +45,7 @@ from tests.support.rehearsal_proof import (
     of_kafka,
     prove,
 )
+from tests.support.scratch import scratch_root
 from tests.support.small_disk import mounted
 from tests.support.spark import PROJECT, connector_jars, start_session, stop_session
 
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--log", type=Path, help="append what was done to this file, and count those in it")
     parser.add_argument("--write", action="store_true", help="put the table into docs/rehearse.md")
     asked = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="prove-rehearse-", dir="/var/tmp") as scratch:
+    with tempfile.TemporaryDirectory(prefix="prove-rehearse-", dir=scratch_root()) as scratch:
         trials, cuts = run(Path(scratch), asked.only, asked.log)
     text = table(trials, cuts)
     print(f"\n{text}")

@@ -25,6 +25,7 @@ from core.analysis.forecast.versions import V40, parse_version
 from scripts.bench.table import PROJECT, put
 from tests.support.copies import copy_of
 from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB
+from tests.support.scratch import scratch_root
 from tests.support.spark import older_environment, start_session, stop_session
 from tests.support.state_proof import Comparison, compare_checkpoint
 from tests.support.state_queries import (
@@ -80,7 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help="put the table into docs/state.md")
     args = parser.parse_args(arguments)
     done = {key: one for file in args.log for key, one in _logged(Path(file))}
-    with tempfile.TemporaryDirectory(prefix="state-rows-", ignore_cleanup_errors=True) as scratch:
+    with tempfile.TemporaryDirectory(
+        prefix="state-rows-", dir=scratch_root(), ignore_cleanup_errors=True
+    ) as scratch:
         place = Path(args.keep or scratch)
         session = start_session("state-rows", scratch=Path(scratch) / "spark")
         try:

@@ -8,14 +8,19 @@ the test that needs it.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib.util
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.support.scratch import scratch_root
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,8 +28,11 @@ if TYPE_CHECKING:
     from tests.support.delta import DeltaEngine
     from tests.support.kafka import Broker
 
-# pytest makes its directories here and not in /tmp, which the check names as a place for temporary files.
-os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/var/tmp")
+SCRATCH = scratch_root()
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(SCRATCH))
+if "TMPDIR" not in os.environ:  # what the app and the programs that tests start write
+    os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="checkpoint-explorer-", dir=SCRATCH)
+    atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
 
 PROJECT = Path(__file__).resolve().parents[1]
 ENGINES = {
