@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,11 @@ from ui import survey_table
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("CHECKPOINT_EXPLORER_HISTORY", str(tmp_path / "kept"))
     get_settings.cache_clear()
-    return tmp_path / "kept"
+    yield tmp_path / "kept"
+    get_settings.cache_clear()
 
 
 def test_the_timeline_shows_what_was_purged(open_page: OpenPage, kept: Path, tmp_path: Path) -> None:

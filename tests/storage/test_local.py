@@ -18,6 +18,7 @@ from core.errors import AccessDenied, NotAllowed
 from core.settings import RootSettings, Settings
 from core.storage import Door, FileInfo, ReadFailure
 from core.storage.local import MOST_OF_A_CHECKSUM
+from tests.support.scratch import scratch_root
 
 NOBODY = 65534
 
@@ -231,8 +232,8 @@ def unprivileged() -> Iterator[None]:
 
 @pytest.fixture
 def open_directory() -> Iterator[Path]:
-    """A directory that every user can reach; pytest's own belong to one user."""
-    directory = Path(tempfile.mkdtemp())
+    """A directory that every user can reach; pytest's own, and that of this run, belong to one user."""
+    directory = Path(tempfile.mkdtemp(dir=scratch_root()))
     directory.chmod(0o755)
     yield directory
     for path in directory.rglob("*"):
