@@ -9,12 +9,11 @@ back) unchecked, so a batch that needs one is none of them.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from core.checkpoint.checkpoint import Checkpoint
 from core.checkpoint.left_snapshots import snapshots_older_than_their_batch
-from core.checkpoint.model import CommitEntry, OffsetEntry, OperatorState
+from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.checkpoint.restore_chain import restorable_versions
 from core.checkpoint.sources.registry import parse
 from core.checkpoint.state import committed_ids, state_inventory
@@ -77,29 +76,23 @@ class Rewind:
         return None
 
 
-def rewind(ck: Checkpoint, without: Collection[str] = ()) -> Rewind:
-    """The batches that the checkpoint can be rolled back to. ``without``: paths of state files that are
-    known to be damaged and count as missing. Raises :class:`StorageError` when ``state/`` cannot be listed.
-    """
+def rewind(ck: Checkpoint) -> Rewind:
+    """The batches that the checkpoint can be rolled back to; looked for once for each reading of it. Raises
+    :class:`StorageError` when ``state/`` cannot be listed."""
+    # The batches alone are kept: a Rewind would hold the checkpoint that keeps it.
+    return Rewind(ck, ck.kept("rewind", lambda: _batches(ck)))
+
+
+def _batches(ck: Checkpoint) -> tuple[int, ...]:
     ids = committed_ids(ck)
     versions: set[int] | None = None
     for operator in state_inventory(ck).operators:
-        own = set(restorable_versions(_intact(operator, without), ids))
+        own = set(restorable_versions(operator, ids))
         versions = own if versions is None else versions & own
     kept = set(ck.offset_files)
-    batches: Iterable[int] = (
+    batches = (
         batch
         for batch in ck.commit_files
         if batch in kept and (batch == 0 or batch - 1 in kept) and (versions is None or batch + 1 in versions)
     )
-    return Rewind(ck, tuple(sorted(batches)))
-
-
-def _intact(operator: OperatorState, without: Collection[str]) -> OperatorState:
-    if not without:
-        return operator
-    partitions = tuple(
-        replace(each, files=tuple(file for file in each.files if file.path not in without))
-        for each in operator.partitions
-    )
-    return replace(operator, partitions=partitions)
+    return tuple(sorted(batches))

@@ -18,9 +18,6 @@ class ErrorForm:
     sqlstate: str | None = None
 
 
-MAX_VERSION = (
-    "UnsupportedLogVersion. The maximum supported log version is v{highest}, but encountered v{version}."
-)
 OLD_MAX_VERSION = (
     "UnsupportedLogVersion: maximum supported log version is v{highest}, but encountered v{version}."
 )
@@ -28,6 +25,6 @@ VERSION_TOO_HIGH = ErrorForm(
     V40,
     "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
     "SparkIllegalStateException",
-    MAX_VERSION,
+    "UnsupportedLogVersion. The maximum supported log version is v{highest}, but encountered v{version}.",
     "KD002",
 )

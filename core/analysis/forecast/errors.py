@@ -24,6 +24,7 @@ _SOURCES = (
     "There are [{in_log}] sources in the checkpoint offsets and now there are [{in_query}] sources requested"
     " by the query. Cannot continue."
 )
+# two blanks, as Spark has them
 _BATCHES_GONE = "batches ({ids}) don't  exist (startId: Some({start}), endId: Some({end}))"
 _NO_TRACKER = (
     'Cannot invoke "org.apache.spark.sql.execution.streaming.{package}WatermarkTracker.currentWatermark()"'

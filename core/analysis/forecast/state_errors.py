@@ -14,6 +14,9 @@ _NEW_OPERATION = (
     "If the stream job is restarted with a new or updated state operation, please create a new checkpoint"
     " location"
 )
+_SCHEMA_OF_3 = ErrorForm(
+    V33, None, "StateSchemaNotCompatible", "Provided schema doesn't match to the schema for existing state!"
+)
 _ROW_FORMAT_OF_3 = ErrorForm(
     V33, None, "InvalidUnsafeRowException", "The streaming query failed by state format invalidation."
 )
@@ -199,12 +202,7 @@ STATE_ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ),
     ),
     "key_schema": (
-        ErrorForm(
-            V33,
-            None,
-            "StateSchemaNotCompatible",
-            "Provided schema doesn't match to the schema for existing state!",
-        ),
+        _SCHEMA_OF_3,
         ErrorForm(
             V40,
             "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
@@ -218,12 +216,7 @@ STATE_ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     ),
     "schema_file_missing": (ErrorForm(V40, None, "FileNotFoundException", "File {file} does not exist"),),
     "value_schema": (
-        ErrorForm(
-            V33,
-            None,
-            "StateSchemaNotCompatible",
-            "Provided schema doesn't match to the schema for existing state!",
-        ),
+        _SCHEMA_OF_3,
         ErrorForm(
             V40,
             "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",

@@ -11,7 +11,7 @@ that batch, new rows included, so it has to stand at batch B too.
 from __future__ import annotations
 
 from core.checkpoint.model import OffsetEntry
-from core.checkpoint.rewind import Rewind, rewind
+from core.checkpoint.rewind import rewind
 from core.checkpoint.sources.registry import parse
 from core.checkpoint.state import state_inventory
 from core.messages import say
@@ -47,18 +47,13 @@ none of them: a key that had expired in between still swallows a row that comes 
 timers."""
 
 
-def _found(context: RecoveryContext) -> Rewind:
-    found: Rewind = context.ck.kept("rewind", lambda: rewind(context.ck))
-    return found
-
-
 def _batch(context: RecoveryContext) -> int | None:
     """The answered batch, else the newest that everything is there for and that the sink does not lack."""
     answered = context.answers.get("to_batch")
     if answered is not None:
         return int(answered)
     limit = _sink_holds(context) if context.sink in ("file", "delta") else None
-    return _found(context).at_most(limit)
+    return rewind(context.ck).at_most(limit)
 
 
 def _sink_holds(context: RecoveryContext) -> int | None:
@@ -87,7 +82,7 @@ def _why_not(context: RecoveryContext) -> str | None:
     refused = _why_not_this_query(context)
     if refused is not None:
         return refused
-    found, batch = _found(context), _batch(context)
+    found, batch = rewind(context.ck), _batch(context)
     if batch is None:
         return say("rewind.none")
     why_not = found.why_not(batch)
