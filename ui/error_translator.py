@@ -10,29 +10,33 @@ from core.errors import StorageError
 from core.messages import say, say_of, words
 from ui import cached_answers, cards, finding_cards, start_steps
 
-_FIELD, _KEPT = "pasted-error", "error"
-"""The field, and its text for the pages that come after: Streamlit forgets a field that is not drawn."""
+_FIELD, _KEPT = "pasted-error", "errors"
+"""The field, and the texts for the pages that come after, each with the name of the checkpoint that it was
+pasted for: Streamlit forgets a field that is not drawn."""
 
 
 def folded(ck: Checkpoint | None) -> None:
     """The same behind its title, on pages that are about something else."""
     title = say("screen_errors.title" if ck is not None else "screen_errors.title_alone")
-    with st.expander(title, expanded=bool(st.session_state.get(_KEPT))):
+    kept = _kept_for(ck)
+    with st.expander(title, expanded=bool(kept[_name(ck)])):
         show(ck)
 
 
 def show(ck: Checkpoint | None) -> None:
     """The field, and what the pasted text means; without a checkpoint, what it means anywhere. The text stays
-    in this session, also when a checkpoint is opened for it, and out of the address."""
-    if _FIELD not in st.session_state:
-        st.session_state[_FIELD] = st.session_state.get(_KEPT, "")
+    in this session and out of the address. What was pasted without a checkpoint goes along to the one that is
+    opened for it; what was pasted for one checkpoint is not explained for another."""
+    field, kept = f"{_FIELD}-{_name(ck)}", _kept_for(ck)
+    if field not in st.session_state:
+        st.session_state[field] = kept[_name(ck)]
     pasted = st.text_area(
         say("screen_errors.error_field"),
-        key=_FIELD,
+        key=field,
         height=140,
         placeholder=say("screen_errors.error_placeholder"),
     )
-    st.session_state[_KEPT] = pasted
+    kept[_name(ck)] = pasted
     if not pasted.strip():
         private = say(
             "screen_errors.error_private" if ck is not None else "screen_errors.error_private_alone"
@@ -45,6 +49,23 @@ def show(ck: Checkpoint | None) -> None:
         cards.message("plain", say("screen_errors.error_unread", reason=error))
         return
     _explained(answer, ck is not None)
+
+
+def _name(ck: Checkpoint | None) -> str:
+    return "" if ck is None else ck.location.url
+
+
+def _kept_for(ck: Checkpoint | None) -> dict[str, str]:
+    """The texts that are kept, with one for this checkpoint: what was pasted without a checkpoint, else its
+    own."""
+    kept: dict[str, str] = st.session_state.setdefault(_KEPT, {})
+    without = kept.pop("", "")
+    if without.strip():
+        kept[_name(ck)] = without
+        if ck is not None:
+            st.session_state.pop(f"{_FIELD}-{_name(ck)}", None)
+    kept.setdefault(_name(ck), "")
+    return kept
 
 
 def _explained(answer: Explanation, is_open: bool) -> None:

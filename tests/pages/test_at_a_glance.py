@@ -10,6 +10,7 @@ import numpy as np
 from core.analysis.pace import batch_input, rate_in_words
 from core.analysis.timeline import build_timeline
 from core.checkpoint import Checkpoint
+from core.messages import say
 from tests.pages.conftest import OpenPage, assert_no_error, charts_of, words_of
 from tests.support.build import SAMPLES
 from ui import timeline_charts
@@ -90,7 +91,7 @@ def test_the_step_that_fails_stands_before_those_that_pass(open_page: OpenPage) 
     assert folded[0] == "What does this error mean here?"  # somebody has one to paste
     at = open_page("integrity", "samples/files-stopped-cleanly/checkpoint")
     assert "What does this error mean here?" not in [one.label for one in at.expander]
-    assert at.text_area(key="pasted-error")
+    assert [one.label for one in at.text_area] == [say("screen_errors.error_field")]
 
 
 def test_overview_names_what_was_not_checked_only_behind_its_number(

@@ -65,6 +65,26 @@ def test_a_pasted_error_is_explained_for_the_open_checkpoint_and_without_one(
     assert page == "checkpoints" or "state/0/2/4.delta" in shown
 
 
+def test_a_pasted_error_belongs_to_the_checkpoint_that_was_opened_for_it(open_page: OpenPage) -> None:
+    """What was pasted on the first page goes along to one checkpoint, and is not said of the next one."""
+    error = "[CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] state/0/2/4.delta does not exist."
+    at = open_page("checkpoints")
+    at.text_area[0].set_value(error).run()
+
+    def shown(name: str) -> tuple[str, str]:
+        at.session_state["ck"] = name
+        at.switch_page("pages/integrity.py").run()
+        assert_no_error(at)
+        return at.text_area[0].value, words_of(at)
+
+    for _ in range(2):  # also on coming back
+        text, words = shown(DELTA_GONE)
+        assert text == error and "Likely causes" in words
+        text, words = shown("samples/windowed-aggregation-hot-partition/checkpoint")
+        assert text == "" and "Likely causes" not in words
+    assert not at.switch_page("pages/checkpoints.py").run().text_area[0].value
+
+
 def test_a_text_that_is_no_error_gets_one_sentence(open_page: OpenPage) -> None:
     at = open_page("integrity", DELTA_GONE)
     at.text_area[0].set_value("good morning **everyone** <img src=x>").run()
