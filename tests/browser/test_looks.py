@@ -33,6 +33,16 @@ def test_every_chart_has_words_for_those_who_cannot_see_it(visit: Visiting) -> N
             assert charts.nth(at).locator("xpath=descendant-or-self::*[@aria-label]").count() > 0, path
 
 
+def test_a_request_to_another_host_is_noticed_and_reaches_nobody(visit: Visiting) -> None:
+    """What every other test of a page relies on."""
+    one = visit()
+    page, asked = one.open("/"), ["http://host.example/", "http://192.0.2.1/"]
+    for url in asked:
+        assert page.evaluate("url => fetch(url, {mode: 'no-cors'}).then(() => 'sent', String)", url) != "sent"
+    assert one.foreign == asked
+    one.foreign.clear()
+
+
 def test_hostile_text_asks_no_other_host_and_makes_no_link(visit: Visiting, tmp_path: Path) -> None:
     root = hostile_checkpoint(tmp_path / "ck")
     one = visit()
