@@ -50,7 +50,7 @@ class Visit:
         self.page.wait_for_selector(CONNECTED)
         self.page.locator(".st-key-header").wait_for()
         self.page.wait_for_selector(AT_REST)
-        self.page.wait_for_function("!document.querySelector('[data-testid=\"stSkeleton\"]')")
+        self.page.locator('[data-testid="stSkeleton"]').first.wait_for(state="detached")
 
     def text(self) -> str:
         """What stands on the page."""
