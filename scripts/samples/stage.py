@@ -237,4 +237,4 @@ def start_shared_session() -> SparkSession:
     since the runs are short."""
     from tests.support.spark import start_session
 
-    return start_session("samples", extra=MAINTENANCE)
+    return start_session("samples", extra=MAINTENANCE, as_installed=True)

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.support import local_files
 from tests.support.spark import PARTS, PROJECT
 
 PYTHON = PROJECT / ".venv-delta" / "bin" / "python"
@@ -84,6 +85,9 @@ def start_worker(scratch: Path, *arguments: str) -> subprocess.Popen[str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "DELTA_JARS": ",".join(map(str, delta_jars())),
         "DELTA_SCRATCH": str(scratch),
+        "DELTA_LOCAL_FILES": json.dumps(
+            [os.pathsep.join(map(str, local_files.jars())), local_files.settings()]
+        ),
     }
     environment.pop("SPARK_HOME", None)
     with (scratch / "delta.log").open("a") as log:

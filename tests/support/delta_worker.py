@@ -14,8 +14,15 @@ def start_spark():
     from pyspark.sql import SparkSession
 
     scratch = os.environ["DELTA_SCRATCH"]
+    classes, local_files = json.loads(os.environ["DELTA_LOCAL_FILES"])
+    builder = SparkSession.builder
+    for name, value in {
+        **local_files,
+        **({"spark.driver.extraClassPath": classes} if classes else {}),
+    }.items():
+        builder = builder.config(name, value)
     spark = (
-        SparkSession.builder.master("local[2]")
+        builder.master("local[2]")
         .appName("delta")
         .config("spark.jars", os.environ["DELTA_JARS"])
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")

@@ -100,7 +100,8 @@ def users_environment(script: Path) -> dict[str, str]:
 
 
 def spark_settings(home: Path, jars: Sequence[Path] | None = None) -> dict[str, str]:
-    """The settings of a small local Spark that keeps its files below ``home``."""
+    """The settings of a small local Spark that keeps its files below ``home``. ``jars``: its class path, if not
+    the Kafka connector."""
     classes = os.pathsep.join(map(str, connector_jars() if jars is None else jars))
     return {
         "spark.master": "local[2]",

@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.analysis.forecast.versions import V42, Version, parse_version
+from tests.support import local_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PROJECT = Path(__file__).resolve().parents[2]
-PARTS = PROJECT / ".parts"
+PARTS = local_files.PARTS
 CRASH_REPORT = "hs_err_pid*.log"  # what a JVM leaves that dies in native code; beside the scratch directory
 # For a JVM that lives for minutes of small jobs. The compiler for long runs and a parallel collector cost more
-# than they give; Hadoop starts `chmod` or `readlink` for nearly every file it writes, and VFORK starts them
-# without a helper process between (45 restarts of the oracle: 78 s instead of 93).
+# than they give; Hadoop's own local files start `chmod` or `readlink` for nearly every file, and VFORK starts
+# them without a helper process between.
 # The first compiler alone reserves 48 MB for code, which one session for hundreds of tests fills (Java 21: then
 # "NoSuchMethodException: linkToVirtual", and the context ends).
 SMALL_JOBS = (
@@ -56,12 +57,14 @@ def start_session(
     *,
     scratch: Path | None = None,
     extra: dict[str, str] | None = None,
+    as_installed: bool = False,
 ) -> SparkSession:
     """Start Spark on two local cores, on loopback only, without its web page.
 
     The Kafka connector is on the class path whenever it was fetched, so that one session serves every test.
     Nothing is written to the working directory: warehouse and temporary files go to `scratch`. `extra` are
-    further settings.
+    further settings. `as_installed`: with Hadoop's own local file system, which starts a process for each file
+    (24 restarts of a small query: 12 s, else 5 s).
     """
     # Workers default to the "python3" of PATH, which need not have pyarrow.
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -86,9 +89,10 @@ def start_session(
             f" -XX:ErrorFile={place.parent / CRASH_REPORT.replace('*', '%p')}"
         ),
         "spark.sql.streaming.stopTimeout": "60s",
+        **({} if as_installed else local_files.settings()),
         **(extra or {}),
     }
-    jars = connector_jars()
+    jars = [*connector_jars(), *(() if as_installed else local_files.jars())]
     if jars:
         confs["spark.driver.extraClassPath"] = os.pathsep.join(map(str, jars))
     builder = SparkSession.builder.master("local[2]").appName(name)
