@@ -17,8 +17,10 @@ from core.recovery import (
     CodeBlock,
     Option,
     Plan,
+    Question,
     RecoveryContext,
     effects_by_sink,
+    first_deciding,
     forms,
     options,
     plan,
@@ -65,13 +67,14 @@ def main() -> None:
         impact_card.card(opened, ck)
         cards.message("plain", context)
         return
-    recovery_answers.ask(questions(context))
+    asked = questions(context)
+    recovery_answers.ask(asked)
     impact_card.in_one_line(opened, ck)
     found = options(context)
     cards.text(say("screen_recovery.options"), "section")
     chosen = choose(found)
     recovery_answers.ask_numbers(chosen.id)
-    in_short(chosen)
+    in_short(chosen, asked)
     code(context, chosen)
     more(found, chosen, plan(context, chosen.recipe), opened)
 
@@ -86,12 +89,13 @@ def without_checkpoint(ck: Checkpoint, is_choice_open: bool) -> None:
         st.page_link(shell.pages()[0], label=say("screens.choose"), query_params={})
     context = judge(ck).recovery(recovery_answers.given())
     cards.text(say("screen_recovery.questions"), "section")
-    recovery_answers.ask(questions(context))
+    asked = questions(context)
+    recovery_answers.ask(asked)
     recovery_answers.ask_source(context)
     found = options(context)
     cards.text(say("screen_recovery.options"), "section")
     chosen = choose(found)
-    in_short(chosen)
+    in_short(chosen, asked)
     code(context, chosen)
     more(found, chosen, plan(context, chosen.recipe), None)
 
@@ -104,11 +108,14 @@ def read(opened: Opened, ck: Checkpoint) -> RecoveryContext | str:
         return say("screen_recovery.unread", reason=error)
 
 
-def in_short(option: Option) -> None:
-    """The chosen option in one box: whether and why, what it repeats and loses, what it costs."""
+def in_short(option: Option, asked: tuple[Question, ...]) -> None:
+    """The chosen option in one box: whether and why, what it repeats and loses, what it costs; and which
+    answer decides whether another one comes first."""
     with cards.box("done" if option.recommended else "plain" if option.possible else "blocked"):
         cards.text(option.title, "lead")
         verdict(option)
+        if option.recommended and (deciding := first_deciding(asked, option.id)) is not None:
+            recovery_answers.decided_by(deciding)
         if option.possible:
             _effect(option)
             cost = say(

@@ -94,6 +94,15 @@ def _one(question: Question) -> None:
         cards.text(chosen.effect, "small")
 
 
+def decided_by(question: Question) -> None:
+    """The options that come first with the answers to this question."""
+    lines = [say("recovery.decided_by", question=question.text)]
+    for option, choices in question.leads_to.items():
+        answers = "; ".join(choice.label for choice in choices)
+        lines.append(say("recovery.leads_to", title=say_of("recovery", "TITLES", option), answers=answers))
+    cards.text("\n".join(lines), "small")
+
+
 def fields(context: RecoveryContext, option: OptionId) -> list[Field]:
     """The texts that the code of this option can use, as far as the checkpoint does not tell them."""
     repair = repair_of(option)

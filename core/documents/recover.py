@@ -48,6 +48,8 @@ class QuestionPart(Part):
     why: str
     rules_out: Mapping[str, tuple[RuledOutPart, ...]]
     """By choice; choices that rule nothing out are absent."""
+    leads_to: Mapping[str, OptionId]
+    """By choice, the option that is recommended with it; empty when the answer does not decide that."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,6 +198,9 @@ def _question(question: Question) -> QuestionPart:
             choice.value: tuple(RuledOutPart(option=option, why=why) for option, why in choice.rules_out)
             for choice in question.choices
             if choice.rules_out
+        },
+        leads_to={
+            choice.value: option for option, choices in question.leads_to.items() for choice in choices
         },
     )
 

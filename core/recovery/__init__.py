@@ -16,7 +16,7 @@ from core.recovery.forms import forms
 from core.recovery.model import Cell
 from core.recovery.options import Option, options
 from core.recovery.plan import Plan, plan
-from core.recovery.questions import LABELS, Question, questions
+from core.recovery.questions import LABELS, Question, first_deciding, questions
 from core.recovery.resume import ResumeAnswer, SourceResume, as_pyspark, resume_points
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "SourceResume",
     "as_pyspark",
     "effects_by_sink",
+    "first_deciding",
     "forms",
     "generate",
     "impact_of_deleting",

@@ -72,6 +72,12 @@ def options(context: RecoveryContext) -> tuple[Option, ...]:
     return tuple(sorted(found, key=lambda option: (not option.recommended, not option.possible)))
 
 
+def recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -> OptionId | None:
+    """The option that comes first, as in :func:`options`; None where none is recommended. ``recipes``: those
+    of all options for this context."""
+    return _recommended(context, recipes)[0]
+
+
 def _recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -> tuple[OptionId | None, str]:
     reset = recipes["reset"]
     if context.is_lost and context.source_complete == "unknown":

@@ -10,6 +10,7 @@ from core.messages import say, say_of
 from core.messages.recovery import PLATFORMS, SINKS, SOURCE_COMPLETE, STATEFUL, WHAT_HAPPENED
 from core.recovery.answers import CHOICES, OPTION_IDS, Answers, OptionId
 from core.recovery.context import RecoveryContext
+from core.recovery.options import recommended
 from core.recovery.recipe import recipe
 
 LABELS: Mapping[str, Mapping[str, str]] = {
@@ -25,11 +26,12 @@ LABELS: Mapping[str, Mapping[str, str]] = {
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One possible answer. ``rules_out``: the options that this answer makes impossible, each with the
-    reason."""
+    reason. ``leads_to``: the option that is recommended with it, None where none is or it was not tried."""
 
     value: str
     label: str
     rules_out: tuple[tuple[OptionId, str], ...]
+    leads_to: OptionId | None
 
     @property
     def effect(self) -> str:
@@ -51,6 +53,24 @@ class Question:
     answer: str | None
     from_checkpoint: bool
     why: str
+
+    @property
+    def leads_to(self) -> dict[OptionId, tuple[Choice, ...]]:
+        """The answers by the option that is recommended with them; empty when the question is answered, or
+        when its answer decides nothing."""
+        found: dict[OptionId, tuple[Choice, ...]] = {}
+        for choice in self.choices if self.answer is None else ():
+            if choice.leads_to is not None:
+                found[choice.leads_to] = (*found.get(choice.leads_to, ()), choice)
+        return found if len(found) > 1 else {}
+
+
+def first_deciding(asked: tuple[Question, ...], recommended: OptionId | None) -> Question | None:
+    """The first open question whose answer decides which option is recommended; None when a plain start is,
+    which needs no answer."""
+    if recommended == "restart":
+        return None
+    return next((question for question in asked if question.leads_to), None)
 
 
 def questions(context: RecoveryContext) -> tuple[Question, ...]:
@@ -81,16 +101,18 @@ def _choices(context: RecoveryContext, question: str) -> Iterator[Choice]:
     """What happened decides which option comes first and rules none out: to try its answers would decode the
     state, which is done once somebody says that it is damaged."""
     is_tried = question != "what_happened"
-    before = _impossible(_answered(context, question, None)) if is_tried else {}
+    before = _tried(_answered(context, question, None))[0] if is_tried else {}
     for value in CHOICES[question]:
-        after = _impossible(_answered(context, question, value)) if is_tried else {}
+        after, first = _tried(_answered(context, question, value)) if is_tried else ({}, None)
         out = tuple((option, why) for option, why in after.items() if option not in before)
-        yield Choice(value, LABELS[question][value], out)
+        yield Choice(value, LABELS[question][value], out, first)
 
 
-def _impossible(context: RecoveryContext) -> dict[OptionId, str]:
-    recipes = [recipe(context, option) for option in OPTION_IDS]
-    return {made.option: made.why for made in recipes if not made.possible}
+def _tried(context: RecoveryContext) -> tuple[dict[OptionId, str], OptionId | None]:
+    """The options that are impossible, each with the reason, and the recommended one."""
+    recipes = {option: recipe(context, option) for option in OPTION_IDS}
+    impossible = {option: made.why for option, made in recipes.items() if not made.possible}
+    return impossible, recommended(context, recipes)
 
 
 def _known(context: RecoveryContext, question: str) -> tuple[str | None, str]:

@@ -22,6 +22,7 @@ from core.recovery import (
     OptionId,
     Question,
     RecoveryContext,
+    first_deciding,
     forms,
     generate,
     options,
@@ -116,10 +117,18 @@ def _text(context: RecoveryContext, chosen: OptionId | None, impacts: Sequence[D
     lines += _snippet(context, chosen) if chosen is not None else []
     lines += impact_lines(impacts)
     lines += [say("verb_recover.questions_title")]
-    for question in questions(context):
+    asked = questions(context)
+    for question in asked:
         values = ", ".join(choice.value for choice in question.choices)
         lines.append(f"  {question.id}: {question.text} {_answer(question)} [{values}]")
-    shown = [option for option in options(context) if chosen in (None, option.id)]
+    found = options(context)
+    best = next((option.id for option in found if option.recommended), None)
+    if (deciding := first_deciding(asked, best)) is not None:
+        lines.append(f"  {say('recovery.decided_by', question=deciding.id)}:")
+        for leading, choices in deciding.leads_to.items():
+            answers = ", ".join(choice.value for choice in choices)
+            lines.append(f"    {say('recovery.leads_to', title=leading, answers=answers)}")
+    shown = [option for option in found if chosen in (None, option.id)]
     for option in shown:
         lines += ["", *_option(option)]
     if chosen is not None and shown[0].possible:

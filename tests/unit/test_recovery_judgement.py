@@ -22,6 +22,7 @@ from core.recovery import (
     Option,
     OptionId,
     RecoveryContext,
+    first_deciding,
     generate,
     options,
     plan,
@@ -29,6 +30,7 @@ from core.recovery import (
     read_recovery_context,
 )
 from core.recovery.sinks import SINK_BEHAVIOUR
+from tests.support.build import SAMPLES
 
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{"spark.sql.shuffle.partitions":"2"}}'
 KAFKA = '{"orders":{"0":%d,"1":7}}'
@@ -151,6 +153,24 @@ def test_each_answer_names_exactly_the_options_it_makes_impossible(tmp_path: Pat
         "no": ["full_refresh"],
         "unknown": [],
     }
+
+
+def test_the_answer_that_decides_is_named_with_the_option_that_each_leads_to() -> None:
+    """State that cannot be rebuilt: the sink decides whether a rewind repeats anything."""
+    ck = Checkpoint.open(str(SAMPLES / "missing-delta-file" / "checkpoint"))
+
+    def best(answers: dict[str, str]) -> str | None:
+        return next((option.id for option in options(context_of(ck, answers)) if option.recommended), None)
+
+    asked = questions(context_of(ck))
+    deciding = first_deciding(asked, "backup_and_backfill")
+    assert deciding is not None and deciding.id == "sink"
+    named = {choice.value: option for option, choices in deciding.leads_to.items() for choice in choices}
+    assert named == {value: best({"sink": value}) for value in CHOICES["sink"]}
+    assert named["foreach_merge"] == "rewind" and best({}) == "backup_and_backfill"
+    later = questions(context_of(ck, {"sink": "foreach_append"}))
+    assert next(q for q in later if q.id == "sink").leads_to == {}
+    assert first_deciding(asked, "restart") is None  # a plain start needs no answer
 
 
 def test_a_socket_source_answers_for_itself_that_it_cannot_be_read_again(tmp_path: Path) -> None:
