@@ -57,7 +57,7 @@ Build = Callable[["SparkSession", Path], "DataFrame"]
 
 def write_file(directory: Path, number: int) -> Path:
     """One input file of two rows, ten minutes of event time after the one before; its own time goes up with
-    its number."""
+    its number. It appears whole."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{number:04d}.json"
     minute = number * 10
@@ -70,10 +70,11 @@ def write_file(directory: Path, number: int) -> Path:
         }
         for i, k in enumerate("ab")
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    unfinished = path.with_name(f".{path.name}")  # a query that runs must not list it before it has its time
+    unfinished.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     moment = 1_767_225_600 + number * 60
-    os.utime(path, (moment, moment))
-    return path
+    os.utime(unfinished, (moment, moment))
+    return unfinished.replace(path)
 
 
 def write_files(root: Path, numbers: range) -> None:
