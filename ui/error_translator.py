@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import streamlit as st
 
 from core.analysis.errors import Explanation, explain
@@ -27,7 +29,7 @@ def show(ck: Checkpoint | None) -> None:
     """The field, and what the pasted text means; without a checkpoint, what it means anywhere. The text stays
     in this session and out of the address. What was pasted without a checkpoint goes along to the one that is
     opened for it; what was pasted for one checkpoint is not explained for another."""
-    field, kept = f"{_FIELD}-{_name(ck)}", _kept_for(ck)
+    field, kept = _field(ck), _kept_for(ck)
     if field not in st.session_state:
         st.session_state[field] = kept[_name(ck)]
     pasted = st.text_area(
@@ -55,6 +57,11 @@ def _name(ck: Checkpoint | None) -> str:
     return "" if ck is None else ck.location.url
 
 
+def _field(ck: Checkpoint | None) -> str:
+    """The key of the field, which Streamlit writes into the page: no text of a name is in it."""
+    return f"{_FIELD}-{hashlib.sha256(_name(ck).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+
+
 def _kept_for(ck: Checkpoint | None) -> dict[str, str]:
     """The texts that are kept, with one for this checkpoint: what was pasted without a checkpoint, else its
     own."""
@@ -63,7 +70,7 @@ def _kept_for(ck: Checkpoint | None) -> dict[str, str]:
     if without.strip():
         kept[_name(ck)] = without
         if ck is not None:
-            st.session_state.pop(f"{_FIELD}-{_name(ck)}", None)
+            st.session_state.pop(_field(ck), None)
     kept.setdefault(_name(ck), "")
     return kept
 
