@@ -59,7 +59,7 @@ def _name(ck: Checkpoint | None) -> str:
 
 def _field(ck: Checkpoint | None) -> str:
     """The key of the field, which Streamlit writes into the page: no text of a name is in it."""
-    return f"{_FIELD}-{hashlib.sha256(_name(ck).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+    return f"{_FIELD}-{hashlib.sha256(_name(ck).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def _kept_for(ck: Checkpoint | None) -> dict[str, str]:
