@@ -64,7 +64,7 @@ class Option:
 def options(context: RecoveryContext) -> tuple[Option, ...]:
     """The options for this checkpoint, the recommended one first, impossible ones last."""
     recipes = {option: recipe(context, option) for option in OPTION_IDS}
-    best, reason = _recommended(context, recipes)
+    best, reason = recommended(context, recipes)
     found = [
         _option(context, recipes[option], option == best, reason if option == best else "")
         for option in OPTION_IDS
@@ -72,13 +72,9 @@ def options(context: RecoveryContext) -> tuple[Option, ...]:
     return tuple(sorted(found, key=lambda option: (not option.recommended, not option.possible)))
 
 
-def recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -> OptionId | None:
-    """The option that comes first, as in :func:`options`; None where none is recommended. ``recipes``: those
-    of all options for this context."""
-    return _recommended(context, recipes)[0]
-
-
-def _recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -> tuple[OptionId | None, str]:
+def recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) -> tuple[OptionId | None, str]:
+    """The option that comes first and why, from the recipes of all options for this context; None where no
+    option is recommended."""
     reset = recipes["reset"]
     if context.is_lost and context.source_complete == "unknown":
         return None, ""  # what is right depends on that alone

@@ -112,7 +112,7 @@ def _tried(context: RecoveryContext) -> tuple[dict[OptionId, str], OptionId | No
     """The options that are impossible, each with the reason, and the recommended one."""
     recipes = {option: recipe(context, option) for option in OPTION_IDS}
     impossible = {option: made.why for option, made in recipes.items() if not made.possible}
-    return impossible, recommended(context, recipes)
+    return impossible, recommended(context, recipes)[0]
 
 
 def _known(context: RecoveryContext, question: str) -> tuple[str | None, str]:

@@ -20,6 +20,7 @@ from core.checkpoint import Checkpoint
 from core.connectors import ConnectorSettings
 from core.connectors.connect import ask_connectors
 from core.recovery import Answers, OptionId, generate, read_recovery_context
+from tests.support import local_files
 from tests.support.spark import SMALL_JOBS, connector_jars
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def users_environment(script: Path) -> dict[str, str]:
     home = script.parent / "spark-conf"
     home.mkdir(exist_ok=True)
     (home / "spark-defaults.conf").write_text(
-        "".join(f"{name} {value}\n" for name, value in spark_settings(home).items()), encoding="utf-8"
+        "".join(f"{name} {value}\n" for name, value in spark_settings(home, as_installed=True).items()),
+        encoding="utf-8",
     )
     environment = {
         **os.environ,
@@ -99,11 +101,15 @@ def users_environment(script: Path) -> dict[str, str]:
     return environment
 
 
-def spark_settings(home: Path, jars: Sequence[Path] | None = None) -> dict[str, str]:
+def spark_settings(
+    home: Path, jars: Sequence[Path] | None = None, *, as_installed: bool = False
+) -> dict[str, str]:
     """The settings of a small local Spark that keeps its files below ``home``. ``jars``: its class path, if not
-    the Kafka connector."""
-    classes = os.pathsep.join(map(str, connector_jars() if jars is None else jars))
+    the Kafka connector. ``as_installed``: with Hadoop's own local file system, as in ``start_session``."""
+    own = () if as_installed else local_files.jars()
+    classes = os.pathsep.join(map(str, [*(connector_jars() if jars is None else jars), *own]))
     return {
+        **({} if as_installed else local_files.settings()),
         "spark.master": "local[2]",
         "spark.driver.memory": "1g",
         "spark.driver.host": "127.0.0.1",

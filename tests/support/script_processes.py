@@ -20,9 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from tests.support import local_files
 from tests.support.recovery import SECONDS, Outcome, spark_settings
-from tests.support.spark import connector_jars
 
 SCRIPTS_PER_MACHINE = 60
 ENDED_IN_ORDER = (0, 3, 4, 5)
@@ -173,8 +171,7 @@ class Scripts:
         home = self._place / f"machine-{self._made}"
         classes = self._place / "conf"  # stays empty: classes from a directory cannot be archived
         classes.mkdir(parents=True, exist_ok=True)
-        jars = connector_jars() if self._jars is None else self._jars
-        settings = {**spark_settings(home, [*jars, *local_files.jars()]), **local_files.settings()}
+        settings = spark_settings(home, self._jars)
         if self._archive.exists():
             settings["spark.driver.extraJavaOptions"] += f" -XX:SharedArchiveFile={self._archive}"
         elif not self._has_tried_to_archive:
