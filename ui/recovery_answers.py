@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.errors import AnswerError
 from core.messages import say, say_of
-from core.recovery import CHOICES, LABELS, Answers, OptionId, Question, RecoveryContext
+from core.recovery import CHOICES, Answers, OptionId, Question, RecoveryContext
 from core.recovery.answers import NUMBERS
 from core.recovery.repairs import repair_of
 from ui import cards, links, selection
@@ -74,7 +74,7 @@ def ask(questions: tuple[Question, ...]) -> None:
 
 
 def _one(question: Question) -> None:
-    labels = LABELS[question.id]
+    labels = {choice.value: choice.label for choice in question.choices}
     first = None
     if question.from_checkpoint and question.answer is not None:
         first = say(
@@ -84,7 +84,7 @@ def _one(question: Question) -> None:
     selection.pick(
         question.text,
         links.ANSWER + question.id,
-        {choice.value: labels.get(choice.value, choice.value) for choice in question.choices},
+        labels,
         first,
         width="stretch",
         help_text=question.why or None,
@@ -95,12 +95,12 @@ def _one(question: Question) -> None:
 
 
 def decided_by(question: Question) -> None:
-    """The options that come first with the answers to this question."""
-    lines = [say("recovery.decided_by", question=question.text)]
-    for option, choices in question.leads_to.items():
-        answers = "; ".join(choice.label for choice in choices)
-        lines.append(say("recovery.leads_to", title=say_of("recovery", "TITLES", option), answers=answers))
-    cards.text("\n".join(lines), "small")
+    """The question by name; folded below it, the option that each answer leads to."""
+    with st.expander(say("recovery.decided_by", question=question.text)):
+        for option, choices in question.leads_to.items():
+            answers = "; ".join(choice.label for choice in choices)
+            title = say_of("recovery", "TITLES", option)
+            cards.text(say("recovery.leads_to", title=title, answers=answers), "small")
 
 
 def fields(context: RecoveryContext, option: OptionId) -> list[Field]:

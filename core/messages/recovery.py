@@ -138,7 +138,7 @@ SENTENCES: dict[str, str] = {
     "state_found": "The checkpoint has state of {n:counted operator}.",
     "lakeflow_by_sink": "A Lakeflow table is written by a pipeline.",
     "rules_out": "Rules out: {title}. {why}",
-    "decided_by": 'What is recommended depends on the answer to "{question}"',
+    "decided_by": 'The recommendation depends on "{question}"',
     "leads_to": "{title}: {answers}",
     "position_not_known": "Position not known",
     "nothing_committed": "No batch is committed, so there is no position to resume from.",

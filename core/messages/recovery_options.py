@@ -265,8 +265,7 @@ SENTENCES: dict[str, str] = {
         " the old rows."
     ),
     "best_backfill_so_far": (
-        "Not every question is answered, and the source may not have everything: keep the old rows. With the"
-        " answers a cheaper option may turn out to be exact."
+        "Not every question is answered, and the source may not have everything: keep the old rows."
     ),
     "best_only_reset": "It is the only option that is possible; read what it loses.",
     "best_only_refresh": "The position cannot be carried over.",

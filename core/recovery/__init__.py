@@ -16,12 +16,11 @@ from core.recovery.forms import forms
 from core.recovery.model import Cell
 from core.recovery.options import Option, options
 from core.recovery.plan import Plan, plan
-from core.recovery.questions import LABELS, Question, first_deciding, questions
+from core.recovery.questions import Question, first_deciding, questions
 from core.recovery.resume import ResumeAnswer, SourceResume, as_pyspark, resume_points
 
 __all__ = [
     "CHOICES",
-    "LABELS",
     "OPTION_IDS",
     "Answers",
     "Cell",

@@ -168,6 +168,20 @@ def test_recovery_shows_all_options_with_the_recommended_first_and_its_code(open
     assert scripts and "--execute" in scripts[0]
 
 
+def test_the_question_that_decides_is_named_and_what_each_answer_leads_to_is_folded_below_it(
+    open_page: OpenPage,
+) -> None:
+    place = "samples/missing-delta-file/checkpoint"
+    at = open_page("recovery", place)
+    label = 'The recommendation depends on "Where does the query write?"'
+    folded = {box.label: box for box in at.expander}[label]
+    assert not folded.proto.expanded
+    lines = [text.value for text in folded.text]
+    assert any(line.startswith("Rewind to an earlier batch: ") for line in lines) and len(lines) > 1
+    answered = open_page("recovery", place, a_sink="foreach_append")
+    assert label not in [box.label for box in answered.expander]
+
+
 def test_an_answer_in_the_link_rules_options_out(open_page: OpenPage) -> None:
     before = words_of(open_page("recovery", "samples/files-stopped-cleanly/checkpoint"))
     after = words_of(
