@@ -148,6 +148,7 @@ SENTENCES: dict[str, str] = {
     ),
     "code_store": "On an object store Spark needs the packages and credentials of that store.",
     "code_coordinator": "Spark 4.2 reads no state before it was asked for queries",
+    "code_changelog": "Else Spark 4.0 to 4.2 begins a changelog in the checkpoint that it reads",
     "code_moved": (
         "The state was written by a Spark before 4.0, without operator metadata: Spark 4 needs a copy of the"
         " checkpoint whose metadata names the prefix columns of a session window."

@@ -29,6 +29,7 @@ _ORDER = (
     "backup",
     "restore_backup",
     "skip_batch",
+    "reading_state",
     "rewind",
     "repartition",
     "query",

@@ -13,6 +13,7 @@ from core.spark.staging import needs_prefix
 from core.storage import Location
 
 _FORMAT_VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+_CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
 
 def question_code(ck: Checkpoint, question: StateQuestion) -> str:
@@ -29,6 +30,11 @@ def question_code(ck: Checkpoint, question: StateQuestion) -> str:
     if operator.format_version != 1 and not question.metadata:
         version = python_literal(str(operator.format_version))
         lines += [f"spark.conf.set({python_literal(_FORMAT_VERSION)}, {version})"]
+    if "joinSide" in options:
+        lines += [
+            f"# {say('spark.code_changelog')}",
+            f'spark.conf.set({python_literal(_CHANGELOG)}, "false")',
+        ]
     reader = "state-metadata" if question.metadata else "statestore"
     lines += ["", "state = (", f'    spark.read.format("{reader}")']
     lines += [

@@ -13,6 +13,7 @@ from pyspark.sql import types as T  # noqa: N812
 PARTITION = "partition_id"
 VIEW = "state"
 FORMAT_VERSION = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 # What the JSON of a row keeps: nulls, so that every row has every column.
 JSON_OPTIONS = {"ignoreNullFields": "false"}
 
@@ -27,6 +28,9 @@ def scan(session: SparkSession, request: Request) -> dict[str, Any]:
     if request["format_version"] != 1:
         # Set for format 1, an HDFS-backed store fails; not set for format 2, every store does.
         session.conf.set(FORMAT_VERSION, str(request["format_version"]))
+    # With it, Spark 4.0 to 4.2 (as a Connect server) opens the state of a join for writing, and begins the
+    # next changelog in the checkpoint that it reads (4.0.5, 4.2.0; not 4.3.0).
+    session.conf.set(CHANGELOG, "false")
     if request.get("metadata"):
         frame = session.read.format("state-metadata").load(request["path"])
         return _rows(frame, request["limit"])

@@ -47,6 +47,12 @@ def fingerprint(*directories: Path) -> dict[str, tuple[int, int, bytes]]:
     }
 
 
+def directory_times(*directories: Path) -> dict[str, int]:
+    """When something was last made or removed in each directory: also a file that is gone again."""
+    every = [path for directory in directories for path in (directory, *directory.rglob("*"))]
+    return {str(path): path.stat().st_mtime_ns for path in every if path.is_dir()}
+
+
 def script_for(
     checkpoint: Path | str,
     option: OptionId,

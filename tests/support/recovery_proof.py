@@ -32,7 +32,7 @@ from core.storage import parse_location
 from tests.support import damage
 from tests.support.delta import RUN_SCRIPT, DeltaError
 from tests.support.kit_parts import kit_of
-from tests.support.recovery import Outcome, fingerprint
+from tests.support.recovery import Outcome, directory_times, fingerprint
 from tests.support.recovery_cells import POISON, SCHEMA, STORES, Cell, SinkName, Store
 from tests.support.script_processes import Scripts
 
@@ -691,17 +691,19 @@ class Proof:
         pipeline = self.pipeline
         script = script_of(pipeline, context, option.id)
         before = fingerprint(pipeline.checkpoint, pipeline.output, *pipeline.sources.values())
-        whole = fingerprint(pipeline.place)
+        whole, times = fingerprint(pipeline.place), self.times()
         dry = self.start(script, execute=False)
         if dry.status == 4 and "First run: RESTORE TABLE" in dry.output:
             statement = dry.output.split("First run: ")[1].splitlines()[0].strip()
             pipeline.engine.run("spark.sql(args['statement'])", statement=statement)
             before = fingerprint(pipeline.checkpoint, pipeline.output, *pipeline.sources.values())
-            whole = fingerprint(pipeline.place)
+            whole, times = fingerprint(pipeline.place), self.times()
             dry = self.start(script, execute=False)
         self.statuses.append(dry.status)
         if fingerprint(pipeline.place) != whole:
             raise EndedError("WRONG", "the dry run changed something")
+        if self.times() != times:
+            raise EndedError("WRONG", "the dry run made a file that is gone again")
         if dry.status == 4:
             raise EndedError("refused", reason_of(dry.output))
         if dry.status != 0:
@@ -712,6 +714,11 @@ class Proof:
             self.execute(script)
         self.find_places(context, option, before)
 
+    def times(self) -> dict[str, int]:
+        """Of the directories that are the user's."""
+        pipeline = self.pipeline
+        return directory_times(pipeline.checkpoint, pipeline.output, *pipeline.sources.values())
+
     def start(self, script: Path, *, execute: bool) -> Outcome:
         """The text as a process of its own, or in the session that is there."""
         if self.scripts is None:
@@ -720,10 +727,12 @@ class Proof:
 
     def disturb(self, script: Path, before: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
         """Rehearsed, killed, executed, executed again."""
-        pipeline = self.pipeline
+        pipeline, times = self.pipeline, self.times()
         tried = rehearsed(pipeline, script)
         if fingerprint(pipeline.place) != whole:
             raise EndedError("WRONG", "the rehearsal changed something")
+        if self.times() != times:
+            raise EndedError("WRONG", "the rehearsal made a file that is gone again")
         chance = self.cell.random(self.seed)
         dead = (
             killed(pipeline, script, self.scripts, chance.choice((1, 2, 4, 8, 15, 30, 50)))

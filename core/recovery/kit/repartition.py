@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from core.recovery.kit.copying import Copy, check_unused
+from core.recovery.kit.reading_state import reader_settings, session_settings
 from core.recovery.kit.rewind import OPERATOR_METADATA, own_schema_paths, root_cause
 from core.recovery.kit.run import Run, check_apart, check_new_place, check_unmoved, under_another_name
 from core.recovery.kit.starting import STATE_FORMAT_CONF, offset_file
@@ -144,7 +144,8 @@ class Repartitioned(Copy):
     def repartition(self, place: str) -> None:
         """What Spark does, on the copy."""
         provider = self.conf(place, self.last)[PROVIDER_CONF]
-        with self.settings({STATE_FORMAT_CONF: str(self.format), PROVIDER_CONF: provider}):
+        settings = {STATE_FORMAT_CONF: str(self.format), PROVIDER_CONF: provider}
+        with session_settings(self.run.spark, settings):
             try:
                 self.run.spark._streamingCheckpointManager.repartition(
                     place, self.partitions, enforce_exactly_once_sink=True
@@ -154,19 +155,6 @@ class Repartitioned(Copy):
                     f"Spark did not repartition the copy: {first_line(error)} ({root_cause(error)}). The old "
                     "checkpoint is as it was."
                 ) from error
-
-    @contextmanager
-    def settings(self, wanted: Mapping[str, str]) -> Iterator[None]:
-        """Settings of the session, for as long as they are needed."""
-        conf = self.run.spark.conf
-        before = {name: conf.get(name, None) for name in wanted}
-        try:
-            for name, value in wanted.items():
-                conf.set(name, value)
-            yield
-        finally:
-            for name, value in before.items():
-                conf.unset(name) if value is None else conf.set(name, value)
 
     def altered(self, path: str) -> str | None:
         """What the copied metadata of an operator must be; the added one names no path of the old place."""
@@ -195,7 +183,7 @@ class Repartitioned(Copy):
 
     def count(self, what: str, options: Mapping[str, str]) -> int | None:
         """How many rows a store of the old checkpoint has; None when the state reader does not read them."""
-        with self.settings({STATE_FORMAT_CONF: str(self.format)}):
+        with session_settings(self.run.spark, reader_settings(self.format)):
             try:
                 return int(self.rows(self.run.old_checkpoint, options).count())
             except WithoutKeys:
@@ -214,7 +202,7 @@ class Repartitioned(Copy):
             if self.before[what] is None:
                 checks.append((None, f"the state of {what}: the state reader does not read it"))
                 continue
-            with self.settings({STATE_FORMAT_CONF: str(self.format)}):
+            with session_settings(self.run.spark, reader_settings(self.format)):
                 try:
                     checks += self.compared(what, options)
                 except Exception as error:

@@ -14,9 +14,9 @@ from typing import Any
 
 from core.recovery.kit.copying import Copy
 from core.recovery.kit.files import Files, file_log
+from core.recovery.kit.reading_state import reader_settings, session_settings
 from core.recovery.kit.run import Run
 from core.recovery.kit.sink import check_sink_is_ours, sink_numbers
-from core.recovery.kit.starting import STATE_FORMAT_CONF
 from core.recovery.kit.words import Checks, Refused, first_line, is_hidden, show
 
 STATE_FILE = re.compile(
@@ -186,10 +186,15 @@ class State:
         here."""
         if not self.can_be_loaded():
             return None
-        spark, to_batch = self.run.spark, self.to_batch
-        if self.format > 1:  # the reader goes by the setting of the session, a query by its commits
-            spark.conf.set(STATE_FORMAT_CONF, str(self.format))
-        rows = {}
+        with session_settings(self.run.spark, reader_settings(self.format)):
+            rows = self.counted(checkpoint)
+        for name, count in rows.items():
+            show(f"State of {name} after batch {self.to_batch}: {count} rows")
+        return rows
+
+    def counted(self, checkpoint: str) -> dict[str, int]:
+        """The number of rows of every part."""
+        spark, to_batch, rows = self.run.spark, self.to_batch, {}
         for name, options in self.parts():
             reader = spark.read.format("statestore").option("batchId", str(to_batch)).options(**options)
             try:
@@ -199,8 +204,6 @@ class State:
                     f"The state of {name} after batch {to_batch} cannot be loaded from {checkpoint}: "
                     f"{root_cause(error)}. Choose an earlier batch."
                 ) from error
-        for name, count in rows.items():
-            show(f"State of {name} after batch {to_batch}: {count} rows")
         return rows
 
     def check(self) -> Checks:
