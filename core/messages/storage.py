@@ -41,7 +41,12 @@ SENTENCES: dict[str, str] = {
     # A location that cannot be listed.
     "no_credentials": (
         "No valid credentials for {where} ({cause}); set them in the environment (AWS_PROFILE,"
-        " AWS_ACCESS_KEY_ID) or in the storage_options of a configured root."
+        " AWS_ACCESS_KEY_ID) or in the storage_options of a configured root. A file of credentials or a login"
+        " (aws sso login) is taken at the next refresh, without a restart."
+    ),
+    "credentials_refused": (
+        "The credentials for {where} are not accepted ({cause}); renew them. A file of credentials or a login"
+        " (aws sso login) is taken at the next refresh; variables of the environment need a restart."
     ),
     "not_reached": "{where} cannot be reached ({cause}); check the endpoint and the network, then refresh.",
     "no_answer": "no answer within {seconds} seconds (setting store_seconds)",

@@ -63,9 +63,16 @@ def filesystem(location: Location, at_once: int, seconds: float | None = None) -
         making.release()
 
 
+def let_go(fs: Any) -> None:
+    """Lets go of one file system: the next use connects again, with the credentials that are there then."""
+    with _lock:
+        for key in [key for key, other in _open.items() if other is fs]:
+            del _open[key]
+            _making.pop(key, None)
+
+
 def forget() -> None:
-    """Lets go of all file systems; the next use connects again. For tests, and after credentials were
-    changed."""
+    """Lets go of all file systems; the next use connects again. For tests."""
     with _lock:
         _open.clear()
         _making.clear()

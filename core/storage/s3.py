@@ -17,13 +17,20 @@ from typing import Any, TypeVar
 from fsspec.asyn import sync
 
 from core.messages import say
+from core.storage.filesystems import let_go
 from core.storage.listing import Content, Look
 from core.storage.remote import content_of, gather_bounded, look_of
 from core.storage.s3_direct import Lane, lane_of
 from core.storage.s3_events import PAGE, counting, hang_into
 from core.storage.s3_listing import Lister, first_of
 from core.storage.s3_pages import Page
-from core.storage.store import Folder, Tally, join
+from core.storage.store import (
+    Folder,
+    Tally,
+    are_credentials_missing,
+    are_credentials_refused,
+    join,
+)
 
 T = TypeVar("T")
 
@@ -127,9 +134,29 @@ class S3Store:
         return Lister(client.page, client.key, first_page, self._at_once, self._seconds)
 
     def _run(self, tally: Tally, work: Callable[[_Client], Awaitable[T]]) -> T:
-        """What ``work`` gives, in the thread of the file system's connections."""
-        fs = self._connect()
+        """What ``work`` gives, in the thread of the file system's connections. Credentials are read when a
+        file system connects and never again; so one whose credentials S3 does not take any more is let go,
+        and the same is asked once more with those that are there now."""
+        is_last = False
+        while True:
+            fs = self._connect()
+            try:
+                answer = self._run_on(fs, tally, work)
+            except Exception as error:
+                is_refused = are_credentials_refused(error)
+                if is_refused or are_credentials_missing(error):
+                    let_go(fs)
+                if is_last or not is_refused:
+                    raise
+            else:
+                is_refused = isinstance(answer, list) and any(map(_is_refusal, answer))
+                if is_refused:
+                    let_go(fs)
+                if is_last or not is_refused:
+                    return answer
+            is_last = True
 
+    def _run_on(self, fs: Any, tally: Tally, work: Callable[[_Client], Awaitable[T]]) -> T:
         async def run() -> T:
             await _prepare(fs, self._root, tally)
             return await work(_Client(fs, self._root, tally, self._is_direct))
@@ -184,6 +211,10 @@ class _Client:
         if not self._is_direct:
             return None
         return await lane_of(self._fs, self._bucket)
+
+
+def _is_refusal(answer: object) -> bool:
+    return isinstance(answer, Exception) and are_credentials_refused(answer)
 
 
 async def _prepare(fs: Any, root: str, tally: Tally) -> None:

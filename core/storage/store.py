@@ -21,6 +21,15 @@ NO_CREDENTIALS = {
     "UnauthorizedSSOTokenError",
     "ProfileNotFound",
 }
+# What S3 answers to credentials that it does not take, or no longer. A HEAD has no such word: only 400.
+REFUSED = {
+    "ExpiredToken",
+    "InvalidToken",
+    "TokenRefreshRequired",
+    "InvalidAccessKeyId",
+    "SignatureDoesNotMatch",
+    "400",
+}
 UNREACHABLE = {
     "EndpointConnectionError",
     "ConnectTimeoutError",
@@ -93,6 +102,23 @@ def join(root: str, relative: str) -> str:
     return f"{root}/{relative}" if relative else root
 
 
+def are_credentials_missing(error: Exception) -> bool:
+    """Whether no credentials were found, so that nothing was asked."""
+    return type(_cause(error)).__name__ in NO_CREDENTIALS
+
+
+def are_credentials_refused(error: Exception) -> bool:
+    """Whether S3 did not take the credentials of a request (expired, unknown or with another secret). No
+    permission is something else: other credentials of the same user would not help."""
+    error = _cause(error)
+    response = getattr(error, "response", None) or getattr(error.__cause__, "response", None)
+    return isinstance(response, dict) and response.get("Error", {}).get("Code") in REFUSED
+
+
+def _cause(error: Exception) -> Exception:
+    return error.cause if isinstance(error, ListingFailed) else error
+
+
 def storage_error(error: Exception, location: Location, prefix: str = "") -> StorageError:
     """The sentence for an error of a store. Knows the built-in errors; the cause's own words are added for
     all others."""
@@ -112,6 +138,10 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
     if kind in UNREACHABLE or isinstance(error, ConnectionError | TimeoutError):
         words = _words(error).split("?")[0]
         return StorageError(say("storage.not_reached", where=where, cause=words), location.url)
+    if are_credentials_refused(error):
+        return AccessDenied(
+            say("storage.credentials_refused", where=where, cause=_words(error)), location.url
+        )
     if isinstance(error, PermissionError):
         return AccessDenied(say("storage.no_permission", where=where, cause=_words(error)), location.url)
     if isinstance(error, NotADirectoryError):
