@@ -41,6 +41,7 @@ ASKED: tuple[Asked, ...] = (
     "drop_state",
     "restore_backup",
     "skip_batch",
+    "repartition",
     "reset",
     "full_refresh",
     "backup_and_backfill",
@@ -138,6 +139,7 @@ Broken = Literal[
     "a row always fails",
     "an input file is gone",
     "backup",
+    "nothing",
 ]
 OF_FILES: tuple[Broken, ...] = (
     "planned offsets are empty",
@@ -191,6 +193,8 @@ class Cell:
             return "backup"
         if self.asked == "backup_and_backfill":
             return "an input file is gone"
+        if self.asked == "repartition":
+            return "nothing"
         if self.asked == "recommended":
             some: list[Broken] = ["commit is gone", *OF_FILES]
             lost: list[Broken] = ["state is gone"] * 3 if has_state else []
@@ -222,8 +226,10 @@ def cells() -> list[Cell]:
 
 def can_be(asked: Asked, operator: Operator, sink: SinkName, store: Store) -> bool:
     """Whether there is such a cell."""
+    if asked == "repartition" and (store == "HDFS" or sink.startswith("file")):
+        return False  # Spark cannot, or leaves a sink that nobody can read
     if operator == "stateless":
-        return store == "HDFS" and asked != "drop_state"
+        return store == "HDFS" and asked not in ("drop_state", "repartition")
     if operator == "transformWithState":  # Spark keeps it in RocksDB only; Delta's environment lacks pyarrow
         if sink.startswith("delta"):
             return False
