@@ -48,6 +48,11 @@ SENTENCES: dict[str, str] = {
         "The credentials for {where} are not accepted ({cause}); renew them. A file of credentials or a login"
         " (aws sso login) is taken at the next refresh; variables of the environment need a restart."
     ),
+    "not_asked": (
+        "{where} was not asked: something that the connection needs on this machine is missing or broken"
+        " ({cause}); check the profile, the files and programs that give credentials, and the certificates of"
+        " the user that runs this app."
+    ),
     "not_reached": "{where} cannot be reached ({cause}); check the endpoint and the network, then refresh.",
     "no_answer": "no answer within {seconds} seconds (setting store_seconds)",
     "needs_options": (
@@ -67,6 +72,10 @@ SENTENCES: dict[str, str] = {
     ),
     # A file that cannot be read.
     "file_no_permission": "No permission to read this file ({cause}).",
+    "file_not_asked": (
+        "The store was not asked for this file: something that the connection needs on this machine is"
+        " missing or broken ({kind}: {cause})."
+    ),
     "file_is_directory": "This is a directory, not a file.",
     "file_not_read": "This file could not be read ({kind}: {cause}).",
     "file_leads_out": (

@@ -15,6 +15,7 @@ from core.errors import UnsupportedLocation
 from core.messages import say
 from core.storage.location import Location
 from core.storage.patience import NoAnswer, in_time
+from core.storage.store import NotAsked
 
 _lock = threading.Lock()  # of the two tables below; never held while a store is asked
 _making: dict[Hashable, threading.Lock] = {}
@@ -26,8 +27,9 @@ MOST_OPEN = 32
 
 def filesystem(location: Location, at_once: int, seconds: float | None = None) -> Any:
     """The fsspec file system for ``location``, connected as the project needs it: no cache of listings,
-    ``at_once`` connections. Raises :class:`NoAnswer` when connecting takes longer than ``seconds``, and
-    :class:`UnsupportedLocation` when it needs options that a text cannot give."""
+    ``at_once`` connections. Raises :class:`NoAnswer` when connecting takes longer than ``seconds``,
+    :class:`UnsupportedLocation` when it needs options that a text cannot give, and :class:`NotAsked` when a
+    file that connecting needs is not there or may not be read."""
     cls = fsspec.get_filesystem_class(location.protocol)
     options = {**cls._get_kwargs_from_urls(location.url), **location.storage_options}
     if location.protocol == "s3":
@@ -56,6 +58,8 @@ def filesystem(location: Location, at_once: int, seconds: float | None = None) -
                         _open.popitem(last=False)[0], None
                     )  # a door that still uses it keeps it alive
         return fs
+    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        raise NotAsked(error) from error
     except TypeError as error:
         protocol = location.protocol
         raise UnsupportedLocation(say("storage.needs_options", protocol=protocol), location.url) from error

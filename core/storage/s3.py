@@ -19,6 +19,7 @@ from fsspec.asyn import sync
 from core.messages import say
 from core.storage.filesystems import let_go
 from core.storage.listing import Content, Look
+from core.storage.patience import awaited_in_time
 from core.storage.remote import content_of, gather_bounded, look_of
 from core.storage.s3_direct import Lane, lane_of
 from core.storage.s3_events import PAGE, counting, hang_into
@@ -26,6 +27,7 @@ from core.storage.s3_listing import Lister, first_of
 from core.storage.s3_pages import Page
 from core.storage.store import (
     Folder,
+    NotAsked,
     Tally,
     are_credentials_missing,
     are_credentials_refused,
@@ -111,24 +113,28 @@ class S3Store:
         return self._run(tally, listed)
 
     def read(self, paths: Sequence[str], tally: Tally) -> dict[str, Content]:
-        def read(client: _Client) -> Awaitable[Sequence[Any]]:
-            return gather_bounded(
-                [partial(client.read, path) for path in paths], self._at_once, self._seconds
-            )
-
-        answers = self._run(tally, read)
+        answers = self._each(paths, _Client.read, tally)
         contents = {path: content_of(answer) for path, answer in zip(paths, answers, strict=True)}
         tally.add(bytes=sum(len(content) for content in contents.values() if isinstance(content, bytes)))
         return contents
 
     def look(self, paths: Sequence[str], tally: Tally) -> dict[str, Look]:
-        def look(client: _Client) -> Awaitable[Sequence[Any]]:
-            return gather_bounded(
-                [partial(client.head, path) for path in paths], self._at_once, self._seconds
-            )
-
-        answers = self._run(tally, look)
+        answers = self._each(paths, _Client.head, tally)
         return {path: look_of(path, answer) for path, answer in zip(paths, answers, strict=True)}
+
+    def _each(
+        self, paths: Sequence[str], call: Callable[[_Client, str], Awaitable[Any]], tally: Tally
+    ) -> Sequence[Any]:
+        """The answers for each path, in order; an answer can be the exception that was raised."""
+
+        def work(client: _Client) -> Awaitable[Sequence[Any]]:
+            calls = [partial(call, client, path) for path in paths]
+            return gather_bounded(calls, self._at_once, self._seconds)
+
+        try:
+            return self._run(tally, work)
+        except NotAsked as error:
+            return [error] * len(paths)
 
     def _lister(self, client: _Client, first_page: bool = False) -> Lister:
         return Lister(client.page, client.key, first_page, self._at_once, self._seconds)
@@ -158,7 +164,8 @@ class S3Store:
 
     def _run_on(self, fs: Any, tally: Tally, work: Callable[[_Client], Awaitable[T]]) -> T:
         async def run() -> T:
-            await _prepare(fs, self._root, tally)
+            counting.set(tally)  # the requests of this task and the tasks it starts
+            await _prepare(fs, self._root, self._seconds)
             return await work(_Client(fs, self._root, tally, self._is_direct))
 
         answer: T = sync(fs.loop, run)
@@ -181,7 +188,7 @@ class _Client:
         lane = await self._lane()
         if lane is not None and (found := await lane.page(where, self._tally)) is not None:
             return found
-        answer = await self._fs._call_s3("list_objects_v2", Bucket=self._bucket, **where)
+        answer = await _sent(self._fs._call_s3("list_objects_v2", Bucket=self._bucket, **where))
         if PAGE not in answer:
             raise OSError(say("storage.not_a_listing"))
         page: Page = answer[PAGE]
@@ -193,12 +200,12 @@ class _Client:
         if lane is not None and (found := await lane.read(key, self._tally)) is not None:
             return found
         # max_concurrency=1 keeps s3fs from asking for the size first.
-        content: bytes = await self._fs._cat_file(join(self._root, path), max_concurrency=1)
+        content: bytes = await _sent(self._fs._cat_file(join(self._root, path), max_concurrency=1))
         return content
 
     async def head(self, path: str) -> dict[str, Any]:
         bucket, key, _ = self._fs.split_path(join(self._root, path))
-        answer = await self._fs._call_s3("head_object", Bucket=bucket, Key=key)
+        answer = await _sent(self._fs._call_s3("head_object", Bucket=bucket, Key=key))
         return {"size": answer.get("ContentLength"), "modified": answer.get("LastModified"), **answer}
 
     async def connect(self, count: int) -> None:
@@ -217,12 +224,33 @@ def _is_refusal(answer: object) -> bool:
     return isinstance(answer, Exception) and are_credentials_refused(answer)
 
 
-async def _prepare(fs: Any, root: str, tally: Tally) -> None:
-    """Connects, and counts the requests of this task and the tasks it starts."""
-    counting.set(tally)
+async def _prepare(fs: Any, root: str, seconds: float | None) -> None:
+    """Connects, with credentials that can be read. Raises :class:`NotAsked` when they cannot, or not within
+    ``seconds`` (a program that gives them may wait for somebody)."""
+
+    async def connect() -> Any:
+        await fs.set_session()
+        client = await fs.get_s3(fs.split_path(root)[0])
+        if (credentials := client._request_signer._credentials) is not None:
+            await credentials.get_frozen_credentials()
+        return client
+
     _share_models(fs)
-    await fs.set_session()
-    hang_into(await fs.get_s3(fs.split_path(root)[0]))
+    try:
+        hang_into(await awaited_in_time(connect(), seconds))
+    except Exception as error:
+        raise NotAsked(error) from error
+
+
+async def _sent(call: Awaitable[T]) -> T:
+    """What S3 answers. A file that this machine does not find or may not read (a token, a certificate) is no
+    answer: such an error has a number, those that s3fs makes of answers have none."""
+    try:
+        return await call
+    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        if error.errno is None:
+            raise
+        raise NotAsked(error) from error
 
 
 _models: list[Any] = []  # botocore's description of AWS, read once for all sessions: about 50 ms each time

@@ -20,6 +20,10 @@ NO_CREDENTIALS = {
     "TokenRetrievalError",
     "UnauthorizedSSOTokenError",
     "ProfileNotFound",
+    "SSOTokenLoadError",
+    "CredentialRetrievalError",
+    "RefreshWithMFAUnsupportedError",
+    "InvalidConfigError",
 }
 # What S3 answers to credentials that it does not take, or no longer. A HEAD has no such word: only 400.
 REFUSED = {
@@ -84,6 +88,16 @@ class ListingFailed(Exception):  # noqa: N818  (it never leaves this package; th
         self.cause = cause
 
 
+class NotAsked(Exception):  # noqa: N818  (as above)
+    """No request was sent: what this machine needs for it is missing or broken (a file or a program that
+    gives credentials, a certificate); ``cause`` says what. A missing file of this machine must not look like
+    a missing checkpoint."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
 class Store(Protocol):
     """A place that can be listed and read; it has no verb that writes. A listing that fails raises
     :class:`ListingFailed`."""
@@ -103,8 +117,8 @@ def join(root: str, relative: str) -> str:
 
 
 def are_credentials_missing(error: Exception) -> bool:
-    """Whether no credentials were found, so that nothing was asked."""
-    return type(_cause(error)).__name__ in NO_CREDENTIALS
+    """Whether nothing was asked, because no credentials were found or they could not be read."""
+    return isinstance(error, NotAsked) or type(_cause(error)).__name__ in NO_CREDENTIALS
 
 
 def are_credentials_refused(error: Exception) -> bool:
@@ -116,7 +130,7 @@ def are_credentials_refused(error: Exception) -> bool:
 
 
 def _cause(error: Exception) -> Exception:
-    return error.cause if isinstance(error, ListingFailed) else error
+    return _cause(error.cause) if isinstance(error, ListingFailed | NotAsked) else error
 
 
 def storage_error(error: Exception, location: Location, prefix: str = "") -> StorageError:
@@ -126,6 +140,8 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
         return storage_error(error.cause, location, error.prefix)
     if isinstance(error, StorageError):
         return error
+    is_asked = not isinstance(error, NotAsked)
+    error = _cause(error)
     where = f"{location.url.rstrip('/')}/{prefix}" if prefix else location.url
     secrets = texts_in(location.storage_options)
 
@@ -135,6 +151,9 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
     kind = type(error).__name__
     if kind in NO_CREDENTIALS:
         return AccessDenied(say("storage.no_credentials", where=where, cause=_words(error)), location.url)
+    if not is_asked:
+        words = str(error) if isinstance(error, OSError) and error.filename else f"{kind}: {_words_of(error)}"
+        return StorageError(say("storage.not_asked", where=where, cause=hidden(words, secrets)), location.url)
     if kind in UNREACHABLE or isinstance(error, ConnectionError | TimeoutError):
         words = _words(error).split("?")[0]
         return StorageError(say("storage.not_reached", where=where, cause=words), location.url)
@@ -158,6 +177,8 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
 
 def failure_reason(error: Exception) -> str:
     """Why one file could not be read, as a sentence without the path."""
+    if isinstance(error, NotAsked):
+        return say("storage.file_not_asked", kind=type(error.cause).__name__, cause=_words_of(error.cause))
     if isinstance(error, PermissionError):
         return say("storage.file_no_permission", cause=_words_of(error))
     if isinstance(error, IsADirectoryError):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from core.errors import AccessDenied
+from core.errors import AccessDenied, LocationNotFound, StorageError
 from core.settings import Settings
-from core.storage import Door, FileInfo, Location, Look, parse_location
+from core.storage import Door, FileInfo, Location, Look, ReadFailure, parse_location
 from core.storage.filesystems import filesystem, forget
 from tests.support.s3_answers import answering, error, usual
 
@@ -134,3 +134,75 @@ def test_a_user_who_may_not_is_not_asked_to_log_in_and_nothing_is_connected_agai
     with pytest.raises(AccessDenied, match="No permission to list"):
         names(bucket.place, settings)
     assert filesystem(bucket.place, at_once, seconds) is before
+
+
+CONFIG = """
+[profile program-is-gone]
+credential_process=/nowhere/keys
+[profile program-fails]
+credential_process=/bin/false
+[profile program-says-nothing-useful]
+credential_process=/bin/echo hello
+[profile program-waits-for-somebody]
+credential_process=/bin/sleep 600
+[profile token-is-gone]
+role_arn=arn:aws:iam::1:role/x
+web_identity_token_file=/nowhere/token
+[profile login-is-over]
+sso_start_url=https://x.awsapps.com/start
+sso_region=eu-west-1
+sso_account_id=1
+sso_role_name=r
+"""
+BROKEN = {
+    "program-is-gone": r"was not asked: .*'/nowhere/keys'",
+    "program-fails": "No valid credentials for",
+    "program-says-nothing-useful": "was not asked: .*JSONDecodeError",
+    "program-waits-for-somebody": "was not asked: .*no answer within 3 seconds",
+    "token-is-gone": r"was not asked: .*'/nowhere/token'",
+    "login-is-over": "No valid credentials for .*SSO",
+}
+
+
+@pytest.mark.parametrize("profile", BROKEN)
+def test_what_is_missing_on_this_machine_is_not_a_missing_checkpoint(
+    bucket: Bucket, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, profile: str
+) -> None:
+    (tmp_path / "config").write_text(CONFIG)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    options = {**bucket.place.storage_options, "profile": profile}
+    door = Door.open(
+        parse_location("s3://bucket/ck", options), settings.model_copy(update={"store_seconds": 3})
+    )
+    with pytest.raises(StorageError, match=BROKEN[profile]) as caught:
+        door.list([""])
+    assert not isinstance(caught.value, LocationNotFound)
+    assert isinstance(door.read([FILE])["a"], ReadFailure)
+    assert isinstance(door.look(["a"])["a"], ReadFailure)
+    assert bucket.asked == []
+
+
+def test_a_token_that_is_lost_between_two_files_is_no_missing_file(
+    bucket: Bucket, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket.log_in("NEW")
+    door = Door.open(bucket.place, settings)
+    assert set(door.list([""])[""].files) == {"a"}
+    at_once, seconds = settings.concurrent_requests, settings.store_seconds
+    fs = filesystem(bucket.place, at_once, seconds)
+
+    async def lost(self: Any) -> Any:
+        (bucket.file.parent / "token").read_bytes()
+
+    credentials, calls = type(fs.s3._request_signer._credentials), [0]
+    real = credentials.get_frozen_credentials
+
+    async def first_then_lost(self: Any) -> Any:
+        calls[0] += 1
+        return await (real if calls[0] == 1 else lost)(self)
+
+    monkeypatch.setattr(credentials, "get_frozen_credentials", first_then_lost)
+    read, looked = door.read([FILE])["a"], door.look(["a"])["a"]
+    assert isinstance(read, ReadFailure) and "was not asked for this file" in read.reason
+    assert isinstance(looked, ReadFailure)
