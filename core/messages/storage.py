@@ -42,11 +42,11 @@ SENTENCES: dict[str, str] = {
     "no_credentials": (
         "No valid credentials for {where} ({cause}); set them in the environment (AWS_PROFILE,"
         " AWS_ACCESS_KEY_ID) or in the storage_options of a configured root. A file of credentials or a login"
-        " (aws sso login) is taken at the next refresh, without a restart."
+        " (aws sso login) is taken at the next reading, without a restart."
     ),
     "credentials_refused": (
         "The credentials for {where} are not accepted ({cause}); renew them. A file of credentials or a login"
-        " (aws sso login) is taken at the next refresh; variables of the environment need a restart."
+        " (aws sso login) is taken at the next reading; variables of the environment need a restart."
     ),
     "not_asked": (
         "{where} was not asked: something that the connection needs on this machine is missing or broken"

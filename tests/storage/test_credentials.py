@@ -76,7 +76,7 @@ def names(place: Location, settings: Settings) -> set[str]:
 
 
 def test_who_logs_in_after_the_first_try_is_let_in(bucket: Bucket, settings: Settings) -> None:
-    with pytest.raises(AccessDenied, match=r"No valid credentials .* next refresh, without a restart"):
+    with pytest.raises(AccessDenied, match=r"No valid credentials .* next reading, without a restart"):
         names(bucket.place, settings)
     bucket.log_in("NEW")
     assert names(bucket.place, settings) == {"a"}
