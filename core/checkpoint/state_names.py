@@ -82,6 +82,19 @@ def directory_of(path: str) -> Directory | None:
     return Directory(operator_id, partition_id, store, section) if section and len(inner) == 1 else None
 
 
+def operator_put_away(path: str) -> str | None:
+    """The directory ``state/<name>`` of a file that has a place and name of Spark's below an operator, where
+    ``<name>`` is no number: an operator's directory that somebody renamed (``state/0_old``). None for other
+    files."""
+    parts = path.split("/")
+    if len(parts) < 4 or parts[0] != "state" or plain_number(parts[1]) is not None:
+        return None
+    place = directory_of("/".join(["state", "0", *parts[2:-1]]))
+    if place is None or name_of(place.section, parts[-1]).kind in ("foreign", "temporary", "checksum"):
+        return None
+    return f"state/{parts[1]}"
+
+
 def _operator_metadata(operator_id: int, inner: list[str]) -> Directory | None:
     if not inner:
         return Directory(operator_id, OPERATOR_LEVEL, "", "metadata")

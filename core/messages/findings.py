@@ -63,7 +63,7 @@ TITLES: dict[str, str] = {
     "DELTA_CHANGES_WAIT": "rows of the Delta source were deleted or changed",
     "OPERATORS_DIFFER": "the stateful operators of the query are not those of the state",
     "JOIN_BATCH_WITHOUT_ROWS": "the batch to re-run has no rows for one side of a join",
-    "STATE_FOLDER_MISSING": "state/ is missing or empty",
+    "STATE_FOLDER_MISSING": "state/, or the directory of an operator in it, is missing or empty",
     "STATE_SCHEMA_UNREADABLE": "a state schema file cannot be read",
     "STATE_NOT_RESTORABLE": "the state that the next batch needs cannot be rebuilt",
     "STATE_FILE_DAMAGED": "a state file is damaged",

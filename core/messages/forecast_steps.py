@@ -207,6 +207,13 @@ SENTENCES: dict[str, str] = {
     "open_stateful": "whether the query is stateful: it has a watermark, and there is no state/",
     "state_folder": "state/ is missing or empty",
     "state_without_files": "state/ holds no file of a state store",
+    "operator_gone": "state/{operator_id}/ is gone, while other operators have their state",
+    "operator_renamed": (
+        "state/{operator_id}/ is gone, and {directory}/ may be what it was; other operators have their state"
+    ),
+    "state_operator_renamed": (
+        "state/ holds no operator that Spark would see, and {directory}/ may be what one was"
+    ),
     "state_folder_added": "state/ is missing or empty, because the query was stateless so far",
     "no_earlier_configs": "there is no earlier batch whose SQL configs could differ",
     "state_format_differs": "{at} has {key} {now}, and {before} had {was}",

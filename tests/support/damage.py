@@ -368,6 +368,15 @@ def with_last_line_again(content: str) -> str:
     return content + "\n" + content.split("\n")[-1]
 
 
+def copied(old: str, new: str) -> Damage:
+    """A folder has a copy beside it."""
+
+    def apply(ck: Path) -> None:
+        shutil.copytree(ck / old, ck / new)
+
+    return apply
+
+
 def swapped(first: str, second: str) -> Damage:
     """Two files or folders change places."""
 

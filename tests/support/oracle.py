@@ -119,6 +119,15 @@ def dedup(spark: SparkSession, root: Path) -> DataFrame:
     return source(spark, root / "in").dropDuplicates(["id"])
 
 
+def two_operators(spark: SparkSession, root: Path) -> DataFrame:
+    """Counts per window and key of rows without duplicates: operator 0 counts, operator 1 deduplicates."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    unique = source(spark, root / "in").withWatermark("t", "5 minutes").dropDuplicates(["id", "t"])
+    counted = unique.groupBy(F.window("t", "10 minutes"), "k").agg(F.count("*").alias("n"))
+    return counted.select("k", F.col("window.start").cast("string").alias("w"), "n")
+
+
 def dedup_many(spark: SparkSession, root: Path) -> DataFrame:
     """The first row of each of six columns; one of three rows comes again in every file."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -271,6 +280,9 @@ RECIPES: dict[str, Recipe] = {
         Recipe("windows_changelog", windows, CHANGELOG, needs=CHANGELOGS),
         Recipe("windows_format_2", windows, FORMAT_2, needs=STATE_FORMAT_2),
         Recipe("dedup", dedup),
+        Recipe("two_operators", two_operators),
+        Recipe("two_operators_changelog", two_operators, CHANGELOG, needs=CHANGELOGS),
+        Recipe("two_operators_format_2", two_operators, FORMAT_2, needs=STATE_FORMAT_2),
         Recipe("join", join),
         Recipe("join_changelog", join, CHANGELOG, needs=CHANGELOGS),
         Recipe("union", union),

@@ -36,6 +36,7 @@ from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import KAFKA
 from core.checkpoint.sources.other import UNKNOWN
 from core.checkpoint.state import state_inventory
+from core.checkpoint.state_names import operator_put_away
 from core.connectors.model import ConnectorAnswers, SinkState
 from core.connectors.sink import sink_state
 from core.sparklogs.compactible import CompactibleLog, compactible_log
@@ -203,8 +204,23 @@ class RestartContext:
 
     @property
     def renamed_state(self) -> str | None:
-        """A directory that was ``state/`` and was put away, while that is gone."""
-        return None if self.checkpoint.has_state else next(iter(self.put_away("state")), None)
+        """A directory that was ``state/`` and was put away, while that is gone; or one that was an
+        operator's, while ``state/`` has no other."""
+        if not self.checkpoint.has_state:
+            return next(iter(self.put_away("state")), None)
+        if not self.with_state or state_inventory(self.checkpoint).file_count:
+            return None
+        return next(iter(self.operators_put_away), None)
+
+    @lazy
+    def operators_put_away(self) -> tuple[str, ...]:
+        """Directories below ``state/`` that hold an operator's files and have a name that Spark does not see
+        (``state/0_old``)."""
+        if not self.checkpoint.has_state or not self.with_state:
+            return ()
+        leftovers = state_inventory(self.checkpoint).leftovers
+        found = {operator_put_away(item.path) for item in leftovers if item.kind == "foreign"}
+        return tuple(sorted(filter(None, found)))
 
     def put_away(self, *names: str) -> tuple[str, ...]:
         """What lies beside ``offsets/`` and has one of these names in its own: people put a directory away
@@ -430,6 +446,8 @@ class RestartContext:
             return False
         inventory = state_inventory(self.checkpoint)
         if not inventory.file_count:
+            if self.renamed_state is not None:
+                return False
             names = [item.path.rpartition("/")[2] for item in inventory.leftovers]
             return bool(names) and not any(map(_BESIDE_STATE.fullmatch, names))
         kinds = [f.kind for op in inventory.operators for f in op.own_files]

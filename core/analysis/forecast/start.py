@@ -5,7 +5,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.analysis.forecast import logs, source_logs, source_path, sources, state, state_settings, upgrade
+from core.analysis.forecast import (
+    logs,
+    operators,
+    source_logs,
+    source_path,
+    sources,
+    state,
+    state_settings,
+    upgrade,
+)
 from core.analysis.forecast.beside import BESIDE
 from core.analysis.forecast.context import RestartContext, StartStep, Verdict
 from core.analysis.forecast.model import (
@@ -31,7 +40,7 @@ SOURCE_COUNT = StartStep("source_count", "start", logs.check_source_count)
 PREVIOUS_OFFSET = StartStep("previous_offset", "start", logs.check_previous_offset)
 SOURCE_RANGES = StartStep("source_ranges", "start", sources.check_ranges)
 PLAN = StartStep("plan", "batch", sources.check_plan)
-OPERATORS = StartStep("operators", "batch", state.check_operators)
+OPERATORS = StartStep("operators", "batch", operators.check_operators)
 STATE_FOLDER = StartStep("state_folder", "batch", state.check_folder)
 SETTINGS = StartStep("settings", "batch", state_settings.check_settings)
 UPGRADE = StartStep("upgrade", "batch", upgrade.check_upgrade)

@@ -1,19 +1,19 @@
-"""The state steps of the first batch: operators against operator metadata, the state folder, the state
+"""The state steps of the first batch behind the operators: the state folder, the state
 schemas, the state files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed, unread
 from core.analysis.forecast.errors import spark_error
 from core.analysis.forecast.join_schema import store_of_another_kind, strict_join, without_rows
 from core.analysis.forecast.left_checksums import left_checksum
 from core.analysis.forecast.lineage import check_lineage
-from core.analysis.forecast.model import DUPLICATES, LOSS, Damage, DataEffect, Risk
+from core.analysis.forecast.model import Damage, Risk
+from core.analysis.forecast.operators import missing_file_error
 from core.analysis.forecast.ranges import ranges
 from core.analysis.forecast.source_logs import lost_entry
 from core.analysis.forecast.stale_snapshots import stale_snapshots
@@ -21,178 +21,13 @@ from core.analysis.forecast.state_settings import check_store
 from core.analysis.forecast.state_zips import check_sst_files
 from core.analysis.forecast.versions import V40, V42, Version
 from core.checkpoint.model import CommitEntry, OperatorState, StateFile
-from core.checkpoint.operator_metadata import StateSchema, infer_name
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing
-from core.checkpoint.state import PROVIDER_KEY, provider_of_class, read_schemas, state_inventory
+from core.checkpoint.state import read_schemas, state_inventory
 from core.checkpoint.state_names import DEFAULT_STORE
-from core.messages import Sentence, say
+from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence, Problem
-from core.sparklogs.json_text import parse_object
 
-# Operators whose state has columns (or stores) of its own, by which it is told apart.
 _FILE_NAME = re.compile(r"[^/\s]+\.(?:delta|snapshot|changelog|zip)\b")
-TOLD_APART = {"stateStoreSave", "dedupe", "dedupeWithinWatermark", "symmetricHashJoin", "globalLimit"}
-
-
-def check_operators(s: RestartContext) -> Verdict:
-    """Operator metadata against the query's stateful operators (4.0 and newer; others compare nothing)."""
-    wanted = s.query.operators
-    if not s.checkpoint.has_state and not wanted:
-        return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
-    operators = state_inventory(s.checkpoint).operators if s.checkpoint.has_state else ()
-    recorded = {op.operator_id: op.name for op in operators if op.metadata_raw is not None}
-    evidence = tuple(Evidence(f"state/{i}/_metadata") for i in recorded)
-    elsewhere: list[str] = []
-    for op in operators:
-        verdict = _own_metadata(s, op)
-        if verdict is not None and verdict.ok is False:
-            return verdict
-        elsewhere += verdict.not_checked if verdict is not None else ()
-    if wanted is None:
-        other = _other_operator(s, operators)
-        if other is not None:
-            return other
-        note = say("forecast_steps.same_operators")
-        return Verdict(evidence=evidence, note=note, not_checked=tuple(elsewhere))
-    asked = dict(enumerate(wanted))
-    if s.version < V40:
-        return _before_operator_metadata(s, asked, operators)
-    if not recorded and operators and not asked:
-        return _state_dropped(s, operators)
-    if not recorded:
-        return Verdict(note=say("forecast_steps.no_operator_metadata"), certainty="inferred")
-    if recorded == asked:
-        return Verdict(evidence=evidence)
-    why = say("forecast_steps.operators_differ", recorded=_named(recorded), wanted=_named(asked))
-    return failed(s, "operators_differ", "OPERATORS_DIFFER", why, *evidence)
-
-
-def _other_operator(s: RestartContext, operators: tuple[OperatorState, ...]) -> Verdict | None:
-    """Operator metadata that cannot be that of the query which wrote the state: another id than its directory
-    has, or another name than the columns of the state have."""
-    if s.version < V40 or s.first_batch == 0:
-        return None
-    for op in operators:
-        at = Evidence(f"state/{op.operator_id}/_metadata")
-        other = next((item for item in op.problems if item.condition == "mismatch"), None)
-        if other is not None and other.evidence.path.startswith(at.path):
-            why = say("forecast_steps.operator_elsewhere", path=other.evidence.path, clause=other.clause)
-            at = other.evidence
-            return failed(s, "operators_differ", "OPERATORS_DIFFER", why, at, certainty="inferred")
-        schemas = (s for s in read_schemas(s.checkpoint, op.operator_id) if isinstance(s, StateSchema))
-        by_stores = any(part.store.startswith(("left-", "right-")) for part in op.partitions)
-        seen = "symmetricHashJoin" if by_stores else infer_name(schemas)
-        if op.metadata_raw is not None and {op.name, seen} <= TOLD_APART and op.name != seen:
-            why = say(
-                "forecast_steps.operator_not_of_state", operator_id=op.operator_id, name=op.name, seen=seen
-            )
-            return failed(s, "operators_differ", "OPERATORS_DIFFER", why, at, certainty="inferred")
-    return None
-
-
-def _named(operators: Mapping[int, str | None]) -> list[Sentence]:
-    return [
-        say("forecast_steps.operator", name=name, operator_id=operator_id)
-        for operator_id, name in sorted(operators.items())
-    ]
-
-
-def _own_metadata(s: RestartContext, op: OperatorState) -> Verdict | None:
-    """transformWithState needs its operator metadata and the schema files that it names; other operators do
-    without."""
-    is_transform = (op.name or "").startswith("transformWithState")
-    schemas = [file for file in op.own_files if file.kind == "schema"]
-    if s.version < V40 or s.first_batch == 0 or not (is_transform or schemas):
-        return None
-    reason = "STATE_DEFINITION_UNREADABLE"
-    if not any(file.kind == "metadata" for file in op.own_files):
-        at = Evidence(f"state/{op.operator_id}/_metadata")
-        details = {"batch": s.first_batch, "operator": op.operator_id}
-        return failed(
-            s,
-            "operator_metadata_missing",
-            reason,
-            say("forecast_steps.operator_metadata_needed", at=str(at)),
-            at,
-            details=details,
-        )
-    broken = next(
-        (p for p in op.problems if "/_metadata/v2/" in p.evidence.path and not p.is_read_failure), None
-    )
-    if broken is not None:
-        error = "json_cut" if broken.condition == "truncated" else "json_bad"
-        why = say("forecast_steps.log_unreadable", path=broken.evidence.path, clause=broken.clause)
-        return failed(s, error, reason, why, broken.evidence)
-    present = {file.path for file in schemas}
-    for path in _schema_paths(op):
-        own = _below(path, s.location)
-        if own is None:  # a copy of a checkpoint reads the files of the original
-            return Verdict(not_checked=(say("forecast_steps.open_schema_elsewhere", path=path),))
-        if own not in present:
-            why = say("forecast_steps.schema_file_needed", path=own)
-            return failed(s, "schema_file_missing", reason, why, Evidence(own), details={"file": path})
-    return None
-
-
-def _schema_paths(op: OperatorState) -> list[str]:
-    """The absolute paths of the schema files that the operator metadata names."""
-    lines = (op.metadata_raw or "").split("\n")
-    try:
-        stores = parse_object(lines[1]).get("stateStoreInfo") if len(lines) > 1 else None
-    except ValueError:
-        return []
-    named = (
-        [store.get("stateSchemaFilePaths") for store in stores if isinstance(store, dict)]
-        if isinstance(stores, list)
-        else []
-    )
-    return [path for paths in named if isinstance(paths, list) for path in paths if isinstance(path, str)]
-
-
-def _below(path: str, location: str) -> str | None:
-    """A path below the checkpoint, relative to it; None when it lies elsewhere. The two may be spelled
-    differently (file:/x, /x)."""
-    plain, root = urlsplit(path).path or path, (urlsplit(location).path or location).rstrip("/") + "/"
-    return plain[len(root) :] if plain.startswith(root) else None
-
-
-def _before_operator_metadata(
-    s: RestartContext, asked: dict[int, str], operators: tuple[OperatorState, ...]
-) -> Verdict:
-    """To 3.5 nothing compares operators: one that is gone is not missed, another one in its place does not
-    fit the schema of its state."""
-    if operators and not asked:
-        return _state_dropped(s, operators)
-    other = next(
-        (op for op in operators if op.name is not None and asked.get(op.operator_id, op.name) != op.name),
-        None,
-    )
-    if other is not None:
-        now = asked[other.operator_id]
-        why = say("forecast_steps.operator_replaced", operator_id=other.operator_id, name=other.name, now=now)
-        return failed(
-            s,
-            "key_schema",
-            "OPERATORS_DIFFER",
-            why,
-            Evidence(f"state/{other.operator_id}"),
-            certainty="inferred",
-        )
-    return Verdict(
-        "cannot_be_judged",
-        note=say("forecast_steps.operators_not_compared", spark=s.version),
-        certainty="needs_input",
-    )
-
-
-def _state_dropped(s: RestartContext, operators: tuple[OperatorState, ...]) -> Verdict:
-    """The query has no state any more and nothing stops it: what the state held, and whether a row comes
-    again, the names of its files do not tell."""
-    data = DataEffect()
-    for op in operators:
-        data = data.plus((DUPLICATES if (op.name or "").startswith("dedupe") else LOSS).may())
-    sentence = say("forecast_steps.state_dropped", spark=s.version)
-    return Verdict(risks=(Risk("STATE_DROPPED", sentence, (Evidence("state"),), data),))
 
 
 def check_folder(s: RestartContext) -> Verdict:
@@ -223,8 +58,11 @@ def check_folder(s: RestartContext) -> Verdict:
         if left is not None:
             return left
         why = say("forecast_steps.state_without_files")
+        if s.renamed_state is not None:
+            why = say("forecast_steps.state_operator_renamed", directory=s.renamed_state)
         known: Certainty = "certain" if s.query.operators is not None else "inferred"
-        return failed(s, _first_missed(s), "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=known)
+        at = Evidence(s.renamed_state or "state")
+        return failed(s, missing_file_error(s), "STATE_FOLDER_MISSING", why, at, certainty=known)
     added = not s.checkpoint.has_state and s.query.operators is not None
     why = say("forecast_steps.state_folder_added" if added else "forecast_steps.state_folder")
     if s.renamed_state is not None:
@@ -232,14 +70,8 @@ def check_folder(s: RestartContext) -> Verdict:
     certainty: Certainty = (
         "certain" if s.checkpoint.has_state or s.query.operators is not None else "inferred"
     )
-    error = "state_folder_missing" if s.version >= V42 else _first_missed(s)
+    error = "state_folder_missing" if s.version >= V42 else missing_file_error(s)
     return failed(s, error, "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=certainty)
-
-
-def _first_missed(s: RestartContext) -> str:
-    """Which file is missed first where no file of the state is left."""
-    on_rocksdb = s.newest is not None and provider_of_class(s.newest.conf.get(PROVIDER_KEY)) == "rocksdb"
-    return "state_files_missing_rocksdb" if on_rocksdb else "state_files_missing"
 
 
 def check_schema(s: RestartContext) -> Verdict:

@@ -23,6 +23,7 @@ TRANSFORM = Query(operators=("transformWithStateInPySparkExec",), new_data="yes"
 CHANGELOG_BASES = ("windows_changelog", "windows_format_2")
 DELTA = d.state_file("{n+1}", "delta")
 MAIN = ("windows",)
+TWO = ("two_operators", "two_operators_changelog", "two_operators_format_2")
 
 
 def without_its_files(ck: Path) -> None:
@@ -76,6 +77,62 @@ FOLDERS: list[Case] = [
         needs=OPERATOR_METADATA,
     ),
     *folders("RF 4.3", ("windows", "dedup"), "operator_folder_empty", d.log_gone("state/0")),
+    *folders(
+        "RF 4.3",
+        ("windows", "windows_changelog", "dedup", "join"),
+        "operator_folder_renamed",
+        d.rename("state/0", "state/0_old"),
+    ),
+    *folders(
+        "RF 4.3",
+        ("dedup", "windows_rocksdb"),
+        "operator_folder_renamed_pending",
+        d.both(COMMIT_MISSING, d.rename("state/0", "state/old")),
+    ),
+    *folders(
+        "RF 4.3", ("dedup", "windows"), "partition_folder_renamed", d.rename("state/0/1", "state/0/1_old")
+    ),
+    *folders("RF 4.3", TWO, "first_of_two_operators_gone", d.without("state/0")),
+    *folders("RF 4.3", TWO, "second_of_two_operators_gone", d.without("state/1")),
+    *folders("RF 4.3", TWO, "first_of_two_operators_renamed", d.rename("state/0", "state/0_old")),
+    *folders("RF 4.3", TWO, "second_of_two_operators_renamed", d.rename("state/1", "state/1.bak")),
+    *folders(
+        "RF 4.3",
+        TWO,
+        "second_of_two_operators_gone_pending",
+        d.both(COMMIT_MISSING, d.without("state/1")),
+    ),
+    *folders("RF 4.3", TWO, "partition_of_the_second_operator_gone", d.without("state/1/1")),
+    *folders("RF 4.3", ("dedup", *TWO), "operator_folder_copied_beside", d.copied("state/0", "state/0_old")),
+    *folders("RF 4.3", TWO, "operators_renamed", d.rename("state", "state_old")),
+    *folders(
+        "RF 4.3",
+        ("two_operators",),
+        "newest_delta_of_the_second_operator_gone",
+        d.without("state/1/0/{n+1}.delta"),
+    ),
+    *folders(
+        "RF 4.3",
+        TWO,
+        "metadata_of_the_second_operator_gone",
+        d.without("state/1/_metadata"),
+        needs=OPERATOR_METADATA,
+    ),
+    *folders(
+        "RF 4.3",
+        TWO,
+        "metadata_of_both_operators_gone",
+        d.without("state/0/_metadata", "state/1/_metadata"),
+        needs=OPERATOR_METADATA,
+    ),
+    *folders(
+        "RF 4.3",
+        TWO,
+        "first_operator_and_all_metadata_gone",
+        d.without("state/0", "state/1/_metadata"),
+        needs=OPERATOR_METADATA,
+    ),
+    *folders("RF 4.17", TWO, "operators_swapped", d.swapped("state/0", "state/1")),
     *folders(
         "RF 4.3",
         ("join",),
