@@ -204,6 +204,7 @@ SENTENCES: dict[str, str] = {
         "the state of operator {operator_id} looks like that of {name}, and the query has {now} there"
     ),
     "open_foreign_state": "whether the query is stateful: state/ has only files that are none of Spark's",
+    "open_stateless": "whether the query is stateful: there is no state/, without which a stateful one fails",
     "open_stateful": "whether the query is stateful: it has a watermark, and there is no state/",
     "state_folder": "state/ is missing or empty",
     "state_without_files": "state/ holds no file of a state store",

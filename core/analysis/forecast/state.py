@@ -48,7 +48,10 @@ def check_folder(s: RestartContext) -> Verdict:
                 certainty="needs_input",
                 not_checked=(note,),
             )
-        return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
+        note = say("forecast_steps.stateless")
+        if s.query.operators is not None or s.first_batch == 0:
+            return Verdict("does_not_apply", note=note)
+        return Verdict("does_not_apply", note=note, not_checked=(say("forecast_steps.open_stateless"),))
     if s.first_batch == 0:
         return Verdict("does_not_apply", note=say("forecast_steps.batch_0_needs_no_state"))
     if s.checkpoint.has_state and not s.state_is_empty:
