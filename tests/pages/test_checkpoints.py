@@ -136,7 +136,7 @@ def test_rows_of_before_stay_until_they_are_read_again(
         listings = [root_listings.RootListing("own", get_settings())]
         first = survey_job.SurveyJob(listings, get_settings())
         assert first.wait(60)
-        second = survey_job.SurveyJob([], get_settings(), first.rows)
+        second = survey_job.SurveyJob(listings, get_settings(), first.rows)  # stopped at any moment
         second.stop_now()
         assert second.must_go and second.is_older_than(1e9) and second.rows.keys() >= first.rows.keys()
     finally:
