@@ -208,9 +208,8 @@ class RestartContext:
         operator's, while ``state/`` has no other."""
         if not self.checkpoint.has_state:
             return next(iter(self.put_away("state")), None)
-        if not self.with_state or state_inventory(self.checkpoint).file_count:
-            return None
-        return next(iter(self.operators_put_away), None)
+        found = self.operators_put_away
+        return found[0] if found and not state_inventory(self.checkpoint).file_count else None
 
     @lazy
     def operators_put_away(self) -> tuple[str, ...]:
@@ -446,10 +445,9 @@ class RestartContext:
             return False
         inventory = state_inventory(self.checkpoint)
         if not inventory.file_count:
-            if self.renamed_state is not None:
-                return False
             names = [item.path.rpartition("/")[2] for item in inventory.leftovers]
-            return bool(names) and not any(map(_BESIDE_STATE.fullmatch, names))
+            is_spark_s = any(map(_BESIDE_STATE.fullmatch, names)) or bool(self.operators_put_away)
+            return bool(names) and not is_spark_s
         kinds = [f.kind for op in inventory.operators for f in op.own_files]
         kinds += [f.kind for op in inventory.operators for part in op.partitions for f in part.files]
         is_alone = len(kinds) == 1 and inventory.file_count == 1 and kinds[0] in _OF_A_VERSION

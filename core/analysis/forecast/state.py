@@ -34,24 +34,7 @@ def check_folder(s: RestartContext) -> Verdict:
     """``state/`` must be there and hold something for every batch after batch 0 (4.2 and newer say so; older
     ones fail at the files)."""
     if not s.is_stateful:
-        newest = s.commit(s.c)
-        moved = isinstance(newest, CommitEntry) and bool(newest.next_watermark_ms)
-        if s.query.operators is None and (moved or s.has_only_foreign_state):
-            note = (
-                say("forecast_steps.open_foreign_state")
-                if s.has_only_foreign_state
-                else say("forecast_steps.open_stateful")
-            )
-            return Verdict(
-                "does_not_apply",
-                note=say("forecast_steps.stateless"),
-                certainty="needs_input",
-                not_checked=(note,),
-            )
-        note = say("forecast_steps.stateless")
-        if s.query.operators is not None or s.first_batch == 0:
-            return Verdict("does_not_apply", note=note)
-        return Verdict("does_not_apply", note=note, not_checked=(say("forecast_steps.open_stateless"),))
+        return _taken_as_stateless(s)
     if s.first_batch == 0:
         return Verdict("does_not_apply", note=say("forecast_steps.batch_0_needs_no_state"))
     if s.checkpoint.has_state and not s.state_is_empty:
@@ -75,6 +58,24 @@ def check_folder(s: RestartContext) -> Verdict:
     )
     error = "state_folder_missing" if s.version >= V42 else missing_file_error(s)
     return failed(s, error, "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=certainty)
+
+
+def _taken_as_stateless(s: RestartContext) -> Verdict:
+    """That no state is needed, and what leaves it open where nobody said what the query has."""
+    note = say("forecast_steps.stateless")
+    if s.query.operators is not None:
+        return Verdict("does_not_apply", note=note)
+    newest = s.commit(s.c)
+    certainty: Certainty = "needs_input"
+    if s.has_only_foreign_state:
+        question = say("forecast_steps.open_foreign_state")
+    elif isinstance(newest, CommitEntry) and newest.next_watermark_ms:
+        question = say("forecast_steps.open_stateful")
+    elif s.first_batch == 0:
+        return Verdict("does_not_apply", note=note)
+    else:
+        question, certainty = say("forecast_steps.open_stateless"), "certain"
+    return Verdict("does_not_apply", note=note, certainty=certainty, not_checked=(question,))
 
 
 def check_schema(s: RestartContext) -> Verdict:
