@@ -21,6 +21,7 @@ from core.recovery import Answers, read_recovery_context
 from core.rehearsal.process import PLANNER, run_worker
 from core.rehearsal.query_file import check_query_file, has_transform
 from core.rehearsal.sources import as_request, readers_of
+from core.spark.java import java_options
 from core.spark.process import is_here
 from core.spark.scratch import make_scratch
 
@@ -79,18 +80,20 @@ def plans_of(ck: Checkpoint, question: PlansQuestion, spark: str | None = None) 
         reason = error.strerror or type(error).__name__
         raise StagingError(say("rehearse.no_room", directory=str(base), reason=reason)) from error
     try:
+        directory = root / "temporary"
         request = {
             "master": settings.spark_master,
             "remote": "",
             "memory": settings.spark_memory,
             "is_here": is_here(settings),
-            "directory": str(root / "temporary"),
+            "directory": str(directory),
+            "java_options": java_options(directory, question.python),
             "all_directories": [str(root)],
             "conf": dict(question.conf),
             "runs": runs,
         }
         names = {name: str(path) for name, path in files.items()}
-        _, told = run_worker(request, settings, root / "temporary", names, question.python, worker=PLANNER)
+        _, told = run_worker(request, settings, directory, names, question.python, worker=PLANNER)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise StagingError(say("rehearse.no_room", directory=str(root), reason=reason)) from error

@@ -42,6 +42,7 @@ from core.rehearsal.process import Line, run_worker
 from core.rehearsal.query_file import check_query_file
 from core.rehearsal.sinks import prepare_sink
 from core.rehearsal.sources import as_request, readers_of
+from core.spark.java import java_options
 from core.spark.process import is_here
 from core.spark.scratch import make_scratch
 
@@ -206,6 +207,7 @@ def _run(
         "memory": settings.spark_memory,
         "is_here": is_here(settings),
         "directory": str(directory),
+        "java_options": java_options(directory, question.python),
         "all_directories": removed,
         "conf": dict(question.conf),
         "runs": runs,

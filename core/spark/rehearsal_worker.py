@@ -26,9 +26,6 @@ from urllib.parse import unquote, urlparse
 Request = dict[str, Any]
 
 LOOK_SECONDS = 0.1
-JAVA_OPTIONS = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError"
-)
 IN_A_BATCH = ("constructNextBatch", "runBatch", "executeOneBatch")
 MOST_ERROR = 60_000  # characters of an error with its causes
 SINK_LOG = "_spark_metadata"
@@ -91,8 +88,7 @@ class Worker:
             return session
         options = {
             "spark.driver.memory": request["memory"],
-            "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Djava.io.tmpdir={directory}"
-            f" -Dderby.system.home={directory} -XX:ErrorFile={directory}/java.log",
+            "spark.driver.extraJavaOptions": request["java_options"],
             "spark.local.dir": f"{directory}/local",
             "spark.sql.warehouse.dir": f"{directory}/warehouse",
             "spark.log.level": "ERROR",

@@ -22,6 +22,7 @@ from typing import IO, Any
 from pyspark.sql import SparkSession
 
 from core.errors import UsageError
+from core.spark.java import java_options
 from core.spark.process import PROJECT
 from core.spark.scan import Request, scan
 from core.spark.survey_job import CANCELLED, NoDeltaError, survey
@@ -29,12 +30,6 @@ from core.spark.survey_job import CANCELLED, NoDeltaError, survey
 AT_ONCE = 2  # questions; a third waits, as two cores are busy with two
 LOOK_SECONDS = 0.25
 _REASON = 4_000  # characters of an error that are sent; the first line tells, the rest is Spark's plan
-
-# A JVM for small jobs that lives for minutes: the first compiler and the serial collector halve its start.
-# With the first compiler alone Java reserves 48 MB for code, which many questions fill.
-JAVA_OPTIONS = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError"
-)
 
 
 class Worker:
@@ -84,8 +79,7 @@ class Worker:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": self._settings["memory"],
             "spark.driver.maxResultSize": "256m",
-            "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -Djava.io.tmpdir={directory}"
-            f" -Dderby.system.home={directory} -XX:ErrorFile={directory}/java.log",
+            "spark.driver.extraJavaOptions": java_options(directory),
             "spark.local.dir": f"{directory}/local",
             "spark.sql.warehouse.dir": f"{directory}/warehouse",
             "spark.log.level": "ERROR",

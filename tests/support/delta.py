@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.support import local_files
-from tests.support.spark import PARTS, PROJECT
+from tests.support import class_archives, local_files
+from tests.support.spark import PARTS, PROJECT, SMALL_JOBS
 
 PYTHON = PROJECT / ".venv-delta" / "bin" / "python"
 WORKER = Path(__file__).with_name("delta_worker.py")
@@ -65,10 +65,20 @@ class DeltaError(Exception):
     """The script failed; the text is what it said."""
 
 
+def is_there() -> bool:
+    """Whether the environment and the jars are."""
+    return PYTHON.exists() and any((PARTS / "delta").glob("*.jar"))
+
+
+def class_path() -> str:
+    """Delta's jars and the one that spares processes, before those of PySpark."""
+    return os.pathsep.join(map(str, [*delta_jars(), *local_files.jars()]))
+
+
 def delta_jars() -> list[Path]:
     """Delta's two jars. Raises DeltaError when they or the environment are missing."""
     jars = sorted((PARTS / "delta").glob("*.jar"))
-    if not jars or not PYTHON.exists():
+    if not is_there():
         raise DeltaError(
             "Delta's environment is missing (.venv-delta, .parts/delta): run scripts/setup tests"
         )
@@ -83,10 +93,14 @@ def start_worker(scratch: Path, *arguments: str) -> subprocess.Popen[str]:
         "PYSPARK_PYTHON": str(PYTHON),
         "PYSPARK_DRIVER_PYTHON": str(PYTHON),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "DELTA_JARS": ",".join(map(str, delta_jars())),
         "DELTA_SCRATCH": str(scratch),
-        "DELTA_LOCAL_FILES": json.dumps(
-            [os.pathsep.join(map(str, local_files.jars())), local_files.settings()]
+        "DELTA_CONFS": json.dumps(
+            {
+                **local_files.settings(),
+                "spark.driver.extraClassPath": class_path(),
+                "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={scratch} -Dderby.system.home={scratch}"
+                f" {SMALL_JOBS}{class_archives.options(class_path(), str(PYTHON))}",
+            }
         ),
     }
     environment.pop("SPARK_HOME", None)

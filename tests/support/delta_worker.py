@@ -14,17 +14,12 @@ def start_spark():
     from pyspark.sql import SparkSession
 
     scratch = os.environ["DELTA_SCRATCH"]
-    classes, local_files = json.loads(os.environ["DELTA_LOCAL_FILES"])
     builder = SparkSession.builder
-    for name, value in {
-        **local_files,
-        **({"spark.driver.extraClassPath": classes} if classes else {}),
-    }.items():
+    for name, value in json.loads(os.environ["DELTA_CONFS"]).items():
         builder = builder.config(name, value)
     spark = (
         builder.master("local[2]")
         .appName("delta")
-        .config("spark.jars", os.environ["DELTA_JARS"])
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .config("spark.databricks.delta.snapshotPartitions", "1")
@@ -41,12 +36,6 @@ def start_spark():
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", f"{scratch}/warehouse")
         .config("spark.local.dir", f"{scratch}/local")
-        .config(
-            "spark.driver.extraJavaOptions",
-            f"-Djava.io.tmpdir={scratch} -Dderby.system.home={scratch} "
-            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "
-            "-Djdk.lang.Process.launchMechanism=VFORK",
-        )
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")

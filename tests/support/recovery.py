@@ -21,7 +21,7 @@ from core.connectors import ConnectorSettings
 from core.connectors.connect import ask_connectors
 from core.recovery import Answers, OptionId, generate, read_recovery_context
 from tests.support import local_files
-from tests.support.spark import SMALL_JOBS, connector_jars
+from tests.support.spark import SMALL_JOBS, class_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,7 +113,7 @@ def spark_settings(
     """The settings of a small local Spark that keeps its files below ``home``. ``jars``: its class path, if not
     the Kafka connector. ``as_installed``: with Hadoop's own local file system, as in ``start_session``."""
     own = () if as_installed else local_files.jars()
-    classes = os.pathsep.join(map(str, [*(connector_jars() if jars is None else jars), *own]))
+    classes = class_path(own) if jars is None else os.pathsep.join(map(str, [*jars, *own]))
     return {
         **({} if as_installed else local_files.settings()),
         "spark.master": "local[2]",

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from tests.support import class_archives
 from tests.support.recovery import SECONDS, Outcome, spark_settings
 
 SCRIPTS_PER_MACHINE = 60
@@ -126,8 +127,7 @@ class Scripts:
         self._made = 0
         self._serving: Machine | None = None
         self._spare: Machine | None = None
-        self._archive = place / "classes.jsa"  # of loaded classes: a machine starts sooner with it
-        self._for_many, self._has_tried_to_archive = for_many, not for_many
+        self._for_many = for_many
 
     def run(self, script: Path, confs: Mapping[str, str], *arguments: str) -> Outcome:
         """The script from begin to end."""
@@ -140,9 +140,6 @@ class Scripts:
         if outcome.status not in ENDED_IN_ORDER:
             self._serving.kill()
             self._serving = None
-        if not self._has_tried_to_archive and self._serving is not None:
-            self._serving.stop()  # writes the archive
-            self._serving, self._has_tried_to_archive = None, True
         if self._spare is None and self._for_many:
             self._spare = self._machine()
         return outcome
@@ -169,13 +166,12 @@ class Scripts:
     def _machine(self) -> Machine:
         self._made += 1
         home = self._place / f"machine-{self._made}"
-        classes = self._place / "conf"  # stays empty: classes from a directory cannot be archived
-        classes.mkdir(parents=True, exist_ok=True)
+        classes = (
+            self._place / "conf"
+        )  # is not there: Java uses no archive beside another directory of classes
         settings = spark_settings(home, self._jars)
-        if self._archive.exists():
-            settings["spark.driver.extraJavaOptions"] += f" -XX:SharedArchiveFile={self._archive}"
-        elif not self._has_tried_to_archive:
-            settings["spark.driver.extraJavaOptions"] += f" -XX:ArchiveClassesAtExit={self._archive}"
+        classes_before = settings.get("spark.driver.extraClassPath", "")
+        settings["spark.driver.extraJavaOptions"] += class_archives.options(classes_before, self._python)
         return Machine(home, self._python, settings, classes)
 
     def _start(

@@ -6,12 +6,13 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.analysis.forecast.versions import V42, Version, parse_version
-from tests.support import local_files
+from tests.support import class_archives, local_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,6 +53,11 @@ def connector_jars() -> list[Path]:
     return sorted((PARTS / "kafka-connector").glob("*.jar"))
 
 
+def class_path(own: Sequence[Path]) -> str:
+    """Of the one session: Kafka's connector whenever it was fetched, and jars of ours."""
+    return os.pathsep.join(map(str, [*connector_jars(), *own]))
+
+
 def start_session(
     name: str = "checkpoint-explorer-tests",
     *,
@@ -73,6 +79,7 @@ def start_session(
     from pyspark.sql import SparkSession
 
     place = scratch or Path(tempfile.mkdtemp(prefix="spark-"))
+    classes = class_path(() if as_installed else local_files.jars())
     confs = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -85,16 +92,15 @@ def start_session(
         "spark.local.dir": str(place / "local"),
         # RocksDB's native parts and Derby look at these, not at spark.local.dir.
         "spark.driver.extraJavaOptions": (
-            f"-Djava.io.tmpdir={place} -Dderby.system.home={place} {SMALL_JOBS}"
+            f"-Djava.io.tmpdir={place} -Dderby.system.home={place} {SMALL_JOBS}{class_archives.options(classes)}"
             f" -XX:ErrorFile={place.parent / CRASH_REPORT.replace('*', '%p')}"
         ),
         "spark.sql.streaming.stopTimeout": "60s",
         **({} if as_installed else local_files.settings()),
         **(extra or {}),
     }
-    jars = [*connector_jars(), *(() if as_installed else local_files.jars())]
-    if jars:
-        confs["spark.driver.extraClassPath"] = os.pathsep.join(map(str, jars))
+    if classes:
+        confs["spark.driver.extraClassPath"] = classes
     builder = SparkSession.builder.master("local[2]").appName(name)
     for key, value in confs.items():
         builder = builder.config(key, value)
