@@ -203,9 +203,11 @@ def _fits(happening: Happening, operator: Operator, store: str) -> bool:
     if happening.needs and operator == "stateless":
         return False
     if happening.needs == "deltas":
-        return store == "HDFS" and operator != "join"
+        return store == "HDFS" and not operator.startswith("join")
     named = "schema" in happening.name or "operator metadata" in happening.name
-    return not (named and operator in ("join", "transformWithState"))  # they keep theirs elsewhere
+    return not (
+        named and (operator.startswith("join") or operator == "transformWithState")
+    )  # they keep theirs elsewhere
 
 
 # ---------------------------------------------------------------- one trial

@@ -11,7 +11,15 @@ from core.recovery import OptionId
 from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB
 
 Operator = Literal[
-    "stateless", "dedup", "dedup within watermark", "windows", "session", "join", "transformWithState"
+    "stateless",
+    "dedup",
+    "dedup within watermark",
+    "windows",
+    "session",
+    "join",
+    "transformWithState",
+    "dedup, windows",
+    "join, windows",
 ]
 SinkName = Literal["append", "keyed", "file", "file by p", "delta", "delta by p"]
 Store = Literal["HDFS", "RocksDB", "changelog", "format 2"]
@@ -25,7 +33,11 @@ OPERATORS: tuple[Operator, ...] = (
     "session",
     "join",
     "transformWithState",
+    "dedup, windows",
+    "join, windows",
 )
+CHAINED: tuple[Operator, ...] = ("dedup, windows", "join, windows")
+"""Two stateful operators, one after the other."""
 SINKS: tuple[SinkName, ...] = ("append", "keyed", "file", "file by p", "delta", "delta by p")
 STORES: Mapping[Store, Mapping[str, str]] = {
     "HDFS": {},
@@ -92,6 +104,19 @@ class Seen(StatefulProcessor):
 
 def transform(df):
     return df.groupBy("key").transformWithState(Seen(), "id long, n long, p long", MODE, "None")
+""",
+    "dedup, windows": """def transform(df):
+    df = df.withWatermark("at", "30 seconds").dropDuplicates(["id"])
+    df = df.groupBy(F.window("at", "1 minute"), F.expr("key % 3 as p")).agg(F.sum("id").alias("n"))
+    return df.select((F.col("window.start").cast("long") + F.col("p")).alias("id"), "n", "p")
+""",
+    "join, windows": """def transform(sources):
+    left = sources["0"].withWatermark("at", "1 minute").alias("l")
+    right = sources["1"].withWatermark("at", "1 minute").alias("r")
+    near = F.expr("l.id = r.id and r.at between l.at and l.at + interval 90 seconds")
+    df = left.join(right, near).selectExpr("l.at as at", "l.id as id", "r.key as key")
+    df = df.groupBy(F.window("at", "1 minute"), F.expr("key % 3 as p")).agg(F.sum("id").alias("n"))
+    return df.select((F.col("window.start").cast("long") + F.col("p")).alias("id"), "n", "p")
 """,
 }
 WITHOUT_STATE: Mapping[bool, str] = {
@@ -169,6 +194,11 @@ class Cell:
         return self.sink.startswith("delta")
 
     @property
+    def is_of_two(self) -> bool:
+        """Whether it reads two sources."""
+        return self.operator.startswith("join")
+
+    @property
     def mode(self) -> str:
         """The output mode."""
         updates = self.sink == "keyed" and self.operator in ("windows", "transformWithState")
@@ -207,7 +237,7 @@ class Cell:
         if self.asked == "skip_batch":
             text = POISONED
         if self.asked == "drop_state" and kind == "later":
-            text = WITHOUT_STATE[self.operator == "join"]
+            text = WITHOUT_STATE[self.is_of_two]
         write = {"append": APPEND, "keyed": KEYED}.get(self.sink, "")
         return f"MODE = {self.mode.capitalize()!r}\n{HEAD}{text}{write}"
 
@@ -234,4 +264,6 @@ def can_be(asked: Asked, operator: Operator, sink: SinkName, store: Store) -> bo
         if sink.startswith("delta"):
             return False
         return store != "HDFS" and asked != "skip_batch"
+    if operator in CHAINED and (sink not in ("append", "delta by p") or store == "RocksDB"):
+        return False  # enough to see what a second operator changes
     return asked != "skip_batch"

@@ -33,7 +33,7 @@ from tests.support import damage
 from tests.support.delta import RUN_SCRIPT, DeltaError
 from tests.support.kit_parts import kit_of
 from tests.support.recovery import Outcome, directory_times, fingerprint
-from tests.support.recovery_cells import POISON, SCHEMA, STORES, Cell, SinkName, Store
+from tests.support.recovery_cells import CHAINED, POISON, SCHEMA, STORES, Cell, SinkName, Store
 from tests.support.script_processes import Scripts
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Pipeline:
         self.output, self.checkpoint = self.place / "output", self.place / "checkpoint"
         self.query = self.place / "query.py"
         self.confs = dict(STORES[self.cell.store])
-        two = self.cell.operator == "join"
+        two = self.cell.is_of_two
         self.sources = {str(number): self.place / f"in{number}" for number in range(1 + two)}
         self.write_query("first")
 
@@ -818,7 +818,7 @@ class Proof:
             kept = self.pipeline.held
             numbers = (*WAITING, *AFTER)
             new = [i for number in numbers for i in rows_of(number)]
-            if self.cell.operator == "join":
+            if self.cell.is_of_two:
                 new += [i - 10 for number in numbers for i in rows_of(number)]
             plain = Counter((i, i % 15, i % 3) for i in new)
             if self.cell.sink != "keyed":
@@ -833,7 +833,7 @@ class Proof:
         if self.option.id == "reset" and self.cell.operator != "stateless":
             return self.option.recipe.method != "warm_up"
         if self.option.id == "backup_and_backfill":  # computed without the rows that are gone
-            return self.cell.operator in ("windows", "session", "transformWithState")
+            return self.cell.operator in ("windows", "session", "transformWithState", *CHAINED)
         batchwise = ("dedup within watermark", "session", "transformWithState")
         return self.option.id == "rewind" and self.cell.operator in batchwise
 
