@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.analysis.forecast import Forecast
 from core.checkpoint import Checkpoint
+from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.model import ConfChange, OffsetEntry, StateInventory
 from core.checkpoint.sources.forms import parse
 from core.messages import say, words
@@ -166,6 +167,9 @@ def identity(ck: Checkpoint) -> None:
     ]
     if ck.is_async:
         lines.append(say("screen_overview.is_async", certainty=ck.tracking.certainty))
+    if (execution := execution_of(ck)).writes_before_logging:
+        mode = words.EXECUTION_MODES[execution.mode]
+        lines.append(say("screen_overview.execution", mode=mode, certainty=words.CERTAINTY["inferred"]))
     newest = ck.offset(ck.offset_ids[-1]) if ck.offset_ids else None
     if isinstance(newest, OffsetEntry) and newest.watermark_ms:
         lines.append(say("screen_overview.watermark", batch=newest.batch_id, ms=newest.watermark_ms))

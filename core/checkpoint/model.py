@@ -126,6 +126,11 @@ class CommitEntry:
     sink_metadata: Mapping[str, object] = field(default_factory=dict)
     extra: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def has_no_state_ids(self) -> bool:
+        """Whether the field of the ids of state is absent, which is not the same as empty."""
+        return '"stateUniqueIds"' not in self.raw
+
 
 class LogFile(NamedTuple):
     """A batch file as the listing showed it, without its content. A tuple, because a log can hold 20,000 of

@@ -10,6 +10,7 @@ from typing import IO, Literal
 import orjson
 
 from core.checkpoint import Checkpoint
+from core.checkpoint.execution_mode import ExecutionMode, execution_of
 from core.checkpoint.model import (
     CommitEntry,
     Leftover,
@@ -188,6 +189,9 @@ class InspectDocument(Document):
     progress_tracking: Mode
     progress_tracking_certainty: Certainty
     progress_tracking_why: str
+    execution_mode: ExecutionMode
+    """How the newest batches ran."""
+    execution_mode_why: str
     written_by: WrittenByPart
     leftovers: tuple[LeftoverPart, ...]
     problems: tuple[ProblemPart, ...]
@@ -255,7 +259,7 @@ def _offset_json(text: str) -> bytes:
 
 def _document(ck: Checkpoint, batches: tuple[BatchPart, ...], units: Mapping[str, str]) -> InspectDocument:
     state, refused = state_of(ck)
-    tracking, writer = ck.tracking, ck.written_by
+    tracking, writer, execution = ck.tracking, ck.written_by, execution_of(ck)
     return InspectDocument(
         location=ck.location.url,
         read_at=utc_text(ck.read_at_ms),
@@ -275,6 +279,8 @@ def _document(ck: Checkpoint, batches: tuple[BatchPart, ...], units: Mapping[str
         progress_tracking=tracking.mode,
         progress_tracking_certainty=tracking.certainty,
         progress_tracking_why=tracking.why,
+        execution_mode=execution.mode,
+        execution_mode_why=execution.why,
         written_by=WrittenByPart(
             at_least=writer.at_least,
             at_most=writer.at_most,

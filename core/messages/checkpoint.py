@@ -28,6 +28,16 @@ SENTENCES: dict[str, str] = {
     "found_delta": "it is a Delta table",
     "found_file_sink": "it is the output directory of a file sink",
     "found_names": "it has {names:listed 4}",
+    # How batches ran.
+    "is_continuous": "the offset log has an empty line in the place of the settings",
+    "real_time_commit": (
+        "{path} has version 2 and no IDs of state, which a query of micro-batches writes empty"
+    ),
+    "real_time_times": (
+        "{path} was written {after_ms:duration} after its batch was planned, when batch {batch_id} was"
+        " planned"
+    ),
+    "micro_batches": "nothing shows another mode",
     # How progress was logged.
     "every_id": "every batch ID between the first and the last was logged",
     "gaps_with_state": (

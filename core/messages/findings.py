@@ -139,6 +139,7 @@ TITLES: dict[str, str] = {
     "BATCH_NOT_COMMITTED": "the newest batch is not committed",
     "STATE_OF_LATER_BATCHES": "there is state of batches after the newest one",
     "SOURCE_LOG_ONE_AHEAD": "a file source log is one entry ahead",
+    "ROWS_BEFORE_LOG": "rows reach the sink before their batch is logged",
     "HADOOP_CHECKSUM_MISMATCH": "a file does not match its hidden .crc",
     "STATE_GROWS": "the state grows while the watermark does not move",
     "SHORT_RETENTION": "very few batches are kept",
@@ -573,6 +574,10 @@ ACTIONS: dict[str, str] = {
     ),
     "STATE_OF_LATER_BATCHES": (
         "Nothing: Spark overwrites the files. They show that offsets and commits were rolled back."
+    ),
+    "ROWS_BEFORE_LOG": (
+        "Decide whether the sink, or whoever reads it, can take these rows twice: Kafka keeps both, so"
+        " readers must leave repeats out by a key."
     ),
     "SOURCE_LOG_ONE_AHEAD": "Nothing, unless offsets and commits were rolled back by hand.",
     "STATE_FILE_ALTERED": (

@@ -267,6 +267,18 @@ SENTENCES: dict[str, str] = {
     "unknown_level": "There is no level {level}; choose one of {levels:listed}.",
 }
 
+ROWS_BEFORE_LOG: dict[str, str] = {
+    "real_time": (
+        "The query appears to have run in real-time mode, in which rows reach the sink at once and a batch is"
+        " logged at its end: what it wrote after batch {n} is written again, up to one interval of the"
+        " trigger."
+    ),
+    "continuous": (
+        "The query ran in continuous mode, in which rows reach the sink at once and an epoch is logged at its"
+        " end: what it wrote after batch {n} is written again, up to one interval of the trigger."
+    ),
+}
+
 COUNTS: dict[str, str] = {
     "blocks_restart": "{n:,} {n:one blocks/block} the restart",
     "data_risk": "{n:,} {n:one puts/put} data at risk",

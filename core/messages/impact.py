@@ -44,6 +44,10 @@ SENTENCES: dict[str, str] = {
         "Exact position, after batch {batch}: no row is skipped. Batch {pending} is reprocessed, and its"
         " rows that were already written to the sink are duplicated, as after a plain restart."
     ),
+    "exact_not_logged": (
+        "Exact position, after batch {batch}: no row is skipped. Rows that the query wrote after it and that"
+        " no log names are duplicated, as after a plain restart."
+    ),
     "exact": "Exact position, after batch {batch}: no row is read twice and none is skipped.",
     "source_skips": "source {key} skips {skips}",
     "exact_behind": (

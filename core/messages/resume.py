@@ -48,6 +48,10 @@ SENTENCES: dict[str, str] = {
         "Progress was logged asynchronously: batches that finished after this one may not be in the log;"
         " their rows are then written again."
     ),
+    "rows_before_the_log": (
+        "The query wrote rows before their batch was logged (real-time or continuous mode): those after this"
+        " position are written again."
+    ),
     "empty_state": (
         "A new checkpoint starts with empty state: aggregations, joins and deduplication forget what they"
         " held."

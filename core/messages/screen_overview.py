@@ -21,6 +21,7 @@ SENTENCES: dict[str, str] = {
     "written_by": "Written by {spark} ({certainty}): {why}.",
     "written_by_unknown": "Written by: {why}.",
     "is_async": "Progress is tracked asynchronously ({certainty}): only some batches are logged.",
+    "execution": "{mode} ({certainty}).",
     "watermark": "Watermark in force in batch {batch}: {ms:moment}.",
     "sources": "{n:counted source}",
     "sources_table": "The sources of the query",

@@ -15,6 +15,13 @@ CERTAINTY: Mapping[str, str] = {
 }
 """How sure a statement is, for people: command line, pages, documents."""
 
+EXECUTION_MODES: Mapping[str, str] = {
+    "micro_batch": "Micro-batches",
+    "real_time": "Real-time mode: a batch is logged at its end",
+    "continuous": "Continuous mode: an epoch is logged at its end",
+}
+"""How the batches of a query ran."""
+
 _DURATIONS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
 

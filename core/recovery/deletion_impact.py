@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.checkpoint import Checkpoint, Source
+from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.sources.delta import DELTA
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
@@ -267,6 +268,9 @@ def _exact(
     pending = ck.uncommitted_batch if ck.uncommitted_batch != last else None
     if pending is not None and (sink is None or not sink.has_log):
         sentence = say("impact.exact_pending", batch=last, pending=pending)
+        return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
+    if ck.is_async or execution_of(ck).writes_before_logging:
+        sentence = say("impact.exact_not_logged", batch=last)
         return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
     sentence = say("impact.exact", batch=last)
     certainty: Certainty = "certain" if sink is not None else "inferred"

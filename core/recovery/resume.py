@@ -12,6 +12,7 @@ import textwrap
 from dataclasses import dataclass, replace
 
 from core.checkpoint import Checkpoint
+from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.sources.base import ResumePoint, SourceContext, SourceKind
 from core.checkpoint.sources.forms import compact, no_option
@@ -259,6 +260,8 @@ def _query_notes(ck: Checkpoint, source_count: int) -> list[str]:
     notes: list[str] = []
     if ck.is_async:
         notes.append(say("resume.async_progress"))
+    if execution_of(ck).writes_before_logging:
+        notes.append(say("resume.rows_before_the_log"))
     if ck.has_state:
         notes.append(say("resume.empty_state"))
     if source_count > 1:

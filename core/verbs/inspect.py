@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from tempfile import TemporaryFile
 
 from core.checkpoint import Checkpoint
+from core.checkpoint.execution_mode import Execution, execution_of
 from core.checkpoint.model import CommitEntry, OffsetEntry, StateInventory
 from core.documents.inspect import inspect_document, spool_batches, state_of, state_problems
 from core.messages import say, words
@@ -40,8 +41,14 @@ def run(args: Namespace, settings: Settings) -> Answer:
     return Answer(document, text, is_damaged, ck.not_read, long_field=long_field)
 
 
+def _mode(execution: Execution) -> str:
+    what = words.EXECUTION_MODES[execution.mode]
+    certainty = words.CERTAINTY["inferred"]
+    return say("cli.inferred", what=what, certainty=certainty, why=clean(execution.why, 400))
+
+
 def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
-    tracking, writer = ck.tracking, ck.written_by
+    tracking, writer, execution = ck.tracking, ck.written_by, execution_of(ck)
     state, refused = state_of(ck)
     version = say(
         "cli.inferred",
@@ -65,6 +72,7 @@ def _text(ck: Checkpoint, all_batches: bool) -> list[str]:
         f"Offset log     {_log(ck.offset_ids, tracking.missing_offsets, tracking.missing_offset_count)}",
         f"Commit log     {_log(ck.commit_ids, tracking.missing_commits, tracking.missing_commit_count)}",
         f"Progress       {progress}",
+        *([f"Mode           {_mode(execution)}"] if execution.writes_before_logging else []),
         f"Last committed {_none(ck.last_committed_batch)}",
         f"Pending        {_none(ck.pending_batch)}",
         "",

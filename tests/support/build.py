@@ -13,7 +13,7 @@ from typing import Any
 PROJECT = Path(__file__).resolve().parents[2]
 SAMPLES = PROJECT / "sample_checkpoints"
 CORPUS = PROJECT / "tests" / "corpus"
-CORPUS_CHECKPOINTS, CORPUS_SINGLE_FILES = 21, "spark-single-files"  # the second is no checkpoint
+CORPUS_CHECKPOINTS, CORPUS_SINGLE_FILES = 24, "spark-single-files"  # the second is no checkpoint
 
 QUERY_ID = "730aa211-41ff-4ee3-b1b9-9e62ed047c5f"
 

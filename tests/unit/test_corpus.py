@@ -16,7 +16,7 @@ from tests.support.build import (
 
 
 def test_the_corpus_has_its_known_number_of_entries() -> None:
-    assert len(corpus_names()) == CORPUS_CHECKPOINTS == 21
+    assert len(corpus_names()) == CORPUS_CHECKPOINTS == 24
     assert {path.stem for path in CORPUS.glob("*.json")} == {*corpus_names(), CORPUS_SINGLE_FILES}
     assert len(sample_names()) >= 16
 

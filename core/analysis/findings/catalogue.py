@@ -129,6 +129,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "BATCH_NOT_COMMITTED": Entry("note"),
     "STATE_OF_LATER_BATCHES": Entry("note"),
     "SOURCE_LOG_ONE_AHEAD": Entry("note"),
+    "ROWS_BEFORE_LOG": Entry("note"),
     "HADOOP_CHECKSUM_MISMATCH": Entry("note"),
     "STATE_GROWS": Entry("note"),
     "SHORT_RETENTION": Entry("note"),

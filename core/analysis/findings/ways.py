@@ -138,6 +138,7 @@ WAYS: Mapping[str, Way] = {
     "BATCH_NOT_COMMITTED": Way("restart"),
     "STATE_OF_LATER_BATCHES": Way(decides="nothing"),
     "SOURCE_LOG_ONE_AHEAD": Way(decides="nothing"),
+    "ROWS_BEFORE_LOG": Way(decides="sink"),
     "HADOOP_CHECKSUM_MISMATCH": Way(decides="files"),
     "STATE_GROWS": Way(decides="query"),
     "SHORT_RETENTION": Way(decides="query"),

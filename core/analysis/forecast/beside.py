@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from core.analysis.forecast.context import RestartContext
-from core.analysis.forecast.model import DUPLICATES, SINK_KINDS, Risk
+from core.analysis.forecast.model import DUPLICATES, SINK_KINDS, DataEffect, Risk
 from core.analysis.forecast.watermark_ahead import watermark_risks
+from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.model import CommitEntry
 from core.checkpoint.sources.forms import parse
-from core.messages import say
+from core.messages import say, say_of
 from core.sparklogs.evidence import Evidence
 
 
@@ -67,9 +68,22 @@ def positions_back(s: RestartContext) -> Iterator[Risk]:
             yield Risk("OFFSET_WENT_BACK", sentence, (line.evidence,), s.handed_out_again(*SINK_KINDS).may())
 
 
+def rows_before_the_log(s: RestartContext) -> Iterator[Risk]:
+    """Real-time mode and continuous processing: rows of a batch are in the sink before any log knows of it,
+    and come again after a stop in its middle (observed with 4.3.0 and Kafka: 5 rows of 5, nothing pending).
+    A sink that keeps one result for each batch id replaces them."""
+    execution = execution_of(s.checkpoint)
+    if s.n is None or not execution.writes_before_logging:
+        return
+    sentence = say_of("findings_checks", "ROWS_BEFORE_LOG", execution.mode, n=s.n)
+    effect = DataEffect("duplicates", "exact", "unknown")
+    yield Risk("ROWS_BEFORE_LOG", sentence, execution.evidence, effect, "inferred", "note")
+
+
 BESIDE: tuple[Callable[[RestartContext], Iterable[Risk]], ...] = (
     watermark_back,
     positions_back,
     watermark_risks,
+    rows_before_the_log,
 )
 """Asked after the steps, also when one of them fails."""
