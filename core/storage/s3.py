@@ -235,7 +235,7 @@ async def _prepare(fs: Any, root: str, seconds: float | None) -> None:
             await credentials.get_frozen_credentials()
         return client
 
-    _share_models(fs)
+    _prepare_session(fs)
     try:
         hang_into(await awaited_in_time(connect(), seconds))
     except Exception as error:
@@ -256,18 +256,29 @@ async def _sent(call: Awaitable[T]) -> T:
 _models: list[Any] = []  # botocore's description of AWS, read once for all sessions: about 50 ms each time
 
 
-def _share_models(fs: Any) -> None:
-    """Gives the session of a file system that is not connected yet the description that another one read."""
+def _prepare_session(fs: Any) -> None:
+    """The session of a file system that is not connected yet: it has the description that another one read,
+    and asks nobody for anything."""
     if fs.session is not None or fs.asynchronous:
         return
     from aiobotocore.session import AioSession
 
     session = AioSession(**fs.kwargs)
-    if session.get_config_variable("data_path") is not None:
-        return  # whoever names a description of their own gets it
-    if _models:
-        session.register_component("data_loader", _models[0])
-    else:
-        _models.append(session.get_component("data_loader"))
+    if session.get_config_variable("data_path") is None:  # whoever names a description of their own gets it
+        if _models:
+            session.register_component("data_loader", _models[0])
+        else:
+            _models.append(session.get_component("data_loader"))
+    # A role that needs an MFA code (mfa_serial) is asked for on the terminal of the server, in the one thread
+    # of all stores: each of them would wait until somebody types there.
+    for provider in session.get_component("credential_provider").providers:
+        if hasattr(provider, "_prompter"):
+            provider._prompter = _ask_nobody
     # As s3fs does itself when it connects.
     fs.session, fs._session_is_owned = session, True
+
+
+def _ask_nobody(prompt: str) -> str:
+    from botocore.exceptions import RefreshWithMFAUnsupportedError
+
+    raise RefreshWithMFAUnsupportedError

@@ -82,6 +82,23 @@ def test_who_logs_in_after_the_first_try_is_let_in(bucket: Bucket, settings: Set
     assert names(bucket.place, settings) == {"a"}
 
 
+def test_a_role_that_needs_a_code_is_refused_and_nobody_is_asked_for_one(
+    bucket: Bucket, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal botocore asks for it in the one thread of all stores, which then wait."""
+    config = bucket.file.with_name("config")
+    config.write_text(
+        "[profile code]\nrole_arn = arn:aws:iam::123456789012:role/reader\nsource_profile = default\n"
+        "mfa_serial = arn:aws:iam::123456789012:mfa/someone\nregion = us-east-1\n"
+    )
+    bucket.log_in("NEW")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_PROFILE", "code")
+    with pytest.raises(AccessDenied, match=r"MFA token required\); set them in the environment"):
+        names(bucket.place, settings)
+    assert bucket.asked == []
+
+
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_credentials_that_were_renewed_in_their_file_are_taken_without_a_word(
     bucket: Bucket, settings: Settings, refusal: str
