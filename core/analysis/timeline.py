@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.sources.forms import parse
 from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Problem
@@ -84,7 +85,8 @@ class Timeline:
 
     ``status`` indexes ``STATUSES``. ``planned_ms`` is the start of the batch: the log's timestamp where the
     entry was read (``planned_from_log``), else the time of the offset file. ``committed_ms`` is the time of
-    the commit file. ``duration_ms`` runs from the offset file to the commit file (one clock). ``gap_ms`` runs
+    the commit file. ``duration_ms`` runs from the offset file to the commit file (one clock), in
+    real-time mode from the log's timestamp. ``gap_ms`` runs
     from the start of this batch to the start of the next logged one; a batch never lasts longer than that.
     ``times`` says what the times rest on and ``times_note`` says it in one sentence. ``removed_before`` is
     the first id of the logs when older ones are gone, None when the logs begin at batch 0. ``from_history``:
@@ -188,7 +190,9 @@ def build_timeline(ck: Checkpoint) -> Timeline:
         commit_file_ms[commit_file_ms <= newest_copy_ms] = UNKNOWN_MS
     from_log = log_ms >= 0
     planned_ms = np.where(from_log, log_ms, offset_file_ms)
-    duration_ms = differences(commit_file_ms, offset_file_ms)
+    # In real-time and continuous mode the offset file is written at the end of its batch too.
+    is_at_the_end = execution_of(ck).writes_before_logging
+    duration_ms = differences(commit_file_ms, log_ms if is_at_the_end else offset_file_ms)
     gap_ms = np.full(len(ids), UNKNOWN_MS, dtype=np.int64)
     gap_ms[:-1] = differences(planned_ms[1:], planned_ms[:-1])
     times, note = _times(ids, offset_file_ms, from_log, copy)

@@ -269,13 +269,12 @@ SENTENCES: dict[str, str] = {
 
 ROWS_BEFORE_LOG: dict[str, str] = {
     "real_time": (
-        "The query appears to have run in real-time mode, in which rows reach the sink at once and a batch is"
-        " logged at its end: what it wrote after batch {n} is written again, up to one interval of the"
-        " trigger."
+        "In real-time mode, as this query appears to have run, rows reach the sink before their batch is"
+        " logged: those after batch {n} are written again (up to one interval of the trigger)."
     ),
     "continuous": (
-        "The query ran in continuous mode, in which rows reach the sink at once and an epoch is logged at its"
-        " end: what it wrote after batch {n} is written again, up to one interval of the trigger."
+        "In continuous mode, as this query ran, rows reach the sink before their epoch is logged: those after"
+        " batch {n} are written again (up to one interval of the trigger)."
     ),
 }
 

@@ -6,7 +6,7 @@ SENTENCES: dict[str, str] = {
     "rate": "{amount}/{period}",
     "of_batches": "newest {n:counted batch}",
     "of_some": "{note}; {sources:number} of {all:counted source}",
-    "no_times": "the storage gives no times for it",
+    "no_times": "the files give no times for it",
     "copied": "file times are those of a copy",
     "slowest": "95 % within {slow}; newest {n:counted batch}",
     "balanced": "balanced over {n:counted partition}",

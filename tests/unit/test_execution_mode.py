@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.analysis.findings import findings
+from core.analysis.timeline import build_timeline
 from core.checkpoint import Checkpoint
 from core.checkpoint.execution_mode import execution_of
 from core.recovery import resume_points
@@ -63,7 +64,7 @@ def test_rows_since_the_newest_batch_come_again_although_nothing_is_pending(earl
     data = answer.data
     assert (data.append, data.overwrite, data.skip) == ("duplicates", "exact", "unknown")
     assert not data.is_sure("append")
-    assert f"what it wrote after batch {NEWEST[early.name]} is written again" in answer.sentence
+    assert f"those after batch {NEWEST[early.name]} are written again" in answer.sentence
 
 
 @every
@@ -119,3 +120,15 @@ def test_no_other_checkpoint_counts_as_one(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sample_names())
 def test_no_sample_counts_as_one(name: str) -> None:
     assert execution_of(Checkpoint.open(str(SAMPLES / name / "checkpoint"))).mode == "micro_batch"
+
+
+def test_a_batch_lasts_from_its_plan_to_its_commit_and_not_from_its_offset_file(tmp_path: Path) -> None:
+    root = with_times(unpack_corpus("kafka-real-time-dedup", tmp_path), WRITTEN_MS)
+    os.utime(root / "commits" / "1", (WRITTEN_MS[1] / 1000 + 0.015, WRITTEN_MS[1] / 1000 + 0.015))
+    timeline = build_timeline(Checkpoint.open(str(root)))
+    took = int(timeline.duration_ms[timeline.row(1)])
+    assert took == WRITTEN_MS[1] + 15 - planned_ms(root, 1) > 5_000
+
+
+def test_of_continuous_mode_nothing_says_when_an_epoch_began(tmp_path: Path) -> None:
+    assert not build_timeline(Checkpoint.open(str(unpack_corpus("kafka-continuous", tmp_path)))).has_durations
