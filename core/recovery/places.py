@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from core.recovery.context import RecoveryContext
+from core.recovery.pipeline_flow import pipeline_flow
 from core.recovery.recipe import Recipe
 from core.recovery.repairs import repair_of
 
@@ -26,10 +27,14 @@ def old_checkpoint(context: RecoveryContext, platform: Platform) -> str | None:
 
 def new_checkpoint(context: RecoveryContext, made: Recipe, platform: Platform) -> str | None:
     """What an option writes: the answer, else a name beside the old checkpoint; None when neither is known.
-    For a backup the place of the copy, for a plain restart the checkpoint itself."""
+    For a backup the place of the copy, for a plain restart the checkpoint itself. The flow of a declarative
+    pipeline takes its checkpoint by number: the next one."""
     place, repair = old_checkpoint(context, platform), repair_of(made.option)
     if made.option == "restart":
         return place
+    flow = pipeline_flow(place)
+    if flow is not None and made.option != "backup":
+        return context.answers.get("checkpoint_new") or flow.next_place
     if repair is not None:
         return context.answers.get(repair.place) or (place and f"{place}.{repair.suffix(context)}")
     if context.is_lost:  # nothing lies at its location, so that the query can stay as it is

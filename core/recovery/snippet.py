@@ -11,6 +11,7 @@ from core.messages import say
 from core.recovery.answers import OptionId
 from core.recovery.code import RESTORE_VERSIONS, TEMPLATES, CodeBlock, generate, packages, title_of
 from core.recovery.context import RecoveryContext
+from core.recovery.pipeline_flow import PipelineFlow, pipeline_flow
 from core.recovery.places import new_checkpoint, new_output, old_checkpoint, platform_of
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.restart import can_guard
@@ -38,6 +39,7 @@ def snippet(context: RecoveryContext, option: OptionId) -> CodeBlock:
         starts=next(iter(starts.values())) if len(context.sources) == 1 and starts else starts,
         has_broker=any(start.source.kind.asks == "broker" for start in made.starts),
         writer=_writer(context, made),
+        flow=_flow(context) if option != "backup" else None,
         backup=new_checkpoint(context, made, platform) if option == "backup" else None,
         new_output=made.new_output and made.method != "from_start",
         skips=bool(made.skips),
@@ -99,11 +101,16 @@ def _start_options(context: RecoveryContext, made: Recipe) -> dict[str, dict[str
 def _writer(context: RecoveryContext, made: Recipe) -> dict[str, str | None] | None:
     """The options of the writer; None where the query keeps its own."""
     platform = platform_of(context)
-    if platform == "lakeflow" or made.option == "backup":
+    if platform == "lakeflow" or made.option == "backup" or _flow(context) is not None:
         return None
     found = {"checkpointLocation": new_checkpoint(context, made, platform)}
     output = new_output(context, made)
     return found if output is None else {**found, "path": output}
+
+
+def _flow(context: RecoveryContext) -> PipelineFlow | None:
+    """The flow of a declarative pipeline that the checkpoint belongs to."""
+    return pipeline_flow(old_checkpoint(context, platform_of(context)))
 
 
 def _command(context: RecoveryContext, made: Recipe, files: list[str]) -> str:
