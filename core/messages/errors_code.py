@@ -76,6 +76,19 @@ TEXTS: dict[str, ErrorText] = {
         ),
         unseen="The options of the query are in its code.",
     ),
+    "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT": ErrorText(
+        "A stateful query in real-time mode runs all its stages at once, and the cluster has fewer free task"
+        " slots than they have tasks.",
+        (
+            "Executors are missing, or other queries use their cores.",
+            "The number of shuffle partitions is too high: each is a task, beside those of the sources.",
+        ),
+        action=(
+            "Give the query as many free cores as the message names, and restart it. Fewer shuffle partitions"
+            " help a new query only: a checkpoint with state keeps the number that it began with."
+        ),
+        unseen="What else uses the cluster is not in the checkpoint.",
+    ),
     "LAKEFLOW_UNKNOWN_FLOW": ErrorText(
         "A pipeline was asked to reset the checkpoint of a flow that it does not have.",
         (

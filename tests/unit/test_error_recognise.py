@@ -148,6 +148,9 @@ WORDINGS = {
         "KAFKA_POSITION_TIMEOUT"
     ),
     'Expected e.g. {"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}, got {x': "KAFKA_START_OFFSETS_JSON",
+    "[CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT] Cannot run the pipelined stage group: it needs 3 concurrent task"
+    " slots to run all its stages together, but only 2 are currently"
+    " free.": "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT",
     "Sink ForeachBatchSink does not support async progress tracking": "ASYNC_PROGRESS_NOT_SUPPORTED",
     "Cannot load current offset at snapshot 8241, the snapshot was expired or removed": (
         "ICEBERG_SNAPSHOT_EXPIRED"

@@ -43,6 +43,7 @@ WORDS_IN_NAME = (
     "BATCH_METADATA",
     "MICRO_BATCH",
     "MICROBATCH",
+    "CONCURRENT_SCHEDULER",  # of real-time mode
 )
 # ... or one of these in its message.
 WORDS_IN_MESSAGE = (

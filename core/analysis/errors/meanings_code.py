@@ -30,6 +30,7 @@ CODE: Mapping[str, Meaning] = meanings(
         "AUTOCDC_MICROBATCH_VALIDATION": Kind(options=_AGAIN, look=("pending",)),
         "EMITTING_ROWS_OLDER_THAN_WATERMARK_NOT_ALLOWED": Kind(options=_AGAIN, look=("pending",)),
         "ASYNC_PROGRESS_NOT_SUPPORTED": Kind(options=("change_query",), look=("async",)),
+        "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT": Kind(options=("restart",), look=("pending",)),
         "LAKEFLOW_UNKNOWN_FLOW": Kind(),
         "OUT_OF_MEMORY": Kind(
             options=("restart",),
