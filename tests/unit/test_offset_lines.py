@@ -104,11 +104,11 @@ def test_several_batches_without_data_are_those_of_processing_time_timers(tmp_pa
     assert said(tmp_path).reason == "STATE_FOLDER_MISSING"
 
 
-def test_real_time_batches_without_data_are_nothing(tmp_path: Path) -> None:
+def test_real_time_batches_without_data_are_no_rollback(tmp_path: Path) -> None:
     kafka_checkpoint(tmp_path, range(5))
     newest = (tmp_path / "offsets/3").read_bytes()
     write(tmp_path, {"offsets/4": newest, "commits/4": 'v2\n{"nextBatchWatermarkMs":0}'})
-    assert said(tmp_path).risks == ()
+    assert [risk.id for risk in said(tmp_path).risks] == ["ROWS_BEFORE_LOG"]
 
 
 def test_one_line_alone_that_was_rolled_back_leaves_open_what_every_sink_gets(tmp_path: Path) -> None:

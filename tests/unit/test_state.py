@@ -547,6 +547,7 @@ def corpus_state(name: str) -> dict[str, int]:
 
 EXPECTED = {  # operator id -> name, provider, stores, format version
     "kafka-aggregation-watermark": (None, "rocksdb", 1, 1),
+    "kafka-real-time-dedup": (None, "rocksdb", 1, 2),
     "s3-rocksdb-changelog-killed": (None, "rocksdb", 1, 1),
     "spark-2.1.0-aggregation": (None, "hdfs", 1, 1),
     "spark-2.2-stateful-inflight": (None, "hdfs", 1, 1),
