@@ -23,7 +23,8 @@ EDGES: dict[Tone, str] = {
 }
 
 # Fixed text of this program, no value in it: sizes, the coloured edge of boxes, and less empty space above
-# the first line.
+# the first line. A rule that asks what is anywhere in the app (`.stApp:has(...)`) makes Chromium judge the
+# style of every element again for each mark that a chart draws.
 _STYLE = """<style>
 [data-testid="stMainBlockContainer"] {padding: 0 2.2rem 3rem 2.2rem; max-width: 1500px;}
 [data-testid="stHeader"] {
@@ -38,7 +39,7 @@ _STYLE = """<style>
   background: light-dark(#ffffff, #10151a); border-bottom: 1px solid rgba(128, 128, 128, 0.25);
 }
 .st-key-header {min-height: 3.4rem; flex-wrap: nowrap; column-gap: 0.9rem;}
-.stApp:has([data-testid="stExpandSidebarButton"]) .st-key-header > :first-child {margin-left: 2rem;}
+[data-testid="stSidebar"][data-collapsed="true"] ~ * .st-key-header > :first-child {margin-left: 2rem;}
 .st-key-header > [data-testid="stLayoutWrapper"]:has(> .st-key-verdict) {flex: 1 1 0; min-width: 0;}
 .st-key-verdict [data-testid="stText"], .st-key-verdict [data-testid="stText"] *,
 [class*="st-key-name-"] [data-testid="stText"], [class*="st-key-name-"] [data-testid="stText"] * {

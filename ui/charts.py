@@ -27,6 +27,9 @@ STALL = "#CC79A7"
 MISSING = "#7a756e"
 HEAT = "Cividis"
 
+MOST_ELEMENTS = 1_000
+"""Marks drawn as elements of the page; more are drawn by WebGL (the border that Plotly Express keeps too)."""
+
 _STEPS_MS = (
     1,
     10,
@@ -136,6 +139,13 @@ def ints(values: Any) -> NDArray[Any]:
     if not len(array) or (array.min() >= -(2**31) and array.max() < 2**31):
         return array.astype(np.int32)
     return array.astype(np.float64)
+
+
+def marks(points: int) -> Any:
+    """The class of a trace with so many marks: elements of the page while they are few, WebGL above. WebGL is
+    slow where there is no graphics card (a remote desktop, a virtual machine), and not everywhere to be had.
+    """
+    return go.Scatter if points <= MOST_ELEMENTS else go.Scattergl
 
 
 def layout(figure: go.Figure, height: int, legend: bool = True) -> go.Figure:

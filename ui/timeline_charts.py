@@ -188,7 +188,7 @@ def _panel(
             )
             label = status_words(name) if is_known or name != "committed" else f"committed, {title} not known"
             figure.add_trace(
-                go.Scattergl(
+                charts.marks(int(some.sum()))(
                     x=charts.ints(x[some]) if by == "id" else x[some].astype(np.float64),
                     y=heights.astype(np.float32),
                     customdata=charts.ints(timeline.batch_ids[rows][some]),
@@ -244,7 +244,7 @@ def _past_marks(
         return
     x = (timeline.batch_ids if by == "id" else timeline.planned_ms)[rows][some]
     figure.add_trace(
-        go.Scattergl(
+        charts.marks(int(some.sum()))(
             x=charts.ints(x) if by == "id" else x.astype(np.float64),
             y=shown[some].astype(np.float32),
             customdata=charts.ints(timeline.batch_ids[rows][some]),
@@ -428,7 +428,7 @@ def progress(
     # text
     grid_x, grid_y = np.meshgrid(ids, np.arange(len(names)))
     figure.add_trace(
-        go.Scattergl(
+        charts.marks(cells.size)(
             x=charts.ints(grid_x.ravel()),
             y=charts.ints(grid_y.ravel()),
             customdata=charts.ints(cells.T.ravel()),

@@ -32,6 +32,11 @@ def test_the_verdict_stays_in_view_on_every_page(visit: Visiting, width: int, mo
         assert found["on_top"], name
         assert found["top"] <= 1 and found["height"] <= most, (name, found)
         assert page.locator(".st-key-verdict").inner_text() == "▲ fails in batch 10"
+        opens = page.get_by_test_id("stExpandSidebarButton")  # shown while the menu is closed, as on a phone
+        assert opens.is_visible() == (width == 390)
+        left = page.locator(".st-key-header > :first-child").bounding_box()
+        if opens.is_visible() and (button := opens.bounding_box()) and left:
+            assert left["x"] >= button["x"] + button["width"] - 4, (name, "the button lies on the name")
 
 
 def test_a_query_that_resumes_says_its_sentence_in_the_header_only(visit: Visiting) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -238,6 +239,20 @@ def test_the_palette_stands_out_from_the_ground_of_both_themes(theme: str, colou
     config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text())
     ground, mark = luminance(config["theme"][theme]["backgroundColor"]), luminance(colour)
     assert (max(ground, mark) + 0.05) / (min(ground, mark) + 0.05) >= 3
+
+
+def test_no_style_rule_hangs_on_what_is_anywhere_in_the_app() -> None:
+    """Chromium would judge the style of every element again for each mark that a chart draws: two thirds of the
+    time of a page with charts. A rule may ask for a child (`:has(> ...)`), or inside a box of figures."""
+    asking = re.findall(r"(\S+):has\((?!>)", cards._STYLE.partition("@media print")[0])
+    assert (
+        asking == [":last-child"]
+        and '.st-key-figures [class*="st-key-box-"] > :last-child:has(' in cards._STYLE
+    )
+
+
+def test_few_marks_are_elements_of_the_page_and_many_are_drawn_by_webgl() -> None:
+    assert [charts.marks(n)().type for n in (0, 1_000, 1_001)] == ["scatter", "scatter", "scattergl"]
 
 
 def test_a_log_axis_has_ticks_that_people_say() -> None:
