@@ -36,6 +36,12 @@ OFFSET = "v1\n" + METADATA + '\n{{"topic-a":{{"0":{n},"1":{n}}}}}'
 COMMIT = 'v1\n{"nextBatchWatermarkMs":0}'
 
 
+@pytest.fixture(autouse=True)
+def emptied(s3_server: S3Server) -> Iterator[None]:
+    yield
+    s3_server.empty(BUCKET)
+
+
 def logs(first: int, count: int) -> dict[str, bytes]:
     found = {
         f"offsets/{n}": OFFSET.format(time=1_795_176_000_000 + n, n=n).encode()

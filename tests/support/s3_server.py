@@ -6,11 +6,13 @@ some of them fail.
 
 GET /-/stats answers how many requests of each kind came since the last call (list, get, head, write) and the
 most at one time. PUT /-/faults takes [{"match": text in the path and query, "status": 503, "code":
-"SlowDown", "times": 1}, ...]; times -1 = always.
+"SlowDown", "times": 1}, ...]; times -1 = always. PUT /-/objects/BUCKET takes {key: content in base64}: one
+request for many objects, and none that is counted; DELETE empties the bucket.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import threading
@@ -19,6 +21,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote
 
+from moto.backends import get_backend
+from moto.core import DEFAULT_ACCOUNT_ID
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
@@ -41,6 +45,9 @@ class Layer:
             body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             with self._lock:
                 self._faults = json.loads(body)
+            return self._reply(start_response, "200 OK", b"{}")
+        if path.startswith("/-/objects/"):
+            self._objects(path.rpartition("/")[2], method, environ)
             return self._reply(start_response, "200 OK", b"{}")
         kind = {"HEAD": "head", "GET": "list" if "list-type=2" in query else "get"}.get(method, "write")
         with self._lock:
@@ -70,6 +77,16 @@ class Layer:
             self._counts.clear()
             self._most = 0
         return self._reply(start_response, "200 OK", json.dumps(answer).encode())
+
+    @staticmethod
+    def _objects(bucket: str, method: str, environ: dict[str, Any]) -> None:
+        store = get_backend("s3")[DEFAULT_ACCOUNT_ID]["aws"]
+        if method == "DELETE":
+            store.get_bucket(bucket).keys.clear()
+            return
+        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+        for key, content in json.loads(body).items():
+            store.put_object(bucket, key, base64.b64decode(content))
 
     @staticmethod
     def _reply(start_response: Callable[..., Any], status: str, body: bytes) -> Iterable[bytes]:
