@@ -33,6 +33,10 @@ SENTENCES: dict[str, str] = {
     "only_by_key": "Only a sink that overwrites by key is not affected.",
     # from the exact position
     "exact_is_beginning": "Exact position: nothing is committed, so this is a start from the beginning.",
+    "exact_not_known": (
+        "Exact position, after batch {batch}: not known, because offsets/{batch} is missing or could not be"
+        " read. A start after an earlier batch repeats the rows of every batch since."
+    ),
     "exact_expired": (
         "Exact position, after batch {batch}: nothing is repeated. Lost, with or without deleting: {rows}"
         " that Kafka no longer has."

@@ -15,6 +15,7 @@ from typing import Literal
 
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.execution_mode import execution_of
+from core.checkpoint.model import OffsetEntry
 from core.checkpoint.sources.delta import DELTA
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import topics_of
@@ -254,6 +255,9 @@ def _exact(
         return _skipped(start, newest, rows)
     if last is None:
         return DeletionImpact(start, 0, 0, say("impact.exact_is_beginning"), "inferred")
+    if not isinstance(ck.offset(last) if last in ck.offset_files else None, OffsetEntry):
+        sentence = say("impact.exact_not_known", batch=last)
+        return DeletionImpact(start, None, None, _joined(sentence, _state_lost(ck)), "needs_input")
     if sink is not None and newest is not None and newest > last:
         return _behind_the_table(ck, sink, newest, last)
     expired, state = sum(each.expired for each in rows), _state_lost(ck)

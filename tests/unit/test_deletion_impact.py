@@ -15,6 +15,7 @@ from core.connectors import ConnectorAnswers
 from core.connectors.answers import BrokerAnswer, BrokerPartition, BrokerTopic
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
+from core.errors import ResumeError
 from core.recovery import DeletionImpact, impact_of_deleting, resume_points
 from core.storage import parse_location
 
@@ -57,6 +58,24 @@ def test_all_three_starts_are_priced_in_rows_when_both_delta_logs_are_there(samp
     )
     assert kept.loses_rows == (DeltaLog.open(str(place / "source")).rows_now().rows or 0) - 240
     assert {price.certainty for price in impacts.values()} == {"certain"}
+
+
+@pytest.mark.parametrize("left", [None, b"", b'v1\n{"batchWatermarkMs":0,"batch'])
+def test_without_the_offsets_of_the_last_committed_batch_no_start_is_exact(
+    samples: Path, tmp_path: Path, left: bytes | None
+) -> None:
+    place = tmp_path / "checkpoint"
+    shutil.copytree(samples / "files-stopped-cleanly" / "checkpoint", place)
+    whole = by_start(impact_of_deleting(Checkpoint.open(str(place))))["exact position"]
+    assert (whole.repeats_rows, whole.loses_rows) == (0, 0)
+    newest = place / "offsets" / "13"
+    newest.unlink() if left is None else newest.write_bytes(left)
+    ck = Checkpoint.open(str(place))
+    with pytest.raises(ResumeError):
+        resume_points(ck)
+    impact = by_start(impact_of_deleting(ck))["exact position"]
+    assert (impact.repeats_rows, impact.loses_rows, impact.certainty) == (None, None, "needs_input")
+    assert "offsets/13 is missing or could not be read" in impact.sentence
 
 
 def test_a_table_ahead_of_the_checkpoint_repeats_what_it_holds_beyond_the_position(
