@@ -9,6 +9,15 @@ _NEW_CHECKPOINT = "start the query with a new checkpoint location"
 SENTENCES: dict[str, str] = {
     # The broker decides which repair works.
     "repair_by_broker": _BACKUP + "{repair}",
+    # An offset file that cannot be read: which batch it is of decides.
+    "committed_offset": (
+        _BACKUP + "Batch {batch} is committed, and its offset file cannot be made again: roll back to an"
+        " earlier batch (rewind), or restore a backup (restore_backup)."
+    ),
+    "pending_offset": (
+        _BACKUP + "Batch {batch} is not committed: the recovery option repair_files does without its offset"
+        " file, and Spark plans the batch again."
+    ),
     "with_rewind": (
         "{action} A script for the rollback: python -m core recover with --option rewind --set"
         " to_batch={batch}."

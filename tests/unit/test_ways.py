@@ -19,8 +19,9 @@ from core.documents.check import finding_part
 from core.documents.explain import explain_document
 from core.judgement import judge
 from core.messages import say_of
-from core.recovery import OPTION_IDS
+from core.recovery import OPTION_IDS, Answers, options
 from core.recovery.file_repairs import RULES
+from tests.support.damage import rewrite
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_checkpoints"
 
@@ -76,3 +77,23 @@ def test_check_and_explain_carry_them(tmp_path: Path) -> None:
     assert document.recipe in OPTION_IDS or document.decision
     outside = explain("java.lang.OutOfMemoryError: Java heap space")
     assert outside.recipe is not None or outside.decision == say_of("findings", "DECISIONS", "outside")
+
+
+@pytest.mark.parametrize(
+    ("sample", "file", "recipe"),
+    [
+        ("files-stopped-cleanly", "offsets/13", "rewind"),  # committed: nothing else says where it ended
+        ("files-died-mid-batch", "offsets/7", "repair_files"),  # not committed: planned again
+        ("files-stopped-cleanly", "commits/13", "repair_files"),
+    ],
+)
+def test_an_unreadable_log_file_leads_to_an_option_that_can_be_done(
+    sample: str, file: str, recipe: str, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(SAMPLES / sample / "checkpoint", tmp_path / "ck"))
+    rewrite(copy / file, (copy / file).read_bytes()[:10])
+    judgement = judge(Checkpoint.open(str(copy)))
+    found = next(item for item in judgement.findings.findings if item.severity == "blocks_restart")
+    assert (found.id, found.recipe) == ("LOG_FILE_UNREADABLE", recipe)
+    assert next(each for each in options(judgement.recovery(Answers({}))) if each.id == recipe).possible
+    assert recipe in found.action

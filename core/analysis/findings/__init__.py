@@ -184,6 +184,8 @@ def _of_forecast(reading: Reading) -> Iterator[Finding]:
             severity="blocks_restart",
             batch_id=answer.batch_id,
         )
+        if answer.reason == "LOG_FILE_UNREADABLE":
+            stops, back = log_checks.of_newest_offset(ck, stops)
         if (
             answer.reason == "FAILED_PLAN_LEFT" and answer.then is not None
         ):  # the broker decides which repair works

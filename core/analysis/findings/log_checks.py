@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from core.analysis.findings.catalogue import finding
 from core.analysis.findings.model import Finding
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import CommitEntry, OffsetEntry
+from core.checkpoint.rewind import rewind
 from core.checkpoint.sources.forms import parse
 from core.messages import say
 from core.sparklogs.evidence import Evidence, NotRead
@@ -51,6 +53,24 @@ def without_commit(ck: Checkpoint) -> Iterator[Finding]:
             certainty="needs_input",
             batch_id=left_out[0],
         )
+
+
+def of_newest_offset(ck: Checkpoint, found: Finding) -> tuple[Finding, int | None]:
+    """An unreadable log file that stops the start: where it is the newest offset file, with what to do for
+    its batch; and the batch that the checkpoint can be rolled back to (None where that is no answer).
+
+    Nothing else in the checkpoint says where a committed batch ended. One that is not committed can be
+    planned again: the same rule as that of the option ``repair_files``.
+    """
+    newest, committed = max(ck.offset_ids, default=-1), max(ck.commit_ids, default=-1)
+    if found.evidence[0].path != f"offsets/{newest}":
+        return found, None
+    if newest <= committed:
+        action = say("findings.committed_offset", batch=newest)
+        return replace(found, action=action, recipe="restore_backup"), rewind(ck).newest
+    if newest == committed + 1 and not ck.is_async:
+        return replace(found, action=say("findings.pending_offset", batch=newest)), None
+    return found, None
 
 
 def unreadable_files(ck: Checkpoint, needed: frozenset[str]) -> Iterator[Finding]:

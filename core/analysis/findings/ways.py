@@ -153,7 +153,7 @@ def with_way(found: Finding) -> Finding:
     """The finding with the option or the decision that its action leads to. An option that is known to repair
     exactly this, or to go back to a batch before it, comes first."""
     way = WAYS[found.id]
-    recipe = found.option or ("rewind" if found.rewind_to is not None else way.recipe)
+    recipe = found.option or ("rewind" if found.rewind_to is not None else found.recipe or way.recipe)
     decides = way.decides if recipe is None or recipe == way.recipe else None
     return replace(found, recipe=recipe, decision=decision_of(decides))
 
