@@ -259,6 +259,10 @@ def resume(opened: Opened, ck: Checkpoint, batch_id: int | None = None) -> Resum
         return str(error)
 
 
+MOST_IN_HEADER = 100
+"""A longer sentence about the next start is cut in the header; it stands in a box below it."""
+
+
 def tone_of(found: Forecast) -> cards.Tone:
     """The shape and colour of a forecast; a start that works and loses or repeats rows is in doubt."""
     tone = TONES[found.outcome]
@@ -315,8 +319,8 @@ def _error_of(found: Forecast) -> str:
 
 
 def stands_out(found: Forecast) -> bool:
-    """Whether a forecast is more than that the query resumes or starts."""
-    return tone_of(found) in ("doubt", "blocked")
+    """Whether a forecast is more than that the query resumes or starts, or longer than the header shows."""
+    return tone_of(found) in ("doubt", "blocked") or len(found.sentence) > MOST_IN_HEADER
 
 
 def source_words(source: Source) -> str:

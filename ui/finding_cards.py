@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.analysis.findings import SEVERITIES, Finding, FindingsReport, Level
 from core.checkpoint import Checkpoint
-from core.messages import say, say_of, words
+from core.messages import Sentence, say, say_of, words
 from ui import cached_answers, cards, links
 from ui.open_checkpoints import Opened
 
@@ -120,13 +120,11 @@ def one(
     what to do may stand in the card (``is_in_card``)."""
     tone = TONES[item.severity]
     said = without(item.sentence, above)
-    to_do = say("screen_start.what_to_do", action=item.action)
     with cards.box(tone):
-        if said or not is_short:
-            cards.text(f"{cards.MARKS[tone]} {said or to_do}", "strong")
+        if said or not is_short or item.severity == "blocks_restart":
+            cards.text(f"{cards.MARKS[tone]} {said}" if said else _titled(item, tone), "strong")
         if not is_short:
-            if said:
-                cards.text(to_do)
+            cards.text(say("screen_start.what_to_do", action=item.action))
             if item.decision is not None:
                 cards.text(item.decision, "small")
             _proof(item)
@@ -144,12 +142,17 @@ def _in_short(item: Finding, tone: cards.Tone, is_said: bool, is_in_card: bool) 
         cards.text(to_do)
     title = say("screen_start.where_seen" if is_open else "screen_start.to_do_and_proof")
     if is_said and not is_open:
-        about = say_of("findings", "TITLES", item.id)
-        title = say("screen_start.more_about", mark=cards.MARKS[tone], about=about)
+        title = _titled(item, tone)
     with st.expander(title):
         if not is_open:
             cards.text(to_do)
         _proof(item)
+
+
+def _titled(item: Finding, tone: cards.Tone) -> Sentence:
+    """What the finding is called, for one whose sentence stands above."""
+    about = say_of("findings", "TITLES", item.id)
+    return say("screen_start.more_about", mark=cards.MARKS[tone], about=about)
 
 
 def _short_action(item: Finding) -> str:

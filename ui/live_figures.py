@@ -65,14 +65,16 @@ def _last_committed(ck: Checkpoint, is_copy: bool, place: Place) -> None:
     with place, cards.box("done" if pending is None else "doubt", height="stretch"):
         cards.text(say_of("screen_overview", "LIVE", "commits"), "small")
         cards.text("none" if last is None else f"batch {last}", "lead")
-        cards.text(_newest_file(ck, is_copy), "small")
-        if state:
-            cards.text(state, "small")
+        for line in (_newest_file(ck, is_copy), state):
+            if line:
+                cards.text(line, "small")
 
 
 def _newest_file(ck: Checkpoint, is_copy: bool) -> str:
-    """The age of the newest log file."""
+    """The age of the newest log file; empty where there is none."""
     files = (*ck.offset_files.values(), *ck.commit_files.values())
+    if not files:
+        return ""
     newest = max((file.modified_ms for file in files if file.modified_ms is not None), default=None)
     if newest is None:
         return say("screen_overview.no_file_times")

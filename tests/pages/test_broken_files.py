@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.conftest import PAGES, OpenPage, assert_no_error, words_of
+from tests.pages.conftest import PAGES, OpenPage, assert_no_error, elements, words_of
 from tests.support.build import copy_sample
 from tests.support.damage import rewrite
 
@@ -99,3 +99,33 @@ def test_a_file_that_vanishes_between_listing_and_reading_counts_as_purged(
     (root / "offsets" / "0").unlink()
     at.number_input(key="batch").set_value(0).run()
     assert_no_error(at)
+
+
+def test_a_finding_whose_sentence_stands_above_has_a_title_and_the_way_for_its_batch(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    root = copy_sample("files-stopped-cleanly", tmp_path)
+    rewrite(root / "offsets" / "13", 'v1\n{"batchWatermarkMs":0,')
+    for page in ("overview", "integrity"):
+        at = open_page(page, root)
+        assert_no_error(at)
+        lines = words_of(at).split("\n")
+        assert "▲ A log file that Spark reads at start cannot be read" in lines
+        assert not any(line.startswith("▲ What to do") for line in lines)
+        assert "Batch 13 is committed, and its offset file cannot be made again" in words_of(at)
+        labels = [proto.label for kind, proto in elements(at) if kind == "page_link"]
+        assert "Recovery: rewind to batch 12" in labels
+        assert not [label for label in labels if "Repair single files" in label]
+
+
+def test_an_empty_directory_says_on_every_page_all_of_what_the_next_start_does(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    end = "a Kafka source whose startingOffsets is latest (the default) skips what came in between."
+    for page in PAGES:
+        at = open_page(page, tmp_path)
+        assert_no_error(at)
+        shown = words_of(at)
+        assert end in shown, page
+        assert "○ starts from scratch" in shown.split("\n"), page  # the header has one line
+        assert "file times" not in shown, page
