@@ -40,7 +40,8 @@ _STYLE = """<style>
 }
 .st-key-header {min-height: 3.4rem; flex-wrap: nowrap; column-gap: 0.9rem;}
 [data-testid="stSidebar"][data-collapsed="true"] ~ * .st-key-header > :first-child {margin-left: 2rem;}
-.st-key-header > [data-testid="stLayoutWrapper"]:has(> .st-key-verdict) {flex: 1 1 0; min-width: 0;}
+.st-key-header > :has(> [class*="st-key-name-"]) {flex: 0 1 auto; min-width: 0;}
+.st-key-header > [data-testid="stLayoutWrapper"]:has(> .st-key-verdict) {flex: 1 1 0; min-width: 12rem;}
 .st-key-verdict [data-testid="stText"], .st-key-verdict [data-testid="stText"] *,
 [class*="st-key-name-"] [data-testid="stText"], [class*="st-key-name-"] [data-testid="stText"] * {
   white-space: nowrap !important;

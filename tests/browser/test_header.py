@@ -49,6 +49,18 @@ def test_a_query_that_resumes_says_its_sentence_in_the_header_only(visit: Visiti
     assert page.locator(".st-key-verdict").inner_text() == "● resumes with batch 10"
 
 
+def test_a_long_name_leaves_room_for_the_verdict_and_the_link(visit: Visiting, tmp_path: Path) -> None:
+    (tmp_path / ("d" * 200) / "offsets").mkdir(parents=True)
+    one = visit()
+    page = one.open(f"/timeline?ck={tmp_path / ('d' * 200)}")
+    one.wait_for_text("starts from scratch")
+    verdict, link = page.locator(".st-key-verdict"), page.get_by_role("button", name="Copy link")
+    verdict_box, link_box = verdict.bounding_box(), link.bounding_box()
+    assert verdict_box is not None and link_box is not None
+    assert verdict_box["width"] > 150 and link_box["x"] + link_box["width"] < 1280
+    link.click()  # nothing lies on it
+
+
 def test_the_header_is_printed_where_it_stands(visit: Visiting) -> None:
     page = visit().open(f"/timeline?{FAILS}")
     page.emulate_media(media="print")
