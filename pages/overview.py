@@ -263,7 +263,9 @@ def the_rest(ck: Checkpoint) -> None:
             expanded=True,
         ):
             for problem in ck.problems[:MOST_LEFTOVERS]:
-                cards.text(f"{problem.evidence}: {words.one_line(problem.reason, 400)}")
+                reason = words.one_line(problem.reason, 400)
+                is_named = reason.startswith(problem.evidence.path)
+                cards.text(reason if is_named else f"{problem.evidence}: {reason}")
     if ck.leftovers:
         with st.expander(say("screen_overview.leftovers", n=len(ck.leftovers))):
             columns: tables.Columns = {

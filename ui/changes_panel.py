@@ -146,7 +146,13 @@ def _verdict(change: Judged, report: ChangesReport) -> None:
 
 
 def _overview(report: ChangesReport) -> None:
-    """Which changes are what, worst first, in one line each."""
+    """Which changes are what, worst first, in one line each. A kind of change whose outcome depends on the
+    value stands in several lines."""
+    verdicts: dict[str, set[Verdict]] = {}
+    for change in report.changes:
+        verdicts.setdefault(change.what, set()).add(change.verdict)
+    if any(len(several) > 1 for several in verdicts.values()):
+        cards.text(say("screen_changes.several"), "small")
     for verdict in WORST_FIRST:
         found = [change for change in report.changes if change.verdict == verdict]
         if found:

@@ -152,7 +152,7 @@ SENTENCES: dict[str, str] = {
         " row can be dropped as a duplicate of one that had expired, or a timer can fire later."
     ),
     "rewind_replaces": (
-        "Nothing: {ids:batches} are reprocessed ({amount} of input), and their rows replace themselves in a"
+        "Nothing: the rows of {ids:batches} ({amount} of input) are reprocessed and replace themselves in a"
         " sink that overwrites by key. One that overwrites by batch ID keeps the old rows of the IDs that do"
         " not come again."
     ),

@@ -10,6 +10,9 @@ SENTENCES: dict[str, str] = {
     ),
     "what": "What changes",
     "all": "every kind of change",
+    "several": (
+        "What stands in more than one line depends on what it becomes: choose it above for each case."
+    ),
     "becomes": "What it becomes",
     "every_value": "every possibility",
     "sink": "The query writes to",

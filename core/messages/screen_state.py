@@ -60,7 +60,7 @@ SENTENCES: dict[str, str] = {
     "partition": "Partition {partition}, store {store}: {size_bytes:size} in {files:counted file}.",
     "partition_version": "Newest version {version}.",
     "partition_no_version": "No version.",
-    "partition_share": "{share:.1%} of the store.",
+    "partition_share": "{share:.1%} of what the chart above compares.",
     # watermark
     "no_batch": "No batch is planned yet, so there is no watermark.",
     "no_watermark": (

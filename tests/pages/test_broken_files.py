@@ -49,6 +49,7 @@ def test_a_broken_file_of_each_kind(open_page: OpenPage, tmp_path: Path, kind: s
     assert_no_error(at)
     if kind not in ("a source log", "the operator metadata"):
         assert name in words_of(at), f"Overview does not name {name}"
+        assert not re.search(re.escape(name) + r"(:\d+)?: " + re.escape(name), words_of(at)), "named twice"
     for page in PAGES[1:]:
         at = at.switch_page(f"pages/{page}.py").run()
         assert_no_error(at)

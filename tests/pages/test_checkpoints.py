@@ -32,7 +32,7 @@ def test_what_fails_comes_first_and_says_in_which_batch(open_page: OpenPage) -> 
     at = open_page("checkpoints")
     assert_no_error(at)
     table = table_of(at)
-    assert list(table.columns[:2]) == ["next start", "checkpoint"]
+    assert list(table.columns[:4]) == ["next start", "checkpoint", "newest", "worst finding"]
     assert (table["next start"][0], table["checkpoint"][0]) == ("▲ fails in batch 10", "missing-delta-file")
     starts = list(table["next start"])
     assert starts.index("◐ re-runs batch 8") < starts.index("● resumes")
