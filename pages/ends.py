@@ -9,7 +9,7 @@ from core.connectors.model import ConnectorAnswers, DeltaSourceState
 from core.connectors.requested import sources_with_place
 from core.documents.recorded import said_then
 from core.judgement import KafkaSourceState
-from core.messages import say, words
+from core.messages import Sentence, say, words
 from core.settings import PREFIX
 from ui import (
     cached_answers,
@@ -232,11 +232,7 @@ def beside_kafka(
             connector_tables.delta_source(state)
         connectors.asked_line(opened, answer.asked_at_ms, "", f"source-{key}")
     elif asks == "directory" and said is not None and key in said.places:
-        cards.message(
-            "plain",
-            say("screen_connectors.files_checked"),
-            said.places[key].url,
-        )
+        inputs_looked_for(opened, ck, key, said.places[key].url)
     elif asks == "table":
         cards.text(
             say("screen_connectors.once_delta"),
@@ -244,6 +240,18 @@ def beside_kafka(
         )
     else:
         cards.text(say("screen_connectors.once_files"), "small")
+
+
+def inputs_looked_for(opened: Opened, ck: Checkpoint, key: str, place: str) -> None:
+    """Whether the forecast could look for input files in the directory that was given."""
+    forecast = cached_answers.next_start(opened, ck)
+    for part in () if isinstance(forecast, str) else forecast.not_checked:
+        if not isinstance(part, Sentence) or part.key != "forecast.open_inputs_elsewhere":
+            continue
+        if part.values["key"] == key:
+            cards.message("plain", say("screen_connectors.files_elsewhere", files=part), place)
+            return
+    cards.message("plain", say("screen_connectors.files_checked"), place)
 
 
 def the_sink(opened: Opened, ck: Checkpoint, found: Given, answer: connectors.Asked) -> None:

@@ -136,6 +136,11 @@ def _below(folder: str, place: Location) -> Location | None:
     return parse_location(f"{place.url.rstrip('/')}/{below}", place.storage_options) if below else place
 
 
+def is_below(path: str, place: Location) -> bool:
+    """Whether an input file, named as in the log, lies in the directory that a user gave for its source."""
+    return _below(folder_of(path), place) is not None
+
+
 def _look_in(
     folder: str,
     wanted: Mapping[str, FileLogEntry],

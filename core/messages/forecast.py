@@ -109,6 +109,10 @@ SENTENCES: dict[str, str] = {
         "{files:counted input file} of batch {batch_id} ({file}{files:one /, ...}), which {files:one is/are}"
         " not on this machine or may not be opened here"
     ),
+    "open_inputs_elsewhere": (
+        "{files:counted input file} of batch {batch_id} ({file}{files:one /, ...}), which the log of source"
+        " {key} names outside of the directory that was given for it"
+    ),
     "open_start": "what source {key} counts from: it keeps no start below sources/",
     "open_source_log": "{path} ({why})",
     # Risks that file sources have.

@@ -44,6 +44,7 @@ SENTENCES: dict[str, str] = {
     "isolation_field": "kafka.isolation.level of the query",
     "cannot_ask": "There is no check for this kind of source: {kind}.",
     "files_checked": "The forecast above looks there for the files of a batch that is re-run.",
+    "files_elsewhere": "Not looked for here: {files}.",
     "once_delta": (
         "Once connected: how far behind the position is, and whether the versions it needs are still in"
         " the log."

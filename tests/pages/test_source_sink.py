@@ -90,6 +90,16 @@ def everything(at: AppTest) -> str:
 # ------------------------------------------------------------------ nothing given
 
 
+def test_a_directory_in_which_no_input_was_looked_for_is_said_to_be_so(open_page: OpenPage) -> None:
+    """The log of the sample names its files below /data; the directory is where they lie now."""
+    name = "samples/files-died-mid-batch"
+    at = open_page("ends", f"{name}/checkpoint", at_0=f"{name}/source")
+    assert_no_error(at)
+    shown = words_of(at)
+    assert "Not looked for here: 1 input file of batch 7 (file:///data/files-died-mid-batch/" in shown
+    assert "The forecast above looks there" not in shown
+
+
 def test_without_ends_the_page_says_what_to_give_and_how(open_page: OpenPage) -> None:
     shown = words_of(open_page("ends", KAFKA))
     for text in (

@@ -12,7 +12,7 @@ import pytest
 
 from core.analysis.forecast import Forecast, forecast
 from core.checkpoint import Checkpoint
-from core.connectors import ConnectorSettings
+from core.connectors import ConnectorAnswers, ConnectorSettings
 from core.connectors.connect import ask_connectors
 from core.settings import Settings
 from core.sparklogs.compactible import compactible_log
@@ -278,6 +278,19 @@ def test_inputs_on_another_machine_are_named_as_not_looked_at(tmp_path: Path) ->
     answer = said(root)
     assert risks(answer) == [] and answer.data.overwrite == "unknown"
     assert any(files[4].name in item for item in answer.not_checked)
+
+
+def test_inputs_outside_of_the_directory_that_was_given_are_said_to_be_so(tmp_path: Path) -> None:
+    root, files = pending(tmp_path / "ck", tmp_path / "in")
+    files[4].unlink()
+    (tmp_path / "copy").mkdir()
+    for name, wanted in (("copy", []), ("in", ["INPUT_GONE"])):
+        places = {"0": parse_location(str(tmp_path / name))}
+        answer = forecast(Checkpoint.open(str(root)), connectors=ConnectorAnswers(places=places))
+        assert risks(answer) == wanted
+        said = [item for item in answer.not_checked if files[4].name in item]
+        assert len(said) == (not wanted)
+        assert all("names outside of the directory that was given" in item for item in said)
 
 
 def test_a_server_looks_only_below_its_roots(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from core.analysis.forecast.context import Range, RestartContext, Verdict
 from core.analysis.forecast.model import EXACT, LOSS, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.ranges import log_id, ranges, start_id
 from core.checkpoint.model import FileLogEntry
-from core.connectors.input_files import InputLook, look_for_inputs
+from core.connectors.input_files import InputLook, is_below, look_for_inputs
 from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence
 
@@ -92,7 +92,13 @@ def _judged(
         risks.append(Risk("INPUT_CHANGED", sentence, (at,), UNKNOWN, certainty))
     if not look.unseen:
         return Verdict(risks=tuple(risks))
+    place = s.connectors.places.get(part.key)
+    is_elsewhere = place is not None and not any(is_below(path, place) for path in look.unseen)
     unseen = say(
-        "forecast.open_inputs_unseen", files=len(look.unseen), file=look.unseen[0], batch_id=batch_id
+        "forecast.open_inputs_elsewhere" if is_elsewhere else "forecast.open_inputs_unseen",
+        files=len(look.unseen),
+        file=look.unseen[0],
+        batch_id=batch_id,
+        key=part.key,
     )
     return Verdict(risks=tuple(risks), not_checked=(unseen,), instead_of_exact=unseen_effect)
