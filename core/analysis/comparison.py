@@ -6,6 +6,7 @@ that is asked for. What could not be read on one side is named as not compared; 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -235,7 +236,7 @@ class _Comparing:
     def _names(self, area: Area, a: Listing, b: Listing) -> list[str]:
         """The paths that both have. Those of one side only are differences, Hadoop's checksum files one."""
         hidden: Counter[bool] = Counter()
-        for path in sorted(a.files.keys() ^ b.files.keys()):
+        for path in sorted(a.files.keys() ^ b.files.keys(), key=_by_number):
             if _is_hidden(path):
                 hidden[path in a.files] += 1
             else:
@@ -243,14 +244,15 @@ class _Comparing:
         if hidden:
             counts = (words.counted(n, "file") if (n := hidden[in_a]) else None for in_a in (True, False))
             self._differ("files", say("comparison.hidden", part=area), *counts)
-        return sorted(path for path in a.files.keys() & b.files.keys() if not _is_hidden(path))
+        shared = (path for path in a.files.keys() & b.files.keys() if not _is_hidden(path))
+        return sorted(shared, key=_by_number)
 
     def rest(self) -> None:
         """What lies there and is no part of a checkpoint."""
         a, b = (
             {item.path for item in ck.leftovers if not _is_hidden(item.path)} for ck in (self._a, self._b)
         )
-        for path in sorted(a ^ b):
+        for path in sorted(a ^ b, key=_by_number):
             self._one_sided("files", path, in_a=path in a)
 
     def _one_sided(self, area: Area, what: str, *, in_a: bool) -> None:
@@ -283,6 +285,11 @@ def _runs(ids: Iterable[int]) -> Iterator[list[int]]:
         run.append(each)
     if run:
         yield run
+
+
+def _by_number(path: str) -> list[str | int]:
+    """What paths are sorted by: 9.delta comes before 10.delta."""
+    return [int(part) if at % 2 else part for at, part in enumerate(re.split("([0-9]+)", path))]
 
 
 def _is_hidden(path: str) -> bool:

@@ -70,13 +70,13 @@ SENTENCES: dict[str, str] = {
     # expired records
     "expired_in_plan": (
         "{name} of {at} begins at {earliest:number} now, and batch {n} reads from {position:number}:"
-        " {lost:counted offset} {lost:one has/have} expired unread"
+        " {lost:counted offset} of the batch {lost:one has/have} expired unread"
     ),
     "expired_in_plan_left_out": (
         "{name} of {at} begins at {earliest:number} now, and batch {n} reads from {position:number}:"
-        " {lost:counted offset} {lost:one has/have} expired; with failOnDataLoss=false they are left out"
-        " without an error. If the sink has batch {n} already, they are not lost, and a sink that appends has"
-        " the others twice."
+        " {lost:counted offset} of the batch {lost:one has/have} expired; with failOnDataLoss=false they are"
+        " left out without an error. If the sink has batch {n} already, they are not lost, and a sink that"
+        " appends has the others twice."
     ),
     "expired": (
         "{name} begins at {earliest:number} now, and {at} resumes from {position:number}: {lost:counted"

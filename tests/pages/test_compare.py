@@ -6,6 +6,7 @@ import csv
 import json
 import shlex
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -293,3 +294,15 @@ def test_hostile_text_of_both_sides_is_drawn_as_plain_text(open_page: OpenPage, 
         at = compared(open_page, ck, other)
         assert_only_plain(at, "compare")
         assert any("evil.example" in cell for row in rows_of(at) for cell in row)
+
+
+def test_times_are_moments_and_names_are_in_the_order_of_their_numbers(open_page: OpenPage) -> None:
+    rows = rows_of(compared(open_page, HOT, "samples/join-watermark-held-back/checkpoint"))
+    file = (SAMPLES / HOT.removeprefix("samples/") / "offsets" / "1").read_text(encoding="utf-8")
+    planned_ms = json.loads(file.splitlines()[1])["batchTimestampMs"]
+    when = datetime.fromtimestamp(planned_ms / 1000, UTC)
+    time = next(row for row in rows if row[0] == "batch 1, time")
+    assert time[1] == f"{when:%Y-%m-%d %H:%M:%S.}{when.microsecond // 1000:03d} UTC"
+    assert not [row for row in rows if row[0].endswith("(ms)")]
+    names = [row[0] for row in rows if row[0].startswith("state/0/0/") and row[0].endswith(".changelog")]
+    assert names == [f"state/0/0/{version}.changelog" for version in range(1, 11)]

@@ -102,6 +102,15 @@ def test_expired_records_are_counted_and_the_error_is_named(tmp_path: Path) -> N
     assert answer.then is not None and "one start with failOnDataLoss=false reads what is left" in answer.then
 
 
+def test_of_a_planned_batch_its_own_expired_records_are_counted_and_said_to_be_its_own(
+    tmp_path: Path,
+) -> None:
+    root = checkpoint_at(tmp_path, *AT_10)
+    (root / "commits" / "1").unlink()
+    answer = said(root, connectors_of(two(at(14, 20, 10))))  # 4 more have expired that no batch reads yet
+    assert answer.outcome == "fail" and "6 offsets of the batch have expired unread" in answer.sentence
+
+
 def test_expired_records_that_may_be_lost_are_a_risk_for_every_sink(tmp_path: Path) -> None:
     root = checkpoint_at(tmp_path, *AT_10)
     answer = said(root, connectors_of(two(at(14, 20, 10))), fail_on_data_loss=False)
