@@ -92,13 +92,10 @@ def _judged(
         risks.append(Risk("INPUT_CHANGED", sentence, (at,), UNKNOWN, certainty))
     if not look.unseen:
         return Verdict(risks=tuple(risks))
-    place = s.connectors.places.get(part.key)
-    is_elsewhere = place is not None and not any(is_below(path, place) for path in look.unseen)
-    unseen = say(
-        "forecast.open_inputs_elsewhere" if is_elsewhere else "forecast.open_inputs_unseen",
-        files=len(look.unseen),
-        file=look.unseen[0],
-        batch_id=batch_id,
-        key=part.key,
-    )
+    files, file, place = len(look.unseen), look.unseen[0], s.connectors.places.get(part.key)
+    unseen = say("forecast.open_inputs_unseen", files=files, file=file, batch_id=batch_id)
+    if place is not None and not any(is_below(path, place) for path in look.unseen):
+        unseen = say(
+            "forecast.open_inputs_elsewhere", files=files, file=file, batch_id=batch_id, key=part.key
+        )
     return Verdict(risks=tuple(risks), not_checked=(unseen,), instead_of_exact=unseen_effect)
