@@ -28,6 +28,7 @@ from core.checkpoint.newest_files import is_unchanged, shows_nothing_new
 from core.checkpoint.next_batch import NextBatch, next_batch
 from core.checkpoint.source import Source, directories_of, read_context
 from core.checkpoint.sources.base import Advance, SourceContext, SourceKind
+from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import OnePosition, compact, parse, parsed
 from core.checkpoint.sources.registry import kind_of
 from core.checkpoint.tracking import Tracking, track
@@ -633,4 +634,8 @@ def _partition_count(kind: SourceKind, text: str | None) -> int | None:
 def _same_offset(one: str | None, other: str | None) -> bool:
     if one == other:
         return True
-    return one is not None and other is not None and parsed(one) == parsed(other)
+    if one is None or other is None:
+        return False
+    offset, before = parsed(one), parsed(other)
+    position = FILES.value(offset)  # a file source's offset is its number, however it is written
+    return offset == before or (position is not None and position == FILES.value(before))

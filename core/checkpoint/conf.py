@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from core.checkpoint.model import ConfChange, OffsetEntry
-from core.sparklogs.json_text import parse_object
+from core.sparklogs.json_text import first_value, parse_object
 
 ROW_CHECKSUM_KEY = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 """Whether rows of the state carry a checksum (Spark 4.1 and newer)."""
@@ -55,7 +55,7 @@ class ConfPool:
         return fields, known
 
     def _slow(self, line: str) -> tuple[dict[str, object], Mapping[str, str]]:
-        fields = parse_object(line)
+        fields = parse_object(first_value(line))  # Spark does not look at what follows either
         conf = fields.pop("conf", None)
         if conf is None:
             return fields, NOTHING

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,13 +17,15 @@ from core.checkpoint.conf import ConfPool
 from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
 from core.messages import say
 from core.sparklogs.evidence import Evidence, Problem, problem
-from core.sparklogs.json_text import first_value, is_broken, json_trouble
+from core.sparklogs.json_text import first_value, is_broken, json_trouble, kept_counts
 from core.sparklogs.versioned import VersionedText, decoded, json_object, json_problem, versioned
 
 MAX_OFFSET_VERSION = 2
 MAX_COMMIT_VERSION = 3
 
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
+
+_FILE_OFFSET = re.compile(r'\{\s*"logOffset"\s*:\s*-?\d+\s*\}')
 
 _UUID_CHARACTERS, _UUID_GROUPS = 36, 5
 
@@ -90,7 +92,8 @@ def parse_offset(data: bytes, batch_id: int, path: str, pool: ConfPool) -> Parse
 
     Version 1: a line per source in plan order; version 2: ``<source id>:<offset>``, in any order. ``-`` means
     that the source has no offset yet. A line that begins like JSON and is none keeps its text and is a
-    problem of its own; the rest of the file stays readable.
+    problem of its own; the rest of the file stays readable. Spark takes an empty line at the end for a source
+    more (seen with 3.5, 4.0 and 4.3).
     """
     file = versioned(data, path, MAX_OFFSET_VERSION)
     if isinstance(file, Problem):
@@ -98,6 +101,10 @@ def parse_offset(data: bytes, batch_id: int, path: str, pool: ConfPool) -> Parse
     lines = file.lines
     if len(lines) < 2:
         return ParsedOffset(None, (problem(path, "truncated", say("logs.offset_only_version"), data),))
+    nameless = _nameless_line(file)
+    if nameless is not None:
+        clause = say("logs.offset_no_name")
+        return ParsedOffset(None, (problem(path, "bad_shape", clause, data, line=nameless),))
     problems: list[Problem] = []
     fields: dict[str, object] = {}
     conf: Mapping[str, str] = {}
@@ -106,6 +113,9 @@ def parse_offset(data: bytes, batch_id: int, path: str, pool: ConfPool) -> Parse
             fields, conf = pool.parse(lines[1])
         except ValueError:
             return ParsedOffset(None, (json_problem(lines[1], path, data, 2),))
+        mistaken = _not_a_time(fields, ("batchWatermarkMs", "batchTimestampMs"), path, data)
+        if mistaken is not None:
+            return ParsedOffset(None, (mistaken,))
     elif file.version == 2:
         problems.append(problem(path, "truncated", say("logs.offset_no_metadata"), data, line=2))
     sources = _sources(file, path, data, problems)
@@ -123,16 +133,24 @@ def parse_offset(data: bytes, batch_id: int, path: str, pool: ConfPool) -> Parse
     return ParsedOffset(entry, tuple(problems))
 
 
+def _nameless_line(file: VersionedText) -> int | None:
+    """The first source line of version 2 without a colon: Spark refuses the whole file (seen with 4.3)."""
+    if file.version != 2:
+        return None
+    lines = enumerate((*file.lines[2:], *[""] * file.empty_at_the_end), start=3)
+    return next((number for number, line in lines if ":" not in line), None)
+
+
 def _sources(file: VersionedText, path: str, data: bytes, problems: list[Problem]) -> list[SourceOffset]:
     if len(file.lines) == 2:
         problems.append(problem(path, "truncated", say("logs.offset_no_sources"), data))
     sources: list[SourceOffset] = []
     known: set[str] = set()
-    for number, line in enumerate(file.lines[2:], start=3):
+    for number, line in enumerate((*file.lines[2:], *[""] * file.empty_at_the_end), start=3):
         key, text = str(number - 3), line
         if file.version == 2:
-            key, colon, text = line.partition(":")
-            if not colon or not _SOURCE_NAME.fullmatch(key):
+            key, _, text = line.partition(":")
+            if not _SOURCE_NAME.fullmatch(key):
                 problems.append(problem(path, "bad_json", say("logs.offset_no_name"), data, line=number))
                 continue
             if key in known:
@@ -140,7 +158,8 @@ def _sources(file: VersionedText, path: str, data: bytes, problems: list[Problem
                 problems.append(problem(path, "bad_json", clause, data, line=number))
                 continue
             known.add(key)
-        text = text.strip()
+        is_there = text != "-"  # with a space behind it, it is broken JSON to Spark
+        text = _as_spark_reads_it(text.strip())
         if is_broken(text):
             condition, clause = json_trouble(text)
             clause = say("logs.source_offset", key=key, clause=clause)
@@ -148,25 +167,50 @@ def _sources(file: VersionedText, path: str, data: bytes, problems: list[Problem
         elif not text:
             clause = say("logs.source_offset_empty", key=key)
             problems.append(problem(path, "truncated", clause, data, line=number))
-        sources.append(
-            SourceOffset(key=key, raw=None if text == "-" else text, evidence=Evidence(path, number))
-        )
+        sources.append(SourceOffset(key=key, raw=text if is_there else None, evidence=Evidence(path, number)))
     return sources
 
 
+def _as_spark_reads_it(text: str) -> str:
+    """The offset of a file source or of Kafka without what follows it in its line, a brace too many for
+    instance: Spark's reader does not look at it (seen with 3.5, 4.0 and 4.3). Other sources have readers of
+    their own."""
+    if not is_broken(text):
+        return text
+    first = first_value(text)
+    is_known = kept_counts(first) is not None or _FILE_OFFSET.fullmatch(first)
+    return first if is_known else text
+
+
+def _not_a_time(fields: Mapping[str, object], names: Sequence[str], path: str, data: bytes) -> Problem | None:
+    """A problem when one of these times is a text, true or false, a list or an object: Spark then refuses the
+    file (seen with 3.5, 4.0 and 4.3). It takes a fraction."""
+    for name in names:
+        if isinstance(fields.get(name), str | bool | list | dict):
+            return problem(path, "bad_shape", say("logs.not_a_time", field=name), data, line=2)
+    return None
+
+
 def parse_commit(data: bytes, batch_id: int, path: str) -> CommitEntry | Problem:
-    """One file of the commit log. The second line may be missing or empty (Spark reads it as ``{}``)."""
+    """One file of the commit log. The second line may be missing or empty (Spark reads it as ``{}``).
+    Version 1 has no ids of state files: Spark does not look at such a field there (seen with 4.3)."""
     file = versioned(data, path, MAX_COMMIT_VERSION)
     if isinstance(file, Problem):
         return file
     fields: dict[str, object] = {}
     if len(file.lines) > 1 and file.lines[1].strip():
         content = json_object(file.lines[1], path, data, 2)
+        if isinstance(content, Problem):  # Spark does not look at what follows the object
+            content = json_object(first_value(file.lines[1]), path, data, 2)
         if isinstance(content, Problem):
             return content
         fields = content
+        mistaken = _not_a_time(fields, ("nextBatchWatermarkMs",), path, data)
+        if mistaken is not None:
+            return mistaken
     sink_metadata = fields.pop("sinkMetadataMap", None)
-    ids = _unique_ids(fields.pop("stateUniqueIds", None))
+    written = fields.pop("stateUniqueIds", None)
+    ids = _unique_ids(written) if file.version > 1 else {}
     if ids is None:
         return problem(path, "bad_json", say("logs.commit_ids"), data, line=2)
     return CommitEntry(

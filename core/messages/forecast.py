@@ -203,6 +203,12 @@ SENTENCES: dict[str, str] = {
         " by hand. Batch {next} reads again what batch {batch_id} held, and every sink gets these rows a"
         " second time."
     ),
+    "set_back_or_forward": (
+        "{at} has the same offsets as {previous}, which a query without state never plans: one of the two was"
+        " edited by hand. Batch {batch_id} runs without rows. If {at} was rolled back, batch {next} reads"
+        " what batch {batch_id} held, and rows of it that a sink already has come a second time; if"
+        " {previous} was moved forward, rows of it that no sink has yet are lost."
+    ),
     "set_back_pending": (
         "{at} has the same offsets as {previous}, which a query without state never plans: it was rolled back"
         " by hand. Batch {batch_id} runs without rows, and batch {next} reads what batch {batch_id} held:"

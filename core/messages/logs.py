@@ -43,6 +43,8 @@ SENTENCES: dict[str, str] = {
     "offset_no_sources": "ends after its metadata line: it has no line for any source",
     "offset_no_name": 'does not begin with "<source name>:"',
     "offset_name_twice": "names the source {key} a second time",
+    "empty_line": "has an empty line",
+    "not_a_time": "has {field} that is not a number",
     "source_offset": "(the offset of source {key}) {clause}",
     "source_offset_empty": "(the offset of source {key}) is empty",
     # Commit log.

@@ -15,17 +15,19 @@ from core.sparklogs.evidence import Problem, problem
 from core.sparklogs.json_text import json_trouble, parse_object
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_VERSION = re.compile(r"v([1-9][0-9]{0,8})")  # Spark: "v" and a whole number above 0
+_VERSION = re.compile(r"v\+?0*([1-9][0-9]{0,8})")  # Spark: "v" and what Java reads as an int above 0
 _LOOKS_LIKE_A_VERSION = re.compile(r"v[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
 class VersionedText:
-    """A file with a version line. ``lines`` are all of its lines, the version line first (line 1)."""
+    """A file with a version line. ``lines`` are its lines without empty ones at the end, the version line
+    first (line 1); ``empty_at_the_end`` counts those that Java's reader still sees there."""
 
     version: int
     lines: tuple[str, ...]
     text: str
+    empty_at_the_end: int = 0
 
     @property
     def rest(self) -> str:
@@ -39,10 +41,16 @@ def split_lines(text: str) -> list[str]:
 
     An empty FIRST or SECOND line stays: an empty metadata line is legal.
     """
-    lines = _LINE_END.split(text) if "\r" in text else text.split("\n")
+    lines = _all_lines(text)
     while lines and not lines[-1].strip():
         lines.pop()
     return lines
+
+
+def _all_lines(text: str) -> list[str]:
+    """The lines of a text; the last line end may be there or not."""
+    lines = _LINE_END.split(text) if "\r" in text else text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
 
 
 def decoded(data: bytes, path: str, skip: int = 0) -> str | Problem:
@@ -63,7 +71,10 @@ def versioned(data: bytes, path: str, newest: int) -> VersionedText | Problem:
         return text
     lines = tuple(split_lines(text))
     version = version_of(lines[0], path, newest, data)
-    return version if isinstance(version, Problem) else VersionedText(version, lines, text)
+    if isinstance(version, Problem):
+        return version
+    rest = 0 if text[-1] not in "\n\r \t" else len(_all_lines(text)) - len(lines)
+    return VersionedText(version, lines, text, rest)
 
 
 def version_of(line: str, path: str, newest: int, data: bytes) -> int | Problem:

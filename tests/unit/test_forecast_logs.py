@@ -438,3 +438,64 @@ def test_a_control_character_is_refused_in_other_words(tmp_path: Path) -> None:
     write(files_checkpoint(tmp_path), {"sources/0/2": text})
     answer = said(tmp_path)
     assert answer.error is not None and answer.error.message.startswith("Illegal")
+
+
+# Files that were edited by hand
+
+
+@pytest.mark.parametrize("name", ["offsets/4", "offsets/3"])
+@pytest.mark.parametrize("commits", [range(5), range(4)])
+def test_an_empty_line_at_the_end_counts_as_one_more_source(
+    tmp_path: Path, name: str, commits: range
+) -> None:
+    root = files_checkpoint(tmp_path, commits=commits)
+    write(root, {name: (root / name).read_text() + "\n\n"})
+    answer = said(root)
+    assert (answer.outcome, answer.batch_id, answer.fails_at) == ("fail", None, "start")
+    assert answer.reason == "SOURCE_COUNT" and answer.error is not None
+    assert "There are [2] sources in the checkpoint offsets and now there are [1]" in answer.error.message
+
+
+def test_a_brace_too_many_changes_nothing(tmp_path: Path) -> None:
+    root = files_checkpoint(tmp_path)
+    for name in ("offsets/4", "commits/4", "sources/0/4"):
+        write(root, {name: (root / name).read_text() + "}"})
+    answer = said(root)
+    assert (answer.outcome, answer.batch_id, answer.certainty) == ("resume", 5, "certain")
+
+
+def test_line_ends_of_an_old_mac_are_line_ends(tmp_path: Path) -> None:
+    root = files_checkpoint(tmp_path)
+    write(root, {"offsets/4": (root / "offsets/4").read_text().replace("\n", "\r")})
+    assert said(root).outcome == "resume"
+
+
+@pytest.mark.parametrize("name", ["offsets/4", "offsets/3", "commits/4"])
+def test_a_time_written_as_a_text_stops_the_start(tmp_path: Path, name: str) -> None:
+    root = files_checkpoint(tmp_path)
+    field = "nextBatchWatermarkMs" if name.startswith("commits") else "batchWatermarkMs"
+    version, line, *rest = (root / name).read_text().split("\n")
+    line = json.dumps({**json.loads(line), field: "5"})
+    write(root, {name: "\n".join([version, line, *rest])})
+    answer = said(root)
+    assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "start", "LOG_FILE_UNREADABLE")
+    assert answer.error is not None and answer.error.error_class == "MappingException"
+
+
+@pytest.mark.parametrize(
+    ("spark", "name", "error"),
+    [
+        ("4.3", "offsets/4", "requirement failed: Batch 4 metadata not found"),
+        ("4.3", "offsets/3", "requirement failed: Previous batch 3 metadata not found"),
+        ("4.1", "offsets/3", None),
+    ],
+)
+def test_an_empty_metadata_line_of_a_pending_batch_or_the_one_before(
+    tmp_path: Path, spark: str, name: str, error: str | None
+) -> None:
+    root = files_checkpoint(tmp_path, commits=range(4))
+    version, _, *rest = (root / name).read_text().split("\n")
+    write(root, {name: "\n".join([version, "", *rest])})
+    answer = said(root, spark)
+    assert (None if answer.error is None else answer.error.message) == error
+    assert answer.outcome == ("rerun" if error is None else "fail")

@@ -49,6 +49,7 @@ def compacted(root: Path, compact: int, batches: int) -> Path:
         ("v1\n{hello", None, "JsonParseException", "Un"),
         (f"{files_entry(4)}\nxyz\n", None, "JsonParseException", "Un"),
         ("v1\n{}", None, "MappingException", "No usable value for path"),
+        (f"{files_entry(4)}\n\n", None, "MismatchedInputException", "No content to map due to end-of-input"),
     ],
 )
 @pytest.mark.parametrize("commits", [range(5), range(4)])

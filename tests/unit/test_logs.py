@@ -151,15 +151,57 @@ def test_unknown_metadata_fields_are_kept() -> None:
 
 
 def test_metadata_values_of_a_wrong_type_are_kept_and_count_as_unknown() -> None:
-    entry = offset('v1\n{"batchWatermarkMs":"9","batchTimestampMs":true,"conf":{"a":1}}\n0')
+    entry = offset('v1\n{"batchWatermarkMs":9.5,"batchTimestampMs":null,"conf":{"a":1}}\n0')
     assert (entry.watermark_ms, entry.timestamp_ms) == (None, None)
-    assert dict(entry.extra) == {"batchWatermarkMs": "9", "batchTimestampMs": True}
+    assert dict(entry.extra) == {"batchWatermarkMs": 9.5, "batchTimestampMs": None}
     assert dict(entry.conf) == {"a": "1"}
 
 
-@pytest.mark.parametrize("end", ["\n", "\n\n\n", "\r\n", "\n  \n", "\r\n\r\n"])
-def test_empty_lines_at_the_end_are_no_offsets(end: str) -> None:
+@pytest.mark.parametrize("value", ['"9"', "true", "[]", "{}"])
+def test_a_time_that_is_no_number_makes_the_file_unreadable_as_in_spark(value: str) -> None:
+    problem = offset_problem(f'v1\n{{"batchWatermarkMs":{value},"conf":{{}}}}\n0')
+    assert (problem.condition, problem.evidence.line) == ("bad_shape", 2)
+    assert problem.clause == "has batchWatermarkMs that is not a number"
+    assert commit_problem(f'v1\n{{"nextBatchWatermarkMs":{value}}}').condition == "bad_shape"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_the_last_line_may_have_an_end(end: str) -> None:
     assert [s.raw for s in offset(offset_text(["7"]) + end).sources] == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("end", "count"), [("\n\n", 1), ("\n\n\n", 2), ("\n  ", 1), ("\n  \n", 1), ("\r\n\r\n", 1)]
+)
+def test_empty_lines_at_the_end_are_sources_without_an_offset_to_spark(end: str, count: int) -> None:
+    entry, problems = line_problems(offset_text(["7"]) + end)
+    assert [s.raw for s in entry.sources] == ["7"] + [""] * count
+    assert [str(p.evidence) for p in problems] == [f"offsets/5:{4 + i}" for i in range(count)]
+
+
+@pytest.mark.parametrize("line", ['{"logOffset":3}', '{"t":{"0":5}}', '{ "logOffset" : 3 }'])
+def test_what_follows_an_offset_of_files_or_kafka_is_not_looked_at(line: str) -> None:
+    for rest in ("}", " # by hand", ",{}"):
+        assert offset(offset_text([line + rest])).sources[0].raw == line
+
+
+def test_other_sources_have_readers_of_their_own() -> None:
+    _, problems = line_problems(offset_text(['{"offset": 4}}']))
+    assert [str(p.evidence) for p in problems] == ["offsets/5:3"]
+
+
+def test_what_follows_the_object_in_the_metadata_line_or_a_commit_is_not_looked_at() -> None:
+    assert offset('v1\n{"batchWatermarkMs":7,"conf":{"a":"1"}}}\n0').watermark_ms == 7
+    assert commit('v1\n{"nextBatchWatermarkMs":7}}').next_watermark_ms == 7
+
+
+def test_a_dash_with_a_space_behind_it_is_no_dash_to_spark() -> None:
+    assert offset(offset_text(["- "])).sources[0].raw == "-"
+
+
+def test_a_carriage_return_alone_ends_a_line() -> None:
+    entry = offset(offset_text(['{"logOffset":3}']).replace("\n", "\r"))
+    assert [s.raw for s in entry.sources] == ['{"logOffset":3}']
 
 
 def test_windows_line_ends_are_read_like_any() -> None:
@@ -231,9 +273,20 @@ def test_an_unknown_version_is_not_interpreted() -> None:
     assert "version 3" in problem.reason
 
 
-@pytest.mark.parametrize("first", ["1", "v", "v0", "v-1", "v1x", "V1", "\ufeffv1", "{}", "v01"])
+@pytest.mark.parametrize("first", ["1", "v", "v0", "v-1", "v1x", "V1", "\ufeffv1", "{}", "v00"])
 def test_a_file_without_a_version_line_is_a_problem(first: str) -> None:
     assert offset_problem(first + "\n{}\n0").condition == "no_version"
+
+
+@pytest.mark.parametrize("first", ["v01", "v+1", "v+001"])
+def test_a_version_is_what_java_reads_as_a_number(first: str) -> None:
+    assert offset(first + "\n{}\n0").format_version == 1
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\n  ", "\nrefunds"])
+def test_version_2_with_a_line_without_a_colon_is_refused_as_a_whole(end: str) -> None:
+    problem = offset_problem(offset_text({"a": "1"}) + end)
+    assert (problem.condition, problem.evidence.line) == ("bad_shape", 4)
 
 
 def test_an_offset_file_with_only_a_version_is_truncated() -> None:
@@ -373,8 +426,10 @@ def test_version_2_commit_of_a_stateless_query_has_no_ids() -> None:
 
 
 def test_pre_release_4_0_commit_is_version_1_with_ids() -> None:
-    entry = commit('v1\n{"nextBatchWatermarkMs":7,"stateUniqueIds":{}}')
-    assert (entry.format_version, entry.next_watermark_ms, dict(entry.extra)) == (1, 7, {})
+    for ids in ("{}", '{"0":[["a"]]}', "[1]"):  # Spark does not look at them in this version
+        entry = commit(f'v1\n{{"nextBatchWatermarkMs":7,"stateUniqueIds":{ids}}}')
+        assert (entry.format_version, entry.next_watermark_ms, dict(entry.extra)) == (1, 7, {})
+        assert not entry.state_unique_ids
 
 
 def test_version_3_commit_names_its_sinks() -> None:

@@ -94,7 +94,12 @@ PLAIN: tuple[Known, ...] = (
     ),
     Known(
         "LOG_FILE_NO_METADATA",
-        (said("offset_no_metadata"), 'WatermarkTracker.currentWatermark()" because the return value of'),
+        (
+            said("offset_no_metadata"),
+            said("offset_no_metadata_compared"),
+            said("previous_no_metadata"),
+            'WatermarkTracker.currentWatermark()" because the return value of',
+        ),
     ),
     Known("LOG_FILE_ONLY_VERSION", (said("offset_only_version"),), weight=GENERAL),
     Known("METADATA_BAD_ID", (said("metadata_bad_id"), said("metadata_long_id"))),
@@ -114,6 +119,7 @@ PLAIN: tuple[Known, ...] = (
             "Unrecognized token '<token>'",
             said("metadata_empty"),
             "No usable value for <path>",
+            "Invalid OffsetMap format: <text>",
             "Illegal character ((CTRL-CHAR",
             "Illegal unquoted character ((CTRL-CHAR",
         ),

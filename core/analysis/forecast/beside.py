@@ -23,20 +23,21 @@ def watermark_back(s: RestartContext) -> Iterator[Risk]:
     """The watermark of offsets/N is lower than one before it: rows that were late open closed windows again
     (observed with 4.3: an extra row, no error). A query without state does not use it."""
     newest, before = s.newest, s.offset_entry(s.previous)
-    if newest is None or newest.watermark_ms is None or s.n is None or not s.is_stateful:
+    if newest is None or s.n is None or not s.is_stateful:
         return
+    now = newest.watermark_ms or 0  # without the field Spark goes on with 0 (seen with 4.3)
     reached = [(before.watermark_ms, before.evidence)] if before is not None and before.watermark_ms else []
     commit = s.commit(s.c) if s.c is not None and s.c < s.n else None
     if isinstance(commit, CommitEntry) and commit.next_watermark_ms:
         reached.append((commit.next_watermark_ms, commit.evidence))
     highest = max(reached, key=lambda pair: pair[0], default=None)
-    if highest is None or newest.watermark_ms >= highest[0]:
+    if highest is None or now >= highest[0]:
         return
     sentence = say(
         "findings_checks.watermark_back",
         before=highest[0],
         where=str(highest[1]),
-        after=newest.watermark_ms,
+        after=now,
         path=newest.evidence.path,
     )
     evidence = (Evidence(newest.evidence.path, 2), highest[1])

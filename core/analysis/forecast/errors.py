@@ -119,6 +119,19 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
         ErrorForm(V33, None, "NullPointerException", _NO_TRACKER.format(package="")),
         ErrorForm(V41, None, "NullPointerException", _NO_TRACKER.format(package="runtime.")),
     ),
+    "offset_no_metadata_compared": (
+        ErrorForm(
+            V42, None, "IllegalArgumentException", "requirement failed: Batch {batch} metadata not found"
+        ),
+    ),
+    "previous_no_metadata": (
+        ErrorForm(
+            V42,
+            None,
+            "IllegalArgumentException",
+            "requirement failed: Previous batch {batch} metadata not found",
+        ),
+    ),
     "offset_version": (ErrorForm(V33, None, "IllegalStateException", OLD_MAX_VERSION), VERSION_TOO_HIGH),
     "commit_version": (
         ErrorForm(V33, None, "IllegalStateException", OLD_MAX_VERSION),
@@ -131,6 +144,15 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "KD002",
         ),
         replace(VERSION_TOO_HIGH, since=V42),
+    ),
+    "log_field": (ErrorForm(V33, None, "MappingException", "No usable value for "),),
+    "offset_no_name": (
+        ErrorForm(
+            V42,
+            None,
+            "IllegalStateException",
+            "Failed to read log file {file}. Invalid OffsetMap format: {text}",
+        ),
     ),
     "log_no_version": (
         ErrorForm(
@@ -190,6 +212,9 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     "rate_clock": (
         ErrorForm(V33, "INTERNAL_ERROR", "SparkException", "", "XX000"),
         ErrorForm(V40, None, "AssertionError", "assertion failed: startSeconds({start}) > endSeconds("),
+    ),
+    "source_log_empty_line": (
+        ErrorForm(V33, None, "MismatchedInputException", "No content to map due to end-of-input"),
     ),
     "source_log_entry": (ErrorForm(V33, None, "MappingException", "No usable value for {field}"),),
     "source_log_end_missing": (ErrorForm(V33, None, "IllegalStateException", "batch {id} doesn't exist"),),

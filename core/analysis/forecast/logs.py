@@ -24,6 +24,7 @@ from core.checkpoint.state import state_inventory
 from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence, Problem
 from core.sparklogs.json_text import first_value, has_control_character, parse_json
+from core.sparklogs.versioned import split_lines
 
 _BAD_IDS = {
     "too_long": "metadata_long_id",
@@ -141,9 +142,10 @@ def _readable_offset(s: RestartContext, entry: OffsetEntry) -> Verdict:
         )
         details = {"highest": highest, "version": entry.format_version}
         return failed(s, "offset_version", "LOG_VERSION_UNKNOWN", why, Evidence(path, 1), details=details)
-    if not entry.raw.split("\n")[1].strip() and not s.checkpoint.is_continuous:
-        why = say("forecast_steps.empty_metadata_line", path=path)
-        return failed(s, "offset_no_metadata", "LOG_FILE_UNREADABLE", why, Evidence(path, 2))
+    if _has_no_metadata(s, entry):
+        is_compared = _is_after_the_newest_commit(s) and s.version >= V42
+        error = "offset_no_metadata_compared" if is_compared else "offset_no_metadata"
+        return _no_metadata(s, entry, error)
     refused = check_pinned_values(s, entry)
     if refused is not None:
         return refused
@@ -154,6 +156,17 @@ def _readable_offset(s: RestartContext, entry: OffsetEntry) -> Verdict:
             s, "unfinished_repartition", "UNFINISHED_REPARTITION", why, Evidence(path, 2), details=last
         )
     return Verdict(evidence=(Evidence(path, 1),))
+
+
+def _has_no_metadata(s: RestartContext, entry: OffsetEntry) -> bool:
+    """Whether the metadata line is empty; that of continuous processing always is."""
+    return not split_lines(entry.raw)[1].strip() and not s.checkpoint.is_continuous
+
+
+def _no_metadata(s: RestartContext, entry: OffsetEntry, error: str) -> Verdict:
+    path, batch = entry.evidence.path, {"batch": entry.batch_id}
+    why = say("forecast_steps.empty_metadata_line", path=path)
+    return failed(s, error, "LOG_FILE_UNREADABLE", why, Evidence(path, 2), details=batch)
 
 
 def _is_after_the_newest_commit(s: RestartContext) -> bool:
@@ -394,6 +407,8 @@ def check_previous_offset(s: RestartContext) -> Verdict:
         return _went_away(s.checkpoint.offset_files[previous].path)
     if entry.format_version > highest_offset_version(s.version):
         return _readable_offset(s, entry)
+    if _is_after_the_newest_commit(s) and s.version >= V42 and _has_no_metadata(s, entry):
+        return _no_metadata(s, entry, "previous_no_metadata")
     if s.checkpoint.is_async and previous != s.n - 1:
         note = say("forecast_steps.previous_async", missing=s.n - 1)
         open_end = say("forecast_steps.open_async")
@@ -419,6 +434,7 @@ def _unreadable(s: RestartContext, problem: Problem, log: str) -> Verdict:
         "highest": highest,
         "version": version_number(problem),
         "log": f"{log}s",
+        "file": f"{s.location}/{path}",
     }
     if condition == "not_an_id":
         batch = int(path.rsplit("/", 1)[-1])
@@ -432,13 +448,23 @@ def _unreadable(s: RestartContext, problem: Problem, log: str) -> Verdict:
         "bad_json": "json_bad",
         "no_version": "log_no_version",
         "not_text": "log_not_text",
+        "bad_shape": "log_field",
     }
     key = errors.get(condition, "json_bad")
+    line = problem.evidence.line or 1
+    if condition == "bad_shape" and line > 2:
+        key, details["text"] = "offset_no_name", _text_of(problem, line)
     if key == "json_bad" and has_control_character(problem.raw):
         key = "json_control"
     if log == "offset" and condition == "truncated" and problem.evidence.line is None:
         key = "offset_only_version"
     return failed(s, key, "LOG_FILE_UNREADABLE", why, problem.evidence, details=details)
+
+
+def _text_of(problem: Problem, line: int) -> str:
+    """A line of the file that has the problem; "" for an empty one at its end."""
+    lines = split_lines(problem.raw.decode("utf-8", "replace"))
+    return lines[line - 1][:60] if line <= len(lines) else ""
 
 
 def _went_away(path: str) -> Verdict:

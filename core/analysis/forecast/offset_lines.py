@@ -80,16 +80,22 @@ def set_back(s: RestartContext, parts: Sequence[Range]) -> Risk | None:
     if not s.checkpoint.is_no_data(s.n):
         return None
     effect = DUPLICATES
+    is_seen = any(_is_behind_its_log(s, part) for part in parts)
     if s.runs_again:  # batch N runs without rows, the batch after it takes what N held before
         effect = DataEffect("duplicates", "exact", "duplicates").may()
+    if s.runs_again and not is_seen:  # offsets/N-1 may be the one that was edited: moved forward
+        effect = UNKNOWN
     sentence = say(
-        "forecast.set_back_pending" if s.runs_again else "forecast.set_back_committed",
+        "forecast.set_back_committed"
+        if not s.runs_again
+        else "forecast.set_back_pending"
+        if is_seen
+        else "forecast.set_back_or_forward",
         at=str(newest.evidence),
         previous=f"offsets/{s.previous}",
         batch_id=s.n,
         next=s.n + 1,
     )
-    is_seen = any(_is_behind_its_log(s, part) for part in parts)
     return Risk(
         "SET_BACK", sentence, (newest.evidence,), effect, "certain" if is_seen else "inferred", "data_risk"
     )

@@ -109,6 +109,8 @@ def _damaged(s: RestartContext, damaged: Problem) -> Verdict:
     at, line = damaged.evidence, _line(damaged)
     why = say("forecast_steps.log_unreadable", path=at.path, clause=damaged.clause)
     error = _DAMAGE.get(damaged.condition, "")
+    if error == "source_log_empty" and at.line is not None:
+        error = "source_log_empty_line"
     if not error:
         field = _absent_field(line)
         bad = "json_control" if has_control_character(damaged.raw) else "json_bad"

@@ -72,6 +72,19 @@ def as_text(content: str) -> str:
     return re.sub(r'"logOffset":(\d+)', r'"logOffset":"\1"', content)
 
 
+def with_times_as_text(line: str) -> str:
+    """The metadata line with its watermark as a string."""
+    return re.sub(r'"batchWatermarkMs":(\d+)', r'"batchWatermarkMs":"\1"', line)
+
+
+def one_further(content: str) -> str:
+    """The log id of the next entry."""
+    return re.sub(r'"logOffset":(\d+)', lambda found: f'"logOffset":{int(found[1]) + 1}', content)
+
+
+EMPTY_LINE = d.changed("offsets/{n}", lambda content: content + "\n\n")
+EMPTY_LINE_BEFORE = d.changed("offsets/{n-1}", lambda content: content + "\n\n")
+BRACE = d.both(*(d.changed(name, lambda content: content + "}") for name in ("offsets/{n}", "sources/0/{n}")))
 LAST_TWO_LINES = d.both(without_line(4), without_line(4, "offsets/{n-1}"))
 LAST_NAMES = d.both(d.changed("offsets/{n}", d.keep_lines(3)), d.changed("offsets/{n-1}", d.keep_lines(3)))
 DASH_BEFORE = d.changed("offsets/{n-1}", d.line(3, "-"))
@@ -99,6 +112,22 @@ LINES: list[Case] = [
     *edited("RF 1.18", ("union",), "line_gone", without_line(4)),
     *edited("RF 1.18", ("union",), "line_gone_in_both", LAST_TWO_LINES),
     *edited("RF 1.18", STATELESS, "logs_swapped", logs_swapped),
+    *edited("RF 1.18", ("stateless", "named"), "empty_line_at_the_end", EMPTY_LINE),
+    *edited("RF 1.19", ("stateless", "named"), "empty_line_at_the_end_before", EMPTY_LINE_BEFORE),
+    *edited("RF 1.13", STATELESS, "brace_too_many", BRACE),
+    *edited(
+        "RF 1.16", STATELESS, "brace_too_many_in_the_commit", d.changed("commits/{c}", lambda t: t + "}")
+    ),
+    *edited("RF 1.11", STATELESS, "watermark_as_text", d.changed("offsets/{n}", with_times_as_text)),
+    *edited(
+        "RF 1.21", STATELESS, "no_metadata_before_pending", pending(d.changed("offsets/{n-1}", d.line(2, "")))
+    ),
+    *edited(
+        "RF A.4",
+        STATELESS,
+        "one_before_moved_forward_pending",
+        pending(d.changed("offsets/{n-1}", one_further)),
+    ),
     *edited("RF 1.13", STATELESS, "log_id_as_text", d.changed("offsets/{n}", as_text)),
     *edited(
         "RF 1.14",

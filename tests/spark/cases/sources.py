@@ -70,6 +70,12 @@ SOURCE_LOGS: list[Case] = [
     *source_log("RF 3.1", ("compacted",), "entry_after_the_compact_file_missing", d.without("sources/0/6")),
     *source_log("RF 3.3", ("compacted",), "last_source_entry_missing", d.without("sources/0/7")),
     *source_log("RF 3.15", ("stateless", "windows"), "last_source_entry_empty", d.holding("sources/0/4", "")),
+    *source_log(
+        "RF 3.15",
+        STATELESS,
+        "last_source_entry_with_an_empty_line",
+        d.changed("sources/0/4", lambda t: t + "\n\n"),
+    ),
     *source_log("RF 3.15", STATELESS, "middle_source_entry_empty", d.holding("sources/0/2", "")),
     *source_log("RF 3.15", STATELESS, "last_source_entry_cut", d.cut("sources/0/4")),
     *source_log("RF 3.15", STATELESS, "last_source_entry_not_utf8", d.not_utf8("sources/0/4")),
