@@ -114,6 +114,10 @@ SENTENCES: dict[str, str] = {
         " {key} names outside of the directory that was given for it"
     ),
     "open_start": "what source {key} counts from: it keeps no start below sources/",
+    "open_shared_log": (
+        "whether sources {keys:listed} are one DataFrame used several times, as {directory} alone suggests: a"
+        " source that lost its log does not start"
+    ),
     "open_source_log": "{path} ({why})",
     # Risks that file sources have.
     "input_gone": (

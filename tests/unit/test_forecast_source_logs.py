@@ -390,3 +390,17 @@ def test_a_gap_that_may_have_been_a_compact_file_names_no_file(tmp_path: Path, l
     answer = said(root)
     assert answer.reason == "SOURCE_LOG_GAP" and answer.error is not None
     assert answer.error.message == "doesn't exist (latestId: 4"
+
+
+# Equal lines with one log
+
+
+def test_equal_lines_with_one_log_are_not_said_for_sure_to_be_one_source(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path)
+    for number in range(5):
+        write(tmp_path, {f"offsets/{number}": offset_text([f'{{"logOffset":{number}}}'] * 2)})
+    answer = said(tmp_path)
+    assert (answer.outcome, answer.certainty) == ("resume", "inferred")
+    assert any("sources/0 alone" in text for text in answer.not_checked)
+    write(tmp_path, {f"sources/1/{number}": files_entry(number) for number in range(5)})
+    assert said(tmp_path).certainty == "certain"

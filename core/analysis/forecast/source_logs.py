@@ -57,7 +57,26 @@ def check_source_logs(s: RestartContext) -> Verdict:
     if not s.file_logs:
         return Verdict("does_not_apply", note=say("forecast_steps.no_source_logs"))
     evidence = tuple(Evidence(log.newest_path) for log in s.file_logs.values() if log.newest_path is not None)
-    return Verdict(evidence=evidence, risks=tuple(risks), not_checked=tuple(not_checked))
+    shared = [
+        say("forecast.open_shared_log", keys=keys, directory=directory)
+        for directory, keys in _shared(s).items()
+    ]
+    return Verdict(
+        evidence=evidence,
+        risks=tuple(risks),
+        not_checked=(*not_checked, *shared),
+        certainty="inferred" if shared else "certain",
+    )
+
+
+def _shared(s: RestartContext) -> dict[str, list[str]]:
+    """Directory -> the lines of file sources that were equal in every entry and are taken for one: either a
+    DataFrame used twice, or sources of which some lost their log."""
+    found: dict[str, list[str]] = {}
+    for source in s.checkpoint.sources:
+        if source.directory is not None and source.kind.has_own_log:
+            found.setdefault(source.directory, []).append(source.key)
+    return {directory: keys for directory, keys in found.items() if len(keys) > 1}
 
 
 def _turn(log: CompactibleLog, problem: Problem) -> int:
