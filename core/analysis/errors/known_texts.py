@@ -98,6 +98,8 @@ PLAIN: tuple[Known, ...] = (
             said("offset_no_metadata"),
             said("offset_no_metadata_compared"),
             said("previous_no_metadata"),
+            said("offset_no_metadata_pending"),
+            "WatermarkTracker.updateWatermark(",
             'WatermarkTracker.currentWatermark()" because the return value of',
         ),
     ),

@@ -31,6 +31,9 @@ _NO_TRACKER = (
     " because the return value of"
     ' "org.apache.spark.sql.execution.streaming.{package}MicroBatchExecution.watermarkTracker()" is null'
 )
+_NO_TRACKER_AT_END = (
+    'Cannot invoke "org.apache.spark.sql.execution.streaming.{package}WatermarkTracker.updateWatermark('
+)
 _NO_METADATA = (
     'Cannot invoke "org.apache.spark.sql.execution.streaming.{package}StreamMetadata.id()" because the return'
     ' value of "org.apache.spark.sql.execution.streaming.{package}StreamExecution.streamMetadata()" is null'
@@ -118,6 +121,10 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
     "offset_no_metadata": (
         ErrorForm(V33, None, "NullPointerException", _NO_TRACKER.format(package="")),
         ErrorForm(V41, None, "NullPointerException", _NO_TRACKER.format(package="runtime.")),
+    ),
+    "offset_no_metadata_pending": (
+        ErrorForm(V33, None, "NullPointerException", _NO_TRACKER_AT_END.format(package="")),
+        ErrorForm(V41, None, "NullPointerException", _NO_TRACKER_AT_END.format(package="runtime.")),
     ),
     "offset_no_metadata_compared": (
         ErrorForm(

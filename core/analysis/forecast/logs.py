@@ -4,6 +4,7 @@ before any batch is picked up."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from core.analysis.forecast.context import (
     RestartContext,
@@ -14,7 +15,7 @@ from core.analysis.forecast.context import (
     version_number,
 )
 from core.analysis.forecast.fresh_start import FROM_SCRATCH, from_scratch, what_blocks_batch_zero
-from core.analysis.forecast.model import EXACT, UNKNOWN, DataEffect, Risk
+from core.analysis.forecast.model import EXACT, RUN_AGAIN, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.pinned_values import PARTITIONS, check_pinned_values
 from core.analysis.forecast.upgrade import check_named_sources
 from core.analysis.forecast.versions import V40, V41, V42, V43, Version
@@ -144,8 +145,9 @@ def _readable_offset(s: RestartContext, entry: OffsetEntry) -> Verdict:
         return failed(s, "offset_version", "LOG_VERSION_UNKNOWN", why, Evidence(path, 1), details=details)
     if _has_no_metadata(s, entry):
         is_compared = _is_after_the_newest_commit(s) and s.version >= V42
-        error = "offset_no_metadata_compared" if is_compared else "offset_no_metadata"
-        return _no_metadata(s, entry, error)
+        if s.runs_again and not is_compared:
+            return _run_without_metadata(s, entry)
+        return _no_metadata(s, entry, "offset_no_metadata_compared" if is_compared else "offset_no_metadata")
     refused = check_pinned_values(s, entry)
     if refused is not None:
         return refused
@@ -167,6 +169,13 @@ def _no_metadata(s: RestartContext, entry: OffsetEntry, error: str) -> Verdict:
     path, batch = entry.evidence.path, {"batch": entry.batch_id}
     why = say("forecast_steps.empty_metadata_line", path=path)
     return failed(s, error, "LOG_FILE_UNREADABLE", why, Evidence(path, 2), details=batch)
+
+
+def _run_without_metadata(s: RestartContext, entry: OffsetEntry) -> Verdict:
+    """The pending batch is run, and its watermark is asked for when the sink has its rows (seen with 3.5 and
+    4.0, and with 4.3 where there is no commit)."""
+    verdict = _no_metadata(s, entry, "offset_no_metadata_pending")
+    return replace(verdict, fails_at="batch", delivered=RUN_AGAIN, then=say("forecast.then_each_start"))
 
 
 def _is_after_the_newest_commit(s: RestartContext) -> bool:

@@ -119,6 +119,7 @@ LINES: list[Case] = [
         "RF 1.16", STATELESS, "brace_too_many_in_the_commit", d.changed("commits/{c}", lambda t: t + "}")
     ),
     *edited("RF 1.11", STATELESS, "watermark_as_text", d.changed("offsets/{n}", with_times_as_text)),
+    *edited("RF 1.11", STATELESS, "no_metadata_pending", pending(d.changed("offsets/{n}", d.line(2, "")))),
     *edited(
         "RF 1.21", STATELESS, "no_metadata_before_pending", pending(d.changed("offsets/{n-1}", d.line(2, "")))
     ),
