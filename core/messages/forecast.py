@@ -114,6 +114,10 @@ SENTENCES: dict[str, str] = {
         " {key} names outside of the directory that was given for it"
     ),
     "open_start": "what source {key} counts from: it keeps no start below sources/",
+    "open_untold_log": (
+        "which log below sources/ is that of source {key}: lines of {at} had the same offsets in every entry,"
+        " and some are one DataFrame used twice"
+    ),
     "open_shared_log": (
         "whether sources {keys:listed} are one DataFrame used several times, as {directory} alone suggests: a"
         " source that lost its log does not start"

@@ -404,3 +404,21 @@ def test_equal_lines_with_one_log_are_not_said_for_sure_to_be_one_source(tmp_pat
     assert any("sources/0 alone" in text for text in answer.not_checked)
     write(tmp_path, {f"sources/1/{number}": files_entry(number) for number in range(5)})
     assert said(tmp_path).certainty == "certain"
+
+
+@pytest.mark.parametrize("commits", [range(5), range(4)])
+def test_a_log_that_may_be_one_of_several_lines_is_not_missed(tmp_path: Path, commits: range) -> None:
+    """``a.union(b).union(a)``: three equal lines, two directories (seen with 4.3)."""
+    files_checkpoint(tmp_path, commits=commits)
+    for number in range(5):
+        write(tmp_path, {f"offsets/{number}": offset_text([f'{{"logOffset":{number}}}'] * 3)})
+        write(tmp_path, {f"sources/1/{number}": files_entry(number)})
+    for new_data in ("yes", "no"):
+        answer = said(tmp_path, new_data=new_data)
+        assert (answer.outcome, answer.certainty) == (
+            "rerun" if len(commits) == 4 else "resume",
+            "inferred",
+        )
+        assert any("that of source 2" in text for text in answer.not_checked)
+    shutil.rmtree(tmp_path / "sources/1")
+    assert said(tmp_path).outcome != "fail"  # all three may be one DataFrame

@@ -317,6 +317,15 @@ class RestartContext:
         log = self.file_logs.get(key)
         return log.newest_id if log is not None and log.newest_id is not None else -1
 
+    def has_untold_log(self, key: str) -> bool:
+        """Whether nothing tells which directory below ``sources/`` is a file source's: a DataFrame used twice
+        (``a.union(b).union(a)``) leaves more lines than directories, and lines with the same offsets in every
+        entry look alike."""
+        sources = self.checkpoint.sources
+        is_open = any(source.key == key and source.directory is None for source in sources)
+        owned = {source.directory for source in sources}
+        return is_open and self.kind(key).has_own_log and not owned.issuperset(self.source_directories)
+
     @lazy
     def has_other_offsets(self) -> bool:
         """Whether a Kafka broker that was asked ends elsewhere than the newest offsets, or has other
@@ -351,7 +360,7 @@ class RestartContext:
         before it: the files of lost entries are new to Spark."""
         for line in self.newest.sources if self.newest is not None else ():
             end = FILES.value(parse(line.raw)) if line.raw is not None else None
-            if end is None or not self.kind(line.key).has_own_log:
+            if end is None or not self.kind(line.key).has_own_log or self.has_untold_log(line.key):
                 continue
             newest = self.newest_log_id(line.key)
             if newest > end or newest < end - 1:

@@ -37,7 +37,12 @@ from core.analysis.forecast.offset_lines import (
 from core.analysis.forecast.put_away import batches_in_one, later_batches_beside
 from core.analysis.forecast.ranges import log_id, ranges
 from core.analysis.forecast.sink import sink_risks
-from core.analysis.forecast.source_logs import check_file_plan, check_file_range, lost_entry, rolled_back
+from core.analysis.forecast.source_logs import (
+    check_file_plan,
+    check_file_range,
+    lost_entry,
+    rolled_back,
+)
 from core.checkpoint.sources.base import Asks
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
@@ -67,7 +72,9 @@ def check_ranges(s: RestartContext) -> Verdict:
             not_checked.append(say("forecast.open_name", key=part.key, at=str(newest.evidence)))
             continue
         risks += [risk] if (risk := start_without_offset(s, part)) is not None else []
-        if s.kind(part.key).has_own_log:
+        if s.has_untold_log(part.key):
+            not_checked.append(say("forecast.open_untold_log", key=part.key, at=str(newest.evidence)))
+        elif s.kind(part.key).has_own_log:
             failure = check_file_range(s, part, phase)
             if failure is not None:
                 return failure
@@ -83,7 +90,13 @@ def check_ranges(s: RestartContext) -> Verdict:
                 not_checked.append(say("forecast.open_delta_log", key=part.key, batch_id=first))
     lost = lost_name(s)
     risks += [lost] if lost is not None else []
-    return Verdict(evidence=(newest.evidence,), risks=tuple(risks), not_checked=tuple(not_checked))
+    is_told = not any(s.has_untold_log(part.key) for part in ranges(s))
+    return Verdict(
+        evidence=(newest.evidence,),
+        risks=tuple(risks),
+        not_checked=tuple(not_checked),
+        certainty="certain" if is_told else "inferred",
+    )
 
 
 def _broken_line(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | None:
@@ -132,7 +145,7 @@ def check_plan(s: RestartContext) -> Verdict:
     parts = tuple(ranges(s))
     for part in parts:
         kind = s.kind(part.key)
-        if kind.asks is None and not kind.may_count_from_a_start:
+        if (kind.asks is None and not kind.may_count_from_a_start) or s.has_untold_log(part.key):
             continue
         verdict = check_start_time(s, part) if kind.asks is None else _PLANS[kind.asks](s, part)
         if verdict.ok is False:
