@@ -420,5 +420,6 @@ def test_a_log_that_may_be_one_of_several_lines_is_not_missed(tmp_path: Path, co
             "inferred",
         )
         assert any("that of source 2" in text for text in answer.not_checked)
+        assert answer.data.overwrite == ("unknown" if len(commits) == 4 else "exact")
     shutil.rmtree(tmp_path / "sources/1")
     assert said(tmp_path).outcome != "fail"  # all three may be one DataFrame

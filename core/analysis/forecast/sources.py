@@ -145,7 +145,10 @@ def check_plan(s: RestartContext) -> Verdict:
     parts = tuple(ranges(s))
     for part in parts:
         kind = s.kind(part.key)
-        if (kind.asks is None and not kind.may_count_from_a_start) or s.has_untold_log(part.key):
+        if s.has_untold_log(part.key):
+            weaker = weaker.plus(UNKNOWN) if s.runs_again else weaker  # its input files are not known either
+            continue
+        if kind.asks is None and not kind.may_count_from_a_start:
             continue
         verdict = check_start_time(s, part) if kind.asks is None else _PLANS[kind.asks](s, part)
         if verdict.ok is False:
