@@ -32,6 +32,7 @@ _LOOKS: Mapping[str, tuple[str, str]] = {
     "reruns": (charts.PENDING, "diamond"),
     "resumes": (charts.COMMITTED, "circle"),
     "fresh_start": (charts.CHOSEN, "circle-open"),
+    "unused": (charts.MISSING, "circle-open"),
     "unknown": (charts.STALL, "x"),
     "unreadable": (charts.MISSING, "x"),
 }

@@ -26,7 +26,7 @@ PACE_BATCHES, PACE_POINTS, PACE_LEAST = 100, 20, 6
 """The line of the throughput: of so many of the newest batches, as so many points at most; of fewer
 batches than the last number there is none."""
 
-FILTERS = ("fails", "risk", "reruns", "resumes", "fresh_start", "not_read")
+FILTERS = ("fails", "risk", "reruns", "resumes", "fresh_start", "unused", "not_read")
 SORTS = ("age", "lag", "rate", "state", "skew", "size", "name")
 GROUPS: Mapping[str, str] = {"unknown": "not_read", "unreadable": "not_read"}
 
@@ -61,7 +61,8 @@ def mark_of(row: SurveyRow) -> str:
         return MARKS["blocked"]
     if row.status == "reruns" or _is_risk(row):
         return MARKS["doubt"]
-    return {"resumes": MARKS["done"], "fresh_start": MARKS["plain"]}.get(row.status, "?")
+    others = {"resumes": MARKS["done"], "fresh_start": MARKS["plain"], "unused": MARKS["plain"]}
+    return others.get(row.status, "?")
 
 
 def filters(lines: Sequence[Line]) -> tuple[str | None, str, str | None]:

@@ -144,6 +144,7 @@ TITLES: dict[str, str] = {
     "BATCHES_SLOWER": "batches become slower and slower",
     "SOURCE_LAG": "the query does not keep up with a source",
     "CHECKPOINT_INSIDE_DATA": "the checkpoint is inside the data of its source or sink",
+    "NOT_IN_USE": "the pipeline starts from a newer checkpoint",
     # Notes
     "BATCH_NOT_COMMITTED": "the newest batch is not committed",
     "STATE_OF_LATER_BATCHES": "there is state of batches after the newest one",
@@ -575,6 +576,10 @@ ACTIONS: dict[str, str] = {
     "CHECKPOINT_INSIDE_DATA": (
         "Move the checkpoint while the query is stopped (copy it whole), for example to a directory"
         " whose name begins with an underscore (_checkpoints), and start the query with the new location."
+    ),
+    "NOT_IN_USE": (
+        "Open the checkpoint with the highest number; this one shows what was before it and can be kept or"
+        " removed."
     ),
     # Notes
     "BATCH_NOT_COMMITTED": (

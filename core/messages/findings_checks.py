@@ -264,6 +264,10 @@ SENTENCES: dict[str, str] = {
         " batches were planned every {usual_ms:duration}, at most {longest_ms:duration} apart: a query may"
         " be idle, or busy with a long batch."
     ),
+    "not_in_use": (
+        "No start uses this checkpoint: it appears to be one of a declarative pipeline, which starts from the"
+        " highest number, {place}."
+    ),
     "unknown_level": "There is no level {level}; choose one of {levels:listed}.",
 }
 

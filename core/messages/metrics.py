@@ -4,8 +4,9 @@ from __future__ import annotations
 
 HELP: dict[str, str] = {
     "spark_checkpoint_next_start": (
-        "1 for what happens at the next start: fails, reruns, resumes, fresh_start; unknown when something"
-        " that it needs could not be read, unreadable when nothing could."
+        "1 for what happens at the next start: fails, reruns, resumes, fresh_start; unused when a pipeline"
+        " starts from another one, unknown when something that it needs could not be read, unreadable when"
+        " nothing could."
     ),
     "spark_checkpoint_findings": "Findings of the check by severity: blocks_restart, data_risk, attention.",
     "spark_checkpoint_info": (

@@ -28,6 +28,8 @@ SENTENCES: dict[str, str] = {
     "kit": "The kit, version {version}: the part that is the same for everybody",
     "runbook": "Runbook",
     "plan": "Plan for programs",
+    "flow_restart": "No code is needed: run the pipeline again as it is.",
+    "flow_refresh": "No code is needed: the pipeline does it with one command, spark-pipelines run.",
     "restart": "No code is needed: start the job again as it is, with the same checkpoint location.",
     # comments of constants
     "old_checkpoint": (

@@ -133,6 +133,17 @@ SENTENCES: dict[str, str] = {
         "The source no longer has everything, so a full refresh would lose the rows that are gone there."
         " Use the full refresh with backup and backfill."
     ),
+    "not_in_use": (
+        "No start uses this checkpoint: the pipeline starts from the highest number, {place}. Open that one."
+    ),
+    "flow_incomplete": (
+        "The source no longer has everything, and a full refresh empties the table {table}: the rows that are"
+        " gone at the source would be lost."
+    ),
+    "flow_backfill": (
+        "The pipeline fills the table {table} itself, and no script writes beside it. Copy the table (CREATE"
+        " TABLE ... AS SELECT), take the full refresh, and insert the rows that only the copy has."
+    ),
     "kafka_backfill": "Records in a topic cannot be merged or removed, so a backfill cannot be exact.",
     "checkpoint_in_output": (
         "This option renames the old output {output}, and the checkpoint lies in it: bring the checkpoint"

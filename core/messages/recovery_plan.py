@@ -26,6 +26,17 @@ SENTENCES: dict[str, str] = {
     "copy": "Copy the checkpoint to a new location and compare the names and sizes of all files.",
     "copy_why": "Nothing is deleted, so the old checkpoint can be restored.",
     "restart_pipeline": "Start the pipeline again as it was.",
+    # a flow of a declarative pipeline
+    "stop_pipeline": "Stop the pipeline.",
+    "stop_pipeline_why": "Two runs at once would write to the same table.",
+    "copy_table": "Copy the table {table}, unless it is certain that the source still has everything.",
+    "copy_table_why": "The full refresh empties it: rows that the source no longer has are gone.",
+    "flow_refresh": "Run spark-pipelines run --full-refresh {table}.",
+    "flow_refresh_why": (
+        "It empties the table and reads the source from the beginning, with a new checkpoint, {place}."
+        " This one stays where it is, and no start uses it any more."
+    ),
+    "verify_table": "Compare the table with a batch query over all input.",
     # start options
     "ask_broker": "Ask the broker whether the positions are still there.",
     "ask_broker_why": (

@@ -44,6 +44,9 @@ SENTENCES: dict[str, str] = {
     "commit_unreadable": (
         "{path} is there but cannot be read, so it is not certain that batch {batch} finished."
     ),
+    "not_in_use": (
+        "The pipeline starts from another checkpoint, {place}: the position of today is there, not here."
+    ),
     "async_progress": (
         "Progress was logged asynchronously: batches that finished after this one may not be in the log;"
         " their rows are then written again."

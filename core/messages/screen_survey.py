@@ -8,6 +8,7 @@ FILTERS: dict[str, str] = {
     "reruns": "◐ {n:number} {n:one re-runs/re-run} a batch",
     "resumes": "● {n:number} {n:one resumes/resume}",
     "fresh_start": "○ {n:number} {n:one starts/start} from scratch",
+    "unused": "○ {n:number} not used",
     "not_read": "? {n:number} not read",
 }
 """The filters by what happens at the next start."""

@@ -7,6 +7,7 @@ STATUS_WORDS: dict[str, str] = {
     "reruns": "re-runs a batch",
     "resumes": "resumes",
     "fresh_start": "starts from scratch",
+    "unused": "older, not used",
     "unknown": "not known",
     "unreadable": "not read",
 }
@@ -17,6 +18,7 @@ COUNTS: dict[str, str] = {
     "reruns": "{n:number} {n:one re-runs/re-run} a batch",
     "resumes": "{n:number} {n:one resumes/resume}",
     "fresh_start": "{n:number} {n:one starts/start} from scratch",
+    "unused": "{n:number} not used",
     "unknown": "{n:number} not known",
     "unreadable": "{n:number} not read",
 }

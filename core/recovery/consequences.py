@@ -119,7 +119,7 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
         return say("recovery_effects.lost_repeats"), say("recovery_effects.lost_loses")
     if made.option == "reset":
         return _reset_repeats(context, made, behaviour), _reset_loses(context, made, behaviour)
-    if context.platform == "lakeflow" and made.method == "from_start":
+    if context.is_pipeline and made.method == "from_start":
         return _pipeline_refresh(context, made)
     if made.option == "full_refresh":
         return say("recovery_effects.new_output"), _refresh_loses(context)

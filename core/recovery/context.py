@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from core.analysis.forecast import Forecast, forecast
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import FileLogEntry, OffsetEntry
+from core.checkpoint.pipeline_flow import PipelineFlow, pipeline_flow, place_in_use
 from core.checkpoint.sources.base import Advance, ResumePoint, SourceKind
 from core.checkpoint.sources.delta import DELTA
 from core.checkpoint.sources.registry import kind_read_with, parse
@@ -80,7 +81,8 @@ class RecoveryContext:
     ``watermark_ms`` is the one in force during the last committed batch. ``unreadable`` is why the position
     is not known, or None. ``seen_sink`` is the kind of sink that was found at the place given for it.
     ``forecast`` is what a plain restart does, ``sink_trouble`` why the sink no longer fits the checkpoint
-    (empty when it does, or was not asked), ``sink_state`` what its log says. ``ck`` and ``connectors`` are
+    (empty when it does, or was not asked), ``sink_state`` what its log says. ``place_in_use``: the checkpoint
+    that a declarative pipeline starts from in place of this one. ``ck`` and ``connectors`` are
     what all of this was read from, for the repairs that need more of it.
     """
 
@@ -108,6 +110,7 @@ class RecoveryContext:
     forecast: Forecast | None = None
     sink_trouble: str = ""
     sink_state: SinkState | None = None
+    place_in_use: str | None = None
 
     @property
     def is_lost(self) -> bool:
@@ -176,6 +179,16 @@ class RecoveryContext:
     def platform(self) -> str:
         """Where the pipeline runs: the answer, else Lakeflow for a Lakeflow table, else PySpark."""
         return self.answers.get("platform") or ("lakeflow" if self.sink == "lakeflow_table" else "pyspark")
+
+    @property
+    def flow(self) -> PipelineFlow | None:
+        """The flow of a declarative pipeline of open-source Spark that the checkpoint belongs to."""
+        return None if self.platform == "lakeflow" else pipeline_flow(self.spark_path)
+
+    @property
+    def is_pipeline(self) -> bool:
+        """Whether a pipeline owns the checkpoint and fills the table, so that no script writes there."""
+        return self.platform == "lakeflow" or self.flow is not None
 
     @property
     def pending_is_next(self) -> bool:
@@ -247,6 +260,7 @@ def read_recovery_context(
         forecast=restart,
         sink_trouble="" if sink is None else _trouble(sink),
         sink_state=sink,
+        place_in_use=place_in_use(ck),
     )
 
 

@@ -22,7 +22,11 @@ def forms(context: RecoveryContext, option: OptionId) -> tuple[CodeBlock, ...]:
     """The snippet, the script and the kit, the files, the runbook, the plan, in this order; empty when the
     option cannot be done. Files that carry no kit have no script."""
     files = generate(context, option)
-    if not recipe(context, option).possible or (not files and option != "restart"):
+    if not recipe(context, option).possible:
+        return ()
+    if not files and option == "full_refresh" and context.flow is not None:
+        return snippet(context, option), plan_text(context, option)
+    if not files and option != "restart":
         return ()
     parts = [part for block in files for part in _parts(block)]
     return (snippet(context, option), *parts, *files, runbook(context, option), plan_text(context, option))

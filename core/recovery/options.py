@@ -187,7 +187,7 @@ def _restart(context: RecoveryContext, made: Recipe) -> Cells:
 
 
 def _full_refresh(context: RecoveryContext, made: Recipe) -> Cells:
-    if context.platform == "lakeflow":
+    if context.is_pipeline:
         return _pipeline_refresh(context)
     keyed = context.sink == "foreach_merge"
     duplicates = cell("keyed_target" if keyed else "no", say("recovery_options.new_output"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from core.checkpoint.pipeline_flow import pipeline_flow
 from core.recovery.context import RecoveryContext
-from core.recovery.pipeline_flow import pipeline_flow
 from core.recovery.recipe import Recipe
 from core.recovery.repairs import repair_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.checkpoint.pipeline_flow import PipelineFlow
 from core.messages import say
 from core.messages.words import NOT_KNOWN, capital
 from core.recovery.amounts import amount
@@ -31,6 +32,9 @@ def plan(context: RecoveryContext, made: Recipe) -> Plan:
     """The plan of one option; without steps when it cannot be done."""
     if not made.possible:
         return Plan(made.option, (), (), ())
+    if made.method == "from_start" and context.flow is not None:
+        starts = tuple(_before_after(context, made, start) for start in made.starts)
+        return Plan(made.option, _flow_refresh(context.flow), starts, made.caution)
     if made.method == "from_start" and context.platform == "lakeflow":
         starts = tuple(_before_after(context, made, start) for start in made.starts)
         return Plan(made.option, _pipeline_refresh(made), starts, made.caution)
@@ -89,6 +93,18 @@ def _pipeline_refresh(made: Recipe) -> tuple[PlanStep, ...]:
         *after,
         PlanStep(say("recovery_plan.refresh_update"), say("recovery_plan.refresh_update_why")),
         PlanStep(say("recovery_plan.wait"), say("recovery_plan.wait_refresh_why")),
+    )
+
+
+def _flow_refresh(flow: PipelineFlow) -> tuple[PlanStep, ...]:
+    return (
+        PlanStep(say("recovery_plan.stop_pipeline"), say("recovery_plan.stop_pipeline_why")),
+        PlanStep(say("recovery_plan.copy_table", table=flow.table), say("recovery_plan.copy_table_why")),
+        PlanStep(
+            say("recovery_plan.flow_refresh", table=flow.table),
+            say("recovery_plan.flow_refresh_why", place=flow.next_place),
+        ),
+        PlanStep(say("recovery_plan.verify_table"), say("recovery_plan.verify_refresh_why")),
     )
 
 

@@ -80,6 +80,8 @@ class Recipe:
 
 def recipe(context: RecoveryContext, option: OptionId) -> Recipe:
     """The recipe of one option. Pure: everything was read before."""
+    if context.place_in_use is not None and option != "backup":
+        return Recipe(option, False, say("recovery_options.not_in_use", place=context.place_in_use))
     if option == "restart":
         return _restart(context)
     repair = repair_of(option)
@@ -117,14 +119,14 @@ def _refresh(context: RecoveryContext, option: OptionId) -> Recipe:
         SourceStart(source, "earliest", source.kind.earliest_options, earliest[source.kind.asks])
         for source in context.sources
     )
-    pipeline = context.platform == "lakeflow"
+    pipeline = context.is_pipeline
     why = _why_refresh_pipeline(option) if pipeline else say("recovery_options.from_start")
     if context.source_complete == "unknown":
         unchecked = say(
             "recovery_options.completeness_by_hand" if pipeline else "recovery_options.completeness_unchecked"
         )
         why = f"{why} {unchecked}"
-    return Recipe(option, True, why, "from_start", starts, new_output=True)
+    return Recipe(option, True, why, "from_start", starts, new_output=context.flow is None)
 
 
 def _why_refresh_pipeline(option: OptionId) -> str:
@@ -146,12 +148,16 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
         nothing = context.last_committed is None
         return say("recovery_options.name_sources" if nothing else "recovery_options.no_offsets")
     output = context.answers.get("sink_path")
-    is_renamed = context.platform != "lakeflow" and context.sink != "kafka"
+    is_renamed = not context.is_pipeline and context.sink != "kafka"
     if output is not None and is_renamed and _lies_in(context, output):
         return say("recovery_options.checkpoint_in_output", output=output)
     if option == "full_refresh":
         incomplete = context.source_complete == "no"
+        if incomplete and context.flow is not None:
+            return say("recovery_options.flow_incomplete", table=context.flow.table)
         return say("recovery_options.source_incomplete") if incomplete else None
+    if context.flow is not None:
+        return say("recovery_options.flow_backfill", table=context.flow.table)
     if context.sink == "kafka":
         return say("recovery_options.kafka_backfill")
     kept_as = context.answers.get("sink_format")

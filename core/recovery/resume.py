@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from core.checkpoint import Checkpoint
 from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.model import OffsetEntry
+from core.checkpoint.pipeline_flow import place_in_use
 from core.checkpoint.sources.base import ResumePoint, SourceContext, SourceKind
 from core.checkpoint.sources.forms import compact, no_option
 from core.checkpoint.sources.registry import kind_of, parse
@@ -93,6 +94,7 @@ def resume_points(
             sources.append(SourceResume(line.key, kind, line.raw, point, line.evidence))
     is_committed = chosen in ck.commit_ids
     notes = [
+        *_unused_notes(ck),
         *_batch_notes(ck, chosen, is_committed, is_held=held is not None),
         *_pending_notes(ck, chosen, sink),
         *_query_notes(ck, len(sources)),
@@ -140,6 +142,12 @@ def held_by_the_sink(ck: Checkpoint, sink: SinkState | None) -> int | None:
         return None
     is_there = sink.pending == "skipped" and sink.holds_up_to_batch == pending and sink.certainty == "certain"
     return pending if is_there else None
+
+
+def _unused_notes(ck: Checkpoint) -> list[str]:
+    """That the pipeline starts from another checkpoint, whose position is another one."""
+    place = place_in_use(ck)
+    return [] if place is None else [say("resume.not_in_use", place=place)]
 
 
 def _sink_notes(sink: SinkState | None, chosen: int) -> list[str]:
@@ -272,7 +280,7 @@ def _query_notes(ck: Checkpoint, source_count: int) -> list[str]:
 def _from_the_beginning(ck: Checkpoint) -> ResumeAnswer:
     why = say("resume.nothing_committed")
     sources = [_first(source.key, source.kind, source.context, why, None) for source in ck.sources]
-    notes: list[str] = [say("resume.from_the_beginning")] if sources else []
+    notes: list[str] = [*_unused_notes(ck), *([say("resume.from_the_beginning")] if sources else [])]
     if not ck.offset_ids:
         notes.append(say("resume.no_batch"))
     elif ck.offset_ids[-1] == 0:

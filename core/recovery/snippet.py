@@ -7,11 +7,11 @@ file has to be run first, and then what to change.
 
 from __future__ import annotations
 
+from core.checkpoint.pipeline_flow import PipelineFlow, pipeline_flow
 from core.messages import say
 from core.recovery.answers import OptionId
 from core.recovery.code import RESTORE_VERSIONS, TEMPLATES, CodeBlock, generate, packages, title_of
 from core.recovery.context import RecoveryContext
-from core.recovery.pipeline_flow import PipelineFlow, pipeline_flow
 from core.recovery.places import new_checkpoint, new_output, old_checkpoint, platform_of
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.restart import can_guard
@@ -109,8 +109,8 @@ def _writer(context: RecoveryContext, made: Recipe) -> dict[str, str | None] | N
 
 
 def _flow(context: RecoveryContext) -> PipelineFlow | None:
-    """The flow of a declarative pipeline that the checkpoint belongs to."""
-    return pipeline_flow(old_checkpoint(context, platform_of(context)))
+    """The flow of a declarative pipeline that the checkpoint belongs to, where one runs it."""
+    return None if context.flow is None else pipeline_flow(old_checkpoint(context, platform_of(context)))
 
 
 def _command(context: RecoveryContext, made: Recipe, files: list[str]) -> str:

@@ -32,7 +32,7 @@ from core.storage.patience import NoAnswer, in_time
 
 T = TypeVar("T")
 
-Status = Literal["fails", "reruns", "resumes", "fresh_start", "unknown", "unreadable"]
+Status = Literal["fails", "reruns", "resumes", "fresh_start", "unused", "unknown", "unreadable"]
 STATUSES: Mapping[str, Status] = {
     "fail": "fails",
     "rerun": "reruns",
@@ -41,11 +41,17 @@ STATUSES: Mapping[str, Status] = {
 }
 """The outcome of a forecast -> the status of a row."""
 
-STATUS_ORDER: tuple[Status, ...] = ("fails", "reruns", "resumes", "fresh_start", "unknown", "unreadable")
+STATUS_ORDER: tuple[Status, ...] = (
+    *("fails", "reruns", "resumes", "fresh_start", "unused"),
+    *("unknown", "unreadable"),
+)
 """The order in which they are counted."""
 
 COUNTED: tuple[str, ...] = tuple(severity for severity in SEVERITIES if severity != "note")
 """The severities of which a row counts the findings."""
+
+NOT_IN_USE = "NOT_IN_USE"
+"""The finding about a checkpoint that no start uses."""
 
 LEVELS: tuple[Level, ...] = ("quick", "normal")
 """How much a row can read: without the state, or with its listing."""
@@ -55,6 +61,9 @@ LOG_FILES = 2
 
 WRITTEN_BY_BATCHES = frozenset({"delta", "changelog", "snapshot", "zip"})
 """The kinds of state files whose names say which batch wrote them."""
+
+NOBODYS = 99
+"""Behind all others in the order of attention."""
 
 READ_FIRST = 2
 """Batches that are read at first: enough to know what the sources are."""
@@ -75,9 +84,11 @@ class OperatorFacts:
 class SurveyRow:
     """One checkpoint of a survey.
 
-    ``status``: the outcome of the forecast; ``unknown`` when something that the next start needs could not be
-    read, ``unreadable`` when nothing could (``error`` says why; that is no damage). ``path`` is relative to
-    ``root``, "" when the root is the checkpoint itself. ``next_batch`` is the first batch of the next start.
+    ``status``: the outcome of the forecast; ``unused`` when the pipeline starts from another one (finding
+    ``NOT_IN_USE``, the only one that is then counted), ``unknown`` when something that the next start needs
+    could not be read, ``unreadable`` when nothing could (``error`` says why; that is no damage). ``path`` is
+    relative to ``root``, "" when the root is the checkpoint itself. ``next_batch`` is the first batch of the
+    next start.
     ``newest_ms`` is the time of the newest entry of the logs, ``age_seconds`` how long that was before
     ``read_at_ms``. ``batches_per_hour`` and ``median_duration_ms`` are those of the newest 50 batches,
     ``watermark_lag_ms`` and ``watermark_stalled_batches`` those of the batches that were read, None
@@ -143,7 +154,10 @@ class SurveyRow:
 
 def attention(row: SurveyRow) -> tuple[int, str, str]:
     """The sort key of a row: what needs attention first. What fails, what risks data, what nobody could look
-    into, what re-runs a batch, what somebody should look at, all others; then by name."""
+    into, what re-runs a batch, what somebody should look at, all others, what no start uses; then by
+    name."""
+    if row.status == "unused":
+        return NOBODYS, row.root, row.path
     order: tuple[bool, ...] = (
         row.status == "fails",
         row.has_problems,
@@ -228,7 +242,10 @@ def _looked_into(place: Location, settings: Settings, level: Level) -> SurveyRow
 
 
 def _status(judgement: Judgement, forecast: Forecast) -> Status:
-    """What could not be read leaves the next start open, unless the rest shows already that it fails."""
+    """What could not be read leaves the next start open, unless the rest shows already that it fails; no
+    start is made of what is not in use."""
+    if any(risk.id == NOT_IN_USE for risk in forecast.risks):
+        return "unused"
     if forecast.outcome != "fail" and forecast.certainty == "needs_input" and judgement.not_read:
         return "unknown"
     return STATUSES[forecast.outcome]
@@ -268,8 +285,9 @@ def _with_watermark(row: SurveyRow, ck: Checkpoint) -> SurveyRow:
 
 
 def _with_findings(row: SurveyRow, report: FindingsReport) -> SurveyRow:
-    counts: Counter[str] = Counter(finding.severity for finding in report.findings)
-    worst = next((finding.id for finding in report.findings if finding.severity != "note"), None)
+    found = [item for item in report.findings if row.status != "unused" or item.id == NOT_IN_USE]
+    counts: Counter[str] = Counter(item.severity for item in found)
+    worst = next((item.id for item in found if item.severity != "note"), None)
     named = {severity: counts[severity] for severity in COUNTED}
     return replace(row, findings=named, worst_finding=worst)
 

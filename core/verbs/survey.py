@@ -32,7 +32,7 @@ from core.verbs._text import clean, table
 
 ENGINES = ("local", "spark")
 PROGRESS_EVERY_SECONDS = 2.0
-MARKS = {"fails": "FAIL", "reruns": "again", "resumes": "ok", "fresh_start": "new"}
+MARKS = {"fails": "FAIL", "reruns": "again", "resumes": "ok", "fresh_start": "new", "unused": "-"}
 SENTENCES_SHOWN = 20  # of rows that need somebody; the JSON has all
 
 

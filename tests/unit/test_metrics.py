@@ -61,7 +61,7 @@ def test_the_metrics_are_the_numbers_of_the_survey(team: Path, capsys: pytest.Ca
     samples = samples_of(text)
     for path, row in rows.items():
         of = {"root": row["root"], "checkpoint": path}
-        for status in ("fails", "reruns", "resumes", "fresh_start", "unknown", "unreadable"):
+        for status in ("fails", "reruns", "resumes", "fresh_start", "unused", "unknown", "unreadable"):
             assert value(samples, "next_start", status=status, **of) == (status == row["status"])
         for severity, count in row["findings"].items():
             assert value(samples, "findings", severity=severity, **of) == count

@@ -125,6 +125,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "BATCHES_SLOWER": Entry("attention"),
     "SOURCE_LAG": Entry("attention"),
     "CHECKPOINT_INSIDE_DATA": Entry("attention"),
+    "NOT_IN_USE": Entry("attention", "4.1"),
     # Notes
     "BATCH_NOT_COMMITTED": Entry("note"),
     "STATE_OF_LATER_BATCHES": Entry("note"),

@@ -139,6 +139,7 @@ WAYS: Mapping[str, Way] = {
     "STATE_OF_LATER_BATCHES": Way(decides="nothing"),
     "SOURCE_LOG_ONE_AHEAD": Way(decides="nothing"),
     "ROWS_BEFORE_LOG": Way(decides="sink"),
+    "NOT_IN_USE": Way(decides="nothing"),
     "HADOOP_CHECKSUM_MISMATCH": Way(decides="files"),
     "STATE_GROWS": Way(decides="query"),
     "SHORT_RETENTION": Way(decides="query"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from core.analysis.forecast.beside import not_in_use
 from core.analysis.forecast.contents import CONTENTS, ContentFacts, judge_contents, read_contents
 from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.model import (
@@ -173,7 +174,8 @@ def _forecast(
         outcome, said = "rerun", rerun_sentences(s)
     else:
         outcome, said = "resume", (resume_sentence(s),)
-    parts: list[str] = [*said, *sink_sentence(s, result)]
+    unused = tuple(not_in_use(s))  # says first that the rest is about a start that nobody makes
+    parts: list[str] = [*(risk.sentence for risk in unused), *said, *sink_sentence(s, result)]
     proof, evidence = because(s, result)
     runs = (outcome != "fail" or result.fails_at == "batch") and not s.nothing_runs
     certainties = (
@@ -204,7 +206,7 @@ def _forecast(
         because=proof,
         then=then,
         not_checked=not_checked(s, result),
-        risks=tuple(result.risks),
+        risks=(*unused, *result.risks),
         reason=result.failure.reason if result.failure is not None else None,
         sink=s.sink,
     )

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from core.analysis.forecast.context import RestartContext
-from core.analysis.forecast.model import DUPLICATES, SINK_KINDS, DataEffect, Risk
+from core.analysis.forecast.model import DUPLICATES, EXACT, SINK_KINDS, DataEffect, Risk
 from core.analysis.forecast.watermark_ahead import watermark_risks
 from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.model import CommitEntry
+from core.checkpoint.pipeline_flow import highest_number, pipeline_flow, place_in_use
 from core.checkpoint.sources.forms import parse
-from core.messages import say, say_of
+from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Evidence
 
 
@@ -79,6 +80,22 @@ def rows_before_the_log(s: RestartContext) -> Iterator[Risk]:
     sentence = say_of("findings_checks", "ROWS_BEFORE_LOG", execution.mode, n=s.n)
     effect = DataEffect("duplicates", "exact", "unknown")
     yield Risk("ROWS_BEFORE_LOG", sentence, execution.evidence, effect, "inferred", "note")
+
+
+def not_in_use(s: RestartContext) -> Iterator[Risk]:
+    """A checkpoint of a declarative pipeline beside one with a higher number, from which the pipeline starts
+    (observed with 4.3.0). Inferred: only the place says that it is one of a pipeline."""
+    place = place_in_use(s.checkpoint)
+    if place is not None:
+        sentence = say("findings_checks.not_in_use", place=place)
+        yield Risk("NOT_IN_USE", sentence, (Evidence("."),), EXACT, "inferred", "attention")
+
+
+def open_number(s: RestartContext) -> Iterator[Sentence]:
+    """That nobody could see whether the pipeline starts from another checkpoint."""
+    flow = pipeline_flow(s.checkpoint.door.origin.url)
+    if flow is not None and highest_number(s.checkpoint) is None:
+        yield say("forecast.open_number", directory=flow.directory)
 
 
 BESIDE: tuple[Callable[[RestartContext], Iterable[Risk]], ...] = (

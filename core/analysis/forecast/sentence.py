@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.analysis.forecast.beside import open_number
 from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.input_files import planned_files
 from core.analysis.forecast.model import DataEffect, FailsAt, SparkError
@@ -154,7 +155,7 @@ def what_then(s: RestartContext, results: StepResults) -> str | None:
 
 def not_checked(s: RestartContext, results: StepResults) -> tuple[str, ...]:
     """What this answer could not look at, most important first."""
-    open_ends = list(results.not_checked)
+    open_ends = [*open_number(s), *results.not_checked]
     if s.query.operators is None and s.is_stateful:
         open_ends.append(say("forecast.open_operators"))
     open_ends.append(say("forecast.open_code"))
