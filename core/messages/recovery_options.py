@@ -27,6 +27,9 @@ LOST_STATE: dict[str, str] = {
     "stateStoreSave": (
         "open windows are emitted without their older rows or not at all, and totals start at zero"
     ),
+    "StatefulStreamlineAggregate": (
+        "open windows are emitted without their older rows or not at all, and totals start at zero"
+    ),
     "dedupe": "deduplication forgets its keys, so duplicates that it would have dropped pass through",
     "dedupeWithinWatermark": (
         "deduplication forgets its keys, so duplicates that it would have dropped pass through"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 NOT_EMITTED: dict[str, str] = {
     "stateStoreSave": "windows and totals that were not yet emitted",
+    "StatefulStreamlineAggregate": "windows and totals that were not yet emitted",
     "sessionWindowStateStoreSaveExec": "sessions that were not yet emitted",
     "symmetricHashJoin": "rows that waited for a match",
     "other": "what the operator had not yet emitted",

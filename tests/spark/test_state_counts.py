@@ -11,19 +11,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.analysis.findings import findings
+from core.analysis.forecast import Query, forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.counts import count_keys
 from core.checkpoint.state_content.replay import KeyCount
 from tests.support.build import SAMPLES
 from tests.support.copies import with_its_own_schemas
-from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB, join, windows, write_file
+from tests.support.oracle import CHANGELOG, FORMAT_2, ROCKSDB, join, source, windows, write_file
 from tests.support.state_queries import CODEC, ROW_CHECKSUMS, all_types, group_state, run, within_watermark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
+
+STREAMLINE = "spark.sql.streaming.useStreamlineAggregator"
 
 QUERIES: dict[str, tuple[Callable[[SparkSession, Path], DataFrame], dict[str, str]]] = {
     "hdfs_zstd_row_checksums": (windows, {CODEC: "zstd", **ROW_CHECKSUMS}),
@@ -154,3 +157,26 @@ def test_spark_puts_each_row_where_the_hash_of_its_key_says(
     assert not any("rows of operator" in text for text in report.not_checked)
     (rows,) = [text for text in report.checked if " rows in " in text]
     assert int(rows.split()[0]) == (300 if build is all_types else 6)
+
+
+@pytest.mark.parametrize("first", ["StatefulStreamlineAggregate", "stateStoreSave"])
+def test_either_aggregation_of_spark_goes_on_with_the_state_of_the_other(
+    first: str, session: SparkSession, tmp_path: Path
+) -> None:
+    """Real-time mode has an operator of its own; a setting of Spark's tests gives it to micro-batches."""
+    root, wanted = tmp_path / "checkpoint", {"StatefulStreamlineAggregate", "stateStoreSave"} - {first}
+    for batch, name in enumerate((first, *wanted)):
+        if batch:
+            answer = forecast(Checkpoint.open(str(root)), "4.3", Query(operators=(name,), new_data="yes"))
+            assert (answer.outcome, answer.certainty) == ("resume", "certain")
+        session.conf.set(STREAMLINE, str(name != "stateStoreSave").lower())
+        write_file(tmp_path / "in", batch)
+        counts = source(session, tmp_path / "in").groupBy("k").count()
+        writer = counts.writeStream.format("noop").outputMode("update")
+        writer.option("checkpointLocation", str(root)).trigger(availableNow=True).start().awaitTermination()
+        (operator,) = state_inventory(Checkpoint.open(str(root))).operators
+        assert operator.name == first, "the metadata are written once"
+    session.conf.unset(STREAMLINE)
+    rows = session.read.format("statestore").load(str(root)).select("key.k", "value.count").collect()
+    assert sorted(map(tuple, rows)) == [("a", 2), ("b", 2)]
+    assert not findings(Checkpoint.open(str(root)), "deep").findings

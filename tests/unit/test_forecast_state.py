@@ -193,6 +193,14 @@ def test_the_same_operators_go_on(tmp_path: Path) -> None:
     assert said(hdfs(tmp_path), operators=("stateStoreSave",)).outcome == "resume"
 
 
+def test_the_aggregation_of_real_time_mode_goes_on_with_the_state_of_the_other_one(tmp_path: Path) -> None:
+    hdfs(tmp_path)
+    answer = said(tmp_path, "4.3", operators=("StatefulStreamlineAggregate",))
+    assert (answer.outcome, answer.certainty) == ("resume", "certain")
+    older = said(tmp_path, "4.2", operators=("StatefulStreamlineAggregate",))
+    assert older.reason == "OPERATORS_DIFFER", "4.2 has no such operator"
+
+
 def test_a_replaced_operator_fails(tmp_path: Path) -> None:
     assert said(hdfs(tmp_path), operators=("dedupe",)).reason == "OPERATORS_DIFFER"
 

@@ -17,6 +17,7 @@ STRICT_DISTRIBUTION_KEY = "spark.sql.streaming.statefulOperator.useStrictDistrib
 _BY_WHOLE_KEY = frozenset(
     {
         "stateStoreSave",
+        "StatefulStreamlineAggregate",
         "dedupe",
         "dedupeWithinWatermark",
         "flatMapGroupsWithState",

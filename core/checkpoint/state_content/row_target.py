@@ -27,8 +27,9 @@ _TIMERS = "Timers_keyToTimestamp"
 _MATCHED = "matched"
 _EXPIRES = "expiresAtMicros"
 _WATERMARK = "spark.watermarkDelayMs"
+_AGGREGATES = ("stateStoreSave", "StatefulStreamlineAggregate")  # micro-batches, real-time mode (4.3)
 _SPREAD_BY_KEY = (
-    "stateStoreSave",
+    *_AGGREGATES,
     "dedupe",
     _WITHIN,
     "flatMapGroupsWithState",
@@ -220,7 +221,7 @@ def _prefix_columns(operator: OperatorState, schema: StateSchema) -> int:
 def _event_time(operator: OperatorState, schema: StateSchema) -> _Place | None:
     if operator.name == _WITHIN and _EXPIRES in schema.value_columns:
         return "value", _EXPIRES, False
-    if operator.name not in ("stateStoreSave", "dedupe", _SESSION):
+    if operator.name not in (*_AGGREGATES, "dedupe", _SESSION):
         return None
     parts: tuple[tuple[Literal["key", "value"], Mapping[str, object]], ...] = (
         ("key", schema.key),
