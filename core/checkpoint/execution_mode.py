@@ -4,10 +4,11 @@ continuous processing log a batch at its end, when its rows are in the sink.
 Seen with Spark 4.3.0 and Kafka. Real-time mode: ``offsets/N`` and ``commits/N`` are written one after the
 other when the batch ends, also when it had no data. The commit of a query without state has version 2 and
 no ids of state; a micro-batch query that writes version 2 writes an empty object of them (4.0.5, 4.2.0 and
-4.3.0). With state the commits are those of any query with state checkpoint format 2; what remains are the
-times of the offset files, which are written when the next batch is planned, and not when their own was. A
-copy does not have these times, and its query counts as one of micro-batches. Continuous: an empty line in
-the place of the settings.
+4.3.0), but with asynchronous progress tracking none either (4.3.0): its offset file is written when the
+batch is planned, which a copy does not show. With state the commits are those of any query with state
+checkpoint format 2; what remains are the times of the offset files, which are written when the next batch
+is planned, and not when their own was. A copy does not have these times, and its query counts as one of
+micro-batches. Continuous: an empty line in the place of the settings.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ def execution_of(ck: Checkpoint) -> Execution:
     last = ck.last_committed_batch
     commit = ck.commit(last) if last is not None else None
     if isinstance(commit, CommitEntry) and commit.format_version == 2:
+        if commit.has_no_state_ids and _written_when_planned(ck, commit.batch_id):
+            return Execution("micro_batch", say("checkpoint.micro_batches"))
         if commit.has_no_state_ids:
             why = say("checkpoint.real_time_commit", path=commit.evidence.path)
             return Execution("real_time", why, (commit.evidence,))
@@ -58,6 +61,16 @@ def execution_of(ck: Checkpoint) -> Execution:
             if after.batch_id - before.batch_id == 1 and (at_end := _written_at_its_end(ck, before, after)):
                 return Execution("real_time", at_end, (before.evidence, after.evidence))
     return Execution("micro_batch", say("checkpoint.micro_batches"))
+
+
+def _written_when_planned(ck: Checkpoint, batch_id: int) -> bool:
+    """Whether the time of an offset file shows that it was not kept back until the end of its batch. The
+    shortest batch of real-time mode lasts five seconds, unless a setting says otherwise."""
+    offset, file = ck.offset(batch_id), ck.offset_files.get(batch_id)
+    if not isinstance(offset, OffsetEntry) or offset.timestamp_ms is None:
+        return False
+    written = file.modified_ms if file is not None else None
+    return written is not None and abs(written - offset.timestamp_ms) < AT_THE_END_MS
 
 
 def _written_at_its_end(ck: Checkpoint, before: OffsetEntry, after: OffsetEntry) -> Sentence | None:

@@ -31,7 +31,8 @@ SENTENCES: dict[str, str] = {
     # How batches ran.
     "is_continuous": "the offset log has an empty line in the place of the settings",
     "real_time_commit": (
-        "{path} has version 2 and no IDs of state, which a query of micro-batches writes empty"
+        "{path} has version 2 and no IDs of state: a query of micro-batches writes them empty, unless it"
+        " tracks its progress asynchronously"
     ),
     "real_time_times": (
         "{path} was written {after_ms:duration} after its batch was planned, when batch {batch_id} was"

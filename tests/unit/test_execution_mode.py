@@ -91,6 +91,16 @@ def test_version_2_with_an_empty_object_of_ids_is_a_micro_batch(tmp_path: Path) 
     assert said(root).data.is_exact
 
 
+@pytest.mark.parametrize(("after_ms", "mode"), [(70, "micro_batch"), (5_040, "real_time")])
+def test_asynchronous_progress_leaves_the_ids_out_too_and_plans_first(
+    tmp_path: Path, after_ms: int, mode: str
+) -> None:
+    """Spark 4.3.0 with ``checkpointFormatVersion`` 2: the same commit; only the offset file is earlier."""
+    root = unpack_corpus("kafka-real-time", tmp_path)
+    with_times(root, {2: planned_ms(root, 2) + after_ms})
+    assert execution_of(Checkpoint.open(str(root))).mode == mode
+
+
 def test_version_3_is_written_by_micro_batches_without_ids(tmp_path: Path) -> None:
     root = unpack_corpus("kafka-real-time", tmp_path)
     (root / "commits" / "2").write_text('v3\n{"nextBatchWatermarkMs":0}', encoding="utf-8")
