@@ -5,10 +5,11 @@ Seen with Spark 4.3.0 and Kafka. Real-time mode: ``offsets/N`` and ``commits/N``
 other when the batch ends, also when it had no data. The commit of a query without state has version 2 and
 no ids of state; a micro-batch query that writes version 2 writes an empty object of them (4.0.5, 4.2.0 and
 4.3.0), but with asynchronous progress tracking none either (4.3.0): its offset file is written when the
-batch is planned, which a copy does not show. With state the commits are those of any query with state
-checkpoint format 2; what remains are the times of the offset files, which are written when the next batch
-is planned, and not when their own was. A copy does not have these times, and its query counts as one of
-micro-batches. Continuous: an empty line in the place of the settings.
+batch is planned, which a copy does not show. With state, and with 4.2.0 also without, the commits are those
+of any query with state checkpoint format 2; what remains are the times of the offset files, which are
+written when the next batch is planned, and not when their own was (4.2.0: 5.7 to 6.0 s later). A copy does
+not have these times, and its query counts as one of micro-batches. Continuous: an empty line in the place of
+the settings.
 """
 
 from __future__ import annotations

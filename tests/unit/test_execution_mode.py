@@ -101,6 +101,15 @@ def test_asynchronous_progress_leaves_the_ids_out_too_and_plans_first(
     assert execution_of(Checkpoint.open(str(root))).mode == mode
 
 
+def test_without_the_mark_of_4_3_the_times_tell_too(tmp_path: Path) -> None:
+    """Real-time mode of Spark 4.2.0 commits an empty object of ids, as micro-batches do."""
+    root = unpack_corpus("kafka-real-time", tmp_path)
+    (root / "commits" / "2").write_text(OF_MICRO_BATCHES, encoding="utf-8")
+    with_times(root, {1: planned_ms(root, 2)})
+    assert planned_ms(root, 2) - planned_ms(root, 1) > 2_000
+    assert execution_of(Checkpoint.open(str(root))).mode == "real_time"
+
+
 def test_version_3_is_written_by_micro_batches_without_ids(tmp_path: Path) -> None:
     root = unpack_corpus("kafka-real-time", tmp_path)
     (root / "commits" / "2").write_text('v3\n{"nextBatchWatermarkMs":0}', encoding="utf-8")
