@@ -1,6 +1,5 @@
 """The checkpoint of a flow of Spark's declarative pipelines: its place, the number that a recovered one
-gets, and the commands. That a pipeline of Spark 4.3.0 takes such a copy was seen by hand
-(docs/recovery.md)."""
+gets, and the commands. A pipeline of Spark is run in ``tests/spark/test_pipeline_runs.py``."""
 
 from __future__ import annotations
 
