@@ -4,6 +4,7 @@ gets, and the commands. A pipeline of Spark is run in ``tests/spark/test_pipelin
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -160,6 +161,19 @@ def test_the_highest_number_is_in_use(older: Path, name: str) -> None:
     assert not answer.risks and "higher number" not in " ".join(answer.not_checked)
 
 
+def test_a_number_that_is_still_written_to_is_no_pipelines(older: Path) -> None:
+    """Queries that somebody numbers in such a place: both run."""
+    began = 1_700_000_000
+    (older.parent / "10" / "metadata").write_text("{}")
+    os.utime(older.parent / "10" / "metadata", (began, began))
+    newest = max((older / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
+    os.utime(newest, (began + 60, began + 60))
+    assert not forecast(Checkpoint.open(str(older))).risks
+    for path in older.rglob("*"):
+        os.utime(path, (began - 60, began - 60))
+    assert [risk.id for risk in forecast(Checkpoint.open(str(older))).risks] == ["NOT_IN_USE"]
+
+
 def test_numbers_elsewhere_are_not_those_of_a_pipeline(tmp_path: Path) -> None:
     place = tmp_path / "orders" / "2"
     shutil.copytree(SAMPLES / "files-stopped-cleanly" / "checkpoint", place)
@@ -189,6 +203,8 @@ def test_another_query_keeps_its_snippet(tmp_path: Path) -> None:
 
 def test_a_survey_calls_older_numbers_unused_behind_all_others(older: Path) -> None:
     shutil.copytree(SAMPLES / "files-stopped-cleanly" / "checkpoint", older.parent / "10", dirs_exist_ok=True)
+    for path in older.rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
     for name in ("metadata", ".metadata.crc"):
         (older / name).unlink()
     rows = {

@@ -14,7 +14,7 @@ from core.analysis.forecast.model import DUPLICATES, EXACT, SINK_KINDS, DataEffe
 from core.analysis.forecast.watermark_ahead import watermark_risks
 from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.model import CommitEntry
-from core.checkpoint.pipeline_flow import highest_number, pipeline_flow, place_in_use
+from core.checkpoint.pipeline_flow import is_number_known, pipeline_flow, place_in_use
 from core.checkpoint.sources.forms import parse
 from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Evidence
@@ -94,7 +94,7 @@ def not_in_use(s: RestartContext) -> Iterator[Risk]:
 def open_number(s: RestartContext) -> Iterator[Sentence]:
     """That nobody could see whether the pipeline starts from another checkpoint."""
     flow = pipeline_flow(s.checkpoint.door.origin.url)
-    if flow is not None and highest_number(s.checkpoint) is None:
+    if flow is not None and not is_number_known(s.checkpoint):
         yield say("forecast.open_number", directory=flow.directory)
 
 
