@@ -12,8 +12,8 @@ import streamlit as st
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OperatorState
 from core.checkpoint.state_content.row_target import Choice
+from core.checkpoint.state_content.simple_values import Json
 from core.checkpoint.state_content.state_rows import RowsAnswer, RowsQuestion
-from core.checkpoint.state_content.unsafe_row import Json
 from core.documents.rows import count_text, hidden
 from core.errors import UsageError
 from core.messages import say, say_of, words

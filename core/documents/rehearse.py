@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.checkpoint import Checkpoint
-from core.checkpoint.state_content.unsafe_row import Json, masked
+from core.checkpoint.state_content.simple_values import Json
 from core.documents.base import Document, Part, Texts
+from core.documents.rows import masked
 from core.rehearsal import (
     Against,
     Compared,

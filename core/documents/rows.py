@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from core.checkpoint import Checkpoint
+from core.checkpoint.state_content.simple_values import Json
 from core.checkpoint.state_content.state_rows import Difference, RowsAnswer, StateRow
-from core.checkpoint.state_content.unsafe_row import Json, masked
 from core.checkpoint.state_names import DEFAULT_STORE
 from core.documents.base import Document, Part
 from core.messages import say
@@ -32,7 +32,7 @@ class RowPart(Part):
 
     partition: int
     key: Mapping[str, object]
-    """By column. Times are ISO texts in UTC, decimals texts, bytes base64, intervals microseconds or months.
+    """By column. Times are ISO texts in UTC, decimals texts, bytes base64.
     Without ``--reveal`` every value is ``***``."""
     value: object
     """By column; a list of such objects where the row holds a list; null for a deletion."""
@@ -207,10 +207,24 @@ def spark_rows_hidden(found: StateAnswer, is_query: bool) -> tuple[Mapping[str, 
     """The rows with all values hidden but where a row lies and which batch changed it. A query can give
     anything these names, so that all of its columns are hidden."""
     kept = () if is_query else tuple(name for name in _ABOUT if name != "key")
+    hide = masked if is_query else masked_row
     return tuple(
-        {name: value if name in kept else masked(cast("Json", value)) for name, value in row.items()}
+        {name: value if name in kept else hide(cast("Json", value)) for name, value in row.items()}
         for row in found.rows
     )
+
+
+def masked(value: Json) -> Json:
+    """A value hidden as a whole, but for what is null: the keys of a map and the names in a variant are data,
+    as values are."""
+    return None if value is None else "***"
+
+
+def masked_row(row: Json) -> Json:
+    """The columns of a row, or of a list of rows, with every value hidden."""
+    if isinstance(row, dict):
+        return {name: masked(value) for name, value in row.items()}
+    return [masked_row(each) for each in row] if isinstance(row, list) else masked(row)
 
 
 def _row(row: StateRow, is_revealed: bool) -> RowPart:
@@ -230,7 +244,7 @@ def _row(row: StateRow, is_revealed: bool) -> RowPart:
 def hidden(row: StateRow) -> StateRow:
     """The row with all of its values hidden."""
     key = {name: masked(value) for name, value in row.key.items()}
-    return replace(row, key=key, value=masked(row.value), before=masked(row.before))
+    return replace(row, key=key, value=masked_row(row.value), before=masked_row(row.before))
 
 
 def count_text(found: RowsAnswer) -> str:

@@ -11,8 +11,8 @@ from typing import Literal
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.state import state_inventory
+from core.checkpoint.state_content.simple_values import Json
 from core.checkpoint.state_content.state_rows import RowsQuestion, read_rows, row_choices
-from core.checkpoint.state_content.unsafe_row import Json
 from core.errors import CheckpointExplorerError
 from core.messages import say
 from core.rehearsal.model import Against, Compared, Example, QueryRun

@@ -9,7 +9,7 @@ from typing import Literal
 
 from core.analysis.errors import Explanation
 from core.analysis.forecast import Forecast
-from core.checkpoint.state_content.unsafe_row import Json
+from core.checkpoint.state_content.simple_values import Json
 from core.recovery import Answers
 
 Outcome = Literal["resume", "rerun", "fail", "fresh_start"]

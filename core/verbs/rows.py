@@ -10,9 +10,9 @@ from typing import cast
 from core.checkpoint import Checkpoint
 from core.checkpoint.asked import committed_batch
 from core.checkpoint.restore_chain import store_directory
+from core.checkpoint.state_content.simple_values import Json
 from core.checkpoint.state_content.state_difference import read_difference
 from core.checkpoint.state_content.state_rows import RowsAnswer, RowsQuestion, read_rows
-from core.checkpoint.state_content.unsafe_row import Json
 from core.documents.rows import RowPart, RowsDocument, count_text, rows_document, shown_of_all, spark_document
 from core.errors import UsageError
 from core.messages import say, words

@@ -23,6 +23,7 @@ from core.checkpoint.model import OffsetEntry
 from core.checkpoint.state import state_inventory
 from core.checkpoint.state_content.state_difference import read_difference
 from core.checkpoint.state_content.state_rows import RowsQuestion, read_rows
+from core.documents.rows import hidden
 from core.spark import StateQuestion
 from core.spark.staging import stage
 from tests.spark.cases import EVERY_CASE
@@ -68,6 +69,15 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
     yield spark
 
 
+@pytest.fixture
+def session_with_times(session: SparkSession, spark_session: SparkSession) -> Iterator[SparkSession]:
+    """The session where columns may be of the type TIME; Spark looks at the session that was there first."""
+    for each in (session, spark_session):
+        each.conf.set("spark.sql.timeType.enabled", "true")
+    yield session
+    spark_session.conf.unset("spark.sql.timeType.enabled")
+
+
 def variants(build: Build) -> list[tuple[dict[str, str], dict[str, Any]]]:
     """Options of Spark's reader and of ours that ask for the same."""
     if build is join:
@@ -84,6 +94,72 @@ def test_spark_reads_the_same_rows(name: str, session: SparkSession, tmp_path: P
     root = write(session, name, tmp_path)
     is_every_batch = name in AT_EVERY_BATCH or bool(os.environ.get(EVERY_CASE))
     compare(session, root, QUERIES[name].build, is_every_batch=is_every_batch)
+
+
+# Of each type values that are written in a way of their own, as SQL.
+VALUES = {
+    "ym": (
+        "interval '1-2' year to month",
+        "interval '-100-11' year to month",
+        "interval '0-0' year to month",
+    ),
+    "years": ("interval '7' year", "interval '-7' year"),
+    "months": ("interval '-17' month", "interval '0' month"),
+    "ds": ("interval '1 02:03:04.000005' day to second", "interval '-1 02:03:04.5' day to second"),
+    "days": ("interval '-3' day", "interval '100' day"),
+    "hm": ("interval '-3:05' hour to minute", "interval '100:00' hour to minute"),
+    "seconds": ("interval '3.25' second", "interval '-0.000001' second", "interval '0' second"),
+    "calendar": (
+        "make_interval(1, 2, 0, -3, 4, 5, 6.5)",
+        "make_interval(0, 0, 0, 0, -4, 0, -0.25)",
+        "make_interval()",
+    ),
+    "time": ("time'00:00:00'", "time'23:59:59.999999'", "time'01:02:03.4'"),
+    "day": ("date'0001-01-01'", "date_add(date'9999-12-31', 1)", "date_add(date'0001-01-01', -500)"),
+    "moment": ("timestamp'+10000-01-01 00:00:00.000001Z'", "timestamp'-0001-02-03 04:05:06.000001Z'"),
+    "local": ("timestamp_ntz'1969-12-31 23:59:59.999999'", "timestamp_ntz'0001-01-01 00:00:00'"),
+    "exact": ("-12345678901234567890.123456789012345678BD", "cast('1E-18' as decimal(38, 18))"),
+    "real": ("double('NaN')", "-0.0D", "double('-Infinity')"),
+    "variant": (
+        """parse_json('{"a": [1, 2.5, null, "x", [], {}], "é": {"": true, "b": 1e300}}')""",
+        "parse_json('[12345678901234567890, -0.5, 300, 70000, 9000000000]')",
+        "parse_json(to_json(sequence(1, 300)))",
+        "to_variant_object(named_struct('t', timestamp'1969-12-31 23:59:59.5Z', 'd', date'1500-01-01', 'n',"
+        " timestamp_ntz'2020-01-01 00:00:00', 'b', X'00FF', 'f', float(0.1), 's', repeat('é', 100)))",
+        "parse_json('null')",
+    ),
+}
+KEYS = ("ym", "ds", "time", "day", "moment", "local", "exact", "real")
+
+
+@pytest.mark.parametrize("conf", [{}, ROCKSDB], ids=["hdfs", "rocksdb"])
+def test_values_of_each_type_are_shown_as_spark_shows_them(
+    conf: dict[str, str], session_with_times: SparkSession, tmp_path: Path
+) -> None:
+    """Intervals, times, days and moments of other centuries, variants, alone and in arrays; and each row is found by
+    its key as it is shown."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    session = session_with_times
+    for key, value in conf.items():
+        session.conf.set(key, value)
+    write_file(tmp_path / "in", 0)
+    frame = source(session, tmp_path / "in")
+    chosen = {
+        name: F.expr(f"element_at(array({', '.join(values)}), cast(id % {len(values)} as int) + 1)")
+        for name, values in VALUES.items()
+    }
+    frame = frame.select("id", *(column.alias(name) for name, column in chosen.items()))
+    firsts = [F.first(each) for name in VALUES for each in (name, F.array(name, F.lit(None)))]
+    root = tmp_path / "ck"
+    query = frame.groupBy(*KEYS, F.array("days")).agg(*firsts).writeStream.format("noop").outputMode("update")
+    query.option("checkpointLocation", str(root)).trigger(availableNow=True).start().awaitTermination()
+    assert by_files(root, 0) == by_spark(session, root, 0)
+    rows = everything(root, 0).rows
+    assert len(rows) > 1
+    for row in rows:
+        assert set(hidden(row).key.values()) <= {"***", None}
+        assert [found.value for found in everything(root, 0, key=row.key).rows] == [row.value]
 
 
 # What 3.5 has; without functions over pandas, which its environment here does without.

@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 MICROS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 JOIN = "symmetricHashJoin"
 ALL = 1_000_000
-_LAYOUT = {"ignoreNullFields": "false", "timestampFormat": MICROS, "timeZone": "UTC"}
+_LAYOUT = {
+    "ignoreNullFields": "false",
+    "timestampFormat": MICROS,
+    "timestampNTZFormat": MICROS.removesuffix("XXX"),
+    "timeZone": "UTC",
+}
 
 
 def by_spark(spark: SparkSession, root: Path, batch: int, **options: str) -> Counter[str]:

@@ -14,7 +14,8 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.state import committed_ids, state_inventory
 from core.checkpoint.state_content.inspection import inspect_stores
 from core.checkpoint.state_content.join_pairs import UnequalPair, unequal_pairs
-from core.checkpoint.state_content.unsafe_row import Json, accounted_bytes, write_row
+from core.checkpoint.state_content.simple_values import Json
+from core.checkpoint.state_content.unsafe_row import accounted_bytes, write_row
 from core.judgement import judge
 from tests.support.build import SAMPLES
 

@@ -25,6 +25,7 @@ from core.checkpoint.state_content.state_rows import (
     row_choices,
 )
 from core.cli import main
+from core.documents.rows import hidden
 from core.errors import UsageError
 from tests.support.build import SAMPLES
 from tests.support.sst import flip_part
@@ -365,3 +366,11 @@ def test_a_partition_that_cannot_be_read_gives_exit_status_10(capsys: pytest.Cap
     found = json.loads(capsys.readouterr().out)
     assert found["partitions_not_read"] == [2]
     assert found["not_read"][0]["path"] == "state/0/2/"
+
+
+def test_the_keys_of_a_map_are_hidden_too() -> None:
+    value = {"by_name": {"ada": 1}, "nothing": None, "window": {"start": "2026-01-01", "end": "2026-01-02"}}
+    row = StateRow(0, {"names": {"grace": {"ada": 1}}}, [value], 8, 8, before=value)
+    found = hidden(row)
+    of_value = {"by_name": "***", "nothing": None, "window": "***"}
+    assert (found.key, found.value, found.before) == ({"names": "***"}, [of_value], of_value)

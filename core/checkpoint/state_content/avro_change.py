@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from core.checkpoint.operator_metadata import column_fields
-from core.checkpoint.state_content.unsafe_row import Json, NotDecodedError, column_labels, is_text
+from core.checkpoint.state_content.simple_values import Json
+from core.checkpoint.state_content.unsafe_row import NotDecodedError, column_labels, is_text
 from core.messages import say
 
 Row = dict[str, Json]

@@ -18,12 +18,11 @@ from types import MappingProxyType
 
 from core.checkpoint.operator_metadata import column_fields
 from core.checkpoint.state_content.avro_change import Show, shown_as
+from core.checkpoint.state_content.simple_values import Json, decimal_text
 from core.checkpoint.state_content.unsafe_row import (
     DECIMAL,
-    Json,
     NotDecodedError,
     column_labels,
-    decimal_text,
     is_text,
     map_of,
     slot_reader,

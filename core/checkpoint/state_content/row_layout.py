@@ -14,7 +14,8 @@ from struct import Struct
 
 from core.checkpoint.operator_metadata import StateSchema, column_fields
 from core.checkpoint.state_content.avro_row import NO_OTHER, AvroReader, ordered_parts
-from core.checkpoint.state_content.unsafe_row import Json, NotDecodedError, RowReader, moment_text, write_row
+from core.checkpoint.state_content.simple_values import Json, moment_text
+from core.checkpoint.state_content.unsafe_row import NotDecodedError, RowReader, write_row
 from core.messages import say
 
 _Fields = list[dict[str, object]]

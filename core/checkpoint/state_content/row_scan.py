@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from core.checkpoint.state_content.contents import Contents, PartitionChanges
 from core.checkpoint.state_content.row_layout import RowLayout, family_prefix, split_list
 from core.checkpoint.state_content.row_target import Target
-from core.checkpoint.state_content.unsafe_row import Json, NotDecodedError
+from core.checkpoint.state_content.simple_values import Json
+from core.checkpoint.state_content.unsafe_row import NotDecodedError
 from core.messages import say
 
 CHANGES = {"put": "update", "merge": "append", "delete": "delete"}

@@ -12,7 +12,8 @@ from typing import Literal
 from core.checkpoint.families import list_families, metadata_of
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema, column_fields, column_names
-from core.checkpoint.state_content.unsafe_row import Json, column_labels
+from core.checkpoint.state_content.simple_values import Json
+from core.checkpoint.state_content.unsafe_row import column_labels
 from core.errors import UsageError
 from core.messages import say
 

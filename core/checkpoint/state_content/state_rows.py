@@ -33,7 +33,8 @@ from core.checkpoint.state_content.placement import STRICT_DISTRIBUTION_KEY
 from core.checkpoint.state_content.row_layout import RowLayout, row_layout
 from core.checkpoint.state_content.row_scan import RawRow, RowScan, visible
 from core.checkpoint.state_content.row_target import Choice, Target, choices, choose_target
-from core.checkpoint.state_content.unsafe_row import Json, NotDecodedError, column_types, write_row
+from core.checkpoint.state_content.simple_values import Json
+from core.checkpoint.state_content.unsafe_row import NotDecodedError, can_write, column_types, write_row
 from core.errors import FileNotRead, UsageError
 from core.messages import say
 
@@ -407,14 +408,14 @@ def key_partition(
 def _wanted_key(
     target: Target, layout: RowLayout, key: Mapping[str, Json] | None
 ) -> bytes | Mapping[str, Json] | None:
-    """The asked key as bytes where keys are one row, else as the values it is read with. Raises UsageError
-    where its columns are not those of the key."""
+    """The asked key as bytes where keys are one row of types that can be written, else as the values it is
+    read with. Raises UsageError where its columns are not those of the key."""
     if key is None:
         return None
     names = [name for name in layout.key_columns if name not in target.hidden_key_columns]
     if set(names) != key.keys():
         raise UsageError(say("state_rows.key_columns", columns=names))
-    if layout.plain_key is None or target.hidden_key_columns:
+    if layout.plain_key is None or target.hidden_key_columns or not can_write(target.schema.key):
         return key
     try:
         return layout.plain_key(key)

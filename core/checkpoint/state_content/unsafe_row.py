@@ -13,20 +13,28 @@ so that no digit is lost; a map whose keys are no texts or whole numbers is a li
 from __future__ import annotations
 
 import base64
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from struct import Struct
 from struct import error as StructError  # noqa: N812
 
-import numpy as np
-
+from core.checkpoint.state_content.simple_values import (
+    Json,
+    calendar_text,
+    date_text,
+    decimal_text,
+    micros_text,
+    moment_text,
+    months_text,
+    real_value,
+    time_text,
+)
+from core.checkpoint.state_content.variant import variant_value
 from core.messages import say
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 _Struct = Mapping[str, object]
 _Read = Callable[[bytes, int, int], Json]
 """Row, where the row (or array) begins, where the slot of the value begins."""
@@ -36,6 +44,7 @@ _EPOCH, _DAY_0 = datetime(1970, 1, 1, tzinfo=UTC), date(1970, 1, 1)
 DECIMAL = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
 _LONG_DECIMAL_DIGITS = 18
 _LONG_DECIMAL_BYTES = 16
+_MOST_DIGITS = 38
 _DEEPEST = 32
 _MOST_ELEMENTS = 10_000_000
 _TEXTS = re.compile(r"string( collate .*)?|(char|varchar)\(\d+\)")
@@ -65,18 +74,9 @@ class RowReader:
             raise NotDecodedError(say("state_rows.no_row", size_bytes=len(row))) from error
 
 
-def masked(value: Json) -> Json:
-    """The same shape with every value hidden, but for what is null."""
-    if isinstance(value, dict):
-        return {name: masked(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [masked(inner) for inner in value]
-    return None if value is None else "***"
-
-
 def write_row(schema: _Struct, values: Mapping[str, Json]) -> bytes:
-    """The UnsafeRow of these values, for schemas of numbers, texts, bytes, times, decimals of up to 18 digits
-    and structs of them. Raises :class:`NotDecodedError` where a value or a type is not written here."""
+    """The UnsafeRow of these values, for schemas that :func:`can_write`. Raises :class:`NotDecodedError`
+    where a value or a type is not written here."""
     fields, names = _fields(schema), column_labels(schema)
     unknown = sorted(values.keys() - set(names)) + [name for name in names if name not in values]
     if unknown:
@@ -85,8 +85,12 @@ def write_row(schema: _Struct, values: Mapping[str, Json]) -> bytes:
     row = bytearray(null_bytes + 8 * len(fields))
     for i, field in enumerate(fields):
         value, at = values[names[i]], null_bytes + 8 * i
+        room = _LONG_DECIMAL_BYTES if _is_long_decimal(field.get("type")) else 0
         if value is None:
             row[i // 8] |= 1 << (i % 8)
+            if room:
+                _WORD.pack_into(row, at, len(row) << 32)
+                row += bytes(room)
             continue
         try:
             written = _written(field.get("type"), value)
@@ -96,8 +100,22 @@ def write_row(schema: _Struct, values: Mapping[str, Json]) -> bytes:
             row[at : at + 8] = written
             continue
         _WORD.pack_into(row, at, len(row) << 32 | len(written))
-        row += written + bytes(-len(written) % 8)
+        row += written + bytes(room - len(written) if room else -len(written) % 8)
     return bytes(row)
+
+
+def can_write(schema: _Struct) -> bool:
+    """Whether :func:`write_row` knows every type of a schema: numbers, texts, bytes, dates, timestamps, and
+    structs of them."""
+    return all(_can_write(field.get("type")) for field in _fields(schema))
+
+
+def _can_write(kind: object) -> bool:
+    if isinstance(kind, dict):
+        return kind.get("type") == "struct" and can_write(kind)
+    text = str(kind)
+    is_number = text in _FIXED or DECIMAL.fullmatch(text) is not None
+    return is_number or text == "binary" or is_text(text)
 
 
 def accounted_bytes(schema: _Struct, row: bytes) -> int:
@@ -108,7 +126,7 @@ def accounted_bytes(schema: _Struct, row: bytes) -> int:
     if len(row) < total:
         return total
     for i, field in enumerate(fields):
-        if DECIMAL.fullmatch(_name(field)) and _is_variable(field.get("type")):
+        if _is_long_decimal(field.get("type")):
             total += _LONG_DECIMAL_BYTES
         elif _is_variable(field.get("type")) and not row[i // 8] >> (i % 8) & 1:
             total += -(-_PAIR.unpack_from(row, null_bytes + 8 * i)[0] // 8) * 8
@@ -218,14 +236,15 @@ def _simple_reader(kind: str) -> _Read:
         return _decimal_reader(int(decimal[1]), int(decimal[2]))
     if _TEXTS.fullmatch(kind):
         return _text
+    unit = kind.removeprefix("interval ")
     if _MONTHS.fullmatch(kind):
-        return _FIXED["integer"]
-    if _MICROS.fullmatch(kind) or _TIME.fullmatch(kind):
-        return _FIXED["long"]
-    if kind == "binary":
-        return _binary
-    if kind == "interval":
-        return _calendar_interval
+        return _as_text("<i", lambda months: months_text(months, unit))
+    if _MICROS.fullmatch(kind):
+        return _as_text("<q", lambda micros: micros_text(micros, unit))
+    if _TIME.fullmatch(kind):
+        return _as_text("<q", time_text)
+    if kind in _VARIABLE:
+        return _VARIABLE[kind]
     raise NotDecodedError(say("state_rows.type", type=kind[:60]))
 
 
@@ -260,7 +279,18 @@ def _binary(data: bytes, base: int, at: int) -> str:
 
 def _calendar_interval(data: bytes, base: int, at: int) -> Json:
     months, days, micros = Struct("<iiq").unpack_from(data, _place(data, base, at)[0])
-    return {"months": months, "days": days, "microseconds": micros}
+    return calendar_text(months, days, micros)
+
+
+def _variant(data: bytes, base: int, at: int) -> Json:
+    start, size = _place(data, base, at)
+    return variant_value(data[start : start + size])
+
+
+def _as_text(form: str, shown: Callable[[int], str]) -> _Read:
+    """A number that stands for a time or an interval."""
+    unpack = Struct(form).unpack_from
+    return lambda data, base, at: shown(unpack(data, at)[0])
 
 
 def _decimal_reader(digits: int, scale: int) -> _Read:
@@ -272,12 +302,6 @@ def _decimal_reader(digits: int, scale: int) -> _Read:
         return decimal_text(int.from_bytes(data[start : start + size], "big", signed=True), scale)
 
     return short if digits <= _LONG_DECIMAL_DIGITS else long
-
-
-def decimal_text(unscaled: int, scale: int) -> str:
-    """The number with all its digits, never in powers of ten."""
-    digits = tuple(int(digit) for digit in str(abs(unscaled)))
-    return format(Decimal((int(unscaled < 0), digits, -scale)), "f")
 
 
 def _number(form: str) -> _Read:
@@ -294,12 +318,7 @@ def _fraction(form: str) -> _Read:
     unpack = Struct(form).unpack_from
 
     def read(data: bytes, base: int, at: int) -> Json:
-        found: float = unpack(data, at)[0]
-        if form == "<f":
-            found = float(str(np.float32(found)))  # the fewest digits that tell it from its neighbours
-        if math.isfinite(found):
-            return found
-        return "NaN" if math.isnan(found) else "Infinity" if found > 0 else "-Infinity"
+        return real_value(unpack(data, at)[0], form == "<f")
 
     return read
 
@@ -311,22 +330,8 @@ def _moment(zone: str) -> _Read:
     return read
 
 
-def moment_text(micros: int, zone: str = "Z") -> str:
-    """``2026-01-31T12:00:00.000Z``; micros only where they are not 0; beyond the year 9999 the number."""
-    try:
-        moment = _EPOCH + timedelta(microseconds=micros)
-    except OverflowError:
-        return f"{micros} microseconds since 1970-01-01"
-    spec = "microseconds" if micros % 1000 else "milliseconds"
-    return moment.replace(tzinfo=None).isoformat(timespec=spec) + zone
-
-
 def _date(data: bytes, base: int, at: int) -> str:
-    days = int.from_bytes(data[at : at + 4], "little", signed=True)
-    try:
-        return (_DAY_0 + timedelta(days=days)).isoformat()
-    except OverflowError:
-        return f"{days} days since 1970-01-01"
+    return date_text(int.from_bytes(data[at : at + 4], "little", signed=True))
 
 
 _FIXED: Mapping[str, _Read] = {
@@ -342,6 +347,11 @@ _FIXED: Mapping[str, _Read] = {
     "timestamp_ntz": _moment(""),
     "void": lambda data, base, at: None,
     "null": lambda data, base, at: None,
+}
+_VARIABLE: Mapping[str, _Read] = {
+    "binary": _binary,
+    "interval": _calendar_interval,
+    "variant": _variant,
 }
 _WIDTHS: Mapping[str, int] = {
     "boolean": 1,
@@ -403,10 +413,12 @@ def _is_variable(kind: object) -> bool:
     its room even when it is null."""
     if not isinstance(kind, str):
         return not (isinstance(kind, dict) and kind.get("type") == "udt") or _is_variable(kind["sqlType"])
-    decimal = DECIMAL.fullmatch(kind)
-    if decimal is not None:
-        return int(decimal[1]) > _LONG_DECIMAL_DIGITS
-    return kind in ("binary", "interval") or bool(_TEXTS.fullmatch(kind))
+    return _is_long_decimal(kind) or kind in _VARIABLE or is_text(kind)
+
+
+def _is_long_decimal(kind: object) -> bool:
+    decimal = DECIMAL.fullmatch(kind) if isinstance(kind, str) else None
+    return decimal is not None and int(decimal[1]) > _LONG_DECIMAL_DIGITS
 
 
 def _written(kind: object, value: Json) -> bytes:
@@ -426,6 +438,9 @@ def _written(kind: object, value: Json) -> bytes:
     if kind in ("double", "float"):
         form = Struct("<d" if kind == "double" else "<f4x")
         return form.pack(float(value)) if isinstance(value, int | float | str) else _refuse()
+    if _is_long_decimal(kind):
+        unscaled = _unscaled(kind, value)
+        return unscaled.to_bytes((unscaled + (unscaled < 0)).bit_length() // 8 + 1, "big", signed=True)
     return (
         _whole(kind, value).to_bytes(8, "little", signed=True)
         if kind not in _NARROW
@@ -448,9 +463,8 @@ def _whole(kind: str, value: Json) -> int:
         moment = datetime.fromisoformat(value)
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
         return (moment - _EPOCH) // timedelta(microseconds=1)
-    decimal = DECIMAL.fullmatch(kind)
-    if decimal is not None and int(decimal[1]) <= _LONG_DECIMAL_DIGITS and isinstance(value, str | int):
-        return int(Decimal(value).scaleb(int(decimal[2])))
+    if DECIMAL.fullmatch(kind):
+        return _unscaled(kind, value)
     if (
         isinstance(value, bool)
         or not isinstance(value, int)
@@ -458,6 +472,19 @@ def _whole(kind: str, value: Json) -> int:
     ):
         raise TypeError
     return value
+
+
+def _unscaled(kind: str, value: Json) -> int:
+    """The digits of a decimal without its point, as many as its type has. A number with a fraction is
+    refused: JSON may have cut its digits."""
+    decimal = DECIMAL.fullmatch(kind)
+    if decimal is None or isinstance(value, bool) or not isinstance(value, str | int):
+        raise TypeError
+    with localcontext(prec=2 * _MOST_DIGITS):
+        scaled = Decimal(value).scaleb(int(decimal[2]))
+        if scaled != scaled.to_integral_value() or len(str(abs(int(scaled)))) > int(decimal[1]):
+            raise ValueError
+        return int(scaled)
 
 
 def _refuse() -> bytes:
