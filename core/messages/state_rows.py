@@ -115,7 +115,6 @@ SENTENCES: dict[str, str] = {
     "too_deep": "its schema is nested too deeply",
     "type": "its schema has a column of type {type}, which is not decoded here",
     "encoder": "its keys are laid out by {encoder}, which is not decoded here",
-    "list_checksums": "lists of rows with row checksums are not decoded here",
     "other_columns": "the columns are {columns:listed}",
     "no_value": "{column} is {type}, and the value given is not",
     "missing": "{path} is missing",
@@ -138,7 +137,6 @@ SENTENCES: dict[str, str] = {
         "a row was written with schema {found:number} of the variable, and no schema file has that number"
     ),
     "avro_types": "a column was written as {written} and is {newest} now, which is not decoded here",
-    "avro_checksums": "Avro rows with row checksums are not decoded here",
     "layout": "{store}: {reason}.",
     "changes_order": (
         "The changes of batches {first:number} to {last:number} were asked for: the first batch comes first."

@@ -47,6 +47,7 @@ from tests.support.state_queries import (
     AVRO,
     BATCHES,
     QUERIES,
+    ROW_CHECKSUMS,
     Build,
     every_kind,
     group_state,
@@ -367,7 +368,15 @@ VARIABLES = ("count", "brief", "ids", "brief_ids", "sums", "brief_sums")
 
 
 @pytest.mark.parametrize(
-    "conf", [ROCKSDB, CHANGELOG, {**CHANGELOG, **AVRO}], ids=["zips", "changelogs", "avro"]
+    "conf",
+    [
+        ROCKSDB,
+        CHANGELOG,
+        {**CHANGELOG, **AVRO},
+        {**CHANGELOG, **ROW_CHECKSUMS},
+        {**CHANGELOG, **AVRO, **ROW_CHECKSUMS},
+    ],
+    ids=["zips", "changelogs", "avro", "row-checksums", "avro-row-checksums"],
 )
 def test_every_kind_of_state_variable(conf: dict[str, str], session: SparkSession, tmp_path: Path) -> None:
     for number in range(BATCHES):

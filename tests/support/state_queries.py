@@ -224,6 +224,7 @@ QUERIES: dict[str, StateQuery] = {
     "join-2-rocksdb": StateQuery(join, {**ROCKSDB, JOIN_FORMAT: "2"}),
     "join-3": StateQuery(join, {**ROCKSDB, JOIN_FORMAT: "3"}),
     "join-4": StateQuery(join, {**ROCKSDB, JOIN_FORMAT: "4"}),
+    "join-4-row-checksums": StateQuery(join, {**ROCKSDB, JOIN_FORMAT: "4", **ROW_CHECKSUMS}),
 }
 """Those that the tests write."""
 
@@ -273,6 +274,8 @@ MORE: dict[str, StateQuery] = {
     "transform-avro": StateQuery(every_kind, {**TRANSFORM, **SHORT, **AVRO}),
     "transform-avro-zips": StateQuery(every_kind, {**ROCKSDB, **NO_EMPTY_BATCHES, **AVRO}),
     "transform-avro-format-2": StateQuery(every_kind, {**FORMAT_2, **NO_EMPTY_BATCHES, **SHORT, **AVRO}),
+    "transform-row-checksums": StateQuery(every_kind, {**TRANSFORM, **SHORT, **ROW_CHECKSUMS}),
+    "transform-avro-row-checksums": StateQuery(every_kind, {**TRANSFORM, **SHORT, **AVRO, **ROW_CHECKSUMS}),
     "timers": StateQuery(event_timers, {**TRANSFORM, **SHORT}),
     "timers-avro": StateQuery(event_timers, {**TRANSFORM, **SHORT, **AVRO}),
     "changed-avro": StateQuery(before_change, {**TRANSFORM, **SHORT, **AVRO}, then=after_change),

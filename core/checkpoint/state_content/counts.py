@@ -112,7 +112,7 @@ def _by_rows(
     committed: CommittedIds,
     has_row_checksums: bool,
     chosen: Sequence[Store],
-) -> Iterator[tuple[tuple[str, int], int, int | None]]:
+) -> Iterator[tuple[tuple[str, int], int, int]]:
     """Store and partition, the rows and the elements of the lists among them, counted one by one; nothing for
     a partition that cannot be read."""
     own, lists = counted_families(operator), list_families(operator)
@@ -124,13 +124,13 @@ def _by_rows(
                 continue
             mine = {family_prefix(part.families[name]) for name in own if name in part.families}
             of_lists = {family_prefix(part.families[name]) for name in lists if name in part.families}
-            keys, elements = 0, 0 if not has_row_checksums else None
+            keys = elements = 0
             try:
                 for key, pieces in part.rows:
                     family = key[:FAMILY_BYTES]
                     keys += not part.has_families or family in mine
-                    if elements is not None and family in of_lists:
-                        elements += sum(len(split_list(piece)) for piece in pieces)
+                    if family in of_lists:
+                        elements += sum(len(split_list(piece, has_row_checksums)) for piece in pieces)
             except NotDecodedError:
                 continue
             yield (store, part.partition_id), keys, elements

@@ -8,7 +8,7 @@ that RocksDB can scan by the first. A value may be a list of rows. Observed in f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from struct import Struct
 
@@ -53,13 +53,18 @@ _RANGE_BYTES: Mapping[str, int] = {
 class RowLayout:
     """``key`` and ``value`` decode the bytes after the number of the column family; both raise
     NotDecodedError. ``plain_key`` gives the bytes of a key that is one row, None where keys are laid out in
-    another way."""
+    another way. ``has_row_checksums``: each value begins with one, and what was appended to a list too."""
 
     key: Callable[[bytes], dict[str, Json]]
     value: Callable[[list[bytes]], Json]
     plain_key: Callable[[Mapping[str, Json]], bytes] | None
     key_columns: tuple[str, ...]
     value_columns: tuple[str, ...]
+    has_row_checksums: bool = False
+
+    def rows_of(self, pieces: Iterable[bytes]) -> list[bytes]:
+        """The rows of a list, each with the byte before it. Raises NotDecodedError."""
+        return [row for piece in pieces for row in split_list(piece, self.has_row_checksums)]
 
 
 def row_layout(
@@ -68,25 +73,26 @@ def row_layout(
     is_rocksdb: bool,
     has_row_checksums: bool,
     is_list: bool,
+    is_flat: bool = False,
     is_avro: bool = False,
     prefix_columns: int = 0,
     older_values: Mapping[int, Mapping[str, object]] = NO_OTHER,
 ) -> RowLayout:
-    """How to read the rows of one schema. ``prefix_columns`` is for schemas of versions 1 and 2, which do not
-    name the encoder. ``older_values``: other schemas of the value by id, which Avro rows may have. Raises
-    NotDecodedError for what is not read here."""
-    if is_avro and has_row_checksums:
-        raise NotDecodedError(say("state_rows.avro_checksums"))
+    """How to read the rows of one schema. ``is_flat``: values are lists, whose rows are read one by one.
+    ``prefix_columns`` is for schemas of versions 1 and 2, which do not name the encoder. ``older_values``:
+    other schemas of the value by id, which Avro rows may have. Raises NotDecodedError for what is not read
+    here."""
     key, names = _key_reader(schema, is_rocksdb, prefix_columns, is_avro)
     values = AvroReader(schema.value, schema.value_id, older_values) if is_avro else RowReader(schema.value)
     encoder = _encoder(schema, prefix_columns) if is_rocksdb else _PLAIN
     before = bytes(_ENCODING_BYTES) if is_rocksdb else b""
     return RowLayout(
         key,
-        _value_reader(values, is_rocksdb, has_row_checksums, is_list),
+        _value_reader(values, is_rocksdb, has_row_checksums and not is_flat, is_list),
         (lambda asked: before + write_row(schema.key, asked)) if encoder == _PLAIN and not is_avro else None,
         names,
         values.names,
+        has_row_checksums,
     )
 
 
@@ -228,10 +234,10 @@ def _value_reader(
         skip = CHECKSUM_BYTES if has_row_checksums else 0
         return lambda pieces: values.read(_whole_words(pieces[-1][skip:]))
     if is_list:
-        if has_row_checksums:
-            raise NotDecodedError(say("state_rows.list_checksums"))
         return lambda pieces: [
-            values.read(row[_ENCODING_BYTES:]) for piece in pieces for row in split_list(piece)
+            values.read(row[_ENCODING_BYTES:])
+            for piece in pieces
+            for row in split_list(piece, has_row_checksums)
         ]
     skip = _ENCODING_BYTES + (CHECKSUM_BYTES + _LENGTH_BYTES if has_row_checksums else 0)
     return lambda pieces: values.read(pieces[-1][skip:])
@@ -245,23 +251,31 @@ def _whole_words(row: bytes) -> bytes:
 _INT = Struct("<i")
 
 
-def split_list(piece: bytes) -> list[bytes]:
+def split_list(piece: bytes, has_row_checksums: bool = False) -> list[bytes]:
     """The rows of a list, each with the byte before it; its length stands before both. With merge operator 1
     a delimiter stands between what was appended at different times: read as a part of a length, it leads out
-    of the bytes."""
-    found = _split(piece, None)
+    of the bytes. With row checksums each of these parts has its checksum and its length before it."""
+    if not has_row_checksums:
+        return _items(piece, 0)
+    return [row for part in _items(piece, CHECKSUM_BYTES) for row in _items(part, 0)]
+
+
+def _items(piece: bytes, before: int) -> list[bytes]:
+    """What has its length before it, and as many bytes before that."""
+    found = _split(piece, before, None)
     if found is None:
-        found = _split(piece, _DELIMITER)
+        found = _split(piece, before, _DELIMITER)
     if found is None:
         raise NotDecodedError(say("state_rows.no_row", size_bytes=len(piece)))
     return found
 
 
-def _split(piece: bytes, delimiter: int | None) -> list[bytes] | None:
+def _split(piece: bytes, before: int, delimiter: int | None) -> list[bytes] | None:
     found, at = [], 0
     while at < len(piece):
-        if piece[at] == delimiter:
+        if piece[at] == delimiter and at:
             at += 1
+        at += before
         if at + _LENGTH_BYTES > len(piece):
             return None
         (size,) = _INT.unpack_from(piece, at)

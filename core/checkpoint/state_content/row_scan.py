@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from core.checkpoint.state_content.contents import Contents, PartitionChanges
-from core.checkpoint.state_content.row_layout import RowLayout, family_prefix, split_list
+from core.checkpoint.state_content.row_layout import RowLayout, family_prefix
 from core.checkpoint.state_content.row_target import Target
 from core.checkpoint.state_content.simple_values import Json
 from core.checkpoint.state_content.unsafe_row import NotDecodedError
@@ -48,9 +48,7 @@ class RowScan:
         for key, pieces in part.rows:
             if not key.startswith(prefix):
                 continue
-            parts = (
-                [[row] for piece in pieces for row in split_list(piece)] if self.target.is_flat else [pieces]
-            )
+            parts = [[row] for row in self.layout.rows_of(pieces)] if self.target.is_flat else [pieces]
             for found in parts:
                 raw = RawRow(key[len(prefix) :], found)
                 if self._is_asked(raw):
@@ -66,7 +64,7 @@ class RowScan:
                 value, key = change.value, change.key[len(prefix) :]
                 parts = [None if value is None else [value]]
                 if self.target.is_flat and value is not None:
-                    parts = [[row] for row in split_list(value)]
+                    parts = [[row] for row in self.layout.rows_of([value])]
                 for pieces in parts:
                     raw = RawRow(key, pieces, change.batch_id, CHANGES[change.kind])
                     if self._is_asked(raw):

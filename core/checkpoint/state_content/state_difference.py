@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.state_content.contents import Contents, NotRead, read_versions
-from core.checkpoint.state_content.row_layout import split_list
 from core.checkpoint.state_content.row_scan import RawRow, visible
 from core.checkpoint.state_content.state_rows import (
     CANCEL_EVERY,
@@ -183,7 +182,7 @@ def _bytes_of(plan: RowPlan, pieces: _Pieces) -> list[bytes] | None:
     """What two values are compared by. A list can be in one piece, or put and then appended to."""
     if pieces is None or not plan.target.is_list:
         return None if pieces is None else pieces[-1:]
-    return [row for piece in pieces for row in split_list(piece)]
+    return plan.layout.rows_of(pieces)
 
 
 def _decoded(plan: RowPlan, partition_id: int, row: _Differing) -> StateRow:

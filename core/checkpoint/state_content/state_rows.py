@@ -238,6 +238,7 @@ def plan_rows(ck: Checkpoint, question: RowsQuestion) -> RowPlan:
             is_rocksdb=operator.provider == "rocksdb",
             has_row_checksums=has_row_checksums,
             is_list=target.is_list and not target.is_flat,
+            is_flat=target.is_flat,
             is_avro=encoding == "avro",
             prefix_columns=target.prefix_columns,
             older_values=_older_values(ck, operator, target) if encoding == "avro" else NO_OTHER,
