@@ -19,12 +19,18 @@ from core.messages import Sentence, say
 PREFIX = "CHECKPOINT_EXPLORER_"
 _EXAMPLES = {"roots": "s3://bucket/checkpoints", "kafka": "/etc/checkpoint-explorer/prod.properties"}
 _PASSWORD = re.compile(r"://[^/@:]*:(?!\d+(/|$))[^@]*@")  # hdfs://host:8020/a@b has a port
+_SIGNATURE = re.compile(
+    r"://.*[?&](sig|signature|token|access_token|sas_token|account_key"
+    r"|x-(amz|goog)-(signature|credential|security-token))=[^&]",
+    re.IGNORECASE,
+)
 SAMPLES = Path(__file__).resolve().parent.parent / "sample_checkpoints"
 
 
 def has_password(url: str) -> bool:
-    """Whether a URL carries one (``ftp://user:secret@host``): it would stand in links, logs and answers."""
-    return _PASSWORD.search(url) is not None
+    """Whether a URL carries one (``ftp://user:secret@host``), or a token or signature in its query (a shared
+    access signature of Azure, a presigned URL): it would stand in links, logs and answers."""
+    return _PASSWORD.search(url) is not None or _SIGNATURE.search(url) is not None
 
 
 def is_loopback(address: str | None) -> bool:

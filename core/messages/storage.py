@@ -7,7 +7,8 @@ SENTENCES: dict[str, str] = {
     "location_empty": "The location is empty; paste the path of a checkpoint directory.",
     "location_control": "The location has line breaks or control characters in it; paste one path.",
     "location_password": (
-        "A location must not hold a password: it would stand in links, logs and answers. Configure a root"
+        "A location must not hold a password, a token or a signature: it would stand in links, logs and"
+        " answers. Configure a root"
         " with storage_options (docs/settings.md) and open it by its name."
     ),
     "location_chained": '"{text}" chains two stores with "::"; paste the location of the directory itself.',
@@ -35,6 +36,10 @@ SENTENCES: dict[str, str] = {
         '"{protocol}://" is not a store that can be read; use a local path, s3://, abfss://, gs://, hdfs://'
         " or another of fsspec."
     ),
+    "location_wasb": (
+        '"{protocol}://" is the older driver for the same containers; write'
+        " abfss://<container>@<account>.dfs.core.windows.net/<path>."
+    ),
     "location_package": (
         '"{protocol}://" locations need the Python package {package}; install it with: pip install {package}'
     ),
@@ -52,6 +57,10 @@ SENTENCES: dict[str, str] = {
         "{where} was not asked: something that the connection needs on this machine is missing or broken"
         " ({cause}); check the profile, the files and programs that give credentials, and the certificates of"
         " the user that runs this app."
+    ),
+    "no_hadoop": (
+        "{where} was not asked: hdfs:// needs Java and the client of Hadoop on the machine of this app"
+        " (JAVA_HOME, HADOOP_HOME, CLASSPATH; {cause}). webhdfs://<name node>:9870/<path> needs neither."
     ),
     "not_reached": "{where} cannot be reached ({cause}); check the endpoint and the network, then refresh.",
     "no_answer": "no answer within {seconds} seconds (setting store_seconds)",

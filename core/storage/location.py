@@ -234,7 +234,13 @@ def _implementation(protocol: str, url: str) -> Any:
     try:
         return fsspec.get_filesystem_class(protocol)
     except ValueError:
-        raise UnsupportedLocation(say("storage.location_unknown", protocol=protocol), url) from None
+        is_older = protocol in ("wasb", "wasbs")
+        sentence = (
+            say("storage.location_wasb", protocol=protocol)
+            if is_older
+            else say("storage.location_unknown", protocol=protocol)
+        )
+        raise UnsupportedLocation(sentence, url) from None
     except ImportError as error:
         package = _missing_package(protocol, error)
         sentence = say("storage.location_package", protocol=protocol, package=package)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,9 @@ NO_CREDENTIALS = {
     "RefreshWithMFAUnsupportedError",
     "InvalidConfigError",
 }
+HADOOP = {"hdfs", "arrow_hdfs", "viewfs"}
+# Libraries of this machine, through which pyarrow reads HDFS.
+HADOOP_LIBRARY = re.compile("libjvm|libhdfs")
 # What S3 answers to credentials that it does not take, or no longer. A HEAD has no such word: only 400.
 REFUSED = {
     "ExpiredToken",
@@ -149,6 +153,9 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
         return hidden(_words_of(error), secrets)
 
     kind = type(error).__name__
+    if location.protocol in HADOOP and HADOOP_LIBRARY.search(str(error)):
+        cause = str(error).partition("\n")[0]
+        return StorageError(say("storage.no_hadoop", where=where, cause=cause), location.url)
     if kind in NO_CREDENTIALS:
         return AccessDenied(say("storage.no_credentials", where=where, cause=_words(error)), location.url)
     if not is_asked:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from core.errors import StorageError, UnsupportedLocation
 from core.settings import has_password
 from core.storage import Location, parse_location
 from core.storage import location as location_module
+
+PROJECT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +152,17 @@ def test_a_location_cannot_be_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["ftp://user:secret@host/ck", "http://u:secret@127.0.0.1:1/x", "S3://key:secret@bucket/ck"]
+    "text",
+    [
+        "ftp://user:secret@host/ck",
+        "http://u:secret@127.0.0.1:1/x",
+        "S3://key:secret@bucket/ck",
+        "https://account.blob.core.windows.net/box/ck?sv=2024-11-04&sr=c&sig=secret%3D",
+        "abfss://box@account.dfs.core.windows.net/ck?SIG=secret",
+        "https://bucket.s3.amazonaws.com/ck?X-Amz-Expires=9&X-Amz-Signature=secret",
+        "https://storage.googleapis.com/b/ck?x-goog-credential=secret",
+        "https://host/ck?token=secret",
+    ],
 )
 def test_a_password_in_a_location_is_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(UnsupportedLocation) as caught:
@@ -156,6 +170,31 @@ def test_a_password_in_a_location_is_refused_and_not_repeated(text: str) -> None
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["abfss://box@account.dfs.core.windows.net/ck", "hdfs://host:8020/a@b"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "abfss://box@account.dfs.core.windows.net/ck",
+        "hdfs://host:8020/a@b",
+        "s3://bucket/sig=1/token=x/ck",
+        "https://host/ck?page=2&design=1",
+    ],
+)
 def test_what_only_looks_like_a_password_is_none(text: str) -> None:
     assert not has_password(text)
+
+
+def test_the_older_driver_of_azure_is_told_apart_from_a_store_that_nobody_knows() -> None:
+    with pytest.raises(UnsupportedLocation, match="write abfss://<container>@<account>"):
+        parse_location("wasbs://box@account.blob.core.windows.net/ck")
+    with pytest.raises(UnsupportedLocation, match="is not a store that can be read"):
+        parse_location("strange://box/ck")
+
+
+@pytest.mark.skipif("HADOOP_HOME" in os.environ, reason="this machine has the client of Hadoop")
+def test_hdfs_without_the_client_of_hadoop_says_what_this_machine_lacks() -> None:
+    """pyarrow's own error has a line for each place where it looked. It loads Java: a process of its own."""
+    command = [sys.executable, "-m", "core", "forecast", "hdfs://name-node.invalid:8020/ck"]
+    found = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert found.returncode == 10
+    said = found.stdout + found.stderr
+    assert "needs Java and the client of Hadoop" in said and "webhdfs://" in said and "dlopen" not in said
