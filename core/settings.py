@@ -270,8 +270,9 @@ class Settings(BaseModel):
         ge=1,
         le=20,
         description=(
-            "How many levels below a root checkpoints are searched: team, project, query and one more. What"
-            " lies in a checkpoint is never searched."
+            "How many levels below a root checkpoints are searched: team, project, query and one more; five"
+            " more below a directory _checkpoints, where a declarative pipeline keeps its own. What lies in a"
+            " checkpoint is never searched."
         ),
     )
     survey_batches: int = Field(

@@ -35,8 +35,9 @@ class ReportDocument(Document):
     evidence_sha256: str | None
     """Of the evidence file that is named in the report."""
     link: str | None
-    next_start: Literal["fails", "risk", "reruns", "resumes", "fresh_start", "unknown"]
-    """What happens at the next start; risk: it works, and rows may be lost or come twice."""
+    next_start: Literal["fails", "risk", "reruns", "resumes", "fresh_start", "unused", "unknown"]
+    """What happens at the next start; risk: it works, and rows may be lost or come twice; unused: a
+    declarative pipeline starts from another checkpoint."""
     sentence: str
     facts: tuple[FactPart, ...]
 

@@ -33,6 +33,7 @@ TONE_MARKS: dict[Tone, str] = {
     "reruns": "◐",
     "resumes": "●",
     "fresh_start": "○",
+    "unused": "○",
     "unknown": "?",
 }
 """Status is a word, a shape and a colour; the shapes."""

@@ -8,6 +8,7 @@ WORDS: dict[str, str] = {
     "reruns": "re-runs a batch",
     "resumes": "resumes",
     "fresh_start": "starts from scratch",
+    "unused": "not in use",
     "unknown": "the next start is not known",
 }
 

@@ -19,6 +19,10 @@ from core.storage.location import Location, parse_location
 CHECKPOINT_DIRECTORIES = {"offsets", "commits"}
 CHECKPOINT_FILE = "metadata"
 
+PIPELINE_DIRECTORY, PIPELINE_LEVELS = "_checkpoints", 5
+"""Where a declarative pipeline keeps its checkpoints: in the directories of a catalog, a schema, a table, a
+flow and a number, as many levels below this one."""
+
 WAVE = 64
 """Directories that are listed side by side before what was found is given."""
 
@@ -27,17 +31,18 @@ BEHIND = "0"
 
 
 class Search:
-    """The checkpoints up to ``checkpoint_levels`` levels below a location, given as they are found: iterate
-    over it once, each item is the paths of some of them, "" when the location is one itself.
+    """The checkpoints up to ``checkpoint_levels`` levels below a location, and below a ``_checkpoints``
+    there as many as a declarative pipeline has, given as they are found: iterate over it once, each item
+    is the paths of some of them, "" when the location is one itself.
 
-    A directory is taken for a checkpoint when it holds ``offsets``, ``commits`` or ``metadata``; what lies
-    below it, ``state/`` above all, is not searched, and of a Delta table only directories named
-    ``_checkpoint...``. At most ``checkpoints_per_root`` directories are listed, ``listed`` so far. An object
-    store gives 1,000 names at a time: more are asked for, a listing for each 1,000, while all of them are
-    directories. ``is_complete`` is False when something was left out. A directory that cannot be listed is
-    given like a checkpoint: nobody knows that it is none, and who opens it gets the reason. Iterating raises
-    :class:`StorageError` when the location cannot be listed, or all of several directories of one wave. Who
-    stops iterating stops the search.
+    A directory is taken for a checkpoint when it holds ``offsets``, ``commits`` or ``metadata``; what
+    lies below it, ``state/`` above all, is not searched, and of a Delta table only directories named
+    ``_checkpoint...``. At most ``checkpoints_per_root`` directories are listed, ``listed`` so far. An
+    object store gives 1,000 names at a time: more are asked for, a listing for each 1,000, while all of
+    them are directories. ``is_complete`` is False when something was left out. A directory that cannot be
+    listed is given like a checkpoint: nobody knows that it is none, and who opens it gets the reason.
+    Iterating raises :class:`StorageError` when the location cannot be listed, or all of several
+    directories of one wave. Who stops iterating stops the search.
     """
 
     def __init__(self, location: Location, settings: Settings) -> None:
@@ -56,7 +61,7 @@ class Search:
         # Directories that are not listed yet, by their depth: the deepest first, so that a checkpoint below
         # the first of thousands of directories need not wait for all of them.
         levels = [deque(self._below(door, top))]
-        levels += [deque() for _ in range(self._settings.checkpoint_levels - 1)]
+        levels += [deque() for _ in range(self._settings.checkpoint_levels + PIPELINE_LEVELS)]
         while any(levels):
             wave: dict[str, int] = {}
             room = min(WAVE, self._settings.checkpoints_per_root - self.listed)
@@ -72,8 +77,20 @@ class Search:
             if found:
                 yield tuple(sorted(found))
             for path, depth in wave.items():
-                if path not in found and depth + 1 < len(levels):
+                if path not in found and depth + 1 < self._levels_of(path):
                     levels[depth + 1].extend(self._below(door, listings[path]))
+
+    def _levels_of(self, path: str) -> int:
+        """How many levels are searched of what this directory belongs to."""
+        parts, most = path.split("/"), self._settings.checkpoint_levels
+        if self._location.path.rstrip("/").endswith("/" + PIPELINE_DIRECTORY):
+            return max(most, PIPELINE_LEVELS)
+        above = parts[:most]
+        return (
+            max(most, above.index(PIPELINE_DIRECTORY) + 1 + PIPELINE_LEVELS)
+            if PIPELINE_DIRECTORY in above
+            else most
+        )
 
     def _below(self, door: Door, listing: Listing) -> list[str]:
         """The directories in which a checkpoint can lie below one that was listed."""

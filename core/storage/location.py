@@ -94,14 +94,20 @@ def texts_in(value: object) -> set[str]:
 
 
 def title_of(name: str) -> str:
-    """The telling part of a name: its last part, or the one before where the last is only ``checkpoint``."""
+    """The telling part of a name: its last part, or the one before where the last is only ``checkpoint``; a
+    number with the part before it (``by_day/0``)."""
     parts = [part for part in name.replace("\\", "/").split("/") if part]
     telling = [
         part
         for part in parts
         if part.lower() not in ("checkpoint", "checkpoints", "_checkpoint", "_checkpoints")
     ]
-    return (telling or parts or [name])[-1]
+    last = (telling or parts or [name])[-1]
+    if last.isdecimal():
+        at = len(parts) - 1 - parts[::-1].index(last)
+        numbered = "/".join(parts[max(0, at - 1) : at + 1])
+        return numbered if numbered in name else last
+    return last
 
 
 def parse_location(

@@ -244,7 +244,7 @@ def _looked_into(place: Location, settings: Settings, level: Level) -> SurveyRow
 def _status(judgement: Judgement, forecast: Forecast) -> Status:
     """What could not be read leaves the next start open, unless the rest shows already that it fails; no
     start is made of what is not in use."""
-    if any(risk.id == NOT_IN_USE for risk in forecast.risks):
+    if forecast.is_unused:
         return "unused"
     if forecast.outcome != "fail" and forecast.certainty == "needs_input" and judgement.not_read:
         return "unknown"

@@ -321,6 +321,17 @@ def test_the_search_for_checkpoints_stops_at_the_limit_and_says_so(tree: Path) -
     assert len(everything.links) == 12
 
 
+def test_checkpoints_of_a_declarative_pipeline_are_found_from_its_storage_and_above(tree: Path) -> None:
+    flow = "lake/orders/_checkpoints/spark_catalog/default/orders/by_day"
+    for number in (0, 1):
+        (tree / flow / f"{number}/offsets").mkdir(parents=True)
+    (tree / "lake/a/b/c/d/e/offsets").mkdir(parents=True)
+    (tree / flow / "2/one/more/offsets").mkdir(parents=True)
+    for root in ("lake", "lake/orders", "lake/orders/_checkpoints"):
+        found = find_checkpoints("lake", settings(lake=str(tree / root)))
+        assert [link.rpartition("/")[2] for link in found.links] == ["0", "1"], root
+
+
 def test_a_limit_that_bites_on_the_second_level_is_said_too(tree: Path) -> None:
     for i in range(6):
         (tree / f"two/group/ck{i}/offsets").mkdir(parents=True)

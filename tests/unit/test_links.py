@@ -130,6 +130,11 @@ def test_the_address_beats_what_was_picked_before() -> None:
         ("/data/ck/orders_to_gold", "orders_to_gold"),
         ("s3://bucket/pipelines/orders/_checkpoints/", "orders"),
         ("checkpoint", "checkpoint"),
+        ("lake/_checkpoints/cat/db/orders/by_day/0", "by_day/0"),
+        ("/data/orders/7/checkpoint/", "orders/7"),
+        ("/data/checkpoint/7", "checkpoint/7"),
+        ("data//7", "7"),
+        ("7", "7"),
     ],
 )
 def test_a_title_is_the_telling_part_of_a_name(name: str, title: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from core.analysis.findings import findings
 from core.analysis.forecast import forecast
+from core.analysis.forecast.verdict import in_few_words
 from core.checkpoint import Checkpoint
 from core.checkpoint.pipeline_flow import PipelineFlow, pipeline_flow
 from core.recovery import (
@@ -138,6 +139,7 @@ def test_a_number_that_is_not_the_highest_is_said_to_be_unused(older: Path) -> N
     assert [(risk.id, risk.certainty, risk.weight) for risk in answer.risks] == [
         ("NOT_IN_USE", "inferred", "attention")
     ]
+    assert answer.certainty == "inferred" and in_few_words(answer) == "not in use"
     assert [item.severity for item in findings(ck).findings if item.id == "NOT_IN_USE"] == ["attention"]
     assert f"{older.parent}/10" in resume_points(ck).note
     context = read_recovery_context(ck, Answers({}))

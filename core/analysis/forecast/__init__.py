@@ -183,6 +183,7 @@ def _forecast(
         if result.failure is None
         else [result.failure.certainty]
     )
+    certainties += [risk.certainty for risk in unused]
     for risk in result.risks:
         if result.failure is None and risk.id != "METADATA_MISSING" and risk.sentence not in parts:
             parts.append(risk.sentence)  # a risk of the sink has the words of the sink

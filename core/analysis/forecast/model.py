@@ -245,6 +245,12 @@ class Forecast:
     not_read: tuple[NotRead, ...] = ()
 
     @property
+    def is_unused(self) -> bool:
+        """Whether no start is made of this checkpoint, as far as its place shows: a declarative pipeline
+        starts from another one."""
+        return any(risk.id == "NOT_IN_USE" for risk in self.risks)
+
+    @property
     def is_data_risk(self) -> bool:
         """Rows may be lost, or repeated beyond what every restart of an unfinished batch does."""
         return any(risk.weight == "data_risk" for risk in self.risks)

@@ -7,7 +7,7 @@ from typing import Literal
 from core.analysis.forecast.model import Forecast, Outcome
 from core.messages import say_of
 
-Tone = Literal["fails", "risk", "reruns", "resumes", "fresh_start", "unknown"]
+Tone = Literal["fails", "risk", "reruns", "resumes", "fresh_start", "unused", "unknown"]
 """What the next start does; "risk" is a start that works and may lose or repeat rows."""
 
 _OF_OUTCOME: dict[Outcome, Tone] = {
@@ -22,6 +22,8 @@ def tone_of(found: Forecast | None) -> Tone:
     """The kind of start; "unknown" without a forecast."""
     if found is None:
         return "unknown"
+    if found.is_unused:
+        return "unused"
     return "risk" if found.outcome == "resume" and found.is_data_risk else _OF_OUTCOME[found.outcome]
 
 
