@@ -15,6 +15,8 @@ from core.sparklogs.names import batch_id_of
 from core.storage import Door, FileInfo, Listing
 
 PARTS = ("metadata", "offsets", "commits")
+WEB = ("http", "https")
+"""Stores that are web pages: what lies there is known by the links of a page."""
 REST = frozenset({"sources", "state"})  # what may be left of a checkpoint without metadata and logs
 CHILDREN_LOOKED_INTO = (
     50  # when the pasted place is no checkpoint: how many directories in it are looked into for one
@@ -63,7 +65,8 @@ def read_layout(door: Door, before: Layout | None = None, reads_next: int = 0) -
             offset_log = read_log_directory(listings["offsets"])
     except (NotADirectory, LocationNotFound) as error:
         suggestion = _outer_checkpoint(door)
-        if suggestion is None and isinstance(error, LocationNotFound):
+        is_web = door.location.protocol in WEB  # an address that answers 404 says nothing of a query
+        if suggestion is None and isinstance(error, LocationNotFound) and not is_web:
             raise _gone(error, door.location.url) from error
         if suggestion is None:
             raise
@@ -116,8 +119,8 @@ def _gone(error: LocationNotFound, url: str) -> LocationNotFound:
 def _may_be_emptied(door: Door, root: Listing) -> bool:
     """Whether nothing lies here but what an emptied checkpoint may still have; false for a part of another
     checkpoint."""
-    if not door.location.path.strip("/"):
-        return False  # the root of a store is nobody's checkpoint
+    if not door.location.path.strip("/") or door.location.protocol in WEB:
+        return False  # the root of a store is nobody's checkpoint; a page that lists no file is any page
     names = {*root.directory_names(), *(name for name in root.names() if not name.startswith("."))}
     return names <= REST and root.is_complete and _outer_checkpoint(door) is None
 
@@ -146,6 +149,8 @@ def _not_a_checkpoint(door: Door, root: Listing) -> NotACheckpoint:
     if inner:
         sentence = say("checkpoint.contains_several", url=url, count=len(inner), inner=inner)
         return NotACheckpoint(sentence, url)
+    if door.location.protocol in WEB:
+        return NotACheckpoint(say("checkpoint.web_page", url=url), url)
     return NotACheckpoint(say("checkpoint.not_a_checkpoint", url=url, found=_what_is_there(root)), url)
 
 

@@ -14,6 +14,10 @@ SENTENCES: dict[str, str] = {
         "{url} is not a checkpoint: it has none of metadata, offsets/ and commits/ ({found}). Open the"
         " directory that was given to the query as checkpointLocation."
     ),
+    "web_page": (
+        "{url} is a web page that lists no metadata, offsets/ and commits/. A checkpoint is opened by its"
+        " location in the store: s3://..., abfss://..., gs://...; a page of a console is none."
+    ),
     "gone": (
         "{error} A query that is started with this checkpointLocation starts from scratch with batch 0; if it"
         " has run before, its checkpoint was deleted. Recovery can be planned without it."

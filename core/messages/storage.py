@@ -18,6 +18,10 @@ SENTENCES: dict[str, str] = {
         " slashes: file:///{rest}."
     ),
     "location_home": '"{text}" begins with the home directory of an unknown user; write the full path.',
+    "location_windows": (
+        '"{text}" is a path of Windows, and this app runs on another system, which has no such directory;'
+        " give the path under which this system has it."
+    ),
     "location_databricks": (
         '"{text}" exists only inside Databricks ({form} is not mounted on this machine); use the cloud'
         " storage URL behind it (s3://, abfss://, gs://), or copy the directory here with: databricks fs cp"

@@ -37,6 +37,8 @@ REFUSED = {
 
 QUOTES = "\"'`“”‘’"
 BUCKET = re.compile(r"^([A-Za-z0-9._-]{3,255}|arn:.+)$")
+_WINDOWS = re.compile(r"/?[A-Za-z]:[\\/]|\\\\")  # a drive, also in a file URL, or a share
+_PACKAGES = {"smb": "smbprotocol"}  # where the name of the module is not that of the package
 URL = re.compile(r"^(?P<protocol>[A-Za-z][A-Za-z0-9+.\-]+):(?P<rest>//.*|/[^/].*|/)$", re.DOTALL)
 
 
@@ -158,6 +160,8 @@ def _clean(text: str) -> str:
         raise UnsupportedLocation(say("storage.location_empty"))
     if not cleaned.isprintable():
         raise UnsupportedLocation(say("storage.location_control"))
+    if "::" in cleaned and has_password(cleaned):
+        raise UnsupportedLocation(say("storage.location_password"))
     if "::" in cleaned:
         raise UnsupportedLocation(say("storage.location_chained", text=cleaned), cleaned)
     return cleaned
@@ -179,6 +183,8 @@ def _local(text: str, options: dict[str, Any], name: str | None) -> Location:
         path = os.path.normpath(Path(text).expanduser().absolute())
     except RuntimeError:
         raise UnsupportedLocation(say("storage.location_home", text=text), text) from None
+    if os.name != "nt" and _WINDOWS.match(text) and not Path(text).exists():
+        raise UnsupportedLocation(say("storage.location_windows", text=text), text)
     # POSIX lets normpath keep two leading slashes; here they mean nothing.
     path = "/" + path.lstrip("/") if path.startswith("//") else path
     for mount in ("/dbfs", "/Volumes", "/Workspace"):
@@ -254,6 +260,8 @@ def _implementation(protocol: str, url: str) -> Any:
 
 
 def _missing_package(protocol: str, error: ImportError) -> str:
+    if protocol in _PACKAGES:
+        return _PACKAGES[protocol]
     module = str(known_implementations.get(protocol, {}).get("class", protocol)).split(".")[0]
     if module != "fsspec":
         return module

@@ -183,6 +183,24 @@ def test_what_only_looks_like_a_password_is_none(text: str) -> None:
     assert not has_password(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["filecache::s3://key:secret@bucket/ck", "zip://x::https://host/ck.zip?sv=1&sig=secret"]
+)
+def test_a_chain_with_a_password_is_not_repeated(text: str) -> None:
+    with pytest.raises(UnsupportedLocation) as caught:
+        parse_location(text)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="these are paths of Windows")
+@pytest.mark.parametrize(
+    "text", ["C:\\data\\ck", "d:/data/ck", "\\\\server\\share\\ck", "file:///C:/data/ck"]
+)
+def test_a_path_of_windows_is_not_a_checkpoint_that_was_deleted(text: str) -> None:
+    with pytest.raises(UnsupportedLocation, match="is a path of Windows"):
+        parse_location(text)
+
+
 def test_the_older_driver_of_azure_is_told_apart_from_a_store_that_nobody_knows() -> None:
     with pytest.raises(UnsupportedLocation, match="write abfss://<container>@<account>"):
         parse_location("wasbs://box@account.blob.core.windows.net/ck")

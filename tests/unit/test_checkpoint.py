@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import fsspec
 import numpy as np
@@ -216,6 +219,42 @@ def test_several_checkpoints_in_a_directory_are_named(tmp_path: Path) -> None:
 def test_a_place_that_does_not_exist_is_a_storage_error(tmp_path: Path) -> None:
     with pytest.raises(LocationNotFound):
         Checkpoint.open(str(tmp_path / "nothing"))
+
+
+class Page(SimpleHTTPRequestHandler):
+    """Files with the links of their directories; /login is any page, as everything of a console is."""
+
+    def do_GET(self) -> None:
+        if not self.path.startswith("/login"):
+            super().do_GET()
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b'<html><a href="/login/help">help</a></html>')
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Iterator[str]:
+    kafka_checkpoint(tmp_path / "ck", range(3), commits=range(3))
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Page, directory=str(tmp_path))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_web_page_is_no_checkpoint_that_was_emptied_or_deleted(pages: str) -> None:
+    """An address of a console that somebody pasted: its page says nothing of a query."""
+    for path in ("login", "login/s3/buckets/orders"):
+        with pytest.raises(NotACheckpoint, match="is a web page that lists no metadata"):
+            Checkpoint.open(f"{pages}/{path}")
+    with pytest.raises(LocationNotFound) as caught:
+        Checkpoint.open(f"{pages}/nothing")
+    assert "deleted" not in str(caught.value)
+    assert Checkpoint.open(f"{pages}/ck").commit_ids == (0, 1, 2)
 
 
 def test_a_file_is_a_storage_error(tmp_path: Path) -> None:
