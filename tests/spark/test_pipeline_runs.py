@@ -18,7 +18,7 @@ from core.recovery import Answers, OptionId, generate, read_recovery_context
 from core.recovery.snippet import snippet
 from tests.support.recovery import start_script
 
-pytestmark = pytest.mark.clusters  # spark-pipelines starts a Spark Connect server
+pytestmark = [pytest.mark.spark, pytest.mark.clusters]  # spark-pipelines starts a Spark Connect server
 
 FLOW = """
 from pyspark import pipelines as dp
