@@ -99,10 +99,11 @@ def _listed(ck: Checkpoint) -> _Highest | None:
             locate(flow.directory, ck.settings)
         above = Door.open(parse_location(flow.directory, ck.location.storage_options), ck.settings)
         names = above.list([""])[""].directory_names()
-        number = max((int(name) for name in names if _NUMBER.fullmatch(name)), default=None)
+        numbered = {int(name): name for name in names if _NUMBER.fullmatch(name)}
+        number = max(numbered, default=None)
         if number is None or number <= flow.number:
             return None if number is None else _Highest(number)
-        name = next(name for name in names if _NUMBER.fullmatch(name) and int(name) == number)
+        name = numbered[number]
         metadata = above.list([name])[name].files.get(f"{name}/metadata")
     except StorageError:
         return None

@@ -81,7 +81,7 @@ class CodeBlock:
 def generate(context: RecoveryContext, option_id: OptionId) -> tuple[CodeBlock, ...]:
     """The files of one option, ready to run; empty when it cannot be done or needs none, :func:`why_no_code`
     then says why."""
-    if option_id == "restart" or _is_left_to_the_pipeline(context, option_id):
+    if option_id == "restart" or is_left_to_the_pipeline(context, option_id):
         return ()
     wanted = context.answers.get("platform")
     blocks: list[CodeBlock] = []
@@ -114,7 +114,7 @@ def why_no_code(context: RecoveryContext, option_id: OptionId) -> str:
     return say("recovery_code.restart") if made.possible and option_id == "restart" else made.why
 
 
-def _is_left_to_the_pipeline(context: RecoveryContext, option_id: OptionId) -> bool:
+def is_left_to_the_pipeline(context: RecoveryContext, option_id: OptionId) -> bool:
     """Whether a declarative pipeline does the whole option itself, by one command."""
     return context.flow is not None and option_id == "full_refresh"
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from core.messages import say
 from core.recovery.answers import OptionId
-from core.recovery.code import CodeBlock, generate
+from core.recovery.code import CodeBlock, generate, is_left_to_the_pipeline
 from core.recovery.context import RecoveryContext
 from core.recovery.kit import KIT_VERSION, kit_of
 from core.recovery.recipe import recipe
@@ -24,7 +24,7 @@ def forms(context: RecoveryContext, option: OptionId) -> tuple[CodeBlock, ...]:
     files = generate(context, option)
     if not recipe(context, option).possible:
         return ()
-    if not files and option == "full_refresh" and context.flow is not None:
+    if is_left_to_the_pipeline(context, option):
         return snippet(context, option), plan_text(context, option)
     if not files and option != "restart":
         return ()

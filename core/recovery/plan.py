@@ -32,12 +32,10 @@ def plan(context: RecoveryContext, made: Recipe) -> Plan:
     """The plan of one option; without steps when it cannot be done."""
     if not made.possible:
         return Plan(made.option, (), (), ())
-    if made.method == "from_start" and context.flow is not None:
+    if made.method == "from_start" and context.is_pipeline:
         starts = tuple(_before_after(context, made, start) for start in made.starts)
-        return Plan(made.option, _flow_refresh(context.flow), starts, made.caution)
-    if made.method == "from_start" and context.platform == "lakeflow":
-        starts = tuple(_before_after(context, made, start) for start in made.starts)
-        return Plan(made.option, _pipeline_refresh(made), starts, made.caution)
+        steps = _pipeline_refresh(made) if context.flow is None else _flow_refresh(context.flow)
+        return Plan(made.option, steps, starts, made.caution)
     if made.method == "restart":
         return Plan(made.option, _restart(context), (), made.caution)
     repair = repair_of(made.option)

@@ -26,7 +26,7 @@ def watermark_back(s: RestartContext) -> Iterator[Risk]:
     newest, before = s.newest, s.offset_entry(s.previous)
     if newest is None or s.n is None or not s.is_stateful:
         return
-    now = newest.watermark_ms or 0  # without the field Spark goes on with 0 (seen with 4.3)
+    now = newest.watermark_ms or 0  # without the field Spark continues with 0 (seen with 4.3)
     reached = [(before.watermark_ms, before.evidence)] if before is not None and before.watermark_ms else []
     commit = s.commit(s.c) if s.c is not None and s.c < s.n else None
     if isinstance(commit, CommitEntry) and commit.next_watermark_ms:

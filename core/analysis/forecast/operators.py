@@ -24,7 +24,7 @@ from core.sparklogs.json_text import parse_object
 
 # Operators whose state has columns (or stores) of its own, by which it is told apart.
 TOLD_APART = {"stateStoreSave", "dedupe", "dedupeWithinWatermark", "symmetricHashJoin", "globalLimit"}
-# Real-time mode aggregates with an operator of its own (4.3); either goes on with the state of the other
+# Real-time mode aggregates with an operator of its own (4.3); either continues with the state of the other
 # (observed with 4.3.0: no error, every count exact).
 SAME_STATE: Mapping[str | None, str] = {"StatefulStreamlineAggregate": "stateStoreSave"}
 _NUMBER = re.compile(r"\d+")

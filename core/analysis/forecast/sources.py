@@ -37,12 +37,7 @@ from core.analysis.forecast.offset_lines import (
 from core.analysis.forecast.put_away import batches_in_one, later_batches_beside
 from core.analysis.forecast.ranges import log_id, ranges
 from core.analysis.forecast.sink import sink_risks
-from core.analysis.forecast.source_logs import (
-    check_file_plan,
-    check_file_range,
-    lost_entry,
-    rolled_back,
-)
+from core.analysis.forecast.source_logs import check_file_plan, check_file_range, lost_entry, rolled_back
 from core.checkpoint.sources.base import Asks
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.forms import parse
