@@ -20,6 +20,11 @@ from core.sparklogs.versioned import json_object, versioned
 
 NEWEST_METADATA_VERSION = 2
 
+REAL_TIME_AGGREGATE = "StatefulStreamlineAggregate"
+AGGREGATES = ("stateStoreSave", REAL_TIME_AGGREGATE)
+"""Operators of an aggregation: of micro-batches, and of real-time mode (Spark 4.3). Either reads the state of
+the other."""
+
 _Json = Mapping[str, object]
 
 

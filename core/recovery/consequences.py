@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
 
+from core.checkpoint.operator_metadata import AGGREGATES
 from core.messages import say, say_of
 from core.recovery.answers import OptionId
 from core.recovery.context import RecoveryContext
@@ -20,7 +21,6 @@ from core.recovery.sinks import BEHAVIOUR_IDS, EXAMPLES, Behaviour
 
 _ONE_ROW_EACH = frozenset({"dedupe", "dedupeWithinWatermark", "symmetricHashJoin"})
 """Operators whose results do not depend on how many other rows there are."""
-_AGGREGATES = frozenset({"stateStoreSave", "StatefulStreamlineAggregate"})
 _SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
@@ -161,7 +161,7 @@ def _reset_loses(context: RecoveryContext, made: Recipe, behaviour: Behaviour) -
         parts.append(say("recovery_effects.may_have_expired"))
     if context.needs_state and made.method in ("empty_state", "start_options", "pipeline"):
         parts.append(say("recovery_effects.state", lost=lost_with_state(context)))
-        if behaviour == "overwrite" and not _AGGREGATES.isdisjoint(context.operators):
+        if behaviour == "overwrite" and not set(AGGREGATES).isdisjoint(context.operators):
             parts.append(say("recovery_effects.smaller_totals"))
     if made.method == "warm_up" and context.watermark_ms:
         parts.append(say("recovery_effects.late_rows"))

@@ -12,6 +12,7 @@ from core.analysis.forecast.model import DUPLICATES, LOSS, DataEffect, Risk
 from core.analysis.forecast.versions import V40, V43
 from core.checkpoint.model import CommitEntry, OperatorState
 from core.checkpoint.operator_metadata import (
+    REAL_TIME_AGGREGATE,
     OperatorMetadata,
     StateSchema,
     infer_name,
@@ -26,7 +27,7 @@ from core.sparklogs.json_text import parse_object
 TOLD_APART = {"stateStoreSave", "dedupe", "dedupeWithinWatermark", "symmetricHashJoin", "globalLimit"}
 # Real-time mode aggregates with an operator of its own (4.3); either continues with the state of the other
 # (observed with 4.3.0: no error, every count exact).
-SAME_STATE: Mapping[str | None, str] = {"StatefulStreamlineAggregate": "stateStoreSave"}
+SAME_STATE: Mapping[str | None, str] = {REAL_TIME_AGGREGATE: "stateStoreSave"}
 _NUMBER = re.compile(r"\d+")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from core.checkpoint.model import OperatorState
-from core.checkpoint.operator_metadata import StateSchema
+from core.checkpoint.operator_metadata import AGGREGATES, StateSchema
 from core.checkpoint.state_content.partitioning import Column, hashable_columns, partition_ids
 from core.messages import say
 
@@ -16,8 +16,7 @@ STRICT_DISTRIBUTION_KEY = "spark.sql.streaming.statefulOperator.useStrictDistrib
 # Operators whose rows Spark 4.3 was seen to spread by all columns of the key.
 _BY_WHOLE_KEY = frozenset(
     {
-        "stateStoreSave",
-        "StatefulStreamlineAggregate",
+        *AGGREGATES,
         "dedupe",
         "dedupeWithinWatermark",
         "flatMapGroupsWithState",

@@ -11,7 +11,7 @@ from typing import Literal
 
 from core.checkpoint.families import list_families, metadata_of
 from core.checkpoint.model import OperatorState
-from core.checkpoint.operator_metadata import StateSchema, column_fields, column_names
+from core.checkpoint.operator_metadata import AGGREGATES, StateSchema, column_fields, column_names
 from core.checkpoint.state_content.simple_values import Json
 from core.checkpoint.state_content.unsafe_row import column_labels
 from core.errors import UsageError
@@ -28,9 +28,8 @@ _TIMERS = "Timers_keyToTimestamp"
 _MATCHED = "matched"
 _EXPIRES = "expiresAtMicros"
 _WATERMARK = "spark.watermarkDelayMs"
-_AGGREGATES = ("stateStoreSave", "StatefulStreamlineAggregate")  # micro-batches, real-time mode (4.3)
 _SPREAD_BY_KEY = (
-    *_AGGREGATES,
+    *AGGREGATES,
     "dedupe",
     _WITHIN,
     "flatMapGroupsWithState",
@@ -222,7 +221,7 @@ def _prefix_columns(operator: OperatorState, schema: StateSchema) -> int:
 def _event_time(operator: OperatorState, schema: StateSchema) -> _Place | None:
     if operator.name == _WITHIN and _EXPIRES in schema.value_columns:
         return "value", _EXPIRES, False
-    if operator.name not in (*_AGGREGATES, "dedupe", _SESSION):
+    if operator.name not in (*AGGREGATES, "dedupe", _SESSION):
         return None
     parts: tuple[tuple[Literal["key", "value"], Mapping[str, object]], ...] = (
         ("key", schema.key),
