@@ -98,6 +98,8 @@ def texts_in(value: object) -> set[str]:
 def title_of(name: str) -> str:
     """The telling part of a name: its last part, or the one before where the last is only ``checkpoint``; a
     number with the part before it (``by_day/0``)."""
+    if has_password(name):
+        name = name.partition("?")[0]  # a signature would stand in headers and tabs
     parts = [part for part in name.replace("\\", "/").split("/") if part]
     telling = [
         part
