@@ -10,7 +10,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Playwright, Request, WebSocket, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    Locator,
+    Page,
+    Playwright,
+    Request,
+    WebSocket,
+    expect,
+    sync_playwright,
+)
 from playwright.sync_api import TimeoutError as NotInTime
 
 from tests.support.app import RunningApp, running_app
@@ -23,6 +32,7 @@ LOCAL = {"127.0.0.1", "localhost"}
 ALONE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
 
 TIMEOUT_MS = 90_000  # a limit for broken pages, generous because other work may run on the machine
+expect.set_options(timeout=TIMEOUT_MS)
 
 CONNECTED = '[data-testid="stApp"][data-test-connection-state="CONNECTED"]'
 AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"]'
