@@ -277,8 +277,8 @@ def test_a_root_with_long_directories_is_searched_by_their_first_pages(s3_small_
 def test_all_directories_of_a_long_root_are_searched(s3_small_pages: S3Server) -> None:
     """Ten names on a page. A store sorts "ck-1/" before "ck/", and "ck/" before "ck0/"."""
     names = {f"query-{i:02}" for i in range(25)} | {"ck", "ck-1", "ck0", *(f"ck-0{i}" for i in range(8))}
-    s3_small_pages.put_many(BUCKET, {f"wide/{name}/offsets/0": b"" for name in names})
-    wide = RootSettings(url=f"s3://{BUCKET}/wide", storage_options=Secret(s3_small_pages.storage_options))
+    s3_small_pages.put_many(BUCKET, {f"many/{name}/offsets/0": b"" for name in names})
+    wide = RootSettings(url=f"s3://{BUCKET}/many", storage_options=Secret(s3_small_pages.storage_options))
     found = find_checkpoints("prod", Settings(roots={"prod": wide}))
     assert found.links == tuple(sorted(f"prod/{name}" for name in names)) and found.is_complete
     assert found.listed == 4 + len(names)
