@@ -52,9 +52,9 @@ def test_a_row_costs_at_most_three_listings_one_for_each_operator_and_twenty_sma
 
 
 def test_a_thrifty_door_sees_what_the_other_sees(s3_server: S3Server) -> None:
-    url = put(s3_server, "same", 4, 30)
-    s3_server.put(BUCKET, "same/zzz-behind-state", b"x")
-    s3_server.put(BUCKET, "same/empty/")
+    url = put(s3_server, "same-survey", 4, 30)
+    s3_server.put(BUCKET, "same-survey/zzz-behind-state", b"x")
+    s3_server.put(BUCKET, "same-survey/empty/")
     place = s3_server.location(url)
     asked = ["", "offsets", "commits", "sources", "sources/0", "sources/9", "metadata", "empty", "state"]
     usual, thrifty = Door.open(place), Door.open(place, is_thrifty=True)
