@@ -21,7 +21,9 @@ SENTENCES: dict[str, str] = {
     "refused": "{location} cannot be opened as an evidence file: {why}.",
     "no_zip": "it is no zip",
     "cut": "its end is missing, or something was added to it",
-    "not_ours": "this program did not write it, or it was changed",
+    "not_ours": (
+        "this program did not write it, or it was changed; a zip of the checkpoint itself has to be unpacked"
+    ),
     "encrypted": "it is encrypted",
     "link": "it holds a link",
     "name_twice": 'it holds "{name}" twice',

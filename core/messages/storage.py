@@ -11,6 +11,7 @@ SENTENCES: dict[str, str] = {
         " answers. Configure a root"
         " with storage_options (docs/settings.md) and open it by its name."
     ),
+    "location_archive": '"{text}" is an archive; unpack it and open the directory that was in it.',
     "location_chained": '"{text}" chains two stores with "::"; paste the location of the directory itself.',
     "location_one_slash": '"{text}" has one slash after "{protocol}:"; write {protocol}:/{rest}.',
     "location_host": (
@@ -31,6 +32,11 @@ SENTENCES: dict[str, str] = {
         '"{protocol}://" is not a store of its own; paste the location of the directory itself.'
     ),
     "location_no_bucket": '"{url}" names no bucket, host or container; write {protocol}://<name>/<path>.',
+    "location_no_account": (
+        '"{url}" does not name the storage account; write'
+        " abfss://<container>@<account>.dfs.core.windows.net/<path>, or give account_name in the"
+        " storage_options of a configured root (CHECKPOINT_EXPLORER_ROOTS)."
+    ),
     "location_dots": (
         '"{url}" has "." or ".." in its path, which object stores do not follow; write the full path.'
     ),
@@ -52,6 +58,18 @@ SENTENCES: dict[str, str] = {
         "No valid credentials for {where} ({cause}); set them in the environment (AWS_PROFILE,"
         " AWS_ACCESS_KEY_ID) or in the storage_options of a configured root. A file of credentials or a login"
         " (aws sso login) is taken at the next reading, without a restart."
+    ),
+    "no_credentials_gs": (
+        "No credentials for {where} were found, and without any it was not readable; set"
+        " GOOGLE_APPLICATION_CREDENTIALS in the environment to the file of a service account, log in with"
+        " gcloud auth application-default login, or give token in the storage_options of a configured root"
+        " (CHECKPOINT_EXPLORER_ROOTS). Variables of the environment need a restart."
+    ),
+    "no_credentials_abfs": (
+        "No credentials for {where} were found; log in with az login, set AZURE_TENANT_ID, AZURE_CLIENT_ID"
+        " and AZURE_CLIENT_SECRET or AZURE_STORAGE_ACCOUNT_KEY in the environment, or give account_key or"
+        " sas_token in the storage_options of a configured root (CHECKPOINT_EXPLORER_ROOTS). Variables of the"
+        " environment need a restart."
     ),
     "credentials_refused": (
         "The credentials for {where} are not accepted ({cause}); renew them. A file of credentials or a login"
@@ -76,6 +94,7 @@ SENTENCES: dict[str, str] = {
         "No permission to list {where} ({cause}); check the permissions of the user that runs this app."
     ),
     "is_a_file": "{where} is a file; open the checkpoint directory that contains it.",
+    "is_an_archive": "{where} is an archive; unpack it and open the checkpoint directory that was in it.",
     "not_found": "Nothing found at {where}; check the path, or whether the query has started yet.",
     "not_found_because": (
         "Nothing found at {where} ({cause}); check the path, or whether the query has started yet."

@@ -13,6 +13,7 @@ from fsspec.utils import tokenize
 
 from core.errors import UnsupportedLocation
 from core.messages import say
+from core.storage.clouds import AZURE, demand_credentials, silence_log
 from core.storage.location import Location
 from core.storage.patience import NoAnswer, in_time
 from core.storage.store import NotAsked
@@ -28,8 +29,9 @@ MOST_OPEN = 32
 def filesystem(location: Location, at_once: int, seconds: float | None = None) -> Any:
     """The fsspec file system for ``location``, connected as the project needs it: no cache of listings,
     ``at_once`` connections. Raises :class:`NoAnswer` when connecting takes longer than ``seconds``,
-    :class:`UnsupportedLocation` when it needs options that a text cannot give, and :class:`NotAsked` when a
-    file that connecting needs is not there or may not be read."""
+    :class:`UnsupportedLocation` when it needs options that a text cannot give, :class:`NotAsked` when a
+    file that connecting needs is not there or may not be read, and :class:`NoCloudCredentials` when none were
+    found for Azure."""
     cls = fsspec.get_filesystem_class(location.protocol)
     options = {**cls._get_kwargs_from_urls(location.url), **location.storage_options}
     if location.protocol == "s3":
@@ -48,7 +50,7 @@ def filesystem(location: Location, at_once: int, seconds: float | None = None) -
         with _lock:
             fs = _open.get(key)
         if fs is None:
-            fs = in_time(lambda: cls(**options, skip_instance_cache=True), seconds)
+            fs = in_time(lambda: _connected(cls, options, location.protocol), seconds)
             # A cached listing shows wrong facts while a query runs: a committed batch would look pending.
             fs.dircache.use_listings_cache = False
             with _lock:
@@ -60,11 +62,24 @@ def filesystem(location: Location, at_once: int, seconds: float | None = None) -
         return fs
     except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
         raise NotAsked(error) from error
+    except ValueError as error:
+        if location.protocol != AZURE or "account_name" not in str(error):
+            raise
+        raise UnsupportedLocation(
+            say("storage.location_no_account", url=location.url), location.url
+        ) from error
     except TypeError as error:
         protocol = location.protocol
         raise UnsupportedLocation(say("storage.needs_options", protocol=protocol), location.url) from error
     finally:
         making.release()
+
+
+def _connected(cls: Any, options: dict[str, Any], protocol: str) -> Any:
+    silence_log(protocol)
+    fs = cls(**options, skip_instance_cache=True)
+    demand_credentials(fs, protocol)
+    return fs
 
 
 def let_go(fs: Any) -> None:

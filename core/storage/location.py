@@ -35,6 +35,9 @@ REFUSED = {
     "dask",
 }
 
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".7z", ".gz")
+_PACKED = {"zip", "tar", "libarchive"}  # fsspec reads the archive that its option "fo" names
+
 QUOTES = "\"'`“”‘’"
 BUCKET = re.compile(r"^([A-Za-z0-9._-]{3,255}|arn:.+)$")
 _WINDOWS = re.compile(r"/?[A-Za-z]:[\\/]|\\\\")  # a drive, also in a file URL, or a share
@@ -164,6 +167,8 @@ def _clean(text: str) -> str:
         raise UnsupportedLocation(say("storage.location_control"))
     if "::" in cleaned and has_password(cleaned):
         raise UnsupportedLocation(say("storage.location_password"))
+    if cleaned.partition("://")[0].lower() in _PACKED and "::" in cleaned:
+        raise UnsupportedLocation(say("storage.location_archive", text=cleaned), cleaned)
     if "::" in cleaned:
         raise UnsupportedLocation(say("storage.location_chained", text=cleaned), cleaned)
     return cleaned
@@ -222,6 +227,8 @@ def is_below(url: str, other: str) -> bool:
 def _remote(protocol: str, url: str, options: dict[str, Any], name: str | None) -> Location:
     if protocol in REFUSED:
         raise UnsupportedLocation(say("storage.location_no_store", protocol=protocol), url)
+    if protocol in _PACKED and "fo" not in options:
+        raise UnsupportedLocation(say("storage.location_archive", text=url), url)
     cls = _implementation(protocol, url)
     cut = url.rstrip("/")
     if cut.endswith(":"):

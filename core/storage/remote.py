@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 from fsspec.asyn import sync
 
+from core.storage import clouds
 from core.storage.listing import Content, FileInfo, Gone, Look, ReadFailure
 from core.storage.patience import NoAnswer, awaited_in_time, in_time
-from core.storage.store import Folder, ListingFailed, Tally, failure_reason, join
+from core.storage.store import Folder, ListingFailed, NoCloudCredentials, Tally, failure_reason, join
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -122,19 +123,25 @@ class RemoteStore:
     def _each(self, fs: Any, items: Sequence[T], call: Callable[[Any, T], Any]) -> Sequence[Any]:
         """The answers of ``call`` for each item, in order; an answer can be the exception that it raised."""
         wave = _Wave(None if self._protocol == "memory" else self._seconds)
+        is_nobody = call == self._ls and clouds.is_nobody(fs, self._protocol)
+        seconds = self._seconds
+        if is_nobody:
+            seconds = min(clouds.ANONYMOUS_SECONDS, seconds or clouds.ANONYMOUS_SECONDS)
         if fs.async_impl:
             answers = sync(
                 fs.loop,
                 gather_bounded,
                 [lambda item=item: call(fs, item) for item in items],
                 self._at_once,
-                self._seconds,
+                seconds,
             )
         elif self._protocol in THREADED and len(items) > 1:
             with ThreadPoolExecutor(min(self._at_once, len(items))) as pool:
                 answers = list(pool.map(lambda item: _caught(call, fs, item, wave), items))
         else:
             answers = [_caught(call, fs, item, wave) for item in items]
+        if is_nobody:
+            answers = [_without_credentials(answer) for answer in answers]
         return [
             Folder(exists=False) if call == self._ls and isinstance(a, FileNotFoundError) else a
             for a in answers
@@ -183,6 +190,11 @@ def _caught(call: Callable[[Any, T], Any], fs: Any, item: T, wave: _Wave) -> Any
         return error
     except Exception as error:
         return error
+
+
+def _without_credentials(answer: Any) -> Any:
+    is_failure = isinstance(answer, Exception) and not isinstance(answer, FileNotFoundError)
+    return NoCloudCredentials(clouds.GOOGLE) if is_failure else answer
 
 
 def content_of(answer: Any) -> Content:

@@ -12,7 +12,7 @@ from typing import Protocol
 from core.errors import AccessDenied, LocationNotFound, NotADirectory, StorageError
 from core.messages import say
 from core.storage.listing import Content, FileInfo, Look, Requests
-from core.storage.location import Location, texts_in
+from core.storage.location import ARCHIVES, Location, texts_in
 
 # Names of botocore's errors; botocore is not imported here, because a local path needs none of it.
 NO_CREDENTIALS = {
@@ -45,6 +45,10 @@ UNREACHABLE = {
     "ConnectionClosedError",
     "ProxyConnectionError",
     "SSLError",
+    # Those of requests, which are none of Python's own.
+    "ConnectionError",
+    "ConnectTimeout",
+    "ReadTimeout",
 }
 
 
@@ -102,6 +106,14 @@ class NotAsked(Exception):  # noqa: N818  (as above)
         self.cause = cause
 
 
+class NoCloudCredentials(Exception):  # noqa: N818  (as above)
+    """A driver of Google's or Azure's store found no credentials. ``protocol``: of which store."""
+
+    def __init__(self, protocol: str) -> None:
+        super().__init__(protocol)
+        self.protocol = protocol
+
+
 class Store(Protocol):
     """A place that can be listed and read; it has no verb that writes. A listing that fails raises
     :class:`ListingFailed`."""
@@ -122,7 +134,7 @@ def join(root: str, relative: str) -> str:
 
 def are_credentials_missing(error: Exception) -> bool:
     """Whether nothing was asked, because no credentials were found or they could not be read."""
-    return isinstance(error, NotAsked) or type(_cause(error)).__name__ in NO_CREDENTIALS
+    return isinstance(error, NotAsked | NoCloudCredentials) or type(_cause(error)).__name__ in NO_CREDENTIALS
 
 
 def are_credentials_refused(error: Exception) -> bool:
@@ -156,13 +168,15 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
     if location.protocol in HADOOP and HADOOP_LIBRARY.search(str(error)):
         cause = str(error).partition("\n")[0]
         return StorageError(say("storage.no_hadoop", where=where, cause=cause), location.url)
+    if isinstance(error, NoCloudCredentials):
+        return AccessDenied(say(f"storage.no_credentials_{error.protocol}", where=where), location.url)
     if kind in NO_CREDENTIALS:
         return AccessDenied(say("storage.no_credentials", where=where, cause=_words(error)), location.url)
     if not is_asked:
         words = str(error) if isinstance(error, OSError) and error.filename else f"{kind}: {_words_of(error)}"
         return StorageError(say("storage.not_asked", where=where, cause=hidden(words, secrets)), location.url)
     if kind in UNREACHABLE or isinstance(error, ConnectionError | TimeoutError):
-        words = _words(error).split("?")[0]
+        words = (_reason_below(error) or _words(error)).split("?")[0]
         return StorageError(say("storage.not_reached", where=where, cause=words), location.url)
     if are_credentials_refused(error):
         return AccessDenied(
@@ -171,7 +185,9 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
     if isinstance(error, PermissionError):
         return AccessDenied(say("storage.no_permission", where=where, cause=_words(error)), location.url)
     if isinstance(error, NotADirectoryError):
-        return NotADirectory(say("storage.is_a_file", where=where), location.url)
+        is_packed = where.lower().endswith(ARCHIVES)
+        key = "storage.is_an_archive" if is_packed else "storage.is_a_file"
+        return NotADirectory(say(key, where=where), location.url)
     if isinstance(error, FileNotFoundError):
         # S3 says when the bucket is missing; others only repeat the path.
         if error.__cause__ is None:
@@ -191,6 +207,17 @@ def failure_reason(error: Exception) -> str:
     if isinstance(error, IsADirectoryError):
         return say("storage.file_is_directory")
     return say("storage.file_not_read", kind=type(error).__name__, cause=_words_of(error))
+
+
+def _reason_below(error: BaseException) -> str | None:
+    """What the system said of a connection (refused, no such host), where a library wrapped it in words of
+    its own, which hold the whole request."""
+    reason, below = None, error.__cause__ or error.__context__
+    while below is not None:
+        if isinstance(below, OSError) and below.strerror:
+            reason = below.strerror
+        below = below.__cause__ or below.__context__
+    return reason
 
 
 def _words_of(error: Exception) -> str:
