@@ -16,8 +16,6 @@ from ui.open_checkpoints import Opened
 
 NAME_CHARACTERS = 300
 MOST_ROWS_SEEN = 10
-_MS = " (ms)"
-"""How the name of a difference ends whose values are milliseconds."""
 
 
 def headline(found: Comparison, a: Opened, b: Opened) -> None:
@@ -76,7 +74,7 @@ def whole(found: Comparison) -> tables.Columns:
 def columns(differences: Sequence[Difference]) -> tables.Columns:
     """What differs, and the value on each side; None: it is not there."""
     return {
-        "what": [words.one_line(one.what.removesuffix(_MS), NAME_CHARACTERS) for one in differences],
+        "what": [words.one_line(one.what, NAME_CHARACTERS) for one in differences],
         "A": [_only(_moment(one, one.a), say("screen_compare.only_a")) for one in differences],
         "B": [_only(_moment(one, one.b), say("screen_compare.only_b")) for one in differences],
     }
@@ -84,7 +82,7 @@ def columns(differences: Sequence[Difference]) -> tables.Columns:
 
 def _moment(one: Difference, value: str | None) -> str | None:
     """Milliseconds as a point in time; 0 (no watermark yet) and everything else as it is."""
-    if value is None or not one.what.endswith(_MS) or not value.isdecimal() or int(value) == 0:
+    if value is None or one.unit != "ms" or not value.isdecimal() or int(value) == 0:
         return value
     moment = words.exact_moment(int(value))
     return f"{moment} UTC" if moment else value

@@ -31,12 +31,19 @@ _HIDDEN = "."
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference: where, of what, and the value on each side; None is "not there"."""
+    """One difference: where, of what, and the value on each side; None is "not there". ``unit`` "ms": the
+    values are milliseconds since 1970."""
 
     area: Area
     what: str
     a: str | None
     b: str | None
+    unit: Literal["", "ms"] = ""
+
+    @property
+    def what_with_unit(self) -> str:
+        """``batch 7, time (ms)``: where the values stand as they are."""
+        return f"{self.what} ({self.unit})" if self.unit else self.what
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +133,12 @@ class _Comparing:
         for what, a, b in (
             (say("comparison.time", batch=batch_id), one.timestamp_ms, other.timestamp_ms),
             (say("comparison.watermark", batch=batch_id), one.watermark_ms, other.watermark_ms),
-            (say("comparison.other_fields", batch=batch_id), dict(one.extra), dict(other.extra)),
         ):
             if a != b:
-                self._differ("offsets", what, a, b)
+                self._differ("offsets", what, a, b, unit="ms")
+        if dict(one.extra) != dict(other.extra):
+            what = say("comparison.other_fields", batch=batch_id)
+            self._differ("offsets", what, dict(one.extra), dict(other.extra))
 
     def _source(self, batch_id: int, key: str, one: OffsetEntry, other: OffsetEntry) -> None:
         line, counterpart = one.source(key), other.source(key)
@@ -157,7 +166,7 @@ class _Comparing:
             elif one.raw != other.raw:
                 if one.next_watermark_ms != other.next_watermark_ms:
                     what = say("comparison.next_watermark", batch=batch_id)
-                    self._differ("commits", what, one.next_watermark_ms, other.next_watermark_ms)
+                    self._differ("commits", what, one.next_watermark_ms, other.next_watermark_ms, unit="ms")
                 else:
                     self._differ("commits", say("comparison.text", batch=batch_id), one.raw, other.raw)
 
@@ -259,8 +268,8 @@ class _Comparing:
         there = say("comparison.there")
         self._differ(area, what, there if in_a else None, None if in_a else there)
 
-    def _differ(self, area: Area, what: str, a: object, b: object) -> None:
-        self.differences.append(Difference(area, str(what), _shown(a), _shown(b)))
+    def _differ(self, area: Area, what: str, a: object, b: object, *, unit: Literal["", "ms"] = "") -> None:
+        self.differences.append(Difference(area, str(what), _shown(a), _shown(b), unit))
 
 
 def _shown(value: object) -> str | None:

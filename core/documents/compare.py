@@ -42,7 +42,8 @@ def compare_document(a: Checkpoint, b: Checkpoint, found: Comparison) -> Compare
         other=b.location.url,
         equal=found.is_equal,
         differences=tuple(
-            DifferencePart(area=one.area, what=one.what, a=one.a, b=one.b) for one in found.differences
+            DifferencePart(area=one.area, what=one.what_with_unit, a=one.a, b=one.b)
+            for one in found.differences
         ),
         not_compared=found.not_compared,
     )

@@ -53,7 +53,9 @@ def _text(a: Checkpoint, b: Checkpoint, found: Comparison) -> list[str]:
             sides = [
                 say("comparison.absent") if side is None else clean(side, 160) for side in (each.a, each.b)
             ]
-            lines.append(f"  {say('comparison.line', what=clean(each.what), a=sides[0], b=sides[1])}")
+            lines.append(
+                f"  {say('comparison.line', what=clean(each.what_with_unit), a=sides[0], b=sides[1])}"
+            )
         if len(differences) > LINES_SHOWN:
             lines.append(f"  {say('cli.more', count=len(differences) - LINES_SHOWN)}")
     if found.not_compared:

@@ -174,7 +174,8 @@ def test_a_single_difference_is_found_and_nothing_else(kind: str, tmp_path: Path
         found = compare(Checkpoint.open(str(root)), Checkpoint.open(str(other)), 100).differences
         assert {one.area for one in found} == {area}, found
         assert len(found) == 1, found
-        assert re.fullmatch(what, found[0].what), found
+        assert re.fullmatch(what, found[0].what_with_unit), found
+        assert "(ms)" not in found[0].what and (found[0].unit == "ms") == what.endswith(r"\(ms\)")
         assert found[0].a != found[0].b or "from byte" in found[0].what
 
 
