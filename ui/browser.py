@@ -27,9 +27,43 @@ without its choices, the new page, the new page with the choices it had. Only on
 person: what one action pushes is one entry, and Back leads to the view before it."""
 
 
+_HEADINGS = """<script>
+if (!window.headingsAreNamed) {
+  window.headingsAreNamed = true;
+  let isAsked = false;
+  const mark = () => {
+    isAsked = false;
+    for (const text of document.querySelectorAll('[data-testid="stText"][role="heading"]'))
+      if (!text.closest('[class*="st-key-name-"], [class*="st-key-section-"]')) text.removeAttribute("role");
+    for (const [look, level] of [["name", "1"], ["section", "2"]]) {
+      const texts = `[class*="st-key-${look}-"] [data-testid="stText"]:not([role])`;
+      for (const text of document.querySelectorAll(texts)) {
+        text.setAttribute("role", "heading");
+        text.setAttribute("aria-level", level);
+      }
+    }
+  };
+  const ask = () => {
+    if (isAsked) return;
+    isAsked = true;
+    setTimeout(mark, 200);
+  };
+  new MutationObserver(ask).observe(document.body, {"childList": true, "subtree": true});
+  ask();
+}
+</script>"""
+"""Fixed text, no value in it. Names and titles are drawn as plain text, because of what may be in them, and
+plain text is no heading to a screen reader: it is told here which texts are."""
+
+
 def one_entry_per_action() -> None:
     """Back and Forward step through what a person did. Once per run; the page keeps the first."""
     st.html(_ONE_ENTRY_PER_ACTION, unsafe_allow_javascript=True)
+
+
+def name_headings() -> None:
+    """A screen reader can go from heading to heading. Once per run; the page keeps the first."""
+    st.html(_HEADINGS, unsafe_allow_javascript=True)
 
 
 def tab_title(page: str, checkpoint: str | None = None, tone: cards.Tone | None = None) -> None:

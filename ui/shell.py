@@ -132,6 +132,7 @@ def _main() -> None:
     st.set_page_config(page_icon="🧭", layout="wide", initial_sidebar_state="auto")
     cards.style()
     browser.one_entry_per_action()
+    browser.name_headings()
     page = st.navigation(pages(), position="sidebar")
     if page.visibility == "hidden":
         _lead_away()

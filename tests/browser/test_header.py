@@ -61,6 +61,15 @@ def test_a_long_name_leaves_room_for_the_verdict_and_the_link(visit: Visiting, t
     link.click()  # nothing lies on it
 
 
+def test_a_screen_reader_finds_the_headings(visit: Visiting) -> None:
+    page = visit().open(f"/integrity?{FAILS}")
+    page.get_by_role("heading", name="Findings", level=2).wait_for()
+    assert page.get_by_role("heading", level=1).all_inner_texts() == ["missing-delta-file"]
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.get_by_role("heading", name="Findings", level=2).wait_for(state="detached")
+    assert page.get_by_role("heading", level=1).count() == 1
+
+
 def test_the_header_is_printed_where_it_stands(visit: Visiting) -> None:
     page = visit().open(f"/timeline?{FAILS}")
     page.emulate_media(media="print")
