@@ -18,6 +18,7 @@ from tests.support.build import CONF_4_3, offset_text, remove, write
 from tests.support.forecasting import (
     CONF_3_5,
     files_checkpoint,
+    files_entry,
     said,
     stateful_conf,
     struct_schema,
@@ -157,6 +158,37 @@ def test_an_upgrade_to_4_that_keeps_the_order_is_safe(tmp_path: Path) -> None:
 def test_columns_that_the_query_spells_otherwise_may_be_reordered(tmp_path: Path) -> None:
     (risk,) = said(dedup(tmp_path, ["string"] * 5, IN_3_5_CONF, GIVEN), "4.3").risks
     assert (risk.id, risk.certainty) == ("VERSION_TRAP", "needs_input")
+
+
+def failed_start(root: Path, conf: dict[str, str], batch: int = 5) -> Path:
+    """What a failed start of another version leaves: the next offset entry, with the settings that it
+    knows."""
+    line = f'{{"logOffset":{batch}}}'
+    return write(
+        root, {f"offsets/{batch}": offset_text([line], conf=conf), f"sources/0/{batch}": files_entry(batch)}
+    )
+
+
+MIXED = ["string", "long", "string", "string", "string"]
+CONF_4_0 = {**IN_3_5_CONF, "spark.sql.streaming.stateStore.encodingFormat": "unsaferow"}
+
+
+@pytest.mark.parametrize(("spark", "outcome"), [("4.0", "fail"), ("4.3", "fail"), ("3.5", "rerun")])
+def test_a_failed_start_of_4_0_does_not_hide_that_3_5_wrote_the_state(
+    tmp_path: Path, spark: str, outcome: str
+) -> None:
+    failed_start(dedup(tmp_path, MIXED, IN_3_5_CONF, IN_3_5), CONF_4_0)
+    answer = said(tmp_path, spark)
+    assert (answer.outcome, answer.reason) == (outcome, "VERSION_TRAP" if outcome == "fail" else None)
+
+
+@pytest.mark.parametrize("spark", ["4.3", "4.0"])
+def test_after_a_failed_start_of_4_0_the_key_of_4_3_is_reordered_by_4_3_too(
+    tmp_path: Path, spark: str
+) -> None:
+    failed_start(dedup(tmp_path, MIXED), CONF_4_0)
+    answer = said(tmp_path, spark)
+    assert (answer.outcome, answer.reason) == ("fail", "VERSION_TRAP")
 
 
 def test_a_dedup_key_of_four_columns_is_safe(tmp_path: Path) -> None:
@@ -382,6 +414,15 @@ def test_a_join_of_3_5_whose_key_is_not_null_does_not_fit_the_plan_of_4_0_and_ne
     answer = said(tmp_path, spark)
     assert answer.reason == (reason or answer.reason)
     assert (answer.outcome, answer.certainty) == (("fail", "inferred") if reason else ("rerun", "certain"))
+
+
+@pytest.mark.parametrize("spark", ["4.0", "4.3"])
+def test_a_join_of_3_5_fails_again_after_a_failed_start_of_4_0(tmp_path: Path, spark: str) -> None:
+    join_checkpoint(tmp_path, (1, 1), IN_3_5_CONF)
+    ends = offset_text(['{"logOffset":4}'] * 2, conf=CONF_4_0)
+    write(tmp_path, {"offsets/4": ends})
+    answer = said(tmp_path, spark)
+    assert (answer.outcome, answer.reason, answer.certainty) == ("fail", "VERSION_TRAP", "inferred")
 
 
 def test_a_join_starts_with_a_batch_that_has_rows_of_both_sides(tmp_path: Path) -> None:

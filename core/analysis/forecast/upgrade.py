@@ -11,11 +11,12 @@ from core.analysis.forecast.join_schema import required_keys
 from core.analysis.forecast.key_order import HASHED_FROM, hashed_order
 from core.analysis.forecast.model import DUPLICATES, UNKNOWN, Risk
 from core.analysis.forecast.row_checksums import first_refused
-from core.analysis.forecast.versions import V34, V35, V40, V42, V43, parse_version
+from core.analysis.forecast.versions import V34, V35, V40, V42, V43, Version, parse_version
 from core.checkpoint.conf import ROW_CHECKSUM_KEY
-from core.checkpoint.model import OperatorState
+from core.checkpoint.model import OffsetEntry, OperatorState
 from core.checkpoint.operator_metadata import StateSchema, column_fields
 from core.checkpoint.state import read_schemas, state_inventory
+from core.checkpoint.written_by import written_by
 from core.messages import say
 from core.sparklogs.evidence import Evidence
 
@@ -41,7 +42,7 @@ def check_named_sources(s: RestartContext) -> Verdict | None:
 
 def check_upgrade(s: RestartContext) -> Verdict:
     """What another version than the writing one cannot read, or interprets differently."""
-    if s.is_writer:
+    if s.is_writer and _is_of_its_writer(s):
         return Verdict("does_not_apply", note=say("forecast_steps.same_version", spark=s.version))
     not_checked = [say("forecast.open_ansi")] if _crosses_4_0(s) and s.version >= V40 else []
     if not s.checkpoint.has_state or not s.is_stateful or s.from_scratch:
@@ -58,20 +59,41 @@ def check_upgrade(s: RestartContext) -> Verdict:
     return Verdict(risks=tuple(risks), not_checked=tuple(not_checked))
 
 
-def _crosses_4_0(s: RestartContext) -> bool:
-    written = s.checkpoint.written_by
-    at_most = parse_version(written.at_most) if written.at_most else None
+def _of_the_state(s: RestartContext) -> OffsetEntry | None:
+    """The offset entry of the Spark that wrote the state: the newest committed one. A failed start of another
+    version leaves an offset entry of its own in front of it (observed 3.5 -> 4.0 -> 4.3, and 4.3 -> 4.0 ->
+    4.3)."""
+    return (s.offset_entry(s.c) if s.runs_again else None) or s.newest
+
+
+def _writer(s: RestartContext) -> tuple[Version | None, Version | None]:
+    """At least and at most which version wrote the state, as far as that is known."""
+    entry, commit = _of_the_state(s), s.commit_entry(s.c)
+    if entry is None or entry is s.newest:
+        written = s.checkpoint.written_by
+    else:
+        written = written_by([entry], [commit] if commit is not None else [])
     at_least = parse_version(written.at_least) if written.at_least else None
+    return at_least, parse_version(written.at_most) if written.at_most else None
+
+
+def _is_of_its_writer(s: RestartContext) -> bool:
+    at_least, at_most = _writer(s)
+    return (at_least is None or s.version >= at_least) and (at_most is None or s.version <= at_most)
+
+
+def _crosses_4_0(s: RestartContext) -> bool:
+    at_least, at_most = _writer(s)
     if s.version >= V40:
         return at_most is not None and at_most < V40
     return at_least is not None and at_least >= V40
 
 
 def _row_checksum(s: RestartContext, op: OperatorState) -> Verdict | None:
-    newest = s.newest
-    if newest is None or newest.conf.get(ROW_CHECKSUM_KEY) != "true" or s.version >= V42:
+    written = _of_the_state(s)
+    if written is None or written.conf.get(ROW_CHECKSUM_KEY) != "true" or s.version >= V42:
         return None
-    at = Evidence(newest.evidence.path, 2)
+    at = Evidence(written.evidence.path, 2)
     why = say("forecast_steps.row_checksums", at=str(at), spark=s.version)
     if op.provider == "hdfs" and (file := first_refused(s, op, s.first_batch)) is not None:
         refused = say("forecast_steps.row_checksums_refused", why=why, path=file.path)
@@ -135,10 +157,11 @@ def _transform(s: RestartContext, op: OperatorState) -> Verdict | None:
 def _dedup_key(s: RestartContext, op: OperatorState) -> Verdict | None:
     """dropDuplicates of five columns or more: the columns of the key are in another order, so old keys are
     not found."""
-    newest = s.newest
-    if op.name != "dedupe" or newest is None:
+    newest, written = s.newest, _of_the_state(s)
+    if op.name != "dedupe" or newest is None or written is None:
         return None
-    always = newest.conf.get(KEY_ORDER) == "true" and s.version < V43
+    as_given = newest.conf.get(KEY_ORDER) == "true" and s.version >= V43
+    always = written.conf.get(KEY_ORDER) == "true" and not as_given
     if not always and not _crosses_4_0(s):
         return None
     schema = next(
