@@ -45,6 +45,10 @@ SENTENCES: dict[str, str] = {
         "{at} has a position of topic {topic} ({position:number}), and the newest position of the source does"
         " not: the topic counts as new and may be read again from its first record."
     ),
+    "partitions_read_again": (
+        "{previous} has a position of {names}, and {at} does not: {count:one counts as a new partition/they"
+        " count as new partitions} and may be read again from the first record."
+    ),
     "topic_absent": ("{count:one topic/topics} {names} {count:one is/are} not on the broker {servers}"),
     "topic_absent_but_similar": (
         "{count:one topic/topics} {names} {count:one is/are} not on the broker {servers} (there is {similar})"

@@ -139,6 +139,10 @@ SENTENCES: dict[str, str] = {
         " does not run while the clock is behind its offset"
     ),
     "source_offset_json": "the offset of source {key} in {at} is not valid JSON",
+    "kafka_negative": (
+        "{at} has position {position} for {partition}: Spark takes -2 (the earliest record) there, and no"
+        " other number below 0"
+    ),
     "source_offset_back": "the offset of source {key} goes back from {start} to {end}",
     "named_sources_4_2": (
         "{path} was written by Spark 4.2 with named sources and has version 1, in which Spark {spark}"

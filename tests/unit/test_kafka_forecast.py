@@ -255,3 +255,39 @@ def test_two_sources_that_changed_places_read_both_topics_again(tmp_path: Path) 
     assert answer.data.append == "duplicates"
     stopped = said(root, None, sources=2, topics={"0": ("refunds",), "1": ("orders",)})
     assert stopped.reason == "KAFKA_TOPIC_REMOVED"
+
+
+@pytest.mark.parametrize("position", [-1, -5])
+def test_a_position_below_0_stops_the_next_batch_whatever_the_broker_says(
+    tmp_path: Path, position: int
+) -> None:
+    root = checkpoint_at(tmp_path, {"orders": {0: 4, 1: 4}}, {"orders": {0: position, 1: 10}})
+    for connectors in (None, connectors_of(two(at(0, 13, 10)))):
+        for allowed in (True, False):
+            answer = said(root, connectors, fail_on_data_loss=allowed)
+            assert (answer.outcome, answer.fails_at, answer.certainty) == ("fail", "batch", "inferred")
+            assert answer.error is not None
+            assert answer.error.message == f"assertion failed: earliest offset {position} does not equal -2"
+
+
+def test_position_minus_2_reads_from_the_earliest_record_again(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, {"orders": {0: 4, 1: 4}}, {"orders": {0: -2, 1: 10}})
+    for connectors in (None, connectors_of(two(at(0, 13, 10)))):
+        for allowed in (True, False):
+            answer = said(root, connectors, fail_on_data_loss=allowed)
+            assert (answer.outcome, [risk.id for risk in answer.risks]) == ("resume", ["OFFSET_WENT_BACK"])
+            assert answer.data.append == "duplicates"
+
+
+def test_a_partition_that_was_taken_out_of_the_newest_offset_may_be_read_again(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, {"orders": {0: 4, 1: 4}}, {"orders": {0: 10}})
+    for connectors in (None, connectors_of(two(at(0, 13, 10), at(0, 13, 10)))):
+        answer = said(root, connectors)
+        (risk,) = answer.risks
+        assert (answer.outcome, risk.id, risk.certainty) == ("resume", "KAFKA_TOPIC_READ_AGAIN", "inferred")
+        assert "orders-1" in risk.sentence and (answer.data.append, answer.data.is_sure("append")) == (
+            "duplicates",
+            False,
+        )
+    gone = connectors_of(answered({("orders", 0): at(0, 13, 10)}))
+    assert said(root, gone).risks == ()

@@ -238,6 +238,11 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             'Expected e.g. {{"topicA":{{"0":23,"1":-1}},"topicB":{{"0":-2}}}}, got {text}',
         ),
     ),
+    "kafka_negative": (
+        ErrorForm(
+            V33, None, "AssertionError", "assertion failed: earliest offset {position} does not equal -2"
+        ),
+    ),
     "conf_number": (
         ErrorForm(V33, None, "IllegalArgumentException", "{key} should be int, but was {value}"),
         ErrorForm(

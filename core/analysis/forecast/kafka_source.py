@@ -33,6 +33,7 @@ PART_OF_PLAN = DataEffect("unknown", "loss", "loss").may(("skip",))
 """A planned batch runs with a part of its records (failOnDataLoss=false). Whether it has reached the sink
 before is not known: if so, a sink that appends has the rest twice and lacks nothing, one that skips keeps the
 whole; one that overwrites is left with the rest in either case."""
+EARLIEST = -2  # as a position: Spark reads from the earliest record
 _SHOWN = 3  # names in a sentence; how many more there are is said
 
 
@@ -136,7 +137,7 @@ def check_next(
             if verdict.ok is False:
                 return verdict
             risks += verdict.risks
-    expired = [each for each in judged if each.state == "behind_log_start"]
+    expired = [each for each in judged if each.state == "behind_log_start" and each.position != EARLIEST]
     for each in expired:
         verdict = _expired_behind(s, each, at, [other for other in expired if other is not each])
         if verdict.ok is False:
@@ -170,6 +171,55 @@ def read_again(s: RestartContext, part: Range, added: Iterable[str]) -> list[Ris
             evidence = (at, *([part.end.evidence] if part.end is not None else []))
             risks.append(Risk("KAFKA_TOPIC_READ_AGAIN", sentence, evidence, DUPLICATES, "inferred"))
     return risks
+
+
+def partitions_read_again(s: RestartContext, part: Range, answer: BrokerAnswer | None) -> list[Risk]:
+    """Partitions that the committed newest offset lacks and the one before has, of a topic that both have:
+    Spark takes such a partition for a new one and reads it from its first record, without an error (observed
+    with 4.3; a partition whose topic was made anew with fewer of them is gone from the broker)."""
+    before, after = _positions(part.start_text), _positions(part.end_text)
+    again = [
+        f"{topic}-{p}"
+        for topic, ps in before.items()
+        for p, position in ps.items()
+        if topic in after and p not in after[topic] and position > 0
+        if answer is None or (topic, p) in answer.partitions
+    ]
+    if not again or part.start is None or part.end is None:
+        return []
+    sentence = say(
+        "forecast_kafka.partitions_read_again",
+        previous=str(part.start.evidence),
+        names=listed(again, _SHOWN),
+        at=str(part.end.evidence),
+        count=len(again),
+    )
+    evidence = (part.end.evidence, part.start.evidence)
+    return [Risk("KAFKA_TOPIC_READ_AGAIN", sentence, evidence, DUPLICATES.may(), "inferred")]
+
+
+def negative_position(s: RestartContext, part: Range) -> Verdict | None:
+    """A position below 0 in the committed newest offset, which only an editor writes. The next batch reads
+    from the earliest record for -2, and dies in its tasks for any other (observed with 4.3, whatever
+    failOnDataLoss says)."""
+    for topic, ps in _positions(part.end_text).items():
+        for p, position in ps.items():
+            if position < 0 and position != EARLIEST and part.end is not None:
+                at, details = part.end.evidence, {"position": position}
+                why = say(
+                    "forecast_steps.kafka_negative", at=str(at), partition=f"{topic}-{p}", position=position
+                )
+                return failed(
+                    s,
+                    "kafka_negative",
+                    "SOURCE_OFFSET_UNREADABLE",
+                    why,
+                    at,
+                    details=details,
+                    fails_at="batch",
+                    certainty="inferred",
+                )
+    return None
 
 
 def _read_before(s: RestartContext, topic: str) -> tuple[Evidence, int] | None:

@@ -14,6 +14,8 @@ from core.analysis.forecast.kafka_source import (
     broker_of,
     check_next,
     check_planned,
+    negative_position,
+    partitions_read_again,
     read_again,
     repair_of_plan,
     why_not_asked,
@@ -195,6 +197,10 @@ def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
             return planned
         risks += planned.risks
         not_checked += planned.not_checked
+    elif (negative := negative_position(s, part)) is not None:
+        return negative
+    else:
+        risks += partitions_read_again(s, part, answer)
     topics = topics_of(parse(part.end_text)) if part.end_text is not None else None
     wanted = s.query.topics.get(part.key)
     if wanted is None:
