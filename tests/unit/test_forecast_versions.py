@@ -125,6 +125,18 @@ def test_going_back_from_4_3_reorders_a_dedup_key_of_five_columns(tmp_path: Path
     assert (answer.data.append, answer.data.is_sure("append")) == ("duplicates", False)
 
 
+def test_so_does_a_dedup_within_a_watermark(tmp_path: Path) -> None:
+    files_checkpoint(tmp_path, conf=stateful_conf())
+    with_state(tmp_path, range(1, 6), operator="dedupeWithinWatermark")
+    columns = [(name, "string", True) for name in GIVEN]
+    schema = struct_schema(columns, [("expiresAtMicros", "long", False)])
+    write(tmp_path, {"state/0/0/_metadata/schema": schema})
+    assert said(tmp_path).risks == ()
+    answer = said(tmp_path, "4.0")
+    assert [(risk.id, risk.certainty) for risk in answer.risks] == [("VERSION_TRAP", "certain")]
+    assert (answer.data.append, answer.data.is_sure("append")) == ("duplicates", False)
+
+
 def test_a_dedup_key_that_the_older_spark_orders_the_same_is_safe(tmp_path: Path) -> None:
     assert said(dedup(tmp_path, ["string"] * 5, names=IN_4_0), "4.2").risks == ()
 

@@ -21,6 +21,7 @@ from core.messages import say
 from core.sparklogs.evidence import Evidence
 
 KEY_ORDER = "spark.sql.dropDuplicates.deterministicKeyOrder.enabled"
+DEDUPLICATIONS = ("dedupe", "dedupeWithinWatermark")
 EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 
@@ -155,10 +156,10 @@ def _transform(s: RestartContext, op: OperatorState) -> Verdict | None:
 
 
 def _dedup_key(s: RestartContext, op: OperatorState) -> Verdict | None:
-    """dropDuplicates of five columns or more: the columns of the key are in another order, so old keys are
-    not found."""
+    """dropDuplicates (within a watermark or not) of five columns or more: the columns of the key are in
+    another order, so old keys are not found."""
     newest, written = s.newest, _of_the_state(s)
-    if op.name != "dedupe" or newest is None or written is None:
+    if op.name not in DEDUPLICATIONS or newest is None or written is None:
         return None
     as_given = newest.conf.get(KEY_ORDER) == "true" and s.version >= V43
     always = written.conf.get(KEY_ORDER) == "true" and not as_given
