@@ -139,6 +139,10 @@ SENTENCES: dict[str, str] = {
         " does not run while the clock is behind its offset"
     ),
     "source_offset_json": "the offset of source {key} in {at} is not valid JSON",
+    "kafka_positions_refused": (
+        "{at} has a position in quotes, or a partition that is no number ({partition}), which the Kafka"
+        " source does not take"
+    ),
     "kafka_negative": (
         "{at} has position {position} for {partition}: Spark takes -2 (the earliest record) there, and no"
         " other number below 0"

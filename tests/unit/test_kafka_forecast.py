@@ -15,7 +15,7 @@ from core.checkpoint import Checkpoint
 from core.connectors.answers import BrokerAnswer, BrokerPartition
 from core.connectors.model import ConnectorAnswers
 from tests.support.brokers import DAY, HOUR, NOW, answered, at, checkpoint_at, connectors_of, line, topic
-from tests.support.build import write
+from tests.support.build import offset_text, write
 
 AT_10 = ({"orders": {0: 4, 1: 4}}, {"orders": {0: 10, 1: 10}})
 
@@ -291,3 +291,29 @@ def test_a_partition_that_was_taken_out_of_the_newest_offset_may_be_read_again(t
         )
     gone = connectors_of(answered({("orders", 0): at(0, 13, 10)}))
     assert said(root, gone).risks == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ('{"orders":{"0":"10","1":10}}', "fail"),
+        ('{"orders":{" 0":10,"1":10}}', "fail"),
+        ('{"orders":{"0":10.0,"1":10}}', "resume"),
+        (' { "orders" : { "1" : 10, "0" : 10 } } ', "resume"),
+    ],
+)
+def test_positions_are_read_as_the_kafka_source_reads_them(tmp_path: Path, text: str, outcome: str) -> None:
+    root = checkpoint_at(tmp_path, *AT_10)
+    write(root, {"offsets/1": offset_text([text], timestamp_ms=NOW - HOUR)})
+    answer = said(root, None)
+    assert (answer.outcome, answer.fails_at) == (outcome, "batch" if outcome == "fail" else None)
+    if answer.error is not None:
+        assert (answer.reason, answer.certainty) == ("SOURCE_OFFSET_UNREADABLE", "inferred")
+        assert answer.error.message.startswith('Expected e.g. {"topicA"')
+
+
+def test_a_broken_line_in_the_entry_before_a_committed_one_is_not_read(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, *AT_10)
+    write(root, {"offsets/0": offset_text(['{"orders":{"0":4'], timestamp_ms=NOW - HOUR)})
+    answer = said(root, None)
+    assert (answer.outcome, answer.batch_id) == ("resume", 2)

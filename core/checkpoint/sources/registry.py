@@ -29,6 +29,7 @@ from core.checkpoint.sources.kinesis import KINESIS, KINESIS_AWSLABS, KINESIS_DA
 from core.checkpoint.sources.messaging import PUBSUB, PUBSUB_LITE, PULSAR, REDIS
 from core.checkpoint.sources.other import PYTHON, SEQUENTIAL_UNION, UNKNOWN
 from core.checkpoint.sources.tables import HUDI, ICEBERG, PAIMON
+from core.sparklogs.json_text import is_broken
 
 __all__ = ["KINDS", "KIND_NAMES", "kind_named", "kind_of", "kind_read_with", "parse"]
 
@@ -97,7 +98,7 @@ def kind_of(texts: Iterable[str | None], context: SourceContext | None = None) -
     known = [text for text in texts if text is not None]
     for text in known:
         offset = parse(text)
-        if offset != {}:
+        if offset != {} and not (is_broken(text) and any(not is_broken(other) for other in known)):
             return _kind(text, offset, known, context)
     if context is not None and context.file_log:
         return FILES
