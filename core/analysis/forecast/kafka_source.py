@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
+from core.analysis.forecast.kafka_positions import EARLIEST
 from core.analysis.forecast.model import DUPLICATES, EXACT, LOSS, UNKNOWN, DataEffect, Risk
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.sources.forms import parse
@@ -33,7 +34,6 @@ PART_OF_PLAN = DataEffect("unknown", "loss", "loss").may(("skip",))
 """A planned batch runs with a part of its records (failOnDataLoss=false). Whether it has reached the sink
 before is not known: if so, a sink that appends has the rest twice and lacks nothing, one that skips keeps the
 whole; one that overwrites is left with the rest in either case."""
-EARLIEST = -2  # as a position: Spark reads from the earliest record
 _SHOWN = 3  # names in a sentence; how many more there are is said
 
 
@@ -196,30 +196,6 @@ def partitions_read_again(s: RestartContext, part: Range, answer: BrokerAnswer |
     )
     evidence = (part.end.evidence, part.start.evidence)
     return [Risk("KAFKA_TOPIC_READ_AGAIN", sentence, evidence, DUPLICATES.may(), "inferred")]
-
-
-def negative_position(s: RestartContext, part: Range) -> Verdict | None:
-    """A position below 0 in the committed newest offset, which only an editor writes. The next batch reads
-    from the earliest record for -2, and dies in its tasks for any other (observed with 4.3, whatever
-    failOnDataLoss says)."""
-    for topic, ps in _positions(part.end_text).items():
-        for p, position in ps.items():
-            if position < 0 and position != EARLIEST and part.end is not None:
-                at, details = part.end.evidence, {"position": position}
-                why = say(
-                    "forecast_steps.kafka_negative", at=str(at), partition=f"{topic}-{p}", position=position
-                )
-                return failed(
-                    s,
-                    "kafka_negative",
-                    "SOURCE_OFFSET_UNREADABLE",
-                    why,
-                    at,
-                    details=details,
-                    fails_at="batch",
-                    certainty="inferred",
-                )
-    return None
 
 
 def _read_before(s: RestartContext, topic: str) -> tuple[Evidence, int] | None:

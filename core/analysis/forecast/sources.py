@@ -10,11 +10,11 @@ from core.analysis.forecast.context import Range, RestartContext, Verdict, faile
 from core.analysis.forecast.delta_source import check_delta_plan, check_delta_range
 from core.analysis.forecast.initial_offsets import check_start_time
 from core.analysis.forecast.input_files import check_inputs
+from core.analysis.forecast.kafka_positions import negative_position, refused_positions
 from core.analysis.forecast.kafka_source import (
     broker_of,
     check_next,
     check_planned,
-    negative_position,
     partitions_read_again,
     read_again,
     repair_of_plan,
@@ -121,7 +121,7 @@ def _other_form(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | Non
     """JSON without a whole number ``logOffset`` where a file source's offset stands, met when the range is
     asked for; or positions of Kafka that its reader refuses."""
     if s.kind(part.key).is_parsed_when_planned:
-        return _refused_positions(s, part)
+        return refused_positions(s, part)
     if s.kind(part.key).name != FILES.name or not (part.differs or s.runs_again):
         return None
     for line in (part.end, part.start):
@@ -129,30 +129,6 @@ def _other_form(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | Non
             why = say("forecast_steps.source_offset_form", key=part.key, at=str(line.evidence))
             return failed(
                 s, "source_offset_form", "SOURCE_OFFSET_UNREADABLE", why, line.evidence, fails_at=phase
-            )
-    return None
-
-
-def _refused_positions(s: RestartContext, part: Range) -> Verdict | None:
-    """A position in quotes, or a partition that is no number (observed with 4.3): met while the batch is
-    planned. Null and numbers with a fraction are taken."""
-    for line in (part.end, part.start) if s.runs_again else (part.end,):
-        offset = parse(line.raw) if line is not None and line.raw is not None else None
-        if line is None or not isinstance(offset, dict):
-            continue
-        entries = [item for ps in offset.values() if isinstance(ps, dict) for item in ps.items()]
-        bad = next((p for p, at in entries if isinstance(at, str) or not p.isdecimal()), None)
-        if bad is not None:
-            why = say("forecast_steps.kafka_positions_refused", at=str(line.evidence), partition=bad)
-            return failed(
-                s,
-                "kafka_line_bad",
-                "SOURCE_OFFSET_UNREADABLE",
-                why,
-                line.evidence,
-                details={"text": line.raw},
-                fails_at="batch",
-                certainty="inferred",
             )
     return None
 
