@@ -112,7 +112,7 @@ SENTENCES: dict[str, str] = {
     "still_fails": "With the repair the query would still not start safely: {sentence}",
     "sink_has_it": (
         "Batch {batch} would be planned again with other end offsets, but the sink already has batch"
-        " {newest}: it would skip new rows. Use rewind with a sink that is restored too, or reset."
+        " {newest}: it would skip new rows. Use rewind with a sink that is restored too, or full_refresh."
     ),
     "committed_offset": (
         "{file} is the only place that says where batch {batch} ended, and the batch is committed. Roll back"
@@ -120,7 +120,7 @@ SENTENCES: dict[str, str] = {
     ),
     "offset_gap_before": (
         "{file} cannot be left out: the newest commit is {committed}, and with other batches between them"
-        " what the next start runs would not be exact. Use reset."
+        " what the next start runs would not be exact. Use reset or full_refresh."
     ),
     "not_the_previous": "{file} cannot be made again from the files that are left. Use rewind or reset.",
     "previous_of_pending": (

@@ -89,6 +89,10 @@ SENTENCES: dict[str, str] = {
         "The sink does not fit the checkpoint, so continuing would leave it wrong. {trouble} Repair the"
         " sink first, or write everything to a new output (full refresh)."
     ),
+    "sink_has_later": (
+        "The sink already has {ids:batches}, which no commit names and whose plan cannot be carried over: a"
+        " new checkpoint would continue with batch {batch} and other rows, which this sink would skip."
+    ),
     "changed_keyed": (
         "With a changed aggregate, a sink that overwrites by key would replace only the keys that get new"
         " rows; the others would keep their old meaning. Use the full refresh, or output_mode=complete."

@@ -315,6 +315,10 @@ def _reset_stateless(context: RecoveryContext) -> Recipe:
         return _no_reset(_why_no_start(missing), *more)
     has_plan = context.pending_is_next and all(source.pending is not None for source in context.sources)
     keep_pending = numbered and has_plan
+    if numbered:
+        held = _held_without_a_plan(context, keep_pending)
+        if held is not None:
+            return _no_reset(held)
     committed = context.last_committed if context.last_committed is not None else 0
     pair = seeded and any(source.kind.is_seeded_twice for source in context.sources) and not keep_pending
     why: str = say("recovery_options.stateless")
@@ -331,6 +335,17 @@ def _reset_stateless(context: RecoveryContext) -> Recipe:
         first_batch=(max(committed, 1 if pair else 0) + 1) if seeded else 0,
         caution=tuple(_repeat_cautions(context)),
     )
+
+
+def _held_without_a_plan(context: RecoveryContext, keep_pending: bool) -> str | None:
+    """Why the batch IDs cannot be continued: the sink has a batch after the position that the new checkpoint
+    would plan anew, with other rows, and a sink that has a batch ID skips it. None when that is not so."""
+    held = context.sink_state.holds_up_to_batch if context.sink_state is not None else None
+    committed = context.last_committed if context.last_committed is not None else -1
+    covered = committed + 1 if keep_pending else committed
+    if held is None or held <= covered:
+        return None
+    return say("recovery_options.sink_has_later", ids=range(committed + 1, held + 1), batch=committed + 1)
 
 
 def _reset_stateful(context: RecoveryContext) -> Recipe:

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from shutil import copytree
 from types import MappingProxyType
 
 import pytest
 
 from core.checkpoint import Checkpoint
+from core.connectors import ConnectorSettings
+from core.connectors.connect import ask_connectors
 from core.documents.base import to_json
 from core.documents.recover import recover_document
 from core.errors import AnswerError
@@ -31,6 +34,7 @@ from core.recovery import (
     why_no_code,
 )
 from core.recovery.sinks import SINK_BEHAVIOUR
+from core.storage import parse_location
 from tests.support.build import SAMPLES
 
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{"spark.sql.shuffle.partitions":"2"}}'
@@ -354,6 +358,28 @@ def test_sinks_that_know_batch_ids_get_a_checkpoint_whose_batch_ids_continue(tmp
         made = one(ck, "reset", sink=sink).recipe
         assert (made.method, made.keep_pending, made.first_batch) == ("seeded", True, 2)
         assert made.keep_query_id == (sink != "file"), "Delta knows batches by the query id"
+
+
+@pytest.mark.parametrize("lost", [(13,), (12, 13)])
+def test_a_file_sink_with_batches_that_cannot_be_planned_alike_gets_no_reset(
+    samples: Path, tmp_path: Path, lost: tuple[int, ...]
+) -> None:
+    """The new checkpoint would continue with a batch ID that the output has, so the script refuses it."""
+    copied = copytree(samples / "files-stopped-cleanly", tmp_path / "scene")
+    for number in lost:
+        (copied / "checkpoint" / "commits" / str(number)).unlink()
+    assert asked_reset(copied).possible == (lost == (13,)), "the one plan is carried over, two are not"
+    (copied / "checkpoint" / "offsets" / "13").write_bytes(b"")
+    reset = asked_reset(copied)
+    assert not reset.possible and "The sink already has batch" in reset.why
+
+
+def asked_reset(scene: Path) -> Option:
+    """The option reset of the checkpoint of a sample, with its output looked at."""
+    ck = Checkpoint.open(str(scene / "checkpoint"))
+    asked = ask_connectors(ck, ConnectorSettings(sink=parse_location(str(scene / "sink"))))
+    context = read_recovery_context(ck, Answers({"source_complete": "yes"}), asked)
+    return next(each for each in options(context) if each.id == "reset")
 
 
 def test_a_delta_source_gets_its_offset_twice_so_the_numbers_never_collide(tmp_path: Path) -> None:
