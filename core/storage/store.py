@@ -169,7 +169,12 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
         cause = str(error).partition("\n")[0]
         return StorageError(say("storage.no_hadoop", where=where, cause=cause), location.url)
     if isinstance(error, NoCloudCredentials):
-        return AccessDenied(say(f"storage.no_credentials_{error.protocol}", where=where), location.url)
+        sentence = (
+            say("storage.no_credentials_gs", where=where)
+            if error.protocol == "gs"
+            else say("storage.no_credentials_abfs", where=where)
+        )
+        return AccessDenied(sentence, location.url)
     if kind in NO_CREDENTIALS:
         return AccessDenied(say("storage.no_credentials", where=where, cause=_words(error)), location.url)
     if not is_asked:
@@ -185,9 +190,9 @@ def storage_error(error: Exception, location: Location, prefix: str = "") -> Sto
     if isinstance(error, PermissionError):
         return AccessDenied(say("storage.no_permission", where=where, cause=_words(error)), location.url)
     if isinstance(error, NotADirectoryError):
-        is_packed = where.lower().endswith(ARCHIVES)
-        key = "storage.is_an_archive" if is_packed else "storage.is_a_file"
-        return NotADirectory(say(key, where=where), location.url)
+        if where.lower().endswith(ARCHIVES):
+            return NotADirectory(say("storage.is_an_archive", where=where), location.url)
+        return NotADirectory(say("storage.is_a_file", where=where), location.url)
     if isinstance(error, FileNotFoundError):
         # S3 says when the bucket is missing; others only repeat the path.
         if error.__cause__ is None:
