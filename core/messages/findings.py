@@ -476,8 +476,8 @@ ACTIONS: dict[str, str] = {
         " watermark, late rows reopen closed windows."
     ),
     "OFFSET_WENT_BACK": (
-        "Find out why: either the topic was recreated (records before the new offset were never read), or"
-        " two queries share this checkpoint."
+        "Find out why: the topic was recreated (records before the new offset were never read), two queries"
+        " share this checkpoint, or the offset was edited by hand."
     ),
     "WATERMARK_AHEAD": (
         "Find the rows whose event time is in the future and filter them before withWatermark. The watermark"

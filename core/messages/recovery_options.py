@@ -194,8 +194,8 @@ SENTENCES: dict[str, str] = {
     "stateless": "The query keeps no state, and the position of every source is exact.",
     "files_moved": (
         "Spark knows a file by its whole path: where the files of {key} lie at another place now, those that"
-        " were read before would be read again. The script refuses such a place, unless you say that all files"
-        " there are new."
+        " were read before would be read again. The script refuses such a place, unless you say that all"
+        " files there are new."
     ),
     "state_removed": "The stateful part is gone from the query, so its state is left behind.",
     "warm_up": (

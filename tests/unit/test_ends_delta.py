@@ -165,6 +165,30 @@ def test_a_cleaned_log_fails_at_start_when_the_batch_is_committed_and_in_the_bat
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "newest", "words"),
+    [
+        (offset(5), offset(2), "version from 5 to 2"),
+        (offset(2, 3), offset(2, 0), "index from 3 to 0"),
+        (offset(2, 3, snapshot=True), offset(2, 1, snapshot=True), "index from 3 to 1"),
+        (offset(2, 3, snapshot=True), offset(2), "index from 3 to -1"),
+        (offset(2, 3, snapshot=True), offset(3), None),
+        (offset(2, 3), offset(3), None),
+        (offset(2), offset(2, -20, source_version=3), None),
+        (offset(5), offset(2, table=OTHER), None),
+    ],
+)
+@pytest.mark.parametrize("commits", [1, 2])
+def test_a_position_before_the_one_of_the_batch_before_is_read_from_again(
+    tmp_path: Path, before: dict[str, Any], newest: dict[str, Any], words: str | None, commits: int
+) -> None:
+    said = forecast(checkpoint(tmp_path, before, newest, commits=commits), spark="4.2")
+    assert [risk.id for risk in said.risks] == (["OFFSET_WENT_BACK"] if words else [])
+    if words:
+        assert words in said.risks[0].sentence
+        assert (said.data.skip, said.data.is_sure("skip")) == ("duplicates", False)
+
+
 def test_waiting_deletes_are_inferred_without_the_options_and_certain_with_them(tmp_path: Path) -> None:
     table = appends(tmp_path / "t", 3)
     commit(table, 3, [info("DELETE", 3), taken("part-0.parquet")])

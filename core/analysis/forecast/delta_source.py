@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict
 from core.analysis.forecast.delta_errors import delta_error
-from core.analysis.forecast.model import DUPLICATES, LOSS, FailsAt, Risk, SparkError
+from core.analysis.forecast.model import DUPLICATES, LOSS, SINK_KINDS, FailsAt, Risk, SparkError
 from core.checkpoint.sources.delta import DELTA, TablePosition
 from core.checkpoint.sources.forms import as_int, as_object, parse
 from core.connectors.delta.actions import CommitFile
@@ -84,7 +84,7 @@ def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict
                 delta_error("source_version"), "SOURCE_OFFSET_UNREADABLE", why, (offset.evidence,), phase
             )
     log, start, end = s.connectors.tables.get(part.key), _position(part.start_text), _position(part.end_text)
-    back = _back_in_snapshot(part, start, end)
+    back = Verdict(risks=(*_back_in_snapshot(part, start, end), *_went_back(s, part, start, end)))
     if log is None:
         return back
     if not log.can_rebuild(log.newest):
@@ -108,7 +108,7 @@ def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict
     return replace(found, risks=(*found.risks, *back.risks), not_checked=(*found.not_checked, *open_ends))
 
 
-def _back_in_snapshot(part: Range, start: TablePosition | None, end: TablePosition | None) -> Verdict:
+def _back_in_snapshot(part: Range, start: TablePosition | None, end: TablePosition | None) -> list[Risk]:
     if (
         start is None
         or end is None
@@ -116,9 +116,32 @@ def _back_in_snapshot(part: Range, start: TablePosition | None, end: TablePositi
         or start.in_first_snapshot
         or start.table_id != end.table_id
     ):
-        return Verdict()
+        return []
     sentence = say("forecast_delta.back_in_snapshot", key=part.key, at=_at(part)[0], version=end.version)
-    return Verdict(risks=(Risk("DELTA_BACK_IN_SNAPSHOT", sentence, _at(part), DUPLICATES),))
+    return [Risk("DELTA_BACK_IN_SNAPSHOT", sentence, _at(part), DUPLICATES)]
+
+
+def _went_back(
+    s: RestartContext, part: Range, start: TablePosition | None, end: TablePosition | None
+) -> list[Risk]:
+    """A position before the one of offsets/N-1, as an edit leaves it: the start takes it, a batch that is not
+    committed runs without rows, and the next one reads from there (observed)."""
+    if start is None or end is None or start.table_id != end.table_id:
+        return []
+    if end.in_first_snapshot and not start.in_first_snapshot:
+        return []  # back in the snapshot
+    if start.in_first_snapshot and not end.in_first_snapshot:
+        is_lower = end.version <= start.version
+    else:
+        is_lower = (end.version, end.files_done) < (start.version, start.files_done)
+    if not is_lower:
+        return []
+    name, before, after = ("version", start.version, end.version)
+    if before == after:
+        name, before, after = ("index", start.index, end.index)
+    lower = say("findings_checks.position_back_partition", name=name, before=before, after=after)
+    sentence = say("findings_checks.position_back", batch_id=s.n, key=part.key, partitions=[lower])
+    return [Risk("OFFSET_WENT_BACK", sentence, _at(part), s.handed_out_again(*SINK_KINDS).may())]
 
 
 def _not_contiguous(log: DeltaLog, part: Range) -> Verdict:
