@@ -145,6 +145,16 @@ def test_without_the_table_its_log_stays_under_not_checked_and_with_it_the_line_
 # The forecast
 
 
+def test_files_that_vacuum_may_have_removed_stand_under_not_checked_while_some_wait(tmp_path: Path) -> None:
+    """Versions 0 to 4: nothing looked for the data files of what the next batch reads."""
+    table = appends(tmp_path / "t", 5)
+    line = "whether the data files that batch 2 reads of source 0 are still there (VACUUM)"
+    waiting = said(checkpoint(tmp_path / "a", offset(2), offset(3)), table)
+    done = said(checkpoint(tmp_path / "b", offset(4), offset(5)), table)
+    assert (waiting.outcome, line in waiting.not_checked) == ("resume", True)
+    assert (done.outcome, line in done.not_checked) == ("resume", False)
+
+
 def test_every_finding_about_the_ends_is_in_the_catalogue() -> None:
     assert len([name for name in CATALOGUE if name.startswith(("DELTA_", "SINK_"))]) >= 15
 

@@ -384,7 +384,12 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
     risks += _index_beyond(log, part, end)
     risks += _refilled(s, log, part, end)
     waiting = _waiting(s, part, log, end, first)
-    return replace(waiting, risks=(*waiting.risks, *risks))
+    not_checked = waiting.not_checked
+    waits = end.in_first_snapshot or log.newest >= first + (end.files_done > 0)
+    if waits and waiting.ok is not False and not s.runs_again and s.n is not None:
+        open_files = say("forecast_delta.whether_files_are_there", n=s.n + 1, key=part.key)
+        not_checked = (*not_checked, open_files)
+    return replace(waiting, risks=(*waiting.risks, *risks), not_checked=not_checked)
 
 
 def _index_beyond(log: DeltaLog, part: Range, end: TablePosition) -> list[Risk]:
