@@ -66,14 +66,18 @@ class Pipeline:
         exec(self.query.read_text(encoding="utf-8"), names)
         return names
 
-    def run(self, write: Callable[[DataFrame, int], None] | None = None, mode: str = "append") -> None:
+    def run(
+        self,
+        write: Callable[[DataFrame, int], None] | None = None,
+        mode: str = "append",
+        options: dict[str, str] | None = None,
+    ) -> None:
         names = self.functions()
         reader = self.spark.readStream.format("kafka").option(
             "kafka.bootstrap.servers", self.broker.bootstrap
         )
-        frame = names["transform"](
-            reader.option("subscribe", self.topic).option("startingOffsets", "earliest").load()
-        )
+        reads = {"startingOffsets": "earliest", **(options or {"subscribe": self.topic})}
+        frame = names["transform"](reader.options(**reads).load())
         writer = frame.writeStream.foreachBatch(write or names["write_batch"]).outputMode(mode)
         writer.option("checkpointLocation", str(self.checkpoint)).trigger(
             availableNow=True
@@ -277,6 +281,76 @@ def test_totals_of_a_kafka_pipeline_are_built_again_from_the_old_records(
     totals = {row["value"]: row["count"] for row in spark.read.parquet(str(pipeline.target)).collect()}
     assert totals == {"0-0": 2, "0-1": 2, "0-2": 3, "0-3": 3, "0-4": 1, "0-5": 1, "1-0": 2, "1-1": 2}
     assert "the output has exactly the rows that a batch query over all input gives" in done.output
+
+
+def totals(pipeline: Pipeline) -> dict[str, int]:
+    """The rows of a COUNTS pipeline."""
+    rows = pipeline.spark.read.parquet(str(pipeline.target)).collect()
+    return {row["value"]: row["count"] for row in rows}
+
+
+KEYED = {"sink": "foreach_merge", "output_mode": "update"}
+
+
+def test_totals_of_a_pattern_get_the_records_of_a_topic_that_is_new_since_the_position(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(spark, kafka, tmp_path, "pattern-totals-a", COUNTS)
+    options = {"subscribePattern": "pattern-totals-.*"}
+    pipeline.produce(0, 0, 4)
+    pipeline.run(mode="update", options=options)
+    pipeline.produce(0, 0, 2)
+    pipeline.run(mode="update", options=options)
+    kafka.create_topic("pattern-totals-b", partitions=1)
+    kafka.produce("pattern-totals-b", ["0-0", "b"], 0)
+    pipeline.produce(1, 0, 1)
+    script = pipeline.script("reset", **KEYED, **{"source.0.option.subscribePattern": "pattern-totals-.*"})
+    done = run_in_session(script, spark)
+    assert done.status == 0, done.output
+    assert totals(pipeline) == {"0-0": 3, "0-1": 2, "0-2": 1, "0-3": 1, "1-0": 1, "b": 1}
+    assert "pattern-totals-b-0 is new since batch 1" in done.output
+    assert "the output has exactly the rows that a batch query over all input gives" in done.output
+
+
+def test_totals_begin_where_the_old_query_began_and_not_at_records_that_it_never_read(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(spark, kafka, tmp_path, "later-totals", COUNTS)
+    options = {
+        "subscribe": pipeline.topic,
+        "startingOffsets": json.dumps({pipeline.topic: {"0": 3, "1": 0}}),
+    }
+    pipeline.produce(0, 0, 4)
+    pipeline.run(mode="update", options=options)
+    pipeline.produce(0, 0, 4)
+    pipeline.run(mode="update", options=options)
+    assert totals(pipeline) == {"0-0": 1, "0-1": 1, "0-2": 1, "0-3": 2}
+    kafka.add_partitions(pipeline.topic, 3)
+    pipeline.produce(2, 0, 2)
+    pipeline.produce(0, 0, 1)
+    done = run_in_session(pipeline.script("reset", **KEYED), spark)
+    assert done.status == 0, done.output
+    assert totals(pipeline) == {"0-0": 2, "0-1": 1, "0-2": 1, "0-3": 2, "2-0": 1, "2-1": 1}
+
+
+def test_totals_over_expired_records_are_refused_and_the_rest_goes_on_when_the_loss_is_accepted(
+    spark: SparkSession, kafka: Broker, tmp_path: Path
+) -> None:
+    pipeline = Pipeline(spark, kafka, tmp_path, "expired-totals", COUNTS)
+    for _ in range(2):
+        pipeline.produce(0, 0, 4)
+        pipeline.run(mode="update")
+    pipeline.produce(0, 0, 3)
+    kafka.delete_records(pipeline.topic, {0: 9})  # the position is 8
+    script = pipeline.script("reset", **KEYED)
+    refused = run_in_session(script, spark)
+    assert refused.status == 4, refused.output
+    beside = {path.name for path in tmp_path.iterdir() if path.name.startswith("checkpoint")}
+    assert beside == {"checkpoint"}, "it was refused before anything was written"
+    done = run_in_session(script, spark, ACCEPT_LOSS=True)
+    assert done.status == 5, done.output
+    assert "the state lacks old records that have expired" in done.output
+    assert totals(pipeline) == {"0-0": 2, "0-1": 1, "0-2": 1, "0-3": 2}
 
 
 def test_into_a_kafka_topic_the_rows_of_the_planned_batch_come_again_and_no_others(

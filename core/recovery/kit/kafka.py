@@ -90,12 +90,16 @@ def position_state(position: int | None, oldest: int, following: int) -> str:
     return "behind_log_start" if position < oldest else "ok"
 
 
-def kafka_start(run: QueryRun, source: Mapping[str, Any], special: bool) -> dict[str, dict[str, int]]:
+def kafka_start(
+    run: QueryRun, source: Mapping[str, Any], special: bool, tells: bool = True
+) -> dict[str, dict[str, int]]:
     """Where to resume: the position of the last committed batch, checked against the broker.
 
     A partition created since starts at its oldest offset, and so does one of a topic that was recreated when
-    the plan says so. ``special`` writes that as -2 (right in an option, never in a file).
+    the plan says so. ``special`` writes that as -2 (right in an option, never in a file); ``tells``: what is
+    unusual is shown.
     """
+    tell = show if tells else _keep_silent
     position, now = json.loads(source["position"]), kafka_now(run.spark, source)
     planned = json.loads(source["start"].get("startingOffsets", "{}"))
     gone = sorted(
@@ -111,33 +115,42 @@ def kafka_start(run: QueryRun, source: Mapping[str, Any], special: bool) -> dict
             " means nothing there."
         )
     if gone:
-        show(f"Kafka: {', '.join(gone)} no longer exists; the records that were not read from it are lost.")
+        tell(f"Kafka: {', '.join(gone)} no longer exists; the records that were not read from it are lost.")
     start: dict[str, dict[str, int]] = {}
     for topic, partitions in now.items():
         for partition, (oldest, following) in partitions.items():
             name, at = f"{topic}-{partition}", position.get(topic, {}).get(partition)
             is_from_first = planned.get(topic, {}).get(partition) == -2
-            found = resumed(run, name, at, (oldest, following), is_from_first)
+            found = resumed(run, name, at, (oldest, following), is_from_first, tell)
             start.setdefault(topic, {})[partition] = (-2 if special else oldest) if found is None else found
     return start
 
 
+def _keep_silent(_: str) -> None:
+    """What was told before is not told again."""
+
+
 def resumed(
-    run: QueryRun, name: str, at: int | None, there: tuple[int, int], is_from_first: bool
+    run: QueryRun,
+    name: str,
+    at: int | None,
+    there: tuple[int, int],
+    is_from_first: bool,
+    tell: Callable[[str], None] = show,
 ) -> int | None:
     """Where one partition resumes; None for its oldest offset."""
     oldest, following = there
     state = position_state(at, oldest, following)
     if state == "new":
         batch = run.last_committed
-        show(f"Kafka: {name} is new since batch {batch} and is read from its oldest offset {oldest}.")
+        tell(f"Kafka: {name} is new since batch {batch} and is read from its oldest offset {oldest}.")
         return None
     if state == "beyond_end" or (state == "ok" and is_from_first):
         if not is_from_first:
             raise Refused(
                 f"{name} ends at {following}, before the position {at}: the topic was deleted and recreated."
             )
-        show(f"Kafka: {name} was recreated, as the plan says, and is read from its oldest offset {oldest}.")
+        tell(f"Kafka: {name} was recreated, as the plan says, and is read from its oldest offset {oldest}.")
         return None
     if state == "behind_log_start":
         lost = f"{name}: the offsets {at} to {oldest - 1} have expired"
@@ -145,6 +158,6 @@ def resumed(
             raise Refused(
                 f"{lost}. Their rows are lost in any case; set ACCEPT_LOSS = True to resume at {oldest}."
             )
-        show(f"Kafka: {lost} and are lost.")
+        tell(f"Kafka: {lost} and are lost.")
         return None
     return at

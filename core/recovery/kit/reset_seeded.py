@@ -39,11 +39,15 @@ class Seeded:
         self.keeps_pending, self.keeps_query_id = keeps_pending, keeps_query_id
 
     def show_what_is_new(self) -> None:
-        """What the first run reads beyond the position, and the rows that it should add to the output."""
+        """What the first run reads beyond the position, and the rows that it should add to the output.
+        Refuses a Kafka position that the broker no longer has."""
         run = self.run
         parts = {}
         if run.read_record() is not None:
             return
+        for source in run.sources:
+            if source["kind"] == "kafka":
+                kafka_start(run, source, special=False)
         for source in run.sources:
             if source["kind"] != "file":
                 return
@@ -81,7 +85,8 @@ class Seeded:
                 if source["kind"] == "file":
                     done[key], planned[key] = self.seed(number, source)
                 elif source["kind"] == "kafka":
-                    done[key] = json.dumps(kafka_start(run, source, special=False), separators=(",", ":"))
+                    start = kafka_start(run, source, special=False, tells=False)
+                    done[key] = json.dumps(start, separators=(",", ":"))
                     if not self.keeps_pending:
                         planned[key] = done[key]
             own_id = run.query_id if self.keeps_query_id else str(uuid.uuid4())

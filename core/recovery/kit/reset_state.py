@@ -18,15 +18,19 @@ from core.recovery.kit.new_checkpoint import (
     listed_by_source,
     listed_files,
     log_of_files,
+    new_directory,
     not_twice,
     old_log,
+    parts_of_new,
     source_lines,
-    whole_of_new,
 )
 from core.recovery.kit.query import QueryRun, read_stream, result, run_to_the_end, stream
 from core.recovery.kit.resets import check_sink_got_it, facts_before, old_settings
 from core.recovery.kit.run import under_another_name
 from core.recovery.kit.words import Checks, Refused, show
+
+StartOffsets = dict[str, dict[str, int]]
+"""By topic and partition, the offset of the next record."""
 
 
 class NewState:
@@ -38,6 +42,20 @@ class NewState:
         # Batch 0 reads the old data. With a watermark, batch 1 reads nothing and hands out and drops what
         # the old query had handed out and dropped.
         self.silent_batches = [0, 1] if warms_up and watermark_ms > 0 else [0]
+
+    def check_sources(self) -> None:
+        """Refuses a Kafka position that the broker no longer has, and old data that is gone; not again where
+        an earlier run has begun."""
+        run = self.run
+        if run.read_record() is not None:
+            return
+        for source in run.sources:
+            if source["kind"] == "kafka":
+                start = kafka_start(run, source, special=False)
+                if self.warms_up:
+                    self.first_offsets(source, start)
+            elif source["kind"] == "file" and self.warms_up:
+                self.check_files_there(source, old_log(run, source))
 
     def make(self) -> None:
         """Records what the sink has, and writes the checkpoint; not again where it is there."""
@@ -61,9 +79,13 @@ class NewState:
                     files.write(log, log_of_files(entries, 0))
                     ends[source["key"]] = json.dumps({"logOffset": 0})
                 elif source["kind"] == "kafka":
-                    kafka_start(run, source, special=False)
-                    if self.warms_up:
-                        self.check_topic_whole(source)
+                    start = kafka_start(run, source, special=False, tells=False)
+                    first = self.first_offsets(source, start) if self.warms_up else start
+                    # Spark takes where batch 0 begins from here, so no option decides it and a topic or
+                    # partition that came later is in no range.
+                    log = f"{building}/sources/{source['name'] or number}/0"
+                    files.write(log, "\0v1\n" + json.dumps(first, separators=(",", ":")))
+                    ends[source["key"]] = json.dumps(start, separators=(",", ":"))
             # The first offset file fixes the settings of the state. For one that is missing there Spark
             # takes a legacy value, so all of the old ones stay.
             header = {**old_settings(run), "batchWatermarkMs": 0, "batchTimestampMs": int(time.time() * 1000)}
@@ -85,24 +107,33 @@ class NewState:
                 "continue without them."
             )
 
-    def check_topic_whole(self, source: Mapping[str, Any]) -> None:
-        """Refuses when records that were read have expired."""
+    def first_offsets(self, source: Mapping[str, Any], start: StartOffsets) -> StartOffsets:
+        """Where the old query began in every partition of ``start``; refuses when records that it read are
+        gone."""
         run = self.run
         place = f"{run.old_checkpoint}/{source['directory']}/0"
         if not run.files.exists(place):
             raise Refused(f"{place} is missing, so it is not known where source {source['key']} began.")
         began, now = began_at(run.files, place), kafka_now(run.spark, source)
-        gone = [
-            f"{topic}-{partition}"
-            for topic, partitions in began.items()
-            for partition, at in partitions.items()
-            if partition in now.get(topic, {}) and now[topic][partition][0] > at
-        ]
+        position = json.loads(source["position"])
+        first: StartOffsets = {}
+        gone = []
+        for topic, partitions in start.items():
+            for partition, at in partitions.items():
+                oldest = now.get(topic, {}).get(partition, (at, at))[0]
+                read_to = position.get(topic, {}).get(partition)
+                # A partition that was added while the query ran was read from its first record.
+                old = began.get(topic, {}).get(partition, oldest if read_to is None else 0)
+                read_to = at if read_to is None else read_to
+                if old < read_to and (oldest > old or at < read_to):
+                    gone.append(f"{topic}-{partition}")
+                first.setdefault(topic, {})[partition] = min(max(old, oldest), at)
         if gone and not run.accept_loss:
             raise Refused(
                 f"Old records of {', '.join(gone)} have expired, so the state cannot be rebuilt completely. "
                 "Set ACCEPT_LOSS = True to continue without them."
             )
+        return first
 
     def run_silently(self) -> None:
         """Runs the batches of the old data, into no sink. Without an empty entry for each of them the file
@@ -126,9 +157,7 @@ class NewState:
 
         frames = {}
         for source in run.sources:
-            first = "earliest" if self.warms_up else source["position"]
-            start = {"startingOffsets": first} if source["kind"] == "kafka" else {}
-            frame = read_stream(run, source, start)
+            frame = read_stream(run, source, {})
             frames[source["key"]] = frame if self.warms_up else frame.where(lit(False))
         writer = result(run, frames).writeStream.option("checkpointLocation", new)
         # Trigger once: the planned batch and nothing else.
@@ -189,14 +218,40 @@ class NewState:
             checks += check_sink_got_it(run, last + 1)
         return checks + self.check_total()
 
+    def began(self) -> dict[str, Any]:
+        """Where batch 0 of the new checkpoint began, by source key: before the first log entry, or Kafka
+        offsets."""
+        run = self.run
+        return {
+            source["key"]: began_at(run.files, f"{new_directory(run, number, source)}/0")
+            if source["kind"] == "kafka"
+            else -1
+            for number, source in enumerate(run.sources)
+        }
+
+    def began_later(self, source: Mapping[str, Any], began: Any) -> bool:
+        """Whether batch 0 begins behind records that the old query had read."""
+        if source["kind"] != "kafka":
+            return False
+        old = began_at(self.run.files, f"{self.run.old_checkpoint}/{source['directory']}/0")
+        return any(
+            began.get(topic, {}).get(partition, at) > old.get(topic, {}).get(partition, 0)
+            for topic, partitions in json.loads(source["position"]).items()
+            for partition, at in partitions.items()
+        )
+
     def check_total(self) -> Checks:
         """Where a batch query over all input gives the same rows, the output must have exactly these."""
         run = self.run
         if not (self.warms_up and run.is_batch_result and can_count(run)):
             text = "with watermarks, an empty state or a changed query no batch query gives the same rows"
             return [(None, f"the rows in the sink: {text}")]
+        began = self.began()
+        if any(self.began_later(source, began[source["key"]]) for source in run.sources):
+            text = "the state lacks old records that have expired, so no batch query gives the same rows"
+            return [(None, f"the rows in the sink: {text}")]
         try:
-            expected = batch_result(run, whole_of_new(run) or {})
+            expected = batch_result(run, parts_of_new(run, began) or {})
         except Exception as error:
             return [(None, f"the rows in the sink: the batch query failed ({type(error).__name__})")]
         output = read_output(run, sorted({run.sink_path, run.output}))
