@@ -209,9 +209,10 @@ class Settings(BaseModel):
         default=100,
         ge=0,
         description=(
-            "How many input files of the batch that runs next are looked for, at the full paths that the log"
-            " of the file source holds, where those may be opened. Each is one request for its size and time,"
-            " nothing is read. 0 looks for none unless the place of the source is given."
+            "How many input files of the batch that runs next are looked for: at the full paths that the log"
+            " of the file source holds, where those may be opened, and in the table of a Delta source that"
+            " was given. Each is one request for its size and time, nothing is read. 0 looks for none unless"
+            " the place of the file source is given."
         ),
     )
     state_definition_bytes: int = Field(

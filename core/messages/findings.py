@@ -70,6 +70,7 @@ TITLES: dict[str, str] = {
     "DELTA_LOG_GAP": "the Delta table itself cannot be read",
     "DELTA_SCHEMA_WAITS": "a column of the Delta source was renamed or dropped",
     "DELTA_CHANGES_WAIT": "rows of the Delta source were deleted or changed",
+    "DELTA_FILES_GONE": "data files that the query still has to read are gone from the Delta source",
     "OPERATORS_DIFFER": "the stateful operators of the query are not those of the state",
     "JOIN_BATCH_WITHOUT_ROWS": "the batch to re-run has no rows for one side of a join",
     "STATE_FOLDER_MISSING": "state/, or the directory of an operator in it, is missing or empty",
@@ -306,6 +307,11 @@ ACTIONS: dict[str, str] = {
         "Decide what these rows mean for the target. Then set skipChangeCommits=true (the new rows of these"
         " commits are not read either), set ignoreDeletes=true for commits that only delete, or read the"
         " change data feed with a new checkpoint location."
+    ),
+    "DELTA_FILES_GONE": (
+        "Put the files back if a backup has them. Else their rows may still be in newer files of the table"
+        " (OPTIMIZE, MERGE): set spark.sql.files.ignoreMissingFiles=true for one start, which commits the"
+        " batch without them, and add them to the sink by a batch job (backup_and_backfill)."
     ),
     "OPERATORS_DIFFER": (
         "Start the query as it was. If every stateful operator was removed on purpose, use"

@@ -8,6 +8,15 @@ SENTENCES: dict[str, str] = {
     "whether_files_are_there": (
         "whether the data files that batch {n} reads of source {key} are still there (VACUUM)"
     ),
+    "whether_missing_files_are_passed": (
+        "whether spark.sql.files.ignoreMissingFiles is set for source {key}: then the batch is committed"
+        " without the rows of the missing files"
+    ),
+    "files_gone": (
+        "{files:counted data file} that source {key} still has to read {files:one is/are} gone from the table"
+        " at {url} (for example {file}): VACUUM deletes what a later version has removed"
+    ),
+    "later_batch_fails": "A batch after it fails, behind {files:counted file}: {why}.",
     "start_option_decides": (
         "today's startingVersion of source {key}: batch 0 is not committed and begins where that option says"
     ),

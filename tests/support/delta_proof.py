@@ -133,12 +133,17 @@ class Fact:
     @property
     def condition(self) -> str | None:
         """The condition of the first exception that has one."""
-        return next((condition for _, condition, _, _ in self.causes if condition), None)
+        return next((cause[1] for cause in self._inner if cause[1]), None)
+
+    @property
+    def _inner(self) -> tuple[tuple[str, str | None, str | None, str], ...]:
+        """The chain of exceptions without the one that the sink puts around what failed while it wrote."""
+        return tuple(cause for cause in self.causes if cause[1] != "TASK_WRITE_FAILED") or self.causes
 
     @property
     def said(self) -> tuple[str, str | None, str | None, str]:
         """The exception with that condition, else the first one."""
-        return next((cause for cause in self.causes if cause[1]), self.causes[0])
+        return next((cause for cause in self._inner if cause[1]), self._inner[0])
 
     def against(self, expected: range) -> tuple[int, int]:
         """Rows lost and rows repeated."""

@@ -53,6 +53,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "DELTA_LOG_GAP": Entry("blocks_restart"),
     "DELTA_SCHEMA_WAITS": Entry("blocks_restart"),
     "DELTA_CHANGES_WAIT": Entry("blocks_restart"),
+    "DELTA_FILES_GONE": Entry("blocks_restart"),
     "OPERATORS_DIFFER": Entry("blocks_restart", "4.0 (before: silent or state error)"),
     "JOIN_BATCH_WITHOUT_ROWS": Entry("blocks_restart", "up to 3.5"),
     "STATE_FOLDER_MISSING": Entry("blocks_restart"),

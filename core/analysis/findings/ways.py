@@ -65,6 +65,7 @@ WAYS: Mapping[str, Way] = {
     "DELTA_LOG_GAP": Way(decides="source"),
     "DELTA_SCHEMA_WAITS": Way("full_refresh", "query"),
     "DELTA_CHANGES_WAIT": Way(decides="source"),
+    "DELTA_FILES_GONE": Way("backup_and_backfill"),
     "OPERATORS_DIFFER": Way("reset", "query"),
     "JOIN_BATCH_WITHOUT_ROWS": Way(decides="query"),
     "STATE_FOLDER_MISSING": Way("restore_backup"),

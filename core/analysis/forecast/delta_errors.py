@@ -79,6 +79,12 @@ _FORMS: Mapping[str, _Form] = {
         "Streaming read is not supported on tables with read-incompatible schema changes",
         "42KD4",
     ),
+    "file_gone": _Form(
+        "FAILED_READ_FILE.FILE_NOT_EXIST",
+        "SparkException",
+        "Encountered error while reading file",
+        "KD001",
+    ),
     "source_version": _Form(
         "DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION",
         _ILLEGAL,

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict
 from core.analysis.forecast.delta_errors import delta_error
+from core.analysis.forecast.delta_files import check_files_of_batch, check_files_that_wait
 from core.analysis.forecast.model import DUPLICATES, LOSS, SINK_KINDS, FailsAt, Risk, SparkError
 from core.checkpoint.sources.delta import DELTA, TablePosition
 from core.checkpoint.sources.forms import as_int, as_object, parse
@@ -102,10 +103,21 @@ def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict
         found = _range(s, part, log, start, end, phase)
     else:
         found = Verdict()
-    open_ends: tuple[str, ...] = ()
-    if s.runs_again and not (s.sink is not None and s.sink.pending == "skipped"):
-        open_ends = (say("forecast_delta.whether_files_are_there", n=s.n, key=part.key),)
-    return replace(found, risks=(*found.risks, *back.risks), not_checked=(*found.not_checked, *open_ends))
+    if found.ok is not False and s.runs_again and not (s.sink is not None and s.sink.pending == "skipped"):
+        begin = start if part.start_text is not None else _first_position(s, part, end)
+        seen = check_files_of_batch(s, part, log, begin, end)
+        if seen.ok is False:
+            return replace(seen, risks=(*found.risks, *back.risks))
+        found = replace(found, not_checked=(*found.not_checked, *seen.not_checked))
+    return replace(found, risks=(*found.risks, *back.risks))
+
+
+def _first_position(s: RestartContext, part: Range, end: TablePosition) -> TablePosition | None:
+    """Where batch 0 begins; None where only the code of the query tells."""
+    if end.in_first_snapshot:
+        return replace(end, index=-1)
+    version = _option(s, part, "startingVersion") or ""
+    return TablePosition(end.table_id, int(version), -1, False) if version.isdigit() else None
 
 
 def _back_in_snapshot(part: Range, start: TablePosition | None, end: TablePosition | None) -> list[Risk]:
@@ -385,10 +397,13 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
     risks += _refilled(s, log, part, end)
     waiting = _waiting(s, part, log, end, first)
     not_checked = waiting.not_checked
-    waits = end.in_first_snapshot or log.newest >= first + (end.files_done > 0)
-    if waits and waiting.ok is not False and not s.runs_again and s.n is not None:
-        open_files = say("forecast_delta.whether_files_are_there", n=s.n + 1, key=part.key)
-        not_checked = (*not_checked, open_files)
+    waits = end.in_first_snapshot or log.newest >= first or end.files_done > 0
+    if waits and waiting.ok is not False and s.n is not None:
+        seen = check_files_that_wait(s, part, log, end)
+        if seen.ok is False:
+            return replace(seen, risks=(*risks,), not_checked=(*seen.not_checked, *not_checked))
+        waiting = replace(waiting, then=waiting.then or seen.then)
+        not_checked = (*not_checked, *(() if s.runs_again else seen.not_checked))
     return replace(waiting, risks=(*waiting.risks, *risks), not_checked=not_checked)
 
 

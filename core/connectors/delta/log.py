@@ -35,7 +35,7 @@ from core.messages import say
 from core.settings import DEFAULTS, Settings
 from core.sparklogs.budget import read_within, within
 from core.sparklogs.evidence import NotRead, Problem
-from core.storage import Door, FileInfo, Location, Requests, parse_location
+from core.storage import Door, FileInfo, Location, Look, Requests, parse_location
 from core.storage.lazy import lazy
 
 
@@ -79,6 +79,7 @@ class DeltaLog:
         self._door = door
         self._commits: dict[int, CommitFile | None] = {}
         self._problems: dict[str, str] = {}
+        self._looks: dict[str, Look] = {}
 
     @classmethod
     def open(cls, location: Location | str, settings: Settings = DEFAULTS) -> DeltaLog:
@@ -333,6 +334,24 @@ class DeltaLog:
                 self._note(path, found.problem)
             self._commits[version] = found
         return {v: found for v in wanted if (found := self._commits[v]) is not None}
+
+    @property
+    def commits_read(self) -> tuple[CommitFile, ...]:
+        """The commits that were read so far, by ascending version."""
+        return tuple(found for _, found in sorted(self._commits.items()) if found is not None)
+
+    @property
+    def table_versions(self) -> int:
+        """How many versions are read at most for one question."""
+        return self._door.settings.table_versions
+
+    def look(self, paths: Iterable[str]) -> dict[str, Look]:
+        """Whether data files, by their paths below the table, are there: one request each, once. Raises
+        StorageError when the store does not answer."""
+        wanted = list(paths)
+        missing = [path for path in wanted if path not in self._looks]
+        self._looks.update(self._door.look(missing) if missing else {})
+        return {path: self._looks[path] for path in wanted}
 
     def _there(self, versions: Iterable[int]) -> list[int]:
         """Those of ``versions`` that have a commit, ascending. An offset can claim a range of any length."""

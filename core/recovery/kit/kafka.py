@@ -127,7 +127,7 @@ def kafka_start(
 
 
 def _keep_silent(_: str) -> None:
-    """What was told before is not told again."""
+    """What was shown before is not shown again."""
 
 
 def resumed(
