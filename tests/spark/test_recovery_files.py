@@ -232,6 +232,39 @@ def test_reset_refuses_an_output_that_is_ahead_of_the_checkpoint(plain: Pipeline
     )
 
 
+@pytest.mark.parametrize("keeps_times", [True, False])
+def test_full_refresh_of_an_output_that_is_ahead_of_a_restored_checkpoint(
+    plain: Pipeline, keeps_times: bool
+) -> None:
+    """The times of the batches that both have tell whose output it is; a copy that lost them does not."""
+    backup = plain.place / "backup"
+    shutil.copytree(plain.checkpoint, backup, copy_function=shutil.copy2 if keeps_times else shutil.copyfile)
+    plain.run()
+    shutil.rmtree(plain.checkpoint)
+    backup.rename(plain.checkpoint)
+    assert plain.ids() == list(range(60))
+    put_files(plain.source, [6])
+    script = plain.script("full_refresh")
+    done = run_in_session(script, plain.spark)
+    if not keeps_times:
+        assert done.status == 4 and "or one of the two is a copy" in done.output
+        done = run_in_session(script, plain.spark, SINK_IS_OURS=True)
+    else:
+        assert "batches of this query up to 5, the checkpoint ends at 3" in done.output
+    assert done.status == 0, done.output
+    assert plain.ids() == list(range(70))
+
+
+def test_full_refresh_refuses_the_longer_output_of_another_query(plain: Pipeline) -> None:
+    put_files(plain.source, range(6, 9))
+    plain.run(checkpoint=plain.place / "other", output=plain.place / "ahead")
+    script = plain.script("full_refresh", sink_path=str(plain.place / "ahead"))
+    before = fingerprint(plain.place)
+    done = run_in_session(script, plain.spark)
+    assert done.status == 4 and "another query's output" in done.output
+    assert fingerprint(plain.place) == before
+
+
 def test_full_refresh_refuses_when_files_are_gone_and_says_how_many(plain: Pipeline) -> None:
     (plain.source / "part 001.json").unlink()
     script = plain.script("full_refresh")

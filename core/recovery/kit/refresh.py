@@ -49,9 +49,10 @@ class Refresh:
             self.check_shape()
 
     def check_ours(self) -> None:
-        """Refuses a sink that this query has not written."""
+        """Refuses a sink that this query has not written. One that is ahead of the checkpoint is renamed all
+        the same."""
         if self.run.sink != "kafka":
-            check_sink_is_ours(self.run, self.old)
+            check_sink_is_ours(self.run, self.old, may_be_ahead=True)
 
     def check_places(self) -> None:
         """The old output is renamed: nothing else may lie in it."""

@@ -8,7 +8,7 @@ from typing import Any
 from core.recovery.kit.files import Files
 from core.recovery.kit.run import Run
 from core.recovery.kit.session import check_connectors
-from core.recovery.kit.words import Refused
+from core.recovery.kit.words import Refused, show
 
 SET_IT = "Correct SINK_PATH; if you have made sure that it is this query's output, set SINK_IS_OURS = True."
 KEEP_ROWS = {
@@ -52,9 +52,12 @@ def delta_epoch(run: Run) -> int | None:
     return newest
 
 
-def check_sink_is_ours(run: Run, checkpoint: str, to_batch: int | None = None) -> None:
+def check_sink_is_ours(
+    run: Run, checkpoint: str, to_batch: int | None = None, may_be_ahead: bool = False
+) -> None:
     """Refuses a sink that this query has not written, or that no longer has what it wrote. With ``to_batch``
-    it has to end at that batch; without, at the last committed batch or at the one without a commit."""
+    it has to end at that batch; without, at the last committed batch or at the one without a commit, or with
+    ``may_be_ahead`` after them (the checkpoint was restored) where the batches that both have fit."""
     if not run.old_checkpoint and run.sink in ("file", "delta") and not run.sink_is_ours:
         raise Refused(
             f"Without the checkpoint nothing tells whether {run.sink_path} is the output of this query. "
@@ -65,15 +68,20 @@ def check_sink_is_ours(run: Run, checkpoint: str, to_batch: int | None = None) -
     else:
         ends = [number for number in (run.last_committed, run.pending) if number is not None]
     if run.sink == "file" and not run.sink_is_ours:
-        check_file_sink(run, checkpoint, ends)
+        check_file_sink(run, checkpoint, ends, may_be_ahead)
     if run.sink == "delta" and not run.sink_is_ours:
         if to_batch is None:
-            check_delta_sink(run, ends)
+            check_delta_sink(run, ends, may_be_ahead)
         else:
             check_delta_at(run, to_batch)
 
 
-def check_file_sink(run: Run, checkpoint: str, ends: list[int]) -> None:
+def show_ahead(newest: int, end: int) -> None:
+    """The checkpoint is older than the output, as after a restore."""
+    show(f"The output has batches of this query up to {newest}, the checkpoint ends at {end}: it is older.")
+
+
+def check_file_sink(run: Run, checkpoint: str, ends: list[int], may_be_ahead: bool) -> None:
     """Refuses a file sink log that does not end there, or that was not written while this query ran."""
     files, place = run.files, run.sink_path
     numbers = sink_numbers(files, place)
@@ -82,7 +90,8 @@ def check_file_sink(run: Run, checkpoint: str, ends: list[int]) -> None:
             f"{place} has no _spark_metadata: it is not the output directory of this query's file sink. "
             f"{SET_IT}"
         )
-    if max(numbers) not in ends:
+    is_ahead = may_be_ahead and bool(ends) and max(numbers) > max(ends)
+    if max(numbers) not in ends and not is_ahead:
         is_behind = max(numbers) < min(ends, default=0)
         how = (
             "behind: it was restored, or it is another query's output"
@@ -97,7 +106,10 @@ def check_file_sink(run: Run, checkpoint: str, ends: list[int]) -> None:
     planned, committed = files.times(f"{checkpoint}/offsets"), files.times(f"{checkpoint}/commits")
     written = files.times(f"{place}/_spark_metadata")
     slack_ms = files.clock_slack_ms(place, checkpoint)
-    for number in sorted(numbers)[-5:]:
+    last = run.last_committed if run.last_committed is not None else -1
+    shared = [number for number in sorted(numbers) if not is_ahead or number <= last]
+    looked_at, fitting = shared[-5:], 0
+    for number in looked_at:
         name = str(number) if str(number) in written else f"{number}.compact"
         before, after = planned.get(str(number)), committed.get(str(number))
         if before is not None and after is not None and before > after + slack_ms:
@@ -108,9 +120,18 @@ def check_file_sink(run: Run, checkpoint: str, ends: list[int]) -> None:
                 f"{place}/_spark_metadata/{name} was not written while batch {number} of this query ran: it "
                 f"is another query's output, or one of the two is a copy. {SET_IT}"
             )
+        fitting += before is not None and after is not None
+    if is_ahead:
+        if not fitting or fitting < len(looked_at):
+            raise Refused(
+                f"The file sink log in {place} ends at batch {max(numbers)}, the checkpoint at {max(ends)}, "
+                "and the times of the batches that both have do not show that it is the output of this query: "
+                f"the checkpoint is older, or it is another query's output. {SET_IT}"
+            )
+        show_ahead(max(numbers), max(ends))
 
 
-def check_delta_sink(run: Run, ends: list[int]) -> None:
+def check_delta_sink(run: Run, ends: list[int], may_be_ahead: bool) -> None:
     """Refuses a table without batches of this query, one that was replaced since, and one that ends
     elsewhere."""
     place = run.sink_path
@@ -144,7 +165,9 @@ def check_delta_sink(run: Run, ends: list[int]) -> None:
             f"After the newest batch of this query the table was changed as a whole ({others[-1]}): rows of "
             f"this query may be gone. {SET_IT}"
         )
-    if newest not in ends:
+    if may_be_ahead and ends and newest > max(ends):
+        show_ahead(newest, max(ends))
+    elif newest not in ends:
         raise Refused(
             f"The newest batch of this query in the table is {newest}, the checkpoint ends at {max(ends)}: "
             f"the two do not fit. {SET_IT}"
