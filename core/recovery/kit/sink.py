@@ -125,8 +125,8 @@ def check_file_sink(run: Run, checkpoint: str, ends: list[int], may_be_ahead: bo
         if not fitting or fitting < len(looked_at):
             raise Refused(
                 f"The file sink log in {place} ends at batch {max(numbers)}, the checkpoint at {max(ends)}, "
-                "and the times of the batches that both have do not show that it is the output of this query: "
-                f"the checkpoint is older, or it is another query's output. {SET_IT}"
+                "and the times of the batches that both have do not show that it is the output of this "
+                f"query: the checkpoint is older, or it is another query's output. {SET_IT}"
             )
         show_ahead(max(numbers), max(ends))
 
