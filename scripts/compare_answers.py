@@ -113,6 +113,7 @@ NAMES = (
     "partition",
 )  # what tells list entries apart
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+AGE = re.compile(r"\b\d[\d,]*(?:\.\d+)? (?:d|h|min|s|ms)(?: \d+ (?:h|min|s))? ago\b")
 
 Sort = Literal["fact", "added", "number", "wording", "code"]
 HEADINGS: dict[Sort, str] = {
@@ -164,7 +165,7 @@ def collect(target: Path, checkout: Path, python: str, only: Sequence[str]) -> i
     target.mkdir(parents=True, exist_ok=True)
     for old in target.glob("*.json"):
         old.unlink()
-    # A name without "_", which Markdown escapes in some places: _portable finds the name as it is.
+    # A name without "_", which Markdown escapes in some places: portable finds the name as it is.
     scratch = Path(tempfile.gettempdir()).resolve() / f"answers-{secrets.token_hex(8)}"
     scratch.mkdir()
     try:
@@ -296,18 +297,19 @@ def _kept(target: Path, name: str, label: str, arguments: list[str], scratch: Pa
         sys.stdout = shown
     out.flush()
     text = written.getvalue().decode("utf-8")
-    answer = json.loads(_portable(text, scratch)) if text else None
+    answer = json.loads(portable(text, scratch)) if text else None
     if arguments[0] == "report" and answer is not None:
         text = json.dumps(answer).replace(moment(answer["moment_ms"]), "MOMENT")  # it says when it was made
         answer = json.loads(text)
-    kept = {"exit_status": status, "answer": answer, "stderr": _portable(err.getvalue(), scratch)}
+    kept = {"exit_status": status, "answer": answer, "stderr": portable(err.getvalue(), scratch)}
     (target / f"{name} {label}.json").write_text(json.dumps(kept, indent=1, sort_keys=True), encoding="utf-8")
     return answer or {}
 
 
-def _portable(text: str, scratch: Path) -> str:
-    """The text without the place of this checkout and of the scratch directory."""
-    return text.replace(str(PROJECT), "/project").replace(str(scratch), "/scratch")
+def portable(text: str, scratch: Path) -> str:
+    """The text without the place of this checkout and of the scratch directory, and without ages: they grow
+    while the answers are collected."""
+    return AGE.sub("AGE ago", text.replace(str(PROJECT), "/project").replace(str(scratch), "/scratch"))
 
 
 # --- comparing ---

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.compare_answers import Difference, compare, differences, main, report
+from core.messages import say
+from scripts.compare_answers import Difference, compare, differences, main, portable, report
 
 pytestmark = pytest.mark.slow
 
@@ -59,6 +60,15 @@ def test_findings_are_compared_by_their_id_and_an_error_message_is_a_fact() -> N
 
 def test_versions_and_times_of_reading_are_left_out() -> None:
     assert not list(differences({"version": "1", "read_at": "a"}, {"version": "2", "read_at": "b"}))
+
+
+@pytest.mark.parametrize("age_ms", [950, 4_200, 59_000, 3_599_000, 3_600_000, 493_200_000, 10**11])
+def test_an_age_which_grows_between_two_collections_is_left_out(age_ms: int) -> None:
+    sentence = say("findings_health.pending_long", batch_id=5, age_ms=age_ms, usual_ms=3_700)
+    later = say("findings_health.pending_long", batch_id=5, age_ms=age_ms + 3_600_000, usual_ms=3_700)
+    assert sentence != later and portable(sentence, Path("/scratch")) == portable(later, Path("/scratch"))
+    other = say("findings_health.pending_long", batch_id=5, age_ms=age_ms, usual_ms=5_000)
+    assert portable(sentence, Path("/scratch")) != portable(other, Path("/scratch"))
 
 
 def test_the_answers_of_this_code_are_collected_twice_and_are_the_same(tmp_path: Path) -> None:
