@@ -339,7 +339,7 @@ def _reset_stateless(context: RecoveryContext) -> Recipe:
 
 def _held_without_a_plan(context: RecoveryContext, keep_pending: bool) -> str | None:
     """Why the batch IDs cannot be continued: the sink has a batch after the position that the new checkpoint
-    would plan anew, with other rows, and a sink that has a batch ID skips it. None when that is not so."""
+    would plan again, with other rows, and a sink that has a batch ID skips it. None when that is not so."""
     held = context.sink_state.holds_up_to_batch if context.sink_state is not None else None
     committed = context.last_committed if context.last_committed is not None else -1
     covered = committed + 1 if keep_pending else committed

@@ -139,7 +139,7 @@ def test_a_query_that_had_read_everything_goes_on_with_the_next_commit(
     assert pipeline.ids() == list(range(40))
 
 
-def test_a_table_that_is_ahead_of_the_checkpoint_is_refused_by_a_reset_and_made_anew_by_a_refresh(
+def test_a_table_that_is_ahead_of_the_checkpoint_is_refused_by_a_reset_and_accepted_by_a_refresh(
     delta: DeltaEngine, tmp_path: Path
 ) -> None:
     pipeline = Pipeline(delta, tmp_path, forget=False)

@@ -266,6 +266,15 @@ def test_into_a_file_sink_the_numbers_go_on_and_the_planned_batch_is_written_onc
     assert sorted(row[0] for row in spark.read.parquet(str(output)).collect()) == expected(p0=12, p1=5)
 
 
+def totals(pipeline: Pipeline) -> dict[str, int]:
+    """The rows of a COUNTS pipeline."""
+    rows = pipeline.spark.read.parquet(str(pipeline.target)).collect()
+    return {row["value"]: row["count"] for row in rows}
+
+
+KEYED = {"sink": "foreach_merge", "output_mode": "update"}
+
+
 def test_totals_of_a_kafka_pipeline_are_built_again_from_the_old_records(
     spark: SparkSession, kafka: Broker, tmp_path: Path
 ) -> None:
@@ -275,21 +284,19 @@ def test_totals_of_a_kafka_pipeline_are_built_again_from_the_old_records(
         pipeline.produce(1, 0, 2)
         pipeline.run(mode="update")
     pipeline.produce(0, 2, 6)
-    answers = {"sink": "foreach_merge", "output_mode": "update"}
-    done = run_in_session(pipeline.script("reset", **answers), spark)
+    done = run_in_session(pipeline.script("reset", **KEYED), spark)
     assert done.status == 0, done.output
-    totals = {row["value"]: row["count"] for row in spark.read.parquet(str(pipeline.target)).collect()}
-    assert totals == {"0-0": 2, "0-1": 2, "0-2": 3, "0-3": 3, "0-4": 1, "0-5": 1, "1-0": 2, "1-1": 2}
+    assert totals(pipeline) == {
+        "0-0": 2,
+        "0-1": 2,
+        "0-2": 3,
+        "0-3": 3,
+        "0-4": 1,
+        "0-5": 1,
+        "1-0": 2,
+        "1-1": 2,
+    }
     assert "the output has exactly the rows that a batch query over all input gives" in done.output
-
-
-def totals(pipeline: Pipeline) -> dict[str, int]:
-    """The rows of a COUNTS pipeline."""
-    rows = pipeline.spark.read.parquet(str(pipeline.target)).collect()
-    return {row["value"]: row["count"] for row in rows}
-
-
-KEYED = {"sink": "foreach_merge", "output_mode": "update"}
 
 
 def test_totals_of_a_pattern_get_the_records_of_a_topic_that_is_new_since_the_position(
@@ -304,7 +311,9 @@ def test_totals_of_a_pattern_get_the_records_of_a_topic_that_is_new_since_the_po
     kafka.create_topic("pattern-totals-b", partitions=1)
     kafka.produce("pattern-totals-b", ["0-0", "b"], 0)
     pipeline.produce(1, 0, 1)
-    script = pipeline.script("reset", **KEYED, **{"source.0.option.subscribePattern": "pattern-totals-.*"})
+    script = pipeline.script(
+        "reset", **KEYED, **{f"source.0.option.{name}": value for name, value in options.items()}
+    )
     done = run_in_session(script, spark)
     assert done.status == 0, done.output
     assert totals(pipeline) == {"0-0": 3, "0-1": 2, "0-2": 1, "0-3": 1, "1-0": 1, "b": 1}

@@ -133,17 +133,14 @@ class Fact:
     @property
     def condition(self) -> str | None:
         """The condition of the first exception that has one."""
-        return next((cause[1] for cause in self._inner if cause[1]), None)
-
-    @property
-    def _inner(self) -> tuple[tuple[str, str | None, str | None, str], ...]:
-        """The chain of exceptions without the one that the sink puts around what failed while it wrote."""
-        return tuple(cause for cause in self.causes if cause[1] != "TASK_WRITE_FAILED") or self.causes
+        return self.said[1] if self.causes else None
 
     @property
     def said(self) -> tuple[str, str | None, str | None, str]:
-        """The exception with that condition, else the first one."""
-        return next((cause for cause in self._inner if cause[1]), self._inner[0])
+        """The exception with that condition, else the first one. What the sink puts around a failure while it
+        writes counts only when there is nothing else."""
+        inner = [cause for cause in self.causes if cause[1] != "TASK_WRITE_FAILED"] or self.causes
+        return next((cause for cause in inner if cause[1]), inner[0])
 
     def against(self, expected: range) -> tuple[int, int]:
         """Rows lost and rows repeated."""

@@ -98,6 +98,11 @@ class Range:
     end: SourceOffset | None
 
     @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Where the end offset stands; () without one."""
+        return (self.end.evidence,) if self.end is not None else ()
+
+    @property
     def start_text(self) -> str | None:
         """The start offset as written; None when there is none."""
         return self.start.raw if self.start is not None else None

@@ -7,10 +7,12 @@ condition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from core.analysis.forecast.model import SparkError
+from core.analysis.forecast.context import Verdict
+from core.analysis.forecast.model import FailsAt, SparkError
+from core.sparklogs.evidence import Certainty, Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +101,23 @@ def delta_error(key: str, **details: object) -> SparkError:
     missing detail."""
     form = _FORMS[key]
     return SparkError(form.condition, form.error_class, form.message.format(**details), form.sqlstate)
+
+
+def delta_failure(
+    error: SparkError,
+    reason: str,
+    why: str,
+    evidence: Iterable[Evidence],
+    fails_at: FailsAt,
+    certainty: Certainty = "certain",
+) -> Verdict:
+    """A step that fails with this error."""
+    return Verdict(
+        status="fails",
+        evidence=tuple(evidence),
+        certainty=certainty,
+        error=error,
+        reason=reason,
+        why=why,
+        fails_at=fails_at,
+    )

@@ -9,13 +9,13 @@ of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict
-from core.analysis.forecast.delta_errors import delta_error
+from core.analysis.forecast.delta_errors import delta_error, delta_failure
 from core.analysis.forecast.delta_files import check_files_of_batch, check_files_that_wait
-from core.analysis.forecast.model import DUPLICATES, LOSS, SINK_KINDS, FailsAt, Risk, SparkError
+from core.analysis.forecast.model import DUPLICATES, LOSS, SINK_KINDS, FailsAt, Risk
+from core.analysis.forecast.reader_options import is_set, number, option
 from core.checkpoint.sources.delta import DELTA, TablePosition
 from core.checkpoint.sources.forms import as_int, as_object, parse
 from core.connectors.delta.actions import CommitFile
@@ -37,41 +37,8 @@ PASSED_VERSIONS = 20  # so many versions before the position are looked at for w
 REFILL_SECONDS = 60  # how far the clocks of two writers may differ
 
 
-def _fail(
-    error: SparkError,
-    reason: str,
-    why: str,
-    evidence: Iterable[Evidence],
-    fails_at: FailsAt,
-    certainty: Certainty = "certain",
-) -> Verdict:
-    return Verdict(
-        status="fails",
-        evidence=tuple(evidence),
-        certainty=certainty,
-        error=error,
-        reason=reason,
-        why=why,
-        fails_at=fails_at,
-    )
-
-
-def _at(part: Range) -> tuple[Evidence, ...]:
-    return (part.end.evidence,) if part.end is not None else ()
-
-
 def _position(text: str | None) -> TablePosition | None:
     return None if text is None else DELTA.position(parse(text))
-
-
-def _option(s: RestartContext, part: Range, name: str) -> str | None:
-    """What is known of a reader option of this source today; names of options do not tell case."""
-    given = s.query.options.get(part.key, {})
-    return next((value for key, value in given.items() if key.lower() == name.lower()), None)
-
-
-def _is_set(s: RestartContext, part: Range, *names: str) -> bool:
-    return any((_option(s, part, name) or "").lower() == "true" for name in names)
 
 
 def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict:
@@ -81,7 +48,7 @@ def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict
         version = as_int(as_object(parse(text)).get("sourceVersion")) if text is not None else None
         if version is not None and version > LARGEST_SOURCE_VERSION and offset is not None:
             why = say("forecast_delta.source_version", key=part.key, at=offset.evidence, version=version)
-            return _fail(
+            return delta_failure(
                 delta_error("source_version"), "SOURCE_OFFSET_UNREADABLE", why, (offset.evidence,), phase
             )
     log, start, end = s.connectors.tables.get(part.key), _position(part.start_text), _position(part.end_text)
@@ -116,8 +83,8 @@ def _first_position(s: RestartContext, part: Range, end: TablePosition) -> Table
     """Where batch 0 begins; None where only the code of the query tells."""
     if end.in_first_snapshot:
         return replace(end, index=-1)
-    version = _option(s, part, "startingVersion") or ""
-    return TablePosition(end.table_id, int(version), -1, False) if version.isdigit() else None
+    version = number(s, part.key, "startingVersion")
+    return None if version is None else TablePosition(end.table_id, version, -1, False)
 
 
 def _back_in_snapshot(part: Range, start: TablePosition | None, end: TablePosition | None) -> list[Risk]:
@@ -129,8 +96,8 @@ def _back_in_snapshot(part: Range, start: TablePosition | None, end: TablePositi
         or start.table_id != end.table_id
     ):
         return []
-    sentence = say("forecast_delta.back_in_snapshot", key=part.key, at=_at(part)[0], version=end.version)
-    return [Risk("DELTA_BACK_IN_SNAPSHOT", sentence, _at(part), DUPLICATES)]
+    sentence = say("forecast_delta.back_in_snapshot", key=part.key, at=part.evidence[0], version=end.version)
+    return [Risk("DELTA_BACK_IN_SNAPSHOT", sentence, part.evidence, DUPLICATES)]
 
 
 def _went_back(
@@ -153,7 +120,7 @@ def _went_back(
         name, before, after = ("index", start.index, end.index)
     lower = say("findings_checks.position_back_partition", name=name, before=before, after=after)
     sentence = say("findings_checks.position_back", batch_id=s.n, key=part.key, partitions=[lower])
-    return [Risk("OFFSET_WENT_BACK", sentence, _at(part), s.handed_out_again(*SINK_KINDS).may())]
+    return [Risk("OFFSET_WENT_BACK", sentence, part.evidence, s.handed_out_again(*SINK_KINDS).may())]
 
 
 def _not_contiguous(log: DeltaLog, part: Range) -> Verdict:
@@ -170,7 +137,7 @@ def _not_contiguous(log: DeltaLog, part: Range) -> Verdict:
     else:
         error = "truncated"
         why = say("forecast_delta.log_truncated", url=log.url, oldest=log.oldest, key=part.key)
-    return _fail(delta_error(error), "DELTA_LOG_GAP", why, _at(part), "start")
+    return delta_failure(delta_error(error), "DELTA_LOG_GAP", why, part.evidence, "start")
 
 
 def _other_table(log: DeltaLog, part: Range, end: TablePosition, phase: FailsAt) -> Verdict | None:
@@ -180,10 +147,12 @@ def _other_table(log: DeltaLog, part: Range, end: TablePosition, phase: FailsAt)
         "forecast_delta.other_table",
         url=log.url,
         table_id=log.table_id,
-        at=_at(part)[0],
+        at=part.evidence[0],
         read_id=end.table_id,
     )
-    return _fail(delta_error("other_table", now=log.table_id), "DELTA_TABLE_DIFFERS", why, _at(part), phase)
+    return delta_failure(
+        delta_error("other_table", now=log.table_id), "DELTA_TABLE_DIFFERS", why, part.evidence, phase
+    )
 
 
 def _range(
@@ -200,8 +169,7 @@ def _range(
     failOnDataLoss=false forgives holes, as long as the end of the range, or the version of the position, is
     still there.
     """
-    option = _option(s, part, "startingVersion") if start is None else None
-    starting_version = int(option) if option is not None and option.isdigit() else None
+    starting_version = number(s, part.key, "startingVersion") if start is None else None
     judged = judge_range(log, start, end, starting_version)
     if judged.state == "start_gone":
         why = say(
@@ -212,7 +180,7 @@ def _range(
             oldest=log.oldest,
         )
         error = delta_error("version_not_found", version=judged.first, oldest=log.oldest, newest=log.newest)
-        return _fail(error, "DELTA_LOG_CLEANED", why, _at(part), phase)
+        return delta_failure(error, "DELTA_LOG_CLEANED", why, part.evidence, phase)
     if judged.state == "snapshot_gone":
         if start is not None:
             return _snapshot_gone(log, part, start.version, phase)
@@ -241,7 +209,7 @@ def _range(
         key=part.key,
         n=s.n,
     )
-    return Verdict(risks=(Risk("DELTA_ROWS_SKIPPED", sentence, _at(part), LOSS),))
+    return Verdict(risks=(Risk("DELTA_ROWS_SKIPPED", sentence, part.evidence, LOSS),))
 
 
 def _start_option_not_known(s: RestartContext, part: Range, log: DeltaLog) -> tuple[str, ...]:
@@ -262,12 +230,14 @@ def _first_snapshot_gone(
         else say("forecast_delta.first_snapshot_gone_without_option", **values)
     )
     certainty: Certainty = "certain" if end.in_first_snapshot else "inferred"
-    return _fail(delta_error("snapshot_gone"), "DELTA_SNAPSHOT_GONE", why, _at(part), phase, certainty)
+    return delta_failure(
+        delta_error("snapshot_gone"), "DELTA_SNAPSHOT_GONE", why, part.evidence, phase, certainty
+    )
 
 
 def _snapshot_gone(log: DeltaLog, part: Range, version: int, phase: FailsAt) -> Verdict:
     why = say("forecast_delta.snapshot_gone", key=part.key, version=version, url=log.url, oldest=log.oldest)
-    return _fail(delta_error("snapshot_gone"), "DELTA_SNAPSHOT_GONE", why, _at(part), phase)
+    return delta_failure(delta_error("snapshot_gone"), "DELTA_SNAPSHOT_GONE", why, part.evidence, phase)
 
 
 def _end_missing(log: DeltaLog, part: Range, judged: JudgedRange, phase: FailsAt) -> Verdict:
@@ -275,12 +245,12 @@ def _end_missing(log: DeltaLog, part: Range, judged: JudgedRange, phase: FailsAt
     if judged.last > log.newest:
         why = say(
             "forecast_delta.range_beyond_table",
-            at=_at(part)[0],
+            at=part.evidence[0],
             last=judged.last,
             url=log.url,
             newest=log.newest,
         )
-        return _fail(error, "DELTA_TABLE_OLDER", why, _at(part), phase)
+        return delta_failure(error, "DELTA_TABLE_OLDER", why, part.evidence, phase)
     why = say(
         "forecast_delta.end_of_range_gone",
         url=log.url,
@@ -288,7 +258,7 @@ def _end_missing(log: DeltaLog, part: Range, judged: JudgedRange, phase: FailsAt
         n=_batch(part),
         versions=spanned(judged.seen + 1, judged.last, "version"),
     )
-    return _fail(error, "DELTA_LOG_CLEANED", why, _at(part), phase)
+    return delta_failure(error, "DELTA_LOG_CLEANED", why, part.evidence, phase)
 
 
 def _batch(part: Range) -> str:
@@ -297,7 +267,7 @@ def _batch(part: Range) -> str:
 
 def _cleaned(part: Range, first: int, next_one: int, phase: FailsAt, why: str) -> Verdict:
     error = delta_error("log_cleaned", first=first, found=next_one)
-    return _fail(error, "DELTA_LOG_CLEANED", why, _at(part), phase)
+    return delta_failure(error, "DELTA_LOG_CLEANED", why, part.evidence, phase)
 
 
 def _renamed(s: RestartContext, part: Range, log: DeltaLog, position: TablePosition | None) -> Verdict | None:
@@ -306,8 +276,8 @@ def _renamed(s: RestartContext, part: Range, log: DeltaLog, position: TablePosit
     if (
         position is None
         or log.table_id != position.table_id
-        or _option(s, part, "schemaTrackingLocation")
-        or _option(s, part, "schemaLocation")
+        or option(s, part.key, "schemaTrackingLocation")
+        or option(s, part.key, "schemaLocation")
     ):
         return None
     for commit in log.commits(range(position.version, log.newest + 1)).commits[::-1]:
@@ -320,7 +290,9 @@ def _renamed(s: RestartContext, part: Range, log: DeltaLog, position: TablePosit
                 key=part.key,
                 operation=commit.operation,
             )
-            return _fail(delta_error("schema_change"), "DELTA_SCHEMA_WAITS", why, _at(part), "start")
+            return delta_failure(
+                delta_error("schema_change"), "DELTA_SCHEMA_WAITS", why, part.evidence, "start"
+            )
     return None
 
 
@@ -365,14 +337,14 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
     if judged.is_table_older:
         sentence = say(
             "forecast_delta.table_older",
-            at=_at(part)[0],
+            at=part.evidence[0],
             version=end.version,
             url=log.url,
             newest=log.newest,
             first=log.newest + 1,
             last=end.version - 1,
         )
-        risks.append(Risk("DELTA_TABLE_OLDER", sentence, _at(part), LOSS))
+        risks.append(Risk("DELTA_TABLE_OLDER", sentence, part.evidence, LOSS))
     if judged.hole is not None and judged.hole.next_one is not None:
         lost_from, next_one = judged.hole.first, judged.hole.next_one
         if s.query.fail_on_data_loss:
@@ -392,7 +364,7 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
             key=part.key,
             next_one=next_one,
         )
-        risks.append(Risk("DELTA_ROWS_SKIPPED", sentence, _at(part), LOSS))
+        risks.append(Risk("DELTA_ROWS_SKIPPED", sentence, part.evidence, LOSS))
     risks += _index_beyond(log, part, end)
     risks += _refilled(s, log, part, end)
     waiting = _waiting(s, part, log, end, first)
@@ -401,7 +373,7 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
     if waits and waiting.ok is not False and s.n is not None:
         seen = check_files_that_wait(s, part, log, end)
         if seen.ok is False:
-            return replace(seen, risks=(*risks,), not_checked=(*seen.not_checked, *not_checked))
+            return replace(seen, risks=tuple(risks), not_checked=(*seen.not_checked, *not_checked))
         waiting = replace(waiting, then=waiting.then or seen.then)
         not_checked = (*not_checked, *(() if s.runs_again else seen.not_checked))
     return replace(waiting, risks=(*waiting.risks, *risks), not_checked=not_checked)
@@ -416,12 +388,12 @@ def _index_beyond(log: DeltaLog, part: Range, end: TablePosition) -> list[Risk]:
         return []
     sentence = say(
         "forecast_delta.index_beyond",
-        at=_at(part)[0],
+        at=part.evidence[0],
         index=end.index,
         version=end.version,
         files=_file_count(commit),
     )
-    return [Risk("DELTA_INDEX_BEYOND", sentence, _at(part), LOSS)]
+    return [Risk("DELTA_INDEX_BEYOND", sentence, part.evidence, LOSS)]
 
 
 def _file_count(commit: CommitFile) -> int:
@@ -461,7 +433,7 @@ def _waiting(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition, 
     option says otherwise."""
     if end.files_done and not end.in_first_snapshot:
         first += 1  # the rest of a commit that was let through before
-    if first > log.newest or _is_set(s, part, "skipChangeCommits", "readChangeFeed", "readChangeData"):
+    if first > log.newest or is_set(s, part.key, "skipChangeCommits", "readChangeFeed", "readChangeData"):
         return Verdict()
     read = log.commits(range(first, log.newest + 1))
     open_ends = (
@@ -475,7 +447,7 @@ def _waiting(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition, 
             before += commit.adds
             continue
         deletes_only = commit.adds == 0
-        if _is_set(s, part, "ignoreChanges") or (deletes_only and _is_set(s, part, "ignoreDeletes")):
+        if is_set(s, part.key, "ignoreChanges") or (deletes_only and is_set(s, part.key, "ignoreDeletes")):
             continue
         passed = None if part.key in s.query.options else _passed_before(s, part, log, end, deletes_only)
         if passed is not None:
@@ -507,7 +479,8 @@ def _waiting(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition, 
         )
         certainty: Certainty = "certain" if part.key in s.query.options and not before else "inferred"
         return replace(
-            _fail(error, "DELTA_CHANGES_WAIT", why, _at(part), "batch", certainty), not_checked=open_ends
+            delta_failure(error, "DELTA_CHANGES_WAIT", why, part.evidence, "batch", certainty),
+            not_checked=open_ends,
         )
     return Verdict(not_checked=open_ends)
 

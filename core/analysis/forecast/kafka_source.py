@@ -168,7 +168,7 @@ def read_again(s: RestartContext, part: Range, added: Iterable[str]) -> list[Ris
         if before is not None:
             at, position = before
             sentence = say("forecast_kafka.topic_read_again", topic=topic, at=str(at), position=position)
-            evidence = (at, *([part.end.evidence] if part.end is not None else []))
+            evidence = (at, *part.evidence)
             risks.append(Risk("KAFKA_TOPIC_READ_AGAIN", sentence, evidence, DUPLICATES, "inferred"))
     return risks
 
@@ -176,7 +176,7 @@ def read_again(s: RestartContext, part: Range, added: Iterable[str]) -> list[Ris
 def partitions_read_again(s: RestartContext, part: Range, answer: BrokerAnswer | None) -> list[Risk]:
     """Partitions that the committed newest offset lacks and the one before has, of a topic that both have:
     Spark takes such a partition for a new one and reads it from its first record, without an error (observed
-    with 4.3; a partition whose topic was made anew with fewer of them is gone from the broker)."""
+    with 4.3; a partition whose topic was recreated with fewer of them is gone from the broker)."""
     before, after = _positions(part.start_text), _positions(part.end_text)
     again = [
         f"{topic}-{p}"

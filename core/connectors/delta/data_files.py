@@ -60,8 +60,6 @@ def files_to_read(
     elif end is not None and end.in_first_snapshot:
         return None
     last = log.newest if end is None else end.version - (end.files_done == 0)
-    if end is not None and (last, end.files_done) < (first, 0) and not found:
-        return DataFiles()
     limit = log.table_versions
     read = log.files_of(range(first, min(last, first + limit - 1) + 1))
     for version, commit in read.items():
@@ -80,7 +78,7 @@ def look_for_files(log: DeltaLog, wanted: DataFiles, limit: int) -> FilesLook:
     Nothing is said to be gone when no file of the newest versions is there either: then this is a copy of the
     log alone.
     """
-    removed, current = _later(log, wanted)
+    removed, current = _removed_and_current(log.commits_read)
     places = {
         file.path: place for file in wanted.files if (place := _below_table(file.path, log)) is not None
     }
@@ -105,10 +103,8 @@ def look_for_files(log: DeltaLog, wanted: DataFiles, limit: int) -> FilesLook:
     return FilesLook(ordered, first, len(in_order) - len(gone) - len(seen))
 
 
-def _later(log: DeltaLog, wanted: DataFiles) -> tuple[set[str], list[str]]:
-    """The paths that commits which were read already removed, and those that the newest of them added and
-    none removed."""
-    read: Sequence[CommitFile] = log.commits_read
+def _removed_and_current(read: Sequence[CommitFile]) -> tuple[set[str], list[str]]:
+    """The paths that these commits removed, and those that they added and none removed, newest first."""
     removed = {path for commit in read for path in commit.all_removed}
     added = [file.path for commit in reversed(read) for file in commit.all_added if file.path not in removed]
     return removed, added

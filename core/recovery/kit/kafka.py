@@ -13,6 +13,8 @@ from core.recovery.kit.words import Refused, show
 
 Offsets = dict[str, dict[str, tuple[int, int]]]
 """By topic and partition the oldest offset and the next one."""
+Positions = dict[str, dict[str, int]]
+"""By topic and partition the offset of the next record."""
 
 
 def broker_offsets(spark: Any, options: Mapping[str, str], wanted: Callable[[str], bool]) -> Offsets:
@@ -74,9 +76,9 @@ def kafka_now(spark: Any, source: Mapping[str, Any]) -> Offsets:
     return found
 
 
-def began_at(files: Files, place: str) -> dict[str, dict[str, int]]:
+def began_at(files: Files, place: str) -> Positions:
     """The positions at which a Kafka source began, from the file that it writes first."""
-    began: dict[str, dict[str, int]] = json.loads(files.read(place).lstrip("\0").removeprefix("v1\n"))
+    began: Positions = json.loads(files.read(place).lstrip("\0").removeprefix("v1\n"))
     return began
 
 
@@ -90,9 +92,7 @@ def position_state(position: int | None, oldest: int, following: int) -> str:
     return "behind_log_start" if position < oldest else "ok"
 
 
-def kafka_start(
-    run: QueryRun, source: Mapping[str, Any], special: bool, tells: bool = True
-) -> dict[str, dict[str, int]]:
+def kafka_start(run: QueryRun, source: Mapping[str, Any], special: bool, tells: bool = True) -> Positions:
     """Where to resume: the position of the last committed batch, checked against the broker.
 
     A partition created since starts at its oldest offset, and so does one of a topic that was recreated when
@@ -116,7 +116,7 @@ def kafka_start(
         )
     if gone:
         tell(f"Kafka: {', '.join(gone)} no longer exists; the records that were not read from it are lost.")
-    start: dict[str, dict[str, int]] = {}
+    start: Positions = {}
     for topic, partitions in now.items():
         for partition, (oldest, following) in partitions.items():
             name, at = f"{topic}-{partition}", position.get(topic, {}).get(partition)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.recovery.kit.counting import batch_result, can_count, read_output, same_or_replaced
-from core.recovery.kit.kafka import began_at, kafka_now, kafka_start
+from core.recovery.kit.kafka import Positions, began_at, kafka_now, kafka_start
 from core.recovery.kit.new_checkpoint import (
     check_files_seen,
     check_new_logs,
@@ -28,9 +28,6 @@ from core.recovery.kit.query import QueryRun, read_stream, result, run_to_the_en
 from core.recovery.kit.resets import check_sink_got_it, facts_before, old_settings
 from core.recovery.kit.run import under_another_name
 from core.recovery.kit.words import Checks, Refused, show
-
-StartOffsets = dict[str, dict[str, int]]
-"""By topic and partition, the offset of the next record."""
 
 
 class NewState:
@@ -71,11 +68,11 @@ class NewState:
             ends = {}
             for number, source in enumerate(run.sources):
                 ends[source["key"]] = source["position"]
+                log = f"{building}/sources/{source['name'] or number}/0"
                 if source["kind"] == "file":
                     entries = old_log(run, source)
                     if self.warms_up:
                         self.check_files_there(source, entries)
-                    log = f"{building}/sources/{source['name'] or number}/0"
                     files.write(log, log_of_files(entries, 0))
                     ends[source["key"]] = json.dumps({"logOffset": 0})
                 elif source["kind"] == "kafka":
@@ -83,7 +80,6 @@ class NewState:
                     first = self.first_offsets(source, start) if self.warms_up else start
                     # Spark takes where batch 0 begins from here, so no option decides it and a topic or
                     # partition that came later is in no range.
-                    log = f"{building}/sources/{source['name'] or number}/0"
                     files.write(log, "\0v1\n" + json.dumps(first, separators=(",", ":")))
                     ends[source["key"]] = json.dumps(start, separators=(",", ":"))
             # The first offset file fixes the settings of the state. For one that is missing there Spark
@@ -107,7 +103,7 @@ class NewState:
                 "continue without them."
             )
 
-    def first_offsets(self, source: Mapping[str, Any], start: StartOffsets) -> StartOffsets:
+    def first_offsets(self, source: Mapping[str, Any], start: Positions) -> Positions:
         """Where the old query began in every partition of ``start``; refuses when records that it read are
         gone."""
         run = self.run
@@ -116,16 +112,16 @@ class NewState:
             raise Refused(f"{place} is missing, so it is not known where source {source['key']} began.")
         began, now = began_at(run.files, place), kafka_now(run.spark, source)
         position = json.loads(source["position"])
-        first: StartOffsets = {}
+        first: Positions = {}
         gone = []
         for topic, partitions in start.items():
             for partition, at in partitions.items():
                 oldest = now.get(topic, {}).get(partition, (at, at))[0]
+                # A partition that was added while the query ran was read from its first record; one that
+                # came later was not read.
                 read_to = position.get(topic, {}).get(partition)
-                # A partition that was added while the query ran was read from its first record.
-                old = began.get(topic, {}).get(partition, oldest if read_to is None else 0)
-                read_to = at if read_to is None else read_to
-                if old < read_to and (oldest > old or at < read_to):
+                old = at if read_to is None else began.get(topic, {}).get(partition, 0)
+                if read_to is not None and old < read_to and (oldest > old or at < read_to):
                     gone.append(f"{topic}-{partition}")
                 first.setdefault(topic, {})[partition] = min(max(old, oldest), at)
         if gone and not run.accept_loss:
