@@ -49,6 +49,7 @@ KIND_SAMPLE = 20  # so many of the newest offsets decide what kind a source is
 UNSURE_KINDS = (
     "counter",
     "python",
+    "unknown",
 )  # their form is shared with others; what the source keeps below sources/ tells them apart
 
 

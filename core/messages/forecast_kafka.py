@@ -49,6 +49,14 @@ SENTENCES: dict[str, str] = {
         "{previous} has a position of {names}, and {at} does not: {count:one counts as a new partition/they"
         " count as new partitions} and may be read again from the first record."
     ),
+    "named_twice": (
+        "{at} names {name} more than once: Spark takes the last one ({taken:number}) and not"
+        " {highest:number}, so records between them may be read again."
+    ),
+    "initial_missing": (
+        "{at} plans {names}, which {count:one has/have} no earlier position and {count:one is/are} not among"
+        " what the query reads from the broker"
+    ),
     "topic_absent": ("{count:one topic/topics} {names} {count:one is/are} not on the broker {servers}"),
     "topic_absent_but_similar": (
         "{count:one topic/topics} {names} {count:one is/are} not on the broker {servers} (there is {similar})"

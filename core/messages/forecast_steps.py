@@ -140,8 +140,11 @@ SENTENCES: dict[str, str] = {
     ),
     "source_offset_json": "the offset of source {key} in {at} is not valid JSON",
     "kafka_positions_refused": (
-        "{at} has a position in quotes, or a partition that is no number ({partition}), which the Kafka"
+        "{at} has a position that is no number, or a partition that is none ({partition}), which the Kafka"
         " source does not take"
+    ),
+    "kafka_no_positions": (
+        "{at} is no JSON object of topics, partitions and positions, and the Kafka source takes nothing else"
     ),
     "kafka_negative": (
         "{at} has position {position} for {partition}: Spark takes -2 (the earliest record) there, and no"
@@ -158,7 +161,7 @@ SENTENCES: dict[str, str] = {
         " topic was recreated"
     ),
     "plan_partitions_gone": (
-        "{at} has no offset for {partitions:listed}, which offsets/{previous} has: the plan that a failed"
+        "{at} has no offset for {partitions:listed}, which {previous} has: the plan that a failed"
         " start left behind"
     ),
     # The commit.

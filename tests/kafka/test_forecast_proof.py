@@ -343,6 +343,11 @@ def is_same_error(said: Forecast, fact: Fact) -> bool:
 @pytest.mark.kafka
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_with_the_broker_the_forecast_says_what_spark_does(stage: Stage, case: Case) -> None:
+    compare(stage, case)
+
+
+def compare(stage: Stage, case: Case) -> None:
+    """The forecast of a case against what Spark does."""
     scene, said, fact = restarted(stage, case)
     read = {scene.topic(t) for t in case.said_topics or case.topics}
     kept = [record for record in scene.ledger if record.topic in read]

@@ -244,6 +244,9 @@ PLAIN: tuple[Known, ...] = (
     Known("NOT_A_NUMBER", ('For input string: "<text>"',), ("NumberFormatException",), weight=VAGUE),
     Known("FILE_DOES_NOT_EXIST", _NOT_THERE, ("FileNotFoundException",), weight=VAGUE),
     Known("KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED", (said("kafka_offset_changed", 0),)),
+    Known(
+        "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS", ("Cannot find earliest offsets of Set(",)
+    ),
     Known("KAFKA_DATA_LOSS.PARTITIONS_DELETED", ("are gone. Some data may have been missed",)),
     Known(
         "KAFKA_TOPIC_GONE",

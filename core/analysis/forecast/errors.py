@@ -357,6 +357,21 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "22000",
         ),
     ),
+    "kafka_initial_missing": (
+        ErrorForm(
+            V33,
+            None,
+            "IllegalStateException",
+            "Cannot find earliest offsets of Set({partitions}). Some data may have been missed",
+        ),
+        ErrorForm(
+            V40,
+            "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS",
+            _KAFKA,
+            "Cannot find initial offsets for partitions Set({partitions}). They may have been deleted.",
+            "22000",
+        ),
+    ),
     "kafka_offset_changed": (
         ErrorForm(
             V33,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
 from core.analysis.forecast.model import UNKNOWN
 from core.checkpoint.sources.forms import as_int, parse
-from core.checkpoint.sources.kafka import topics_of
+from core.checkpoint.sources.kafka import as_read
 from core.messages import say
 from core.sparklogs.budget import read_within
 from core.sparklogs.evidence import Certainty, Evidence, Problem
@@ -68,7 +68,7 @@ def _damaged_offsets(s: RestartContext, at: Evidence, content: bytes) -> Verdict
         error, clause = "kafka_start_empty", say("logs.empty")
     elif first[:1] == "v" and first != "v1":
         error, clause = "source_log_version", say("logs.unknown_version_of_one", version=first[1:])
-    elif topics_of(parse(rest if first == "v1" else text)) is None:
+    elif as_read(parse(rest if first == "v1" else text)) is None:
         error, clause = "kafka_line_bad", say("forecast_steps.start_no_offsets")
     else:
         return None

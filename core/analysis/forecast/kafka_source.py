@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
-from core.analysis.forecast.kafka_positions import EARLIEST
+from core.analysis.forecast.kafka_positions import batch_start
 from core.analysis.forecast.model import DUPLICATES, EXACT, LOSS, UNKNOWN, DataEffect, Risk
 from core.checkpoint.model import OffsetEntry
-from core.checkpoint.sources.forms import parse
-from core.checkpoint.sources.kafka import topics_of
+from core.checkpoint.sources.kafka import positions_read
 from core.connectors.answers import BrokerAnswer
 from core.connectors.kafka.judgement import JudgedPartition, Positions, judge_partition, recreated
 from core.connectors.kafka.partitions import (
@@ -59,12 +58,9 @@ def why_not_asked(s: RestartContext, key: str) -> str | None:
 
 def check_planned(s: RestartContext, part: Range, answer: BrokerAnswer) -> Verdict:
     """The planned batch that runs (again): its range is fixed."""
-    start, end = _positions(part.start_text), _positions(part.end_text)
+    start, end = batch_start(s, part)[0], positions_read(part.end_text)
     if part.end is None or not end:
         return Verdict()
-    if s.n == 0 and part.start_text is None:
-        source = s.checkpoint.source(part.key)
-        start = _positions(source.context.initial) if source is not None else {}
     at = part.end.evidence
     judged = [
         judge_partition(answer, topic, p, start.get(topic, {}).get(p), last)
@@ -79,7 +75,7 @@ def check_planned(s: RestartContext, part: Range, answer: BrokerAnswer) -> Verdi
             return verdict
         risks += verdict.risks
     reads = [each for each in judged if (each.planned or 0) > (each.position or 0)]
-    gone = [each for each in reads if each.state == "deleted"]
+    gone = [each for each in reads if each.state == "deleted" and each.position is not None]
     if gone:
         return _planned_gone(s, gone, at)
     for each in reads:
@@ -101,11 +97,11 @@ def check_next(
 ) -> Verdict:
     """The batch that is planned next, from offsets/N. ``wanted``: the topics of today's query; None = those
     of the checkpoint."""
-    known = _positions(part.end_text)
-    if part.end is None or not known:
+    known, earlier = positions_read(part.end_text), batch_start(s, part)[0]
+    if part.end is None or part.end_text is None:
         return Verdict()
     at = part.end.evidence
-    topics = wanted if wanted is not None else tuple(known)
+    topics = wanted if wanted is not None else tuple(known or earlier)
     absent = [topic for topic in topics if topic in answer.absent]
     if absent:
         return _topic_gone(s, answer, absent, at)
@@ -137,7 +133,7 @@ def check_next(
             if verdict.ok is False:
                 return verdict
             risks += verdict.risks
-    expired = [each for each in judged if each.state == "behind_log_start" and each.position != EARLIEST]
+    expired = [each for each in judged if each.state == "behind_log_start"]
     for each in expired:
         verdict = _expired_behind(s, each, at, [other for other in expired if other is not each])
         if verdict.ok is False:
@@ -173,31 +169,6 @@ def read_again(s: RestartContext, part: Range, added: Iterable[str]) -> list[Ris
     return risks
 
 
-def partitions_read_again(s: RestartContext, part: Range, answer: BrokerAnswer | None) -> list[Risk]:
-    """Partitions that the committed newest offset lacks and the one before has, of a topic that both have:
-    Spark takes such a partition for a new one and reads it from its first record, without an error (observed
-    with 4.3; a partition whose topic was recreated with fewer of them is gone from the broker)."""
-    before, after = _positions(part.start_text), _positions(part.end_text)
-    again = [
-        f"{topic}-{p}"
-        for topic, ps in before.items()
-        for p, position in ps.items()
-        if topic in after and p not in after[topic] and position > 0
-        if answer is None or (topic, p) in answer.partitions
-    ]
-    if not again or part.start is None or part.end is None:
-        return []
-    sentence = say(
-        "forecast_kafka.partitions_read_again",
-        previous=str(part.start.evidence),
-        names=listed(again, _SHOWN),
-        at=str(part.end.evidence),
-        count=len(again),
-    )
-    evidence = (part.end.evidence, part.start.evidence)
-    return [Risk("KAFKA_TOPIC_READ_AGAIN", sentence, evidence, DUPLICATES.may(), "inferred")]
-
-
 def _read_before(s: RestartContext, topic: str) -> tuple[Evidence, int] | None:
     """The newest offset file that has a position of the topic, and the highest one in it."""
     ck = s.checkpoint
@@ -206,7 +177,7 @@ def _read_before(s: RestartContext, topic: str) -> tuple[Evidence, int] | None:
     for batch_id in sorted(ids, reverse=True):
         entry = ck.offset(batch_id)
         for source in entry.sources if isinstance(entry, OffsetEntry) else ():
-            at = max(_positions(source.raw).get(topic, {}).values(), default=0)
+            at = max(positions_read(source.raw).get(topic, {}).values(), default=0)
             if at > 0:
                 return source.evidence, at
     return None
@@ -215,7 +186,7 @@ def _read_before(s: RestartContext, topic: str) -> tuple[Evidence, int] | None:
 def repair_of_plan(s: RestartContext, part: Range, answer: BrokerAnswer) -> str:
     """What the broker makes certain about a plan that a failed start left: the repair that works, in
     sentences."""
-    before, after = _positions(part.start_text), _positions(part.end_text)
+    before, after = positions_read(part.start_text), positions_read(part.end_text)
     lower = [(t, p) for t, ps in before.items() for p, at in ps.items() if after.get(t, {}).get(p, at) < at]
     gone = [(t, p) for t, ps in before.items() for p in ps if p not in after.get(t, {})]
     missing = [
@@ -444,10 +415,6 @@ def _soon(s: RestartContext, key: str, answer: BrokerAnswer, at: Evidence) -> li
 
 
 # ---------------------------------------------------------------------------------------------------- helpers
-
-
-def _positions(text: str | None) -> Positions:
-    return (topics_of(parse(text)) or {}) if text is not None else {}
 
 
 def _batch_ms(s: RestartContext) -> int | None:

@@ -10,12 +10,19 @@ from core.analysis.forecast.context import Range, RestartContext, Verdict, faile
 from core.analysis.forecast.delta_source import check_delta_plan, check_delta_range
 from core.analysis.forecast.initial_offsets import check_start_time
 from core.analysis.forecast.input_files import check_inputs
-from core.analysis.forecast.kafka_positions import negative_position, refused_positions
+from core.analysis.forecast.kafka_plan import failed_plan, new_and_missing
+from core.analysis.forecast.kafka_positions import (
+    named_twice,
+    negative_position,
+    negative_start,
+    positions_lost,
+    refused_positions,
+    start_went_back,
+)
 from core.analysis.forecast.kafka_source import (
     broker_of,
     check_next,
     check_planned,
-    partitions_read_again,
     read_again,
     repair_of_plan,
     why_not_asked,
@@ -42,8 +49,8 @@ from core.analysis.forecast.sink import sink_risks
 from core.analysis.forecast.source_logs import check_file_plan, check_file_range, lost_entry, rolled_back
 from core.checkpoint.sources.base import Asks
 from core.checkpoint.sources.files import FILES
-from core.checkpoint.sources.forms import parse
-from core.checkpoint.sources.kafka import topics_of
+from core.checkpoint.sources.kafka import positions_read
+from core.connectors.answers import BrokerAnswer
 from core.messages import say
 from core.sparklogs.evidence import Evidence
 from core.sparklogs.json_text import is_broken, json_trouble
@@ -182,6 +189,7 @@ def check_plan(s: RestartContext) -> Verdict:
 
 def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
     answer, not_checked, risks = broker_of(s, part.key), list[str](), list[Risk]()
+    wanted = s.query.topics.get(part.key)
     if answer is None:
         reason = why_not_asked(s, part.key)
         not_checked.append(
@@ -189,26 +197,23 @@ def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
             if reason is None
             else say("forecast_kafka.broker_not_asked_because", key=part.key, reason=reason)
         )
+    negative = negative_position(s, part)
     if s.runs_again:
-        left = _failed_plan(s, part)
-        if left.ok is False:
-            return left if answer is None else replace(left, then=repair_of_plan(s, part, answer))
-        risks += [*left.risks, *(_initial_offsets(s, part) if s.n == 0 else ())]
-        planned = check_planned(s, part, answer) if answer is not None and not left.risks else Verdict()
+        planned = _kafka_planned(s, part, answer, wanted)
         if planned.ok is False:
             return planned
         risks += planned.risks
         not_checked += planned.not_checked
-    elif (negative := negative_position(s, part)) is not None:
+    elif negative is not None:
         return negative
-    else:
-        risks += partitions_read_again(s, part, answer)
-    topics = topics_of(parse(part.end_text)) if part.end_text is not None else None
-    wanted = s.query.topics.get(part.key)
+    risks += [*positions_lost(s, part, answer), *named_twice(s, part)]
+    topics = positions_read(part.end_text) if part.end_text is not None else None
     if wanted is None:
         not_checked.append(say("forecast.open_subscription", key=part.key))
     coming = (
-        check_next(s, part, answer, wanted)
+        negative
+        if negative is not None
+        else check_next(s, part, answer, wanted)
         if answer is not None
         else _removed_topics(s, part, topics, wanted)
     )
@@ -221,6 +226,26 @@ def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
     known = {risk.id for risk in risks}
     risks += [risk for risk in coming.risks if risk.id not in known]
     return Verdict(not_checked=tuple(not_checked), risks=tuple(risks))
+
+
+def _kafka_planned(
+    s: RestartContext, part: Range, answer: BrokerAnswer | None, wanted: tuple[str, ...] | None
+) -> Verdict:
+    """Planned batch N: what Spark looks at while it plans it again, then what its tasks meet."""
+    missing = new_and_missing(s, part, answer, wanted)
+    if missing.ok is False:
+        return missing
+    left = failed_plan(s, part, answer)
+    if left.ok is False and (answer is None or s.previous is None):
+        return left
+    if left.ok is False and answer is not None:
+        return replace(left, then=repair_of_plan(s, part, answer))
+    negative = negative_start(s, part)
+    if negative is not None:
+        return negative
+    risks = [*left.risks, *start_went_back(s, part), *(_initial_offsets(s, part) if s.n == 0 else ())]
+    planned = check_planned(s, part, answer) if answer is not None and not left.risks else Verdict()
+    return replace(planned, risks=(*risks, *planned.risks)) if planned.ok is not False else planned
 
 
 def _removed_topics(
@@ -245,49 +270,6 @@ def _removed_topics(
         s, "kafka_partitions_deleted", "KAFKA_TOPIC_REMOVED", why, part.end.evidence, details=details
     )
     return replace(failure, not_checked=not_checked)
-
-
-def _failed_plan(s: RestartContext, part: Range) -> Verdict:
-    """A batch that failed while Kafka planned it has left its plan: partitions missing, or an end below the
-    start."""
-    before = topics_of(parse(part.start_text)) if part.start_text is not None else None
-    after = topics_of(parse(part.end_text)) if part.end_text is not None else None
-    if before is None or after is None or part.end is None:
-        return Verdict()
-    positions = [
-        (t, p, start, after.get(t, {}).get(p)) for t, ps in before.items() for p, start in ps.items()
-    ]
-    gone = [f"{t}-{p}" for t, p, _, end in positions if end is None]
-    lower = [(f"{t}-{p}", start, end) for t, p, start, end in positions if end is not None and end < start]
-    at = part.end.evidence
-    if lower:
-        name, start, end = lower[0]
-        why = say("forecast_steps.plan_back", at=str(at), partition=name, start=start, end=end)
-        verdict = failed(
-            s,
-            "kafka_offset_changed",
-            "FAILED_PLAN_LEFT",
-            why,
-            at,
-            details={"partition": name, "before": start, "after": end},
-        )
-    elif gone:
-        why = say("forecast_steps.plan_partitions_gone", at=str(at), partitions=gone, previous=s.previous)
-        verdict = failed(
-            s,
-            "kafka_partitions_deleted",
-            "FAILED_PLAN_LEFT",
-            why,
-            at,
-            details={"partitions": ", ".join(gone)},
-        )
-    else:
-        return Verdict()
-    if s.query.fail_on_data_loss:
-        return verdict
-    return Verdict(
-        risks=(Risk("FAILED_PLAN_LEFT", say("forecast.failed_plan_without_check", why=why), (at,), UNKNOWN),)
-    )
 
 
 def _initial_offsets(s: RestartContext, part: Range) -> tuple[Risk, ...]:

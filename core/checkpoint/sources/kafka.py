@@ -6,6 +6,7 @@ resolved numbers only; -1 and -2 exist in options, never in a file that Spark wr
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -18,11 +19,14 @@ from core.checkpoint.sources.forms import (
     initial_offset,
     malformed,
     no_option,
+    parse,
     summed_advance,
 )
 from core.messages import say
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,260}")  # legal in Kafka topics and in event hubs
+_JAVA_INT = re.compile(r"[+-]?\d{1,40}")
+_INT_MAX, _LONG_MAX = 2**31 - 1, 2**63 - 1
 
 
 def topics_of(offset: object) -> dict[str, dict[int, int]] | None:
@@ -42,6 +46,57 @@ def topics_of(offset: object) -> dict[str, dict[int, int]] | None:
             positions[partition] = position
         topics[topic] = dict(sorted(positions.items()))
     return dict(sorted(topics.items()))
+
+
+def as_read(offset: object) -> dict[str, dict[int, int]] | None:
+    """The same as Spark's reader takes it, also what only an editor writes; None when Spark refuses it.
+
+    Observed with 4.3: null and a topic without partitions are no position; null as a position is 0, a
+    fraction is cut off, a number beyond 64 bits wraps around; a partition may have a sign or zeros before it.
+    Of a topic or a partition that stands there twice the last one counts.
+    """
+    if offset is None:
+        return {}
+    if not isinstance(offset, dict):
+        return None
+    topics: dict[str, dict[int, int]] = {}
+    for topic, partitions in offset.items():
+        if partitions is not None and not isinstance(partitions, dict):
+            return None
+        positions: dict[int, int] = {}
+        for key, value in (partitions or {}).items():
+            partition, position = _java_int(key), _java_long(value)
+            if partition is None or position is None:
+                return None
+            positions[partition] = position
+        if positions:
+            topics[topic] = dict(sorted(positions.items()))
+    return dict(sorted(topics.items()))
+
+
+def positions_read(text: str | None) -> dict[str, dict[int, int]]:
+    """The positions in an offset text as Spark reads them; none where it refuses them, or without a text."""
+    return {} if text is None else as_read(parse(text)) or {}
+
+
+def is_refused(entry: tuple[str, object]) -> bool:
+    """Whether Spark's reader refuses a partition with its position."""
+    return _java_int(entry[0]) is None or _java_long(entry[1]) is None
+
+
+def _java_int(text: str) -> int | None:
+    number = int(text) if _JAVA_INT.fullmatch(text) else None
+    return number if number is not None and -_INT_MAX - 1 <= number <= _INT_MAX else None
+
+
+def _java_long(value: object) -> int | None:
+    if value is None:
+        return 0
+    if isinstance(value, float) and math.isfinite(value):
+        return max(-_LONG_MAX - 1, min(_LONG_MAX, int(value)))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (value + _LONG_MAX + 1) % 2**64 - _LONG_MAX - 1
+    return None
 
 
 def _negative(topics: Mapping[str, Mapping[int, int]]) -> list[str]:
@@ -76,7 +131,7 @@ class TopicPartitions(Capabilities):
     def positions(self, offset: object) -> Mapping[str, int]:
         return {
             f"{topic}-{partition}": position
-            for topic, ps in (topics_of(offset) or {}).items()
+            for topic, ps in (topics_of(offset) or as_read(offset) or {}).items()
             for partition, position in ps.items()
         }
 

@@ -92,14 +92,21 @@ def kind_of(texts: Iterable[str | None], context: SourceContext | None = None) -
     """The kind that wrote these offset texts of one source, newest first. Never raises; ends with
     ``unknown``.
 
-    The newest text decides; None (``-``) and ``{}`` say nothing and are passed over. Without any text the
-    initial offset and the file source log decide.
+    The newest text decides; None (``-``) and ``{}`` say nothing and are passed over, and so is a text of no
+    known form (an edited one, ``null``). Without any text the initial offset and the file source log decide.
     """
     known = [text for text in texts if text is not None]
+    is_any = False
     for text in known:
         offset = parse(text)
         if offset != {} and not (is_broken(text) and any(not is_broken(other) for other in known)):
-            return _kind(text, offset, known, context)
+            kind = _kind(text, offset, known, context)
+            if kind is not UNKNOWN:
+                return kind
+            is_any = True
+    if is_any:
+        first = context.initial if context is not None else None
+        return KAFKA if first is not None and KAFKA.recognises(parse(first)) else UNKNOWN
     if context is not None and context.file_log:
         return FILES
     if context is not None and context.initial is not None:

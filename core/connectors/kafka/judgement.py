@@ -157,14 +157,15 @@ def judge_partition(
 
 
 def position_state(position: int | None, earliest: int | None, latest: int | None) -> PartitionState:
-    """The rule itself, on the numbers of a partition that is there."""
+    """The rule itself, on the numbers of a partition that is there. A number below 0, which only an editor
+    writes, is no place in it: nothing before the log start was left out."""
     if earliest is None or latest is None:
         return "unknown"
     if position is None:
         return "new"
     if position > latest:
         return "beyond_end"
-    return "behind_log_start" if position < earliest else "ok"
+    return "behind_log_start" if 0 <= position < earliest else "ok"
 
 
 def judge_partitions(
