@@ -103,6 +103,10 @@ SENTENCES: dict[str, str] = {
         " offset} {lost:one has/have} expired unread; with failOnDataLoss=false they are left out without an"
         " error."
     ),
+    "expired_set_back": (
+        "{name} begins at {earliest:number} now, and {at} looks edited by hand, so how far it was read is not"
+        " known: records that no batch has read may have expired, and are left out without an error."
+    ),
     "due": "Unread records of {name} are past their retention: they may be deleted at any moment.",
     "due_first_of": (
         "Unread records of {name} (the first of {count:counted partition}) are past their retention: they"

@@ -64,6 +64,7 @@ def of(zero: int, one: int, more: str = "") -> str:
 
 
 PLAN_LEFT, GONE, UNREADABLE = "FAILED_PLAN_LEFT", "KAFKA_PARTITIONS_GONE", "SOURCE_OFFSET_UNREADABLE"
+EXPIRED = "KAFKA_RECORDS_EXPIRED"
 CASES = [
     *(Case(f"edited_committed_{name}", edited(text)) for name, text in EMPTY.items()),
     *(Case(f"edited_before_{name}", edited(None, text)) for name, text in EMPTY.items()),
@@ -82,6 +83,20 @@ CASES = [
     ),
     *(Case(f"edited_committed_{name}", edited(text)) for name, text in TAKEN.items()),
     Case("edited_null_expired", edited("null", expire=(3, 3)), reason="KAFKA_NEW_PARTITION_LATE"),
+    Case("edited_null_expired_allowed", edited("null", expire=(3, 3)), options=FALSE),
+    Case("edited_earliest_expired", edited(of(10, -2), expire=(0, 12))),
+    # set back by hand, and the log start has moved: committed to 4 where the sink has up to 10
+    Case("edited_back_expired", edited(of(4, 4), expire=(10, 10)), lost=12, reason=EXPIRED),
+    *(
+        Case(
+            f"edited_back_{name}_allowed", edited(text, expire=at), options=FALSE, lost=lost, missing=missing
+        )
+        for name, text, at, lost, missing in (
+            ("expired", of(4, 4), (10, 10), 12, 0),
+            ("expired_further", of(4, 4), (12, 10), 14, 2),
+            ("below_expired", of(0, 10), (4, 4), 4, 0),
+        )
+    ),
     # the plan of batch 0, and sources/0/0
     Case("edited_first_nothing", edited(None, of(4, 4), first="{}"), NONE),
     Case("edited_first_plan_empty", edited(None, "{}", first=of(0, 0)), NONE, reason=PLAN_LEFT),

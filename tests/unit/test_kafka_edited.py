@@ -11,7 +11,7 @@ from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.sources.kafka import as_read, positions_read
 from core.checkpoint.sources.registry import kind_of, parse
-from tests.support.brokers import HOUR, NOW, checkpoint_at
+from tests.support.brokers import HOUR, NOW, answered, at, checkpoint_at, connectors_of
 from tests.support.build import offset_text, write
 
 FOUR, TEN = {"orders": {0: 4, 1: 4}}, {"orders": {0: 10, 1: 10}}
@@ -152,3 +152,29 @@ def test_first_offsets_of_a_planned_batch_0(tmp_path: Path, first: str, reason: 
     write(root, {"sources/0/0": b"\0v1\n" + first.encode()})
     answer = said(root)
     assert (answer.outcome == "fail", answer.reason) == (reason is not None, reason)
+
+
+@pytest.mark.parametrize(
+    ("newest", "log_start", "effect", "is_sure"),
+    [
+        ({0: 10, 1: 10}, 12, "loss", True),  # nothing was set back
+        ({0: 4, 1: 4}, 12, "loss", False),  # as the entry before: what the batch held is not known
+        ({0: 2, 1: 10}, 4, "duplicates", False),  # before it: what has expired was read
+        ({0: 2, 1: 10}, 12, "loss", False),
+        ({0: -2, 1: 10}, 4, "duplicates", False),
+        ({0: -2, 1: 10}, 12, "loss", False),
+        ({1: 10}, 4, "duplicates", False),
+        ({1: 10}, 12, "loss", False),
+    ],
+)
+def test_what_expired_behind_a_position_that_was_set_back(
+    tmp_path: Path, newest: dict[int, int], log_start: int, effect: str, is_sure: bool
+) -> None:
+    root = checkpoint_at(tmp_path, {"orders": {0: 1, 1: 1}}, FOUR, {"orders": newest})
+    broker = answered({("orders", 0): at(log_start, 20), ("orders", 1): at(0, 10, 10)})
+    answer = forecast(
+        Checkpoint.open(str(root)),
+        query=Query(topics={"0": ("orders",)}, fail_on_data_loss=False),
+        connectors=connectors_of(broker),
+    )
+    assert (answer.outcome, answer.data.append, answer.data.is_sure("append")) == ("resume", effect, is_sure)

@@ -9,11 +9,13 @@ judges each position; this module says what Spark makes of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
-from core.analysis.forecast.kafka_positions import batch_start
+from core.analysis.forecast.kafka_positions import EARLIEST, batch_start, before_start
 from core.analysis.forecast.model import DUPLICATES, EXACT, LOSS, UNKNOWN, DataEffect, Risk
+from core.analysis.forecast.offset_lines import set_back
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.sources.kafka import positions_read
 from core.connectors.answers import BrokerAnswer
@@ -59,6 +61,7 @@ def why_not_asked(s: RestartContext, key: str) -> str | None:
 def check_planned(s: RestartContext, part: Range, answer: BrokerAnswer) -> Verdict:
     """The planned batch that runs (again): its range is fixed."""
     start, end = batch_start(s, part)[0], positions_read(part.end_text)
+    before = before_start(s, part)[0]
     if part.end is None or not end:
         return Verdict()
     at = part.end.evidence
@@ -70,7 +73,7 @@ def check_planned(s: RestartContext, part: Range, answer: BrokerAnswer) -> Verdi
     risks: list[Risk] = []
     late = [each for each in judged if each.starts_late]
     if late:
-        verdict = _added_late(s, late, at)
+        verdict = _added_late(s, late, at, before)
         if verdict.ok is False:
             return verdict
         risks += verdict.risks
@@ -80,7 +83,7 @@ def check_planned(s: RestartContext, part: Range, answer: BrokerAnswer) -> Verdi
         return _planned_gone(s, gone, at)
     for each in reads:
         if each.state == "behind_log_start":
-            verdict = _expired_in_plan(s, each, at)
+            verdict = _expired_in_plan(s, each, at, before)
         elif each.ends_before_plan and each.position is not None:
             verdict = _planned_short(s, each, at)
         else:
@@ -123,11 +126,13 @@ def check_next(
     # One partition that ends before its position proves it for its whole topic.
     replaced = [*short, *(each for each in judged if each not in short and each.topic in short_topics)]
     risks: list[Risk] = []
-    for affected, check in (
-        ([each for each in new if each.starts_late], _added_late),
+    late = [each for each in new if each.starts_late]
+    checks: tuple[tuple[list[JudgedPartition], Callable[..., Verdict]], ...] = (
+        (late, partial(_added_late, earlier=earlier)),
         ([*removed, *gone], _partitions_gone),
         (replaced, _offset_changed),
-    ):
+    )
+    for affected, check in checks:
         if affected:
             verdict = check(s, affected, at)
             if verdict.ok is False:
@@ -135,10 +140,13 @@ def check_next(
             risks += verdict.risks
     expired = [each for each in judged if each.state == "behind_log_start"]
     for each in expired:
-        verdict = _expired_behind(s, each, at, [other for other in expired if other is not each])
+        others = [other for other in expired if other is not each]
+        verdict = _expired_behind(s, part, each, at, others, earlier)
         if verdict.ok is False:
             return verdict
         risks += verdict.risks
+    from_earliest = [each for each in judged if each.position == EARLIEST and _is_past(each, earlier)]
+    risks += [_maybe_expired("KAFKA_RECORDS_EXPIRED", each, at) for each in from_earliest[:1]]
     risks += _younger(s, answer, known, at, skip=short_topics)
     still_there = {
         each.topic for each in new if each.bounds is not None and (each.earliest or 0) < (each.latest or 0)
@@ -266,8 +274,20 @@ def _planned_short(s: RestartContext, judged: JudgedPartition, at: Evidence) -> 
     )
 
 
-def _expired_in_plan(s: RestartContext, judged: JudgedPartition, at: Evidence) -> Verdict:
-    """Records of the planned range have expired."""
+def _is_past(judged: JudgedPartition, earlier: Positions) -> bool:
+    """Whether more has expired than an earlier entry shows to have been read."""
+    return (judged.earliest or 0) > max(earlier.get(judged.topic, {}).get(judged.partition, 0), 0)
+
+
+def _maybe_expired(finding: str, judged: JudgedPartition, at: Evidence) -> Risk:
+    """The position was set back by hand: what was read between is not known, and may be what has expired."""
+    sentence = say("forecast_kafka.expired_set_back", at=at, name=judged.name, earliest=judged.earliest)
+    return Risk(finding, sentence, (at,), LOSS.may(), "inferred")
+
+
+def _expired_in_plan(s: RestartContext, judged: JudgedPartition, at: Evidence, before: Positions) -> Verdict:
+    """Records of the planned range have expired. Where it begins before the batch before it did, they are
+    some that were read."""
     values = {
         "at": at,
         "name": judged.name,
@@ -278,7 +298,9 @@ def _expired_in_plan(s: RestartContext, judged: JudgedPartition, at: Evidence) -
     }
     if not s.query.fail_on_data_loss:
         sentence = say("forecast_kafka.expired_in_plan_left_out", **values)
-        return Verdict(risks=(Risk("KAFKA_RECORDS_EXPIRED", sentence, (at,), PART_OF_PLAN),))
+        is_back = before.get(judged.topic, {}).get(judged.partition, 0) > (judged.position or 0)
+        effect = UNKNOWN if is_back else PART_OF_PLAN
+        return Verdict(risks=(Risk("KAFKA_RECORDS_EXPIRED", sentence, (at,), effect),))
     why = say("forecast_kafka.expired_in_plan", **values)
     details = {"partition": judged.name, "start": judged.position, "end": judged.planned}
     return failed(
@@ -287,9 +309,15 @@ def _expired_in_plan(s: RestartContext, judged: JudgedPartition, at: Evidence) -
 
 
 def _expired_behind(
-    s: RestartContext, judged: JudgedPartition, at: Evidence, others: list[JudgedPartition]
+    s: RestartContext,
+    part: Range,
+    judged: JudgedPartition,
+    at: Evidence,
+    others: list[JudgedPartition],
+    earlier: Positions,
 ) -> Verdict:
-    """Records behind the position of the next batch have expired."""
+    """Records behind the position of the next batch have expired. Where the position was set back by hand,
+    they may be records that were read."""
     values = {
         "at": at,
         "name": judged.name,
@@ -297,6 +325,11 @@ def _expired_behind(
         "position": judged.position,
         "lost": judged.lost,
     }
+    is_back = earlier.get(judged.topic, {}).get(judged.partition, 0) > (judged.position or 0)
+    if not s.query.fail_on_data_loss and is_back and not _is_past(judged, earlier):
+        return Verdict()
+    if not s.query.fail_on_data_loss and (is_back or set_back(s, (part,)) is not None):
+        return Verdict(risks=(_maybe_expired("KAFKA_RECORDS_EXPIRED", judged, at),))
     if not s.query.fail_on_data_loss:
         sentence = say("forecast_kafka.expired_left_out", **values)
         return Verdict(risks=(Risk("KAFKA_RECORDS_EXPIRED", sentence, (at,), LOSS),))
@@ -310,8 +343,13 @@ def _expired_behind(
     return failed(s, "kafka_range_unreadable", "KAFKA_RECORDS_EXPIRED", why, at, details=details, then=then)
 
 
-def _added_late(s: RestartContext, late: list[JudgedPartition], at: Evidence) -> Verdict:
-    first = late[0]
+def _added_late(s: RestartContext, late: list[JudgedPartition], at: Evidence, earlier: Positions) -> Verdict:
+    """``earlier``: what the entry before has. A partition in it is not new, its position was taken out."""
+    known = [each for each in late if each.partition in earlier.get(each.topic, {})]
+    first = next((each for each in late if each not in known), late[0])
+    if not s.query.fail_on_data_loss and first in known:
+        past = [each for each in known if _is_past(each, earlier)]
+        return Verdict(risks=tuple(_maybe_expired("KAFKA_NEW_PARTITION_LATE", each, at) for each in past[:1]))
     if not s.query.fail_on_data_loss:
         sentence = say("forecast_kafka.added_late_left_out", name=first.name, earliest=first.earliest)
         return Verdict(risks=(Risk("KAFKA_NEW_PARTITION_LATE", sentence, (at,), LOSS),))
