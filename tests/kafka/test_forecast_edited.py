@@ -59,6 +59,16 @@ def edited(
     return apply
 
 
+def added(newest: str) -> Change:
+    """The topic has got a third partition, and the planned batch is the first to have a position of it."""
+
+    def apply(s: Scene) -> None:
+        s.add_partitions("orders", 3)
+        edited(newest, pending=True)(s)
+
+    return apply
+
+
 def of(zero: int, one: int, more: str = "") -> str:
     return f'{{"<topic>":{{"0":{zero},"1":{one}{more}}}}}'
 
@@ -99,6 +109,10 @@ CASES = [
     ),
     # the plan of batch 0, and sources/0/0
     Case("edited_first_nothing", edited(None, of(4, 4), first="{}"), NONE),
+    *(
+        Case(f"edited_first_{name}", edited(None, of(4, 4), first=text), NONE, reason="SOURCE_START_LOST")
+        for name, text in (("true", '{"<topic>":{"0":true}}'), ("cut", '{"<topic>":{"0":4'))
+    ),
     Case("edited_first_plan_empty", edited(None, "{}", first=of(0, 0)), NONE, reason=PLAN_LEFT),
     Case("edited_first_beyond", edited(None, of(4, 4), first=of(4, 20)), NONE, reason=PLAN_LEFT),
     Case("edited_first_gone", edited(None, of(4, 4), first=of(0, 0, ',"2":0')), NONE, reason=PLAN_LEFT),
@@ -116,6 +130,18 @@ CASES = [
         FIRST,
         options=FALSE,
         unknown=SINKS,
+    ),
+    Case("edited_plan_new_short", added(of(10, 10, ',"2":20')), FIRST, reason="KAFKA_TOPIC_RECREATED"),
+    *(
+        Case(
+            f"edited_plan_new_topic_absent_{name}",
+            edited('{"<topic>":{"0":10,"1":10},"<topic>x":{"0":5}}', pending=True),
+            FIRST,
+            topics=("orders", "ordersx"),
+            options=options,
+            reason="KAFKA_TOPIC_GONE",
+        )
+        for name, options in (("refused", {}), ("allowed", FALSE))
     ),
     Case("edited_plan_renamed", edited('{"other":{"0":10,"1":10}}', pending=True), FIRST, reason=GONE),
     Case("edited_plan_new_and_lower", edited(of(10, 1, ',"2":5'), pending=True), FIRST, reason=GONE),

@@ -196,11 +196,11 @@ def test_a_missing_start_time_fails_in_the_next_batch(tmp_path: Path) -> None:
         (b"\0v2\n" + kafka_offset(0).encode(), "SparkIllegalStateException"),
     ],
 )
-def test_damaged_first_offsets_stop_the_start_while_batch_0_is_not_committed(
+def test_damaged_first_offsets_stop_the_batch_while_batch_0_is_not_committed(
     tmp_path: Path, content: bytes, error_class: str
 ) -> None:
     answer = said(write(kafka_checkpoint(tmp_path, [0], commits=[]), {"sources/0/0": content}))
-    assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "start", "SOURCE_START_LOST")
+    assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "batch", "SOURCE_START_LOST")
     assert answer.error is not None and answer.error.error_class == error_class
 
 

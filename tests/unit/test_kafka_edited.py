@@ -178,3 +178,25 @@ def test_what_expired_behind_a_position_that_was_set_back(
         connectors=connectors_of(broker),
     )
     assert (answer.outcome, answer.data.append, answer.data.is_sure("append")) == ("resume", effect, is_sure)
+
+
+def test_a_planned_batch_that_is_the_first_to_read_a_partition_with_too_few_records(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, {"orders": {0: 4}}, {"orders": {0: 10, 1: 20}}, pending=True)
+    connectors = connectors_of(answered({("orders", 0): at(0, 13, 4), ("orders", 1): at(0, 3)}))
+    query = Query(topics={"0": ("orders",)})
+    answer = forecast(Checkpoint.open(str(root)), query=query, connectors=connectors)
+    assert (answer.outcome, answer.reason) == ("fail", "KAFKA_TOPIC_RECREATED")
+    assert answer.error is not None and "[3, 20) for topic partition orders-1" in answer.error.message
+
+
+def test_a_new_partition_in_a_plan_while_a_topic_of_the_query_is_gone(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, {"orders": {0: 4}}, {"orders": {0: 10}, "gone": {0: 5}}, pending=True)
+    connectors = connectors_of(answered({("orders", 0): at(0, 13, 4)}, absent=("gone",)))
+    for topics, reason, certainty in (
+        ({"0": ("orders", "gone")}, "KAFKA_TOPIC_GONE", "certain"),
+        ({"0": ("orders",)}, "KAFKA_PARTITIONS_GONE", "certain"),
+        ({}, "KAFKA_PARTITIONS_GONE", "inferred"),
+    ):
+        query = Query(topics=topics)
+        answer = forecast(Checkpoint.open(str(root)), query=query, connectors=connectors)
+        assert (answer.outcome, answer.reason, answer.certainty) == ("fail", reason, certainty)

@@ -60,7 +60,7 @@ def _first_offsets(s: RestartContext, part: Range) -> str | None:
 
 def _damaged_offsets(s: RestartContext, at: Evidence, content: bytes) -> Verdict | None:
     """Kafka's first offsets, after one byte that Spark skips: ``v1``, a line end and the JSON; in Spark 2.1.0
-    the JSON alone. None when they can be read."""
+    the JSON alone. None when they can be read. Met while batch 0 is planned (observed with 4.3)."""
     text = content[1:].decode("utf-8", "replace")
     first, _, rest = text.partition("\n")
     details = {"file": f"{s.location}/{at.path}", "highest": 1, "version": first[1:], "text": ""}
@@ -73,7 +73,7 @@ def _damaged_offsets(s: RestartContext, at: Evidence, content: bytes) -> Verdict
     else:
         return None
     why = say("forecast_steps.log_unreadable", path=at.path, clause=clause)
-    return failed(s, error, "SOURCE_START_LOST", why, at, details=details)
+    return failed(s, error, "SOURCE_START_LOST", why, at, details=details, fails_at="batch")
 
 
 def check_start_time(s: RestartContext, part: Range) -> Verdict:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
 from core.analysis.forecast.kafka_positions import SHOWN, batch_start
+from core.analysis.forecast.kafka_source import topic_gone
 from core.analysis.forecast.model import UNKNOWN, Risk
 from core.checkpoint.sources.kafka import positions_read
 from core.connectors.answers import BrokerAnswer
@@ -19,15 +20,21 @@ def new_and_missing(
     s: RestartContext, part: Range, answer: BrokerAnswer | None, wanted: tuple[str, ...] | None
 ) -> Verdict:
     """Partitions of which the batch is the first to have a position and that Spark does not find where the
-    query reads: it asks for their first offsets. With failOnDataLoss=false it leaves them out."""
+    query reads: it asks for their first offsets, and dies where a topic of the query is not there. With
+    failOnDataLoss=false it leaves them out."""
     start, where = batch_start(s, part)
-    if part.end is None or not s.query.fail_on_data_loss or (where is None and s.n != 0):
+    end = positions_read(part.end_text)
+    new = [(topic, p) for topic, ps in end.items() for p in ps if p not in start.get(topic, {})]
+    if part.end is None or not new or (where is None and s.n != 0):
+        return Verdict()
+    absent = [topic for topic in wanted or () if answer is not None and topic in answer.absent]
+    if absent and answer is not None:
+        return topic_gone(s, answer, absent, part.end.evidence)
+    if not s.query.fail_on_data_loss:
         return Verdict()
     names = [
         f"{topic}-{p}"
-        for topic, ps in positions_read(part.end_text).items()
-        for p in ps
-        if p not in start.get(topic, {})
+        for topic, p in new
         if (wanted is not None and topic not in wanted)
         or (answer is not None and judge_partition(answer, topic, p, None).state == "deleted")
     ]
@@ -36,8 +43,16 @@ def new_and_missing(
     at = part.end.evidence
     why = say("forecast_kafka.initial_missing", at=str(at), names=listed(names, SHOWN), count=len(names))
     details = {"partitions": ", ".join(names)}
-    then = say("forecast_kafka.stays_planned", n=s.n)
-    return failed(s, "kafka_initial_missing", "KAFKA_PARTITIONS_GONE", why, at, details=details, then=then)
+    return failed(
+        s,
+        "kafka_initial_missing",
+        "KAFKA_PARTITIONS_GONE",
+        why,
+        at,
+        details=details,
+        certainty="certain" if wanted is not None else "inferred",
+        then=say("forecast_kafka.stays_planned", n=s.n),
+    )
 
 
 def failed_plan(s: RestartContext, part: Range, answer: BrokerAnswer | None) -> Verdict:

@@ -84,7 +84,7 @@ def check_planned(s: RestartContext, part: Range, answer: BrokerAnswer) -> Verdi
     for each in reads:
         if each.state == "behind_log_start":
             verdict = _expired_in_plan(s, each, at, before)
-        elif each.ends_before_plan and each.position is not None:
+        elif each.ends_before_plan and each.bounds is not None:
             verdict = _planned_short(s, each, at)
         else:
             continue
@@ -107,7 +107,7 @@ def check_next(
     topics = wanted if wanted is not None else tuple(known or earlier)
     absent = [topic for topic in topics if topic in answer.absent]
     if absent:
-        return _topic_gone(s, answer, absent, at)
+        return topic_gone(s, answer, absent, at)
     every = [
         judge_partition(answer, topic, p, position)
         for topic, ps in known.items()
@@ -227,7 +227,7 @@ def _was_recreated(
 # fails
 
 
-def _topic_gone(s: RestartContext, answer: BrokerAnswer, absent: list[str], at: Evidence) -> Verdict:
+def topic_gone(s: RestartContext, answer: BrokerAnswer, absent: list[str], at: Evidence) -> Verdict:
     similar = [name for topic in absent for name in similar_names(topic, answer.all_topics)]
     names, count = listed(absent, _SHOWN), len(absent)
     why = (
@@ -253,8 +253,8 @@ def _planned_gone(s: RestartContext, gone: list[JudgedPartition], at: Evidence) 
 
 
 def _planned_short(s: RestartContext, judged: JudgedPartition, at: Evidence) -> Verdict:
-    assert judged.latest is not None and judged.position is not None and judged.planned is not None
-    start, last = judged.position, judged.latest
+    assert judged.bounds is not None and judged.planned is not None
+    start, last = max(judged.position or 0, judged.bounds[0]), judged.bounds[1]
     values = {"at": at, "name": judged.name, "planned": judged.planned, "end": last}
     if not s.query.fail_on_data_loss:
         sentence = (
