@@ -25,6 +25,7 @@ MAX_COMMIT_VERSION = 3
 
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
 
+_DELTA_ID = '"reservoirId"'
 _FILE_OFFSET = re.compile(r'\{\s*"logOffset"\s*:\s*-?\d+\s*\}')
 
 _UUID_CHARACTERS, _UUID_GROUPS = 36, 5
@@ -175,13 +176,14 @@ def _sources(file: VersionedText, path: str, data: bytes, problems: list[Problem
 
 
 def _read_in_part(text: str) -> str | None:
-    """The offset of a file source or of Kafka in a broken line, when the line is only too long, by a brace
-    for instance: Spark's reader does not look at what follows it (seen with 3.5, 4.0 and 4.3). Other sources
-    have readers of their own."""
+    """The offset of a file source, of Kafka or of Delta in a broken line, when the line is only too long, by
+    a brace for instance: their readers do not look at what follows it (seen with 3.5, 4.0 and 4.3, and Delta
+    4.4). Other sources have readers of their own."""
     first = first_value(text)
     if first == text:
         return None
-    return first if kept_counts(first) is not None or _FILE_OFFSET.fullmatch(first) else None
+    is_known = kept_counts(first) is not None or _FILE_OFFSET.fullmatch(first) or _DELTA_ID in first
+    return first if is_known else None
 
 
 def _not_a_time(fields: Mapping[str, object], names: Sequence[str], path: str, data: bytes) -> Problem | None:

@@ -103,6 +103,7 @@ TITLES: dict[str, str] = {
     "KAFKA_TOPIC_READ_AGAIN": "a topic that was read before is read again from its first record",
     "DELTA_ROWS_SKIPPED": "versions of the Delta source are never read",
     "DELTA_INDEX_BEYOND": "the position lies beyond the files of its commit",
+    "DELTA_OFFSET_INCOMPLETE": "a number is missing in the offset of the Delta source",
     "DELTA_BACK_IN_SNAPSHOT": "the position goes back into the initial snapshot",
     "DELTA_TABLE_REFILLED": "versions that count as read were written later",
     "SINK_AHEAD": "the sink will skip the next batches",
@@ -425,6 +426,10 @@ ACTIONS: dict[str, str] = {
     "DELTA_INDEX_BEYOND": (
         _BACKUP + "The newest offset file was edited: roll back to a batch before it (rewind), or restore a"
         " backup (restore_backup)."
+    ),
+    "DELTA_OFFSET_INCOMPLETE": (
+        _BACKUP + "The offset file was edited: roll back to a batch before it (rewind), or restore a backup"
+        " (restore_backup)."
     ),
     "DELTA_BACK_IN_SNAPSHOT": (
         _BACKUP + "The newest offset file was edited: roll back to a batch before it (rewind), or restore a"

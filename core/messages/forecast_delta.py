@@ -49,6 +49,21 @@ SENTENCES: dict[str, str] = {
     # the range of a batch
     "source_version": (
         "the offset of source {key} in {at} has sourceVersion {version}, which no Delta release has written"
+        " (0: there is none)"
+    ),
+    "source_version_index": (
+        "the offset of source {key} in {at} has sourceVersion 3, which belongs to a change of the table's"
+        " schema, with index -1, which does not"
+    ),
+    "offset_field": "the offset of source {key} in {at} has {value} as {field}, which Delta does not read",
+    "offset_no_object": "the offset of source {key} in {at} is {value} and no JSON object",
+    "offset_without_table": (
+        "the offset of source {key} in {at} has no reservoirId, the id of the table that it was read from"
+    ),
+    "filled_in": (
+        "The offset of source {key} in {at} has no whole number as {fields}. Delta fills that in and"
+        " continues at version {version}, index {index}; which rows were read is not known, so they may be"
+        " read again or passed over. Delta does not write this; the file was edited."
     ),
     "back_in_snapshot": (
         "The offset of source {key} in {at} means that the first snapshot (version {version}) is being read,"

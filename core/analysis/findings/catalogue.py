@@ -84,6 +84,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "KAFKA_TOPIC_READ_AGAIN": Entry("data_risk"),
     "DELTA_ROWS_SKIPPED": Entry("data_risk"),
     "DELTA_INDEX_BEYOND": Entry("data_risk"),
+    "DELTA_OFFSET_INCOMPLETE": Entry("data_risk"),
     "DELTA_BACK_IN_SNAPSHOT": Entry("data_risk"),
     "DELTA_TABLE_REFILLED": Entry("data_risk"),
     "SINK_AHEAD": Entry("data_risk"),

@@ -95,6 +95,7 @@ WAYS: Mapping[str, Way] = {
     "KAFKA_TOPIC_READ_AGAIN": Way(decides="sink"),
     "DELTA_ROWS_SKIPPED": Way("backup_and_backfill"),
     "DELTA_INDEX_BEYOND": Way("rewind"),
+    "DELTA_OFFSET_INCOMPLETE": Way("rewind"),
     "DELTA_BACK_IN_SNAPSHOT": Way("rewind"),
     "DELTA_TABLE_REFILLED": Way(decides="source"),
     "SINK_AHEAD": Way(decides="sink"),

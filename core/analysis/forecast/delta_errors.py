@@ -17,13 +17,17 @@ from core.sparklogs.evidence import Certainty, Evidence
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    condition: str
+    condition: str | None
     error_class: str
     message: str
-    sqlstate: str
+    sqlstate: str | None = None
 
 
 _ILLEGAL = "DeltaIllegalStateException"
+_MISMATCH = "MismatchedInputException"
+_OTHER_FORMAT = _Form(
+    "DELTA_INVALID_SOURCE_OFFSET_FORMAT", _ILLEGAL, "The stored source offset format is invalid", "XXKDS"
+)
 _FORMS: Mapping[str, _Form] = {
     "log_cleaned": _Form(
         "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
@@ -93,6 +97,28 @@ _FORMS: Mapping[str, _Form] = {
         "Unsupported format. Expected version should be smaller than or equal to",
         "XXKDS",
     ),
+    "source_version_other": _Form(
+        "DELTA_INVALID_SOURCE_VERSION", _ILLEGAL, "sourceVersion({version}) is invalid", "XXKDS"
+    ),
+    "source_version_index": _Form(None, "AssertionError", "assertion failed: Index should never be -1"),
+    "no_table": _Form(
+        "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+        _ILLEGAL,
+        "The streaming query was reading from an unexpected Delta table (id = '",
+        "55019",
+    ),
+    # An offset that the reader refuses, by the reason.
+    "broken": _OTHER_FORMAT,
+    "text": _OTHER_FORMAT,
+    "no_json": _Form(None, "JsonParseException", "Un"),
+    "nothing": _Form(None, _MISMATCH, "No content to map due to end-of-input"),
+    "null": _Form(None, "NullPointerException", "Cannot invoke"),
+    "list": _Form(None, _MISMATCH, "Cannot deserialize value of type `org.apache.spark.sql.delta.sources."),
+    "scalar": _Form(None, _MISMATCH, "Cannot construct instance of `org.apache.spark.sql.delta.sources."),
+    "number": _Form(None, _MISMATCH, "Cannot deserialize value of type `long`"),
+    "flag": _Form(None, _MISMATCH, "Cannot deserialize value of type `boolean`"),
+    "id": _Form(None, _MISMATCH, "Cannot deserialize value of type `java.lang.String`"),
+    "too_large": _Form(None, "JsonMappingException", "Numeric value ("),
 }
 
 

@@ -14,11 +14,16 @@ from dataclasses import replace
 from core.analysis.forecast.context import Range, RestartContext, Verdict
 from core.analysis.forecast.delta_errors import delta_error, delta_failure
 from core.analysis.forecast.delta_files import check_files_of_batch, check_files_that_wait
-from core.analysis.forecast.model import DUPLICATES, LOSS, SINK_KINDS, FailsAt, Risk
+from core.analysis.forecast.delta_offsets import (
+    edited_positions,
+    index_beyond,
+    position_of,
+    refused_offset,
+)
+from core.analysis.forecast.model import LOSS, FailsAt, Risk
 from core.analysis.forecast.reader_options import is_set, number, option
-from core.checkpoint.sources.delta import DELTA, TablePosition
-from core.checkpoint.sources.forms import as_int, as_object, parse
-from core.connectors.delta.actions import CommitFile
+from core.checkpoint.model import SourceOffset
+from core.checkpoint.sources.delta import TablePosition
 from core.connectors.delta.judgement import (
     JudgedRange,
     is_same_table,
@@ -31,28 +36,19 @@ from core.messages import say
 from core.messages.words import spanned
 from core.sparklogs.evidence import Certainty, Evidence
 
-LARGEST_SOURCE_VERSION = 3  # 1 in every offset, 3 while a tracked schema changes
 SCHEMA_CHANGES = ("RENAME COLUMN", "DROP COLUMNS")
 PASSED_VERSIONS = 20  # so many versions before the position are looked at for what the query lets pass
 REFILL_SECONDS = 60  # how far the clocks of two writers may differ
 
 
-def _position(text: str | None) -> TablePosition | None:
-    return None if text is None else DELTA.position(parse(text))
-
-
 def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict:
     """The range of batch N asked again. ``ok`` False: Spark fails there. What follows from the offsets alone
     is judged without a table."""
-    for text, offset in ((part.end_text, part.end), (part.start_text, part.start)):
-        version = as_int(as_object(parse(text)).get("sourceVersion")) if text is not None else None
-        if version is not None and version > LARGEST_SOURCE_VERSION and offset is not None:
-            why = say("forecast_delta.source_version", key=part.key, at=offset.evidence, version=version)
-            return delta_failure(
-                delta_error("source_version"), "SOURCE_OFFSET_UNREADABLE", why, (offset.evidence,), phase
-            )
-    log, start, end = s.connectors.tables.get(part.key), _position(part.start_text), _position(part.end_text)
-    back = Verdict(risks=(*_back_in_snapshot(part, start, end), *_went_back(s, part, start, end)))
+    refused = refused_offset(part, phase)
+    if refused is not None:
+        return refused
+    log, start, end = s.connectors.tables.get(part.key), position_of(part.start), position_of(part.end)
+    back = Verdict(risks=edited_positions(s, part))
     if log is None:
         return back
     if not log.can_rebuild(log.newest):
@@ -62,21 +58,27 @@ def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict
         return renamed
     if end is None:
         return back
-    if (other := _other_table(log, part, end, phase)) is not None:
-        return other  # the id is compared also where the offsets are equal and nothing is read
+    for position, line in ((end, part.end), (start, part.start)):
+        if position is not None and (other := _other_table(log, line, position, phase)) is not None:
+            return other  # the id is compared also where the offsets are equal and nothing is read
     if not part.differs:
         return back
-    if start is not None or part.start_text is None:
-        found = _range(s, part, log, start, end, phase)
-    else:
-        found = Verdict()
-    if found.ok is not False and s.runs_again and not (s.sink is not None and s.sink.pending == "skipped"):
+    found = _range(s, part, log, start, end, phase)
+    if found.ok is not False and _hands_out(s):
         begin = start if part.start_text is not None else _first_position(s, part, end)
         seen = check_files_of_batch(s, part, log, begin, end)
         if seen.ok is False:
             return replace(seen, risks=(*found.risks, *back.risks))
-        found = replace(found, not_checked=(*found.not_checked, *seen.not_checked))
+        beyond = index_beyond(log, part.start)
+        found = replace(
+            found, risks=(*found.risks, *beyond), not_checked=(*found.not_checked, *seen.not_checked)
+        )
     return replace(found, risks=(*found.risks, *back.risks))
+
+
+def _hands_out(s: RestartContext) -> bool:
+    """Whether batch N runs again and the sink takes its rows."""
+    return s.runs_again and not (s.sink is not None and s.sink.pending == "skipped")
 
 
 def _first_position(s: RestartContext, part: Range, end: TablePosition) -> TablePosition | None:
@@ -85,42 +87,6 @@ def _first_position(s: RestartContext, part: Range, end: TablePosition) -> Table
         return replace(end, index=-1)
     version = number(s, part.key, "startingVersion")
     return None if version is None else TablePosition(end.table_id, version, -1, False)
-
-
-def _back_in_snapshot(part: Range, start: TablePosition | None, end: TablePosition | None) -> list[Risk]:
-    if (
-        start is None
-        or end is None
-        or not end.in_first_snapshot
-        or start.in_first_snapshot
-        or start.table_id != end.table_id
-    ):
-        return []
-    sentence = say("forecast_delta.back_in_snapshot", key=part.key, at=part.evidence[0], version=end.version)
-    return [Risk("DELTA_BACK_IN_SNAPSHOT", sentence, part.evidence, DUPLICATES)]
-
-
-def _went_back(
-    s: RestartContext, part: Range, start: TablePosition | None, end: TablePosition | None
-) -> list[Risk]:
-    """A position before the one of offsets/N-1, as an edit leaves it: the start takes it, a batch that is not
-    committed runs without rows, and the next one reads from there (observed)."""
-    if start is None or end is None or start.table_id != end.table_id:
-        return []
-    if end.in_first_snapshot and not start.in_first_snapshot:
-        return []  # back in the snapshot
-    if start.in_first_snapshot and not end.in_first_snapshot:
-        is_lower = end.version <= start.version
-    else:
-        is_lower = (end.version, end.files_done) < (start.version, start.files_done)
-    if not is_lower:
-        return []
-    name, before, after = ("version", start.version, end.version)
-    if before == after:
-        name, before, after = ("index", start.index, end.index)
-    lower = say("findings_checks.position_back_partition", name=name, before=before, after=after)
-    sentence = say("findings_checks.position_back", batch_id=s.n, key=part.key, partitions=[lower])
-    return [Risk("OFFSET_WENT_BACK", sentence, part.evidence, s.handed_out_again(*SINK_KINDS).may())]
 
 
 def _not_contiguous(log: DeltaLog, part: Range) -> Verdict:
@@ -140,18 +106,20 @@ def _not_contiguous(log: DeltaLog, part: Range) -> Verdict:
     return delta_failure(delta_error(error), "DELTA_LOG_GAP", why, part.evidence, "start")
 
 
-def _other_table(log: DeltaLog, part: Range, end: TablePosition, phase: FailsAt) -> Verdict | None:
-    if is_same_table(end, log) is not False:
+def _other_table(
+    log: DeltaLog, line: SourceOffset | None, position: TablePosition, phase: FailsAt
+) -> Verdict | None:
+    if line is None or is_same_table(position, log) is not False:
         return None
     why = say(
         "forecast_delta.other_table",
         url=log.url,
         table_id=log.table_id,
-        at=part.evidence[0],
-        read_id=end.table_id,
+        at=line.evidence,
+        read_id=position.table_id,
     )
     return delta_failure(
-        delta_error("other_table", now=log.table_id), "DELTA_TABLE_DIFFERS", why, part.evidence, phase
+        delta_error("other_table", now=log.table_id), "DELTA_TABLE_DIFFERS", why, (line.evidence,), phase
     )
 
 
@@ -312,7 +280,7 @@ def _tracks_schema(s: RestartContext) -> bool:
 def check_delta_plan(s: RestartContext, part: Range) -> Verdict:
     """How the source goes on from offsets/N. After a batch that runs again, a failure here is one of the
     batch after it."""
-    log, end = s.connectors.tables.get(part.key), _position(part.end_text)
+    log, end = s.connectors.tables.get(part.key), position_of(part.end)
     if log is None or end is None:
         return Verdict()
     found = _plan(s, part, log, end)
@@ -327,7 +295,7 @@ def check_delta_plan(s: RestartContext, part: Range) -> Verdict:
 
 
 def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> Verdict:
-    if (other := _other_table(log, part, end, "batch")) is not None:
+    if (other := _other_table(log, part.end, end, "batch")) is not None:
         return other
     judged = judge_position(log, end)
     if not judged.can_rebuild:
@@ -345,8 +313,9 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
             last=end.version - 1,
         )
         risks.append(Risk("DELTA_TABLE_OLDER", sentence, part.evidence, LOSS))
-    if judged.hole is not None and judged.hole.next_one is not None:
-        lost_from, next_one = judged.hole.first, judged.hole.next_one
+    hole = judged.hole
+    if hole is not None and hole.next_one is not None and (hole.next_one > 0 or s.query.fail_on_data_loss):
+        lost_from, next_one = hole.first, hole.next_one
         if s.query.fail_on_data_loss:
             why = say(
                 "forecast_delta.next_range_cleaned",
@@ -365,7 +334,7 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
             next_one=next_one,
         )
         risks.append(Risk("DELTA_ROWS_SKIPPED", sentence, part.evidence, LOSS))
-    risks += _index_beyond(log, part, end)
+    risks += [] if _hands_out(s) else index_beyond(log, part.end)  # else the batch reads the whole commit
     risks += _refilled(s, log, part, end)
     waiting = _waiting(s, part, log, end, first)
     not_checked = waiting.not_checked
@@ -377,31 +346,6 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
         waiting = replace(waiting, then=waiting.then or seen.then)
         not_checked = (*not_checked, *(() if s.runs_again else seen.not_checked))
     return replace(waiting, risks=(*waiting.risks, *risks), not_checked=not_checked)
-
-
-def _index_beyond(log: DeltaLog, part: Range, end: TablePosition) -> list[Risk]:
-    """An index beyond the files of its commit: Delta takes the rest of the commit as done."""
-    if end.in_first_snapshot or not end.files_done:
-        return []
-    commit = log.files_of([end.version]).get(end.version)
-    if commit is None or commit.problem is not None or end.files_done <= _file_count(commit):
-        return []
-    sentence = say(
-        "forecast_delta.index_beyond",
-        at=part.evidence[0],
-        index=end.index,
-        version=end.version,
-        files=_file_count(commit),
-    )
-    return [Risk("DELTA_INDEX_BEYOND", sentence, part.evidence, LOSS)]
-
-
-def _file_count(commit: CommitFile) -> int:
-    """How many files an index can count in a commit: those added, or with the change data feed its own files
-    or all added and removed."""
-    return max(
-        len(commit.files), commit.cdc_files, len(commit.files) + len(commit.removed) if commit.removed else 0
-    )
 
 
 def _refilled(s: RestartContext, log: DeltaLog, part: Range, end: TablePosition) -> list[Risk]:
@@ -492,7 +436,7 @@ def _passed_before(
     through. Looks at the newest ones."""
     oldest = s.offset_entry(s.checkpoint.offset_ids[0])
     line = oldest.source(part.key) if oldest is not None else None
-    begin = _position(line.raw) if line is not None else None
+    begin = position_of(line)
     if begin is None or begin.table_id != end.table_id:
         return None
     first = begin.version + 1 if begin.in_first_snapshot else begin.version

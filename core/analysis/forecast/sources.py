@@ -48,6 +48,7 @@ from core.analysis.forecast.ranges import log_id, ranges
 from core.analysis.forecast.sink import sink_risks
 from core.analysis.forecast.source_logs import check_file_plan, check_file_range, lost_entry, rolled_back
 from core.checkpoint.sources.base import Asks
+from core.checkpoint.sources.delta import DELTA
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.kafka import positions_read
 from core.connectors.answers import BrokerAnswer
@@ -106,9 +107,11 @@ def check_ranges(s: RestartContext) -> Verdict:
 def _broken_line(s: RestartContext, part: Range, phase: FailsAt) -> Verdict | None:
     """An offset that is no JSON is met when it is used.
 
-    File and Delta sources are asked for the range N-1..N at start; Kafka only for what comes next, so of a
+    File sources are asked for the range N-1..N at start; Kafka only for what comes next, so of a
     committed batch the start does not matter, and the end is met while the next batch is planned.
     """
+    if s.kind(part.key).name == DELTA.name:
+        return None  # Delta's own reader is asked with the range
     is_late = s.kind(part.key).is_parsed_when_planned
     used = (part.end,) if is_late and not s.runs_again else (part.end, part.start)
     broken = next((o for o in used if o is not None and o.raw is not None and is_broken(o.raw)), None)

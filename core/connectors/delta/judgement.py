@@ -111,8 +111,8 @@ class JudgedRange:
         is."""
         if self.is_end_missing or self.hole is None or self.hole.next_one is None:
             return None
-        if self.hole.first > self.last:
-            return None
+        if self.hole.first > self.last or self.hole.next_one <= 0:
+            return None  # no version below 0 holds rows
         return self.hole.first, min(self.hole.next_one - 1, self.last)
 
 
