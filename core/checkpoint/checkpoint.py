@@ -440,7 +440,7 @@ class Checkpoint:
         ][-KIND_SAMPLE:]
         found = []
         for line in newest.sources:
-            texts = [source.raw for entry in alike if (source := entry.source(line.key)) is not None]
+            texts = [source.raw for entry in alike[::-1] if (source := entry.source(line.key)) is not None]
             kind, directory = kind_of(texts), directories.get(line.key)
             if directory is not None and kind.name in UNSURE_KINDS:
                 kind = kind_of(texts, self._read_context(line.key, directory, kind))

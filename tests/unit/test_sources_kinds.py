@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.checkpoint import Checkpoint
 from core.checkpoint.model import FileLogEntry
 from core.checkpoint.sources.base import SourceContext
 from core.checkpoint.sources.counters import COUNTER, MEMORY, RATE, RATE_CONTINUOUS, RATE_MICRO_BATCH, SOCKET
@@ -137,6 +139,21 @@ def test_names_are_unique_and_lead_back_to_their_kind() -> None:
 def test_the_newest_text_decides_when_kinds_are_mixed() -> None:
     assert kind_of(['{"logOffset":5}', '{"orders":{"0":5}}']).name == "file"
     assert kind_of([None, '{"orders":{"0":5}}', '{"logOffset":5}']).name == "kafka"
+
+
+@pytest.mark.parametrize("edited", ["5", "[]", "true", '{"logOffset":5}', "null", "{", "{}"])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_one_edited_text_does_not_hide_what_the_source_is(edited: str, at: int) -> None:
+    texts = ['{"orders":{"0":7}}', '{"orders":{"0":6}}']
+    assert kind_of([*texts[:at], edited, *texts[at:]]).name == "kafka"
+
+
+def test_the_newest_text_of_a_checkpoint_is_the_last_one(tmp_path: Path) -> None:
+    offsets = tmp_path / "offsets"
+    offsets.mkdir()
+    for batch_id, text in enumerate(['{"orders":{"0":5}}', '{"logOffset":5}']):
+        (offsets / str(batch_id)).write_text(f"v1\n{{}}\n{text}")
+    assert Checkpoint.open(str(tmp_path)).sources[0].kind is FILES
 
 
 def test_without_any_text_the_files_beside_the_log_decide() -> None:

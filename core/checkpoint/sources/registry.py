@@ -8,6 +8,7 @@ than the JSON itself.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from core.checkpoint.sources.base import SourceContext, SourceKind
@@ -92,21 +93,23 @@ def kind_of(texts: Iterable[str | None], context: SourceContext | None = None) -
     """The kind that wrote these offset texts of one source, newest first. Never raises; ends with
     ``unknown``.
 
-    The newest text decides; None (``-``) and ``{}`` say nothing and are passed over, and so is a text of no
-    known form (an edited one, ``null``). Without any text the initial offset and the file source log decide.
+    The kind of most of them, so that one edited text does not hide what the source is; of as many the newest
+    decides. None (``-``) and ``{}`` say nothing, and neither does a text of no known form (an edited one,
+    ``null``). Without any text the initial offset and the file source log decide.
     """
     known = [text for text in texts if text is not None]
-    is_any = False
-    for text in known:
-        offset = parse(text)
-        if offset != {} and not (is_broken(text) and any(not is_broken(other) for other in known)):
-            kind = _kind(text, offset, known, context)
-            if kind is not UNKNOWN:
-                return kind
-            is_any = True
-    if is_any:
+    told = [text for text in known if parse(text) != {}]
+    told = [text for text in told if not is_broken(text)] or told[:1]
+    if told:
+        ends = {_kind(text, parse(text), known, context) for text in (told[0], told[-1])}
+        if len(ends) > 1:
+            kinds = Counter(_kind(text, parse(text), known, context) for text in told)
+            del kinds[UNKNOWN]
+            ends = {kinds.most_common(1)[0][0]}
+        kind = ends.pop()
         first = context.initial if context is not None else None
-        return KAFKA if first is not None and KAFKA.recognises(parse(first)) else UNKNOWN
+        is_lost = kind is UNKNOWN and first is not None and KAFKA.recognises(parse(first))
+        return KAFKA if is_lost else kind
     if context is not None and context.file_log:
         return FILES
     if context is not None and context.initial is not None:
