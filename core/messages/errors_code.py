@@ -173,6 +173,17 @@ TEXTS: dict[str, ErrorText] = {
 }
 
 UNSEEN: dict[str, ErrorText] = {
+    "CAST_INVALID_INPUT": ErrorText(
+        "A row has a value that the query cannot process, or its code raised an error on purpose. The batch"
+        " is not committed, so every start re-runs it with the same rows and fails again.",
+        action=(
+            "Make the query take such a row (try_cast and the other try_ functions, a filter before the"
+            " expression, or rows that cannot be parsed kept apart) and restart it: the batch is re-run and"
+            " nothing is lost. Only if that has to wait: skip_batch leaves the planned batch out and says how"
+            " many rows that is."
+        ),
+        unseen="Which row it is stands in the source, not in the checkpoint.",
+    ),
     "CALL_ON_STREAMING_DATASET_UNSUPPORTED": ErrorText(
         "Spark refuses the query as it is written; the message says what it does not allow.",
         action="Change the query as the message says and restart the query. The checkpoint is not the cause.",

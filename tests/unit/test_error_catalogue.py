@@ -237,10 +237,10 @@ def test_every_error_that_the_forecast_predicts_is_explained(key: str) -> None:
 
 
 def test_a_condition_without_an_entry_takes_a_general_one() -> None:
-    answer = explain("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012")
-    assert (answer.name, answer.sqlstate) == ("DIVIDE_BY_ZERO", "22012")
+    answer = explain("[AMBIGUOUS_REFERENCE] Reference x is ambiguous. SQLSTATE: 42704")
+    assert (answer.name, answer.sqlstate) == ("AMBIGUOUS_REFERENCE", "42704")
     assert answer.unseen
-    assert meaning_of("DIVIDE_BY_ZERO") is meaning_of("NO_SUCH_CONDITION")
+    assert meaning_of("AMBIGUOUS_REFERENCE") is meaning_of("NO_SUCH_CONDITION")
 
 
 def test_the_page_of_errors_is_made_from_the_tables() -> None:

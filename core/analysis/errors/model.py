@@ -24,6 +24,7 @@ RecoveryOption = Literal[
     "rewind",
     "drop_state",
     "repartition",
+    "skip_batch",
     "reset",
     "backup_and_backfill",
     "full_refresh",
