@@ -82,6 +82,31 @@ button[data-selected="true"] p {color: CanvasText;}
 [data-testid="stCode"] .token.comment, [data-testid="stCode"] .token.punctuation {
   color: light-dark(#59636e, #a3adb7);
 }
+body :focus-visible {
+  outline: 2px solid light-dark(#00629b, #7cc5ee) !important; outline-offset: 1px !important;
+  box-shadow: none !important;
+}
+body > :not(#root) :focus-visible {outline-color: #2a8bcc !important;}
+body :is(
+  [data-testid="stSidebarNavLink"], summary, main, [data-testid="stCode"], [role="tab"], [role="group"] button
+):focus-visible {outline-offset: -2px !important;}
+body :is([role="group"], [data-testid$="RootElement"], [data-testid="stNumberInputContainer"])
+:is(input, textarea):focus-visible {outline: none !important;}
+:is([role="group"], [data-testid$="RootElement"], [data-testid="stNumberInputContainer"]):has(
+  :is(input, textarea):focus-visible
+), [data-testid="stDataFrameResizable"]:has(canvas:focus-visible) {
+  outline: 2px solid light-dark(#00629b, #7cc5ee); outline-offset: -1px;
+}
+:is([data-testid="stCheckbox"], [data-testid="stRadio"]) label:has(input:focus-visible) {
+  outline: 2px solid light-dark(#00629b, #7cc5ee); outline-offset: 2px; border-radius: 3px;
+}
+[data-testid="stElementToolbar"]:focus-within {opacity: 1; top: -2.85rem; z-index: 1;}
+.js-plotly-plot .modebar:focus-within, .js-plotly-plot .modebar:focus-within * {opacity: 1;}
+[data-testid="stCode"] > pre + div {visibility: visible;}
+[data-testid="stCode"]:focus-within > pre + div {opacity: 1; transition-delay: 0s;}
+.stApp button:is([kind="tertiary"], [data-testid="stPopoverButton"]):is(
+  :hover, :active, :focus-visible, [aria-expanded="true"]
+) {color: light-dark(#00629b, #7cc5ee);}
 div.course {height: 26px; background: light-dark(#0072B2, #56B4E9); opacity: 0.75;}
 EDGES_HERE
 @media (hover: none) {
