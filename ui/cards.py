@@ -107,6 +107,7 @@ body :is([role="group"], [data-testid$="RootElement"], [data-testid="stNumberInp
 .stApp button:is([kind="tertiary"], [data-testid="stPopoverButton"]):is(
   :hover, :active, :focus-visible, [aria-expanded="true"]
 ) {color: light-dark(#00629b, #7cc5ee);}
+[data-testid="stLayoutWrapper"]:has(> [class*="st-key-in-lines-"]) {display: none;}
 div.course {height: 26px; background: light-dark(#0072B2, #56B4E9); opacity: 0.75;}
 EDGES_HERE
 @media (hover: none) {
@@ -158,6 +159,8 @@ EDGES_HERE
     grid-column: 1 / -1;
   }
   .st-key-questions [data-testid="stWidgetLabel"] {min-height: 0;}
+  [data-testid="stLayoutWrapper"]:has(> [class*="st-key-in-columns-"]) {display: none;}
+  [data-testid="stLayoutWrapper"]:has(> [class*="st-key-in-lines-"]) {display: flex;}
   .st-key-x [data-testid="stWidgetLabel"] {position: absolute; clip-path: inset(50%);}
 }
 </style>""".replace(

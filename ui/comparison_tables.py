@@ -56,9 +56,10 @@ def by_area(found: Comparison) -> None:
         if differences:
             name = say_of("comparison", "AREAS", area)
             cards.text(say("screen_compare.area", area=name, n=len(differences)), "section")
-            tables.table(
+            tables.sides(
                 columns(differences),
                 say("screen_compare.table", area=say_of("screen_compare", "WITHIN", area)),
+                key=area,
                 most=MOST_ROWS_SEEN,
                 absent=say("screen_compare.not_there"),
             )

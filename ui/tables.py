@@ -23,6 +23,9 @@ IDS = frozenset(
 )
 """Columns of numbers that name something: no separators, as everywhere else on the screens."""
 
+LINES_PIXELS = 420
+"""The height of rows that are shown as lines; the rest scrolls inside."""
+
 Columns = Mapping[str, Sequence[Any]]
 
 
@@ -36,6 +39,30 @@ def table(columns: Columns, alt: str, most: int = 12, absent: str = words.NOT_KN
     )
     if rows > MOST_ROWS:
         cards.text(say("screens.shown_rows", shown=MOST_ROWS, total=rows), "small")
+
+
+def sides(columns: Columns, alt: str, key: str, most: int = 12, absent: str = words.NOT_KNOWN) -> None:
+    """A table of values side by side; where the window is too narrow for that, the same rows as lines: the
+    first column, and below it each other one with its name. The style sheet shows one of the two."""
+    with st.container(key=f"in-columns-{key}"):
+        table(columns, alt, most, absent)
+    with st.container(key=f"in-lines-{key}"):
+        rows = len(next(iter(columns.values()), ()))
+        height: Any = "content" if rows <= most // 2 else LINES_PIXELS
+        st.code(as_lines(columns, absent), language=None, wrap_lines=True, height=height)
+        if rows > MOST_ROWS:
+            cards.text(say("screens.shown_rows", shown=MOST_ROWS, total=rows), "small")
+
+
+def as_lines(columns: Columns, absent: str) -> str:
+    """The rows one below the other, ``MOST_ROWS`` at most; None reads ``absent``."""
+    first, *others = columns
+    lines = []
+    for at in range(min(len(columns[first]), MOST_ROWS)):
+        cells = [(name, columns[name][at]) for name in others]
+        lines += [str(columns[first][at])]
+        lines += [f"  {name}: {absent if cell is None else cell}" for name, cell in cells]
+    return "\n".join(lines)
 
 
 def behind(

@@ -59,3 +59,18 @@ def test_a_source_that_read_nothing_has_no_empty_picture(visit: Visiting) -> Non
     one.wait_for_text("0 versions in 3 batches")
     one.settle()
     assert page.locator(".st-key-marks").count() == 1 and page.locator(".st-key-progress").count() == 0
+
+
+def test_both_sides_of_a_comparison_are_in_view_on_a_phone(visit: Visiting) -> None:
+    one = visit(width=390)
+    page = one.open(f"/compare?{FAILS}&with=samples/windowed-aggregation-hot-partition/checkpoint")
+    lines = page.locator('[class*="st-key-in-lines-"]').first
+    lines.wait_for()
+    assert page.locator('[data-testid="stDataFrame"]:visible').count() == 0
+    said = lines.inner_text().splitlines()
+    assert said[0] == "query ID" and [line[:5] for line in said[1:3]] == ["  A: ", "  B: "]
+    code = lines.locator("pre")
+    assert code.evaluate("it => it.scrollWidth <= it.clientWidth")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.locator('[data-testid="stDataFrame"]').first.wait_for()
+    assert not lines.is_visible()

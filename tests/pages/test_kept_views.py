@@ -269,6 +269,10 @@ def test_the_page_incidents_lists_what_was_kept(open_page: OpenPage, prod: Path,
     assert row["checkpoint"] == "orders" and row["location"] == str(prod)
     assert row["next start"] == "● resumes with batch 10", rows
     assert not at.markdown
+    layout = json.loads(at.dataframe[0].proto.columns)
+    pinned = sum(column["width"] for column in layout.values() if column.get("pinned"))
+    on_a_phone = 390 - 24
+    assert pinned + layout["as of"]["width"] <= on_a_phone, "no scrolling brings its time into view"
 
 
 def test_without_a_store_or_its_list_there_is_no_page_of_incidents(
