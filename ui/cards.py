@@ -131,7 +131,21 @@ EDGES_HERE
   [data-testid="stMainBlockContainer"] {padding: 0;}
   [data-testid="stLayoutWrapper"]:has(> .st-key-header) {position: static; margin: 0; padding: 0;}
   .st-key-verdict [data-testid="stText"] * {white-space: normal !important;}
-  [class*="st-key-box-"], [data-testid="stPlotlyChart"], [data-testid="stDataFrame"] {break-inside: avoid;}
+  [class*="st-key-box-"], [data-testid="stPlotlyChart"], [data-testid="stDataFrame"], [data-testid="stCode"] {
+    break-inside: avoid;
+  }
+  [role="tablist"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-section-"]),
+  [data-testid="stLayoutWrapper"]:has(> [class*="st-key-section-"]) + :has(> [class*="st-key-small-"]) {
+    break-after: avoid;
+  }
+  [data-testid="stTooltipIcon"]:has(> * > button[aria-label^="Help for"]) {display: none;}
+  .js-plotly-plot, [data-testid="stDataFrame"], [data-testid="stDataFrameGlideDataEditor"] {
+    overflow: visible !important;
+  }
+}
+@media screen and (max-width: 640px) {
+  [data-testid="stLayoutWrapper"]:has(> [class*="st-key-in-columns-"]) {display: none;}
+  [data-testid="stLayoutWrapper"]:has(> [class*="st-key-in-lines-"]) {display: flex;}
 }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] {padding: 0 0.8rem 3rem 0.8rem;}
@@ -159,8 +173,6 @@ EDGES_HERE
     grid-column: 1 / -1;
   }
   .st-key-questions [data-testid="stWidgetLabel"] {min-height: 0;}
-  [data-testid="stLayoutWrapper"]:has(> [class*="st-key-in-columns-"]) {display: none;}
-  [data-testid="stLayoutWrapper"]:has(> [class*="st-key-in-lines-"]) {display: flex;}
   .st-key-x [data-testid="stWidgetLabel"] {position: absolute; clip-path: inset(50%);}
 }
 </style>""".replace(

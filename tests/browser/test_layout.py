@@ -74,3 +74,26 @@ def test_both_sides_of_a_comparison_are_in_view_on_a_phone(visit: Visiting) -> N
     page.set_viewport_size({"width": 1280, "height": 900})
     page.locator('[data-testid="stDataFrame"]').first.wait_for()
     assert not lines.is_visible()
+
+
+def test_on_paper_a_title_stays_with_its_part_and_nothing_wide_is_cut(visit: Visiting) -> None:
+    """A chart and a table keep the width they have on the screen: Chromium scales a page down to what sticks
+    out, unless it is clipped."""
+    one = visit()
+    page = one.open(f"/state?{FAILS}")
+    page.locator(".st-key-balance .js-plotly-plot .xtick").first.wait_for()
+    page.emulate_media(media="print")
+    style = (
+        "([selector, name]) => [...document.querySelectorAll(selector)].map(it => getComputedStyle(it)[name])"
+    )
+    titles = page.evaluate(
+        style, ['[data-testid="stLayoutWrapper"]:has(> [class*=st-key-section-])', "breakAfter"]
+    )
+    assert set(titles) == {"avoid"}
+    for wide in (".js-plotly-plot", '[data-testid="stDataFrame"]'):
+        assert set(page.evaluate(style, [wide, "overflow"])) == {"visible"}, wide
+    page = one.open(f"/recovery?{FAILS}")
+    page.locator(".st-key-questions").wait_for()
+    assert page.get_by_role("button", name="Help for").count() == 0
+    page.emulate_media(media="screen")
+    assert page.get_by_role("button", name="Help for").count() > 3
