@@ -42,15 +42,19 @@ _STYLE = """<style>
 [data-testid="stSidebar"][data-collapsed="true"] ~ * .st-key-header > :first-child {margin-left: 2rem;}
 .st-key-header > :has(> [class*="st-key-name-"]) {flex: 0 1 auto; min-width: 0;}
 .st-key-header > [data-testid="stLayoutWrapper"]:has(> .st-key-verdict) {flex: 1 1 0; min-width: 12rem;}
-.st-key-verdict [data-testid="stText"], .st-key-verdict [data-testid="stText"] *,
 [class*="st-key-name-"] [data-testid="stText"], [class*="st-key-name-"] [data-testid="stText"] * {
   white-space: nowrap !important;
   overflow: hidden;
   text-overflow: ellipsis;
 }
-.st-key-verdict:hover [data-testid="stText"], .st-key-verdict:hover [data-testid="stText"] * {
-  white-space: normal !important;
+.st-key-verdict [data-testid="stText"] {
+  display: -webkit-box;
+  -webkit-box-orient: vertical;
+  -webkit-line-clamp: 2;
+  overflow: hidden; line-height: 1.3;
 }
+.st-key-verdict [data-testid="stText"] * {display: inline; white-space: normal !important;}
+.st-key-verdict:hover [data-testid="stText"] {-webkit-line-clamp: none;}
 [class*="st-key-box-"] [data-testid="stPageLink"] {margin-top: 0.45rem;}
 [class*="st-key-box-"] [data-testid="stExpander"] {margin-top: 0.3rem;}
 [class*="st-key-box-"] [data-testid="stPageLink"] [data-testid="stPageLink"] {margin-top: 0;}
@@ -62,9 +66,27 @@ _STYLE = """<style>
 [data-testid="stPageLink"] a {
   border: 1px solid rgba(128, 128, 128, 0.35); border-radius: 6px; padding: 0.35rem 0.7rem;
 }
+[data-testid="stPageLink"] a:not(:hover, :active, :focus-visible) {background: transparent;}
+[data-testid="stPageLink"] a p {font-weight: 400 !important;}
 .st-key-figures [data-testid="stPageLink"] a {padding: 0.1rem 0.55rem;}
 .st-key-figures [class*="st-key-box-"] > :last-child:has([data-testid="stPageLink"]) {margin-top: auto;}
 .st-key-questions [data-testid="stWidgetLabel"] {align-items: flex-end; min-height: 2.9rem;}
+.st-key-questions [data-testid="stGridCell"] {justify-content: flex-end;}
+.st-key-questions [data-testid="stGridCell"] [data-testid="stLayoutWrapper"] {flex: none;}
+.st-key-figures {container: figures / inline-size;}
+.st-key-batch-figures {container: batch-figures / inline-size;}
+@container figures (max-width: 525px) {
+  [data-testid="stGrid"] > :last-child:nth-child(odd) {grid-column: 1 / -1;}
+}
+@container figures (min-width: 526px) and (max-width: 704px) {
+  [data-testid="stGrid"] > :last-child:nth-child(3n + 2) {grid-column: span 2;}
+}
+@container batch-figures (max-width: 485px) {
+  [data-testid="stGrid"] > :last-child:nth-child(odd) {grid-column: 1 / -1;}
+}
+@container batch-figures (min-width: 486px) and (max-width: 704px) {
+  [data-testid="stGrid"] > :last-child:nth-child(3n + 2) {grid-column: span 2;}
+}
 .st-key-read-at [data-testid="stText"] {white-space: nowrap;}
 [data-testid="stMain"] [data-testid="stText"] {overflow-wrap: anywhere;}
 [class*="st-key-name-"] [data-testid="stText"] {font-size: 1.25rem; font-weight: 650; line-height: 1.25;}
@@ -130,7 +152,7 @@ EDGES_HERE
   }
   [data-testid="stMainBlockContainer"] {padding: 0;}
   [data-testid="stLayoutWrapper"]:has(> .st-key-header) {position: static; margin: 0; padding: 0;}
-  .st-key-verdict [data-testid="stText"] * {white-space: normal !important;}
+  .st-key-verdict [data-testid="stText"] {-webkit-line-clamp: none;}
   [class*="st-key-box-"], [data-testid="stPlotlyChart"], [data-testid="stDataFrame"], [data-testid="stCode"] {
     break-inside: avoid;
   }
@@ -169,9 +191,7 @@ EDGES_HERE
   .st-key-position-and-costs {flex-direction: column-reverse;}
   .st-key-about {flex-direction: column; row-gap: 0;}
   .st-key-about > * {flex: none; width: 100%;}
-  :is(.st-key-figures, .st-key-batch-figures) [data-testid="stGrid"] > :last-child:nth-child(odd) {
-    grid-column: 1 / -1;
-  }
+  [class*="st-key-box-"]:has(> :last-child [data-testid="stPageLink"]) {padding-bottom: 0.9rem;}
   .st-key-questions [data-testid="stWidgetLabel"] {min-height: 0;}
   .st-key-x [data-testid="stWidgetLabel"] {position: absolute; clip-path: inset(50%);}
 }

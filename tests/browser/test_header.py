@@ -1,4 +1,4 @@
-"""The line with the verdict stays in view on every page, is one line (two on a phone) and is printed once; the
+"""The line with the verdict stays in view on every page, is one or two lines (three on a phone) and is printed once; the
 report asks nobody and has no barrier."""
 
 from __future__ import annotations
@@ -17,6 +17,12 @@ BOX = """() => {
   const box = document.querySelector('.st-key-header').getBoundingClientRect();
   return {top: box.top, height: box.height, on_top:
     document.elementFromPoint(box.left + 60, box.top + box.height / 2).closest('.st-key-header') !== null};
+}"""
+DRAWN_INSIDE = """it => {
+  const words = document.createRange();
+  words.selectNodeContents(it.querySelector('span').firstChild);
+  const drawn = words.getBoundingClientRect(), box = it.getBoundingClientRect();
+  return drawn.right <= box.right + 1 && drawn.bottom <= box.bottom + 1;
 }"""
 
 
@@ -47,6 +53,17 @@ def test_a_query_that_resumes_says_its_sentence_in_the_header_only(visit: Visiti
     one.open(f"/overview?{WORKS}")
     one.wait_for_text("Spark will resume with batch 10")
     assert page.locator(".st-key-verdict").inner_text() == "● resumes with batch 10"
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 60), (390, 100)])
+def test_the_sentence_in_the_header_is_not_cut(visit: Visiting, width: int, most: int) -> None:
+    """It stands nowhere else on the page, and a finger does not hover: two lines are enough for it."""
+    one = visit(width=width)
+    page = one.open(f"/timeline?{WORKS}")
+    one.wait_for_text("Spark will resume with batch 10")
+    text = page.locator('.st-key-verdict [data-testid="stText"]')
+    assert text.evaluate(DRAWN_INSIDE)
+    assert page.evaluate(BOX)["height"] <= most
 
 
 def test_a_long_name_leaves_room_for_the_verdict_and_the_link(visit: Visiting, tmp_path: Path) -> None:

@@ -3,14 +3,18 @@ none."""
 
 from __future__ import annotations
 
+import pytest
+
 from tests.browser.conftest import Visiting
 
 FAILS = "ck=samples/missing-delta-file/checkpoint"
 TOPS = """selector => [...document.querySelectorAll(selector)].map(each => Math.round(each.getBoundingClientRect().top))"""
 
 
-def test_three_questions_of_recovery_share_a_line(visit: Visiting) -> None:
-    page = visit().open(f"/recovery?{FAILS}")
+@pytest.mark.parametrize("width", [1280, 640])
+def test_three_questions_of_recovery_share_a_line(visit: Visiting, width: int) -> None:
+    """640 pixels are a window of 1280 at 200 % zoom."""
+    page = visit(width=width).open(f"/recovery?{FAILS}")
     fields = '.st-key-questions [data-testid="stSelectbox"] input'
     page.locator(fields).nth(4).wait_for()
     tops = page.evaluate(TOPS, fields)
@@ -97,3 +101,18 @@ def test_on_paper_a_title_stays_with_its_part_and_nothing_wide_is_cut(visit: Vis
     assert page.get_by_role("button", name="Help for").count() == 0
     page.emulate_media(media="screen")
     assert page.get_by_role("button", name="Help for").count() > 3
+
+
+def test_five_figures_leave_no_hole_where_three_have_room(visit: Visiting) -> None:
+    one = visit(width=640)
+    for name, key in (("overview", "figures"), ("timeline", "batch-figures")):
+        page = one.open(f"/{name}?{FAILS}")
+        cells = page.locator(f'.st-key-{key} [data-testid="stGridCell"]')
+        cells.nth(4).wait_for()
+        boxes = [box for at in range(5) if (box := cells.nth(at).bounding_box()) is not None]
+        assert boxes[2]["y"] == boxes[0]["y"] and boxes[4]["y"] == boxes[3]["y"] > boxes[0]["y"], (
+            name,
+            boxes,
+        )
+        ends = [box["x"] + box["width"] for box in (boxes[2], boxes[4])]
+        assert abs(ends[0] - ends[1]) <= 2, (name, ends)
