@@ -53,7 +53,7 @@ def test_each_step_of_tab_shows_where_it_leads(visit: Visiting, theme: str, page
     one = visit(theme=theme)
     drawn = one.open(f"/{name}?ck=samples/missing-delta-file/checkpoint&{more}")
     drawn.locator(
-        '[data-testid="stMain"] :is([data-testid="stExpander"], [data-testid="stCode"])'
+        '[data-testid="stMain"] :is([data-testid="stExpander"], [data-testid="stCode"]):visible'
     ).first.wait_for()
     one.settle()
     drawn.add_style_tag(content="*, *::before, *::after {transition: none !important;}")
