@@ -243,7 +243,7 @@ def settings(ck: Checkpoint) -> None:
             columns["setting"].append(change.key)
             columns["value"].append(say("screen_overview.setting_gone"))
             columns["last change"].append(_change(change))
-        tables.table(columns, alt=say("screen_overview.settings_table"), most=12)
+        tables.sides(columns, alt=say("screen_overview.settings_table"), key="settings", most=12)
         tables.downloads(columns, "settings", key="settings")
 
 

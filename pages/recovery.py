@@ -257,7 +257,7 @@ def before_and_after(made: Plan) -> None:
         "first batch": [str(item.after.get("first_batch")) for item in made.before_after],
         "reads again": [str(item.after.get("reads_again") or "") for item in made.before_after],
     }
-    tables.table(columns, alt=say("screen_recovery.before_and_after_table"))
+    tables.sides(columns, alt=say("screen_recovery.before_and_after_table"), key="before-after")
     tables.downloads(columns, f"before-after-{made.option}", key="before-after")
 
 

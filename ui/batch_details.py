@@ -187,7 +187,8 @@ def _settings(ck: Checkpoint, batch_id: int, offset: OffsetEntry) -> None:
             "before": [_or_absent(change.before) for change in changes],
             "from this batch on": [_or_absent(change.after) for change in changes],
         }
-        tables.table(columns, alt=say("screen_timeline.settings_changed_table", batch=batch_id))
+        alt = say("screen_timeline.settings_changed_table", batch=batch_id)
+        tables.sides(columns, alt=alt, key="settings-changed")
     elif previous is None:
         cards.text(say("screen_timeline.settings_first"), "small")
     else:
@@ -195,7 +196,7 @@ def _settings(ck: Checkpoint, batch_id: int, offset: OffsetEntry) -> None:
     with st.expander(say("screen_timeline.settings_all", n=len(offset.conf))):
         names = sorted(offset.conf)[:MOST_SETTINGS]
         columns = {"setting": names, "value": [offset.conf[name] for name in names]}
-        tables.table(columns, alt=say("screen_timeline.settings_table", batch=batch_id))
+        tables.sides(columns, alt=say("screen_timeline.settings_table", batch=batch_id), key="settings")
 
 
 def _or_absent(value: str | None) -> str:

@@ -55,14 +55,19 @@ def sides(columns: Columns, alt: str, key: str, most: int = 12, absent: str = wo
 
 
 def as_lines(columns: Columns, absent: str) -> str:
-    """The rows one below the other, ``MOST_ROWS`` at most; None reads ``absent``."""
+    """The rows one below the other, ``MOST_ROWS`` at most; None reads ``absent``. No cell has two lines."""
     first, *others = columns
     lines = []
     for at in range(min(len(columns[first]), MOST_ROWS)):
         cells = [(name, columns[name][at]) for name in others]
-        lines += [str(columns[first][at])]
-        lines += [f"  {name}: {absent if cell is None else cell}" for name, cell in cells]
+        lines += [_on_one_line(columns[first][at])]
+        lines += [f"  {name}: {_on_one_line(absent if cell is None else cell)}" for name, cell in cells]
     return "\n".join(lines)
+
+
+def _on_one_line(value: Any) -> str:
+    """A cell that cannot pose as the next one."""
+    return " ".join(str(value).splitlines())
 
 
 def behind(

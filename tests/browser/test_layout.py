@@ -80,6 +80,16 @@ def test_both_sides_of_a_comparison_are_in_view_on_a_phone(visit: Visiting) -> N
     assert not lines.is_visible()
 
 
+def test_values_of_settings_are_in_view_on_a_phone(visit: Visiting) -> None:
+    one = visit(width=390)
+    page = one.open(f"/timeline?{FAILS}")
+    page.get_by_text("All pinned settings").click()
+    lines = page.locator(".st-key-in-lines-settings pre")
+    lines.wait_for()
+    assert "spark.sql.shuffle.partitions\n  value: 4\n" in lines.inner_text()
+    assert lines.evaluate("it => it.scrollWidth <= it.clientWidth")
+
+
 def test_on_paper_a_title_stays_with_its_part_and_nothing_wide_is_cut(visit: Visiting) -> None:
     """A chart and a table keep the width they have on the screen: Chromium scales a page down to what sticks
     out, unless it is clipped."""

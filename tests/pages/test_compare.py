@@ -306,3 +306,8 @@ def test_times_are_moments_and_names_are_in_the_order_of_their_numbers(open_page
     assert not [row for row in rows if row[0].endswith("(ms)")]
     names = [row[0] for row in rows if row[0].startswith("state/0/0/") and row[0].endswith(".changelog")]
     assert names == [f"state/0/0/{version}.changelog" for version in range(1, 11)]
+
+
+def test_a_value_cannot_pose_as_another_line_of_a_table() -> None:
+    columns = {"what": ["a\nb", "c"], "A": ["1\n  B: 2", None], "B": ["3", "4"]}
+    assert tables.as_lines(columns, "not there") == "a b\n  A: 1   B: 2\n  B: 3\nc\n  A: not there\n  B: 4"
