@@ -21,9 +21,9 @@ from ui import (
     uploads,
 )
 
-PINNED = {"next start": 120, "checkpoint": 160}
-"""Columns that stay in view, in pixels: on a phone there is room for one more beside them."""
-WIDTHS = {"lag": 92, "state": 84, "throughput": 96, "worst finding": 220}
+PINNED = {"checkpoint": 190}
+"""Columns that stay in view, in pixels: on a phone there is room for another one beside them."""
+WIDTHS = {"next start": 120, "lag": 92, "state": 84, "throughput": 96, "worst finding": 220}
 """Columns whose longest texts would be cut, and what a line needs."""
 
 MOST_ROWS = 2_000
@@ -74,7 +74,8 @@ def recent() -> None:
     if not names:
         return
     cards.text(say("screen_overview.recent"), "section")
-    _table(names, "recent", {"checkpoint": [words.one_line(name, 200) for name in names]})
+    shown: dict[str, list[object]] = {"checkpoint": [words.one_line(name, 200) for name in names]}
+    _table(names, "recent", shown, [cards.MARKS["note"]] * len(names))
 
 
 def survey() -> None:
@@ -158,7 +159,8 @@ def rows_of(job: survey_job.SurveyJob) -> None:
     cards.text(_summary(job, len(shown)), "small")
     for sentence in dict.fromkeys(text for line in shown if line.past for text in line.past.trouble):
         cards.text(sentence, "small")
-    _table([line.name for line in shown], "survey", survey_table.columns(shown))
+    names = [line.name for line in shown]
+    _table(names, "survey", survey_table.columns(shown), survey_table.marks(shown))
     if job.is_done:
         tables.downloads(survey_table.download_columns(shown), "checkpoints", key="survey-down")
         survey_charts.panel(shown)
@@ -177,7 +179,7 @@ def _summary(job: survey_job.SurveyJob, shown: int) -> str:
     return " ".join(parts)
 
 
-def _table(names: list[str], key: str, columns: dict[str, list[object]]) -> None:
+def _table(names: list[str], key: str, columns: dict[str, list[object]], marks: list[str]) -> None:
     def clicked() -> None:
         state = st.session_state.get(key)
         cells = state.selection.cells if state is not None else []
@@ -186,6 +188,7 @@ def _table(names: list[str], key: str, columns: dict[str, list[object]]) -> None
 
     tables.clickable(
         columns,
+        marks,
         key=key,
         alt=say("screen_overview.list", n=len(names)),
         on_select=clicked,

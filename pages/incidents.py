@@ -8,10 +8,9 @@ from core.incident import KeptList
 from core.messages import say, words
 from ui import cards, kept_incidents, shell, tables
 
-PINNED = {"next start": 150}
-"""The column that stays in view, in pixels: on a phone there is room for any other one beside it, one at a
-time."""
-WIDTHS = {"checkpoint": 190, "as of": 180, "location": 260, "opens as": 320}
+PINNED = {"checkpoint": 130}
+"""The column that stays in view, in pixels: on a phone there is room for another one beside it."""
+WIDTHS = {"next start": 150, "as of": 180, "location": 260, "opens as": 320}
 MOST_PROBLEMS = 10
 
 
@@ -49,6 +48,7 @@ def listed(found: KeptList) -> None:
     cards.text(kept_incidents.count_sentence(found), "small")
     tables.clickable(
         kept_incidents.columns(found.entries),
+        kept_incidents.marks(found.entries),
         key="incidents",
         alt=say("incident_store.list_alt", n=len(names)),
         on_select=clicked,

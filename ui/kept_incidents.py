@@ -45,8 +45,8 @@ def _found() -> KeptList | str:
 def columns(entries: tuple[KeptEvidence, ...]) -> dict[str, list[object]]:
     """One row for each: how the next start looked, of which checkpoint, when."""
     return {
-        "next start": [_verdict(each) for each in entries],
         "checkpoint": [words.one_line(each.title or words.NOT_KNOWN, 200) for each in entries],
+        "next start": [_verdict(each) for each in entries],
         "as of": [
             words.NOT_KNOWN if each.record is None else words.moment(each.record.moment_ms)
             for each in entries
@@ -65,11 +65,16 @@ def download_columns(entries: tuple[KeptEvidence, ...]) -> tables.Columns:
     return {**columns(entries), "sentence": [each.sentence or "" for each in entries]}
 
 
+def marks(entries: tuple[KeptEvidence, ...]) -> list[str]:
+    """The shape of each row that stands for how the next start looked."""
+    return [
+        cards.MARKS["plain" if each.outcome is None else cached_answers.TONES[each.outcome]]
+        for each in entries
+    ]
+
+
 def _verdict(each: KeptEvidence) -> str:
-    if each.record is None:
-        return f"{cards.MARKS['plain']} {words.NOT_KNOWN}"
-    tone = "plain" if each.outcome is None else cached_answers.TONES[each.outcome]
-    return f"{cards.MARKS[tone]} {of_outcome(each.outcome, each.batch_id)}"
+    return words.NOT_KNOWN if each.record is None else of_outcome(each.outcome, each.batch_id)
 
 
 def count_sentence(listed: KeptList) -> str:

@@ -55,8 +55,12 @@ def _is_risk(row: SurveyRow) -> bool:
     return row.has_problems and row.status != "fails"
 
 
-def mark_of(row: SurveyRow) -> str:
-    """The shape that stands for what happens at the next start."""
+def marks(lines: Iterable[Line]) -> list[str]:
+    """The shape of each line that stands for what happens at the next start; "?" where that is not known."""
+    return ["?" if line.row is None else _mark_of(line.row) for line in lines]
+
+
+def _mark_of(row: SurveyRow) -> str:
     if row.status == "fails":
         return MARKS["blocked"]
     if row.status == "reruns" or _is_risk(row):
@@ -193,14 +197,14 @@ def _cells(line: Line, title: str) -> dict[str, object]:
     row = line.row
     if row is None:
         row = unreadable_row(line.name, "")
-        start, is_read = f"? {line.note}", False
+        start, is_read = line.note, False
     else:
-        start, is_read = f"{mark_of(row)} {row.next_start}", row.error is None
+        start, is_read = row.next_start, row.error is None
     absent = "-" if is_read else ""
     lag_ms, skew = row.watermark_lag_ms, row.state_skew
     return {
-        "next start": start,
         "checkpoint": say("screen_survey.temporary", name=title) if row.is_temporary else title,
+        "next start": start,
         "newest": absent if row.age_seconds is None else words.age(row.age_seconds * 1000),
         "worst finding": row.worst_finding or (words.one_line(row.error, 200) if row.error else absent),
         "lag": absent if lag_ms is None else words.duration(lag_ms),

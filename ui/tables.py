@@ -23,6 +23,8 @@ IDS = frozenset(
 )
 """Columns of numbers that name something: no separators, as everywhere else on the screens."""
 
+MARK_PIXELS = 50
+"""The width of the first column of a table with marks: no column is narrower."""
 LINES_PIXELS = 420
 """The height of rows that are shown as lines; the rest scrolls inside."""
 
@@ -91,6 +93,7 @@ def behind(
 
 def clickable(
     columns: Columns,
+    marks: Sequence[str],
     key: str,
     alt: str,
     on_select: Callable[[], None],
@@ -100,11 +103,17 @@ def clickable(
     most: int = MOST_ROWS,
 ) -> None:
     """A table in which a click on a cell calls ``on_select``; the clicked cell is in the session under
-    ``key``. ``lines`` are columns whose cells are lists of numbers, drawn as a line. Columns that are
-    ``pinned`` stay in view while the others scroll; both they and those with ``widths`` are so many pixels
-    wide. Of more rows than ``most`` the first are shown."""
+    ``key``.
+
+    Each row begins with its mark, which cannot be chosen: there the table takes the focus when Tab reaches
+    it, the arrows lead to a row, and the one to the right chooses. ``lines`` are columns whose cells are
+    lists of numbers, drawn as a line. Columns that are ``pinned`` stay in view while the others scroll; both
+    they and those with ``widths`` are so many pixels wide. Of more rows than ``most`` the first are shown.
+    """
     frame = _frame(columns, "", most)
+    frame.index = pd.Index(marks[:most], name="")
     formats = _number_formats(frame)
+    formats |= {"_index": st.column_config.TextColumn("", width=MARK_PIXELS)}
     formats |= {
         name: st.column_config.Column(pinned=name in pinned, width=width)
         for name, width in {**widths, **pinned}.items()
@@ -116,7 +125,7 @@ def clickable(
     }
     st.dataframe(
         frame,
-        hide_index=True,
+        hide_index=False,
         alt=alt,
         key=key,
         on_select=on_select,

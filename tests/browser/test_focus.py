@@ -69,3 +69,23 @@ def test_each_step_of_tab_shows_where_it_leads(visit: Visiting, theme: str, page
     assert any(name.startswith(among) for name in names), names
     assert [step["name"] for step in steps if not step["isRinged"]] == []
     assert [step["name"] for step in steps if not step["isSeen"]] == []
+
+
+def test_tab_opens_no_row_of_the_table_and_the_arrows_choose_one(visit: Visiting) -> None:
+    one = visit()
+    page = one.open("/")
+    page.get_by_text("Read 16 of 16 checkpoints").wait_for()
+    one.settle()
+    for _ in range(MOST_STEPS):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.testid") == "data-grid-canvas":
+            break
+    else:
+        raise AssertionError("Tab does not reach the table")
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp"):
+        page.wait_for_timeout(700)  # longer than Streamlit waits before it tells of a choice
+        assert page.get_by_text("Read 16 of 16 checkpoints").is_visible(), "a row opened by itself"
+        page.keyboard.press(key)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/overview?ck=*")
+    one.wait_for_text("hand-made-rewind")

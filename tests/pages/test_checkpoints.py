@@ -32,10 +32,11 @@ def test_what_fails_comes_first_and_says_in_which_batch(open_page: OpenPage) -> 
     at = open_page("checkpoints")
     assert_no_error(at)
     table = table_of(at)
-    assert list(table.columns[:4]) == ["next start", "checkpoint", "newest", "worst finding"]
-    assert (table["next start"][0], table["checkpoint"][0]) == ("▲ fails in batch 10", "missing-delta-file")
-    starts = list(table["next start"])
-    assert starts.index("◐ re-runs batch 8") < starts.index("● resumes")
+    assert list(table.columns[:4]) == ["checkpoint", "next start", "newest", "worst finding"]
+    rows = list(zip(table.index, table["next start"], table["checkpoint"], strict=True))
+    assert rows[0] == ("▲", "fails in batch 10", "missing-delta-file")
+    starts = [row[:2] for row in rows]
+    assert starts.index(("◐", "re-runs batch 8")) < starts.index(("●", "resumes"))
     assert set(table["checkpoint"]) == set(sample_names())
     row = table.set_index("checkpoint").loc["windowed-aggregation-hot-partition"]
     assert row["worst finding"] == "STATE_SKEWED" and row["skew"].endswith(" x") and row["lag"] != "-"
@@ -61,7 +62,7 @@ def test_the_order_is_in_the_address(open_page: OpenPage) -> None:
     names = list(table_of(open_page("checkpoints", sort="name"))["checkpoint"])
     assert names == sorted(sample_names())
     by_skew = table_of(open_page("checkpoints", sort="skew"))["checkpoint"]
-    assert by_skew[0] == "windowed-aggregation-hot-partition"
+    assert by_skew.iloc[0] == "windowed-aggregation-hot-partition"
 
 
 def test_a_link_with_a_filter_that_does_not_exist_says_so(open_page: OpenPage) -> None:
@@ -87,8 +88,8 @@ def test_a_checkpoint_that_cannot_be_read_is_a_row(
         get_settings.cache_clear()
     assert_no_error(at)
     table = table_of(at).set_index("checkpoint")
-    assert table.loc["fine"]["next start"] == "● resumes"
-    assert table.loc["broken"]["next start"] == "? not read"
+    assert table.loc["fine"]["next start"] == "resumes"
+    assert table.loc["broken"]["next start"] == "not read"
     assert "cannot be listed" in table.loc["broken"]["worst finding"]
 
 
@@ -105,13 +106,14 @@ def test_what_was_not_read_yet_is_shown_last_and_can_be_stopped() -> None:
     shown = survey_table.shown(lines, None, "", None)
     assert [each.name for each in shown] == [lines[1].name, lines[0].name]
     cells = survey_table.columns(shown)
-    assert cells["next start"] == ["▲ fails in batch 10", "? not read yet"]
+    assert cells["next start"] == ["fails in batch 10", "not read yet"]
+    assert survey_table.marks(shown) == ["▲", "?"]
 
 
 def run_until(at: Any, committed: str) -> None:
     """Draws the page until the table shows this as the last commit; a busy machine may need a while."""
     until = time.monotonic() + 60
-    while table_of(at)["last committed"][0] != committed:
+    while table_of(at)["last committed"].iloc[0] != committed:
         assert time.monotonic() < until
         time.sleep(1)
         at.run()

@@ -267,10 +267,13 @@ def test_the_page_incidents_lists_what_was_kept(open_page: OpenPage, prod: Path,
     rows = at.dataframe[0].value.to_dict("records")
     row = next(row for row in rows if row["opens as"] == name)
     assert row["checkpoint"] == "orders" and row["location"] == str(prod)
-    assert row["next start"] == "● resumes with batch 10", rows
+    assert row["next start"] == "resumes with batch 10", rows
+    assert set(at.dataframe[0].value.index) == {"●", "○"}
     assert not at.markdown
     layout = json.loads(at.dataframe[0].proto.columns)
-    pinned = sum(column["width"] for column in layout.values() if column.get("pinned"))
+    pinned = sum(
+        column["width"] for name, column in layout.items() if column.get("pinned") or name == "_index"
+    )
     on_a_phone = 390 - 24
     assert pinned + layout["as of"]["width"] <= on_a_phone, "no scrolling brings its time into view"
 
