@@ -55,7 +55,7 @@ TITLES: dict[str, str] = {
     "SOURCE_START_LOST": "the file with the start of a source is missing or cannot be read",
     "SOURCE_PATH_GONE": "the directory that a file source reads does not exist",
     "SOURCE_OFFSET_BACKWARDS": "the offset of a file source goes backwards",
-    "SOURCE_OFFSET_UNREADABLE": "the offset of a source is not valid JSON",
+    "SOURCE_OFFSET_UNREADABLE": "the source cannot read its offset",
     "FAILED_PLAN_LEFT": "a failed start left an offset file that no start can work with",
     "KAFKA_TOPIC_REMOVED": "the query no longer reads a topic that the checkpoint has offsets for",
     "KAFKA_TOPIC_GONE": "a topic of the query does not exist on the broker",

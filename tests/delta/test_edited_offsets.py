@@ -42,8 +42,8 @@ REFUSED: dict[str, tuple[Edit, str]] = {
     "id_other": (fields(reservoirId="113de742-aa11-46fd-90a1-cd0f024ad7ab"), OTHER_TABLE),
     "id_empty": (fields(reservoirId=""), OTHER_TABLE),
     "id_number": (fields(reservoirId=5), OTHER_TABLE),
-    "id_null": (fields(reservoirId=None), OTHER_TABLE),
-    "id_missing": (without("reservoirId"), OTHER_TABLE),
+    "id_null": (fields(reservoirId=None), UNREADABLE),
+    "id_missing": (without("reservoirId"), UNREADABLE),
     "id_list": (fields(reservoirId=[]), UNREADABLE),
     "source_version_0": (fields(sourceVersion=0), UNREADABLE),
     "source_version_2": (fields(sourceVersion=2), UNREADABLE),
@@ -202,3 +202,14 @@ def test_a_version_below_0(case: Make, pending: bool, allowed: str, back: int) -
         assert allowed == "true" and fact.condition == "DELTA_MISSING_FILES_UNEXPECTED_VERSION"
     elif not (back and not pending):
         assert [risk.id for risk in said.risks] == [BACK] and fact.against(range(70)) == (0, 50)
+
+
+@pytest.mark.parametrize("name", ["version_null", "index_missing", "snapshot_1"])
+def test_a_batch_that_the_sink_has_already_is_not_harmed_by_its_edited_begin(case: Make, name: str) -> None:
+    made = case("done")
+    newest = max(int(path.name) for path in (made.checkpoint / "commits").iterdir() if path.name.isdigit())
+    made.forget_commit(newest)
+    edited(made, newest - 1, TAKEN[name][0])
+    said, fact = made.prove()
+    assert said.sink is not None and said.sink.pending == "skipped" and not said.risks
+    assert fact.ids == tuple(range(70))

@@ -104,7 +104,7 @@ _FORMS: Mapping[str, _Form] = {
     "no_table": _Form(
         "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
         _ILLEGAL,
-        "The streaming query was reading from an unexpected Delta table (id = '",
+        "The streaming query was reading from an unexpected Delta table",
         "55019",
     ),
     # An offset that the reader refuses, by the reason.

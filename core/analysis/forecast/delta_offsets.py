@@ -16,6 +16,7 @@ from core.checkpoint.sources.delta_reader import ReadOffset, read_offset
 from core.connectors.delta.actions import CommitFile
 from core.connectors.delta.log import DeltaLog
 from core.messages import say
+from core.messages.words import listed
 from core.sparklogs.evidence import Evidence
 
 IN_EVERY_OFFSET, AT_SCHEMA_CHANGE = 1, 3  # the two values of sourceVersion
@@ -36,15 +37,15 @@ def refused_offset(part: Range, phase: FailsAt) -> Verdict | None:
         read = read_offset(line.raw)
         found = _refusal(part.key, line.evidence, read)
         if found is not None:
-            key, reason, why = found
+            key, why = found
             error = delta_error(key, version=read.source_version)
-            return delta_failure(error, reason, why, (line.evidence,), phase)
+            return delta_failure(error, "SOURCE_OFFSET_UNREADABLE", why, (line.evidence,), phase)
     return None
 
 
-def _refusal(key: str, at: Evidence, read: ReadOffset) -> tuple[str, str, str] | None:
-    """The error, the finding and the clause."""
-    unreadable, place = "SOURCE_OFFSET_UNREADABLE", {"key": key, "at": at}
+def _refusal(key: str, at: Evidence, read: ReadOffset) -> tuple[str, str] | None:
+    """The error and the clause."""
+    place = {"key": key, "at": at}
     if read.refusal is not None:
         if read.refusal in ("nothing", "broken", "no_json"):
             why = say("forecast_steps.source_offset_json", key=key, at=str(at))
@@ -52,23 +53,28 @@ def _refusal(key: str, at: Evidence, read: ReadOffset) -> tuple[str, str, str] |
             why = say("forecast_delta.offset_field", field=read.field, value=read.value, **place)
         else:
             why = say("forecast_delta.offset_no_object", value=read.value, **place)
-        return read.refusal, unreadable, why
+        return read.refusal, why
     version = read.source_version
     if version not in (IN_EVERY_OFFSET, AT_SCHEMA_CHANGE):
         error = "source_version" if version > AT_SCHEMA_CHANGE else "source_version_other"
-        return error, unreadable, say("forecast_delta.source_version", version=version, **place)
+        return error, say("forecast_delta.source_version", version=version, **place)
     if version == AT_SCHEMA_CHANGE and read.index == BASE_INDEX:
-        return "source_version_index", unreadable, say("forecast_delta.source_version_index", **place)
+        return "source_version_index", say("forecast_delta.source_version_index", **place)
     if read.table_id is None:
-        return "no_table", "DELTA_TABLE_DIFFERS", say("forecast_delta.offset_without_table", **place)
+        return "no_table", say("forecast_delta.offset_without_table", **place)
     return None
+
+
+def hands_out(s: RestartContext) -> bool:
+    """Whether batch N runs again and the sink takes its rows."""
+    return s.runs_again and not (s.sink is not None and s.sink.pending == "skipped")
 
 
 def edited_positions(s: RestartContext, part: Range) -> tuple[Risk, ...]:
     """What Delta takes without an error: positions that go back, and numbers that it fills in itself."""
     start, end = position_of(part.start), position_of(part.end)
     found = [*_back_in_snapshot(part, start, end), *_went_back(s, part, s.n, start, end)]
-    if s.runs_again and s.previous is not None:
+    if hands_out(s) and s.previous is not None:
         before = s.offset_entry(s.checkpoint.previous_offset_id(s.previous))
         earlier = Range(part.key, before.source(part.key) if before is not None else None, part.start)
         first = position_of(earlier.start)
@@ -121,7 +127,7 @@ def _went_back(
 
 def _filled_in(s: RestartContext, part: Range) -> tuple[Risk, ...]:
     """A number that is missing, null, empty or a fraction, where the next rows are read from."""
-    for line in (part.start, part.end) if s.runs_again else (part.end,):
+    for line in (part.start, part.end) if hands_out(s) else (part.end,):
         read = read_offset(line.raw) if line is not None and line.raw is not None else ReadOffset()
         if line is None or not read.filled_in or read.position is None:
             continue
@@ -129,7 +135,7 @@ def _filled_in(s: RestartContext, part: Range) -> tuple[Risk, ...]:
             "forecast_delta.filled_in",
             key=part.key,
             at=line.evidence,
-            fields=list(read.filled_in),
+            fields=listed(read.filled_in),
             version=read.version,
             index=read.index,
         )

@@ -16,6 +16,7 @@ from core.analysis.forecast.delta_errors import delta_error, delta_failure
 from core.analysis.forecast.delta_files import check_files_of_batch, check_files_that_wait
 from core.analysis.forecast.delta_offsets import (
     edited_positions,
+    hands_out,
     index_beyond,
     position_of,
     refused_offset,
@@ -64,7 +65,7 @@ def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict
     if not part.differs:
         return back
     found = _range(s, part, log, start, end, phase)
-    if found.ok is not False and _hands_out(s):
+    if found.ok is not False and hands_out(s):
         begin = start if part.start_text is not None else _first_position(s, part, end)
         seen = check_files_of_batch(s, part, log, begin, end)
         if seen.ok is False:
@@ -74,11 +75,6 @@ def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict
             found, risks=(*found.risks, *beyond), not_checked=(*found.not_checked, *seen.not_checked)
         )
     return replace(found, risks=(*found.risks, *back.risks))
-
-
-def _hands_out(s: RestartContext) -> bool:
-    """Whether batch N runs again and the sink takes its rows."""
-    return s.runs_again and not (s.sink is not None and s.sink.pending == "skipped")
 
 
 def _first_position(s: RestartContext, part: Range, end: TablePosition) -> TablePosition | None:
@@ -334,7 +330,7 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
             next_one=next_one,
         )
         risks.append(Risk("DELTA_ROWS_SKIPPED", sentence, part.evidence, LOSS))
-    risks += [] if _hands_out(s) else index_beyond(log, part.end)  # else the batch reads the whole commit
+    risks += [] if hands_out(s) else index_beyond(log, part.end)  # else the batch reads the whole commit
     risks += _refilled(s, log, part, end)
     waiting = _waiting(s, part, log, end, first)
     not_checked = waiting.not_checked

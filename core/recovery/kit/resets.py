@@ -50,8 +50,9 @@ def check_sink_stands(run: QueryRun, first_batch: int, keeps_pending: bool) -> N
         if run.output == run.sink_path and newest >= first_batch and not is_kept:
             raise Refused(
                 f"The output already has batches up to {newest}, but the new checkpoint starts with batch "
-                f"{first_batch}: new rows would be skipped. If the output is one batch ahead, start the old "
-                "query once so that the checkpoint catches up, then make a new plan."
+                f"{first_batch}: new rows would be skipped. If the output is one batch ahead and the old "
+                "query still starts, start it once so that the checkpoint catches up, then make a new plan; "
+                "else the options restore_backup and full_refresh are left."
             )
     last = run.pending if keeps_pending else run.last_committed
     if run.sink == "delta" and run.query_id is not None and run.files.names(run.sink_path):
@@ -59,8 +60,9 @@ def check_sink_stands(run: QueryRun, first_batch: int, keeps_pending: bool) -> N
         if epoch is not None and last is not None and epoch > last:
             raise Refused(
                 f"The table already has batch {epoch} of this query, but the new checkpoint resumes after "
-                f"{last}: rows would be written twice. Start the old query once so that the checkpoint "
-                "catches up, then make a new plan."
+                f"{last}: rows would be written twice. If the old query still starts, start it once so that "
+                "the checkpoint catches up, then make a new plan; else the options restore_backup and "
+                "full_refresh are left."
             )
 
 
