@@ -15,6 +15,8 @@ from core.sparklogs.compactible import CompactibleLog, compactible_log
 from core.sparklogs.evidence import Problem
 from core.storage import Door, FileInfo
 
+SOURCE_EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
+_RENAMED = re.compile(r"([0-9]{1,9})[^0-9].*", re.DOTALL)
 _SOURCE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -50,7 +52,9 @@ def directories_of(
     gives two equal lines and ONE directory, numbered by first use (observed, Spark 4.3), so when there are
     fewer numbers than lines, lines that were equal in every entry share one. When that leaves more
     directories than distinct lines, only the first line is certain. Spark 4.2 with named sources writes v1
-    lines and directories with names; one line and one directory then belong together.
+    lines and directories with names; one line and one directory then belong together. Any other name, such as
+    ``0.bak`` or ``backup``, is no source's: somebody has renamed it, and Spark does not look there. With a
+    ``1.bak`` and no ``1`` the log of the second source is missing, and no line shares one.
     """
     if not entries:
         return {}
@@ -59,18 +63,26 @@ def directories_of(
     keys = [source.key for source in newest.sources]
     if newest.format_version >= 2:
         return {key: f"sources/{key}" for key in keys if key in names}
-    numbers = sorted(int(name) for name in names if name.isdecimal() and name.isascii() and len(name) < 10)
+    numbers = sorted(int(name) for name in names if is_number(name))
     if not numbers:
+        if newest.conf.get(SOURCE_EVOLUTION) != "true":
+            return {}
         named = [name for name in names if _SOURCE_NAME.fullmatch(name)]  # and no "0.bak"
         return {keys[0]: f"sources/{named[0]}"} if len(keys) == 1 and len(names) == len(named) == 1 else {}
     positions = list(range(len(keys)))
-    if numbers[-1] < len(keys) - 1:
+    put_away = {int(found[1]) for name in names if (found := _RENAMED.fullmatch(name))}
+    if numbers[-1] < len(keys) - 1 and not put_away.difference(numbers):
         positions = _distinct_lines(
             [entry for entry in entries if len(entry.sources) == len(keys)], len(keys)
         )
         if max(positions) < numbers[-1]:
             keys, positions = keys[:1], [0]
     return {key: f"sources/{n}" for key, n in zip(keys, positions, strict=True) if n in numbers}
+
+
+def is_number(name: str) -> bool:
+    """Whether a name below ``sources/`` is the number of a source."""
+    return name.isdecimal() and name.isascii() and len(name) < 10
 
 
 def _distinct_lines(entries: Sequence[OffsetEntry], count: int) -> list[int]:

@@ -13,6 +13,9 @@ SENTENCES: dict[str, str] = {
     "resume_with_data": (
         "Spark will resume with batch {batch_id} when there is new data, from the end of batch {newest}."
     ),
+    "unless_stateful": (
+        "If the query keeps state, as its watermark suggests, it fails instead: there is no state/."
+    ),
     "resume_idle": ("Spark will run no batch until there is new data; the next one is batch {batch_id}."),
     "resume_async": (
         "Spark will resume after batch {newest}, the newest that was logged. Progress was tracked"

@@ -464,6 +464,12 @@ def first_source_gone(ck: Path) -> None:
     remove(sorted((ck / "sources").iterdir())[0])
 
 
+def rename_first_source(ck: Path) -> None:
+    """The log of one of several sources has another name."""
+    first = sorted((ck / "sources").iterdir())[0]
+    first.rename(first.with_name(f"{first.name}_old"))
+
+
 def newest_sst(change: Callable[[Path], None]) -> Damage:
     """Something happens to one SST file of partition 1."""
 

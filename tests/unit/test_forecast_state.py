@@ -171,6 +171,9 @@ def test_a_watermark_alone_does_not_make_a_query_stateful(tmp_path: Path) -> Non
     answer = said(tmp_path)
     assert answer.outcome == "resume"
     assert "whether the query is stateful: it has a watermark, and there is no state/" in answer.not_checked
+    unless = "If the query keeps state, as its watermark suggests, it fails instead: there is no state/."
+    assert unless in answer.sentence and answer.certainty == "needs_input"
+    assert unless not in said(tmp_path, operators=()).sentence
 
 
 def test_nothing_loads_state_while_no_batch_runs(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from core.checkpoint import Checkpoint
 from core.checkpoint.model import OffsetEntry, SourceOffset
-from core.checkpoint.source import directories_of
+from core.checkpoint.source import SOURCE_EVOLUTION, directories_of
 from core.checkpoint.source_log import parse_file_log, parse_initial
 from core.sparklogs.compactible import CompactibleLog, compactible_log
 from core.sparklogs.evidence import Evidence
@@ -154,7 +154,10 @@ def test_a_damaged_initial_offset_is_a_problem(data: bytes, condition: str) -> N
 # Which directory belongs to which line
 
 
-def entries_of(*batches: list[str], version: int = 1, keys: list[str] | None = None) -> list[OffsetEntry]:
+def entries_of(
+    *batches: list[str], version: int = 1, keys: list[str] | None = None, is_named: bool = False
+) -> list[OffsetEntry]:
+    conf = {SOURCE_EVOLUTION: "true" if is_named else "false"}
     found = []
     for batch_id, lines in enumerate(batches):
         path = f"offsets/{batch_id}"
@@ -162,7 +165,7 @@ def entries_of(*batches: list[str], version: int = 1, keys: list[str] | None = N
             SourceOffset(keys[i] if keys else str(i), text, Evidence(path, i + 3))
             for i, text in enumerate(lines)
         )
-        found.append(OffsetEntry(batch_id, version, 0, 0, {}, sources, Evidence(path), ""))
+        found.append(OffsetEntry(batch_id, version, 0, 0, conf, sources, Evidence(path), ""))
     return found
 
 
@@ -212,8 +215,20 @@ def test_named_sources_have_directories_of_their_name() -> None:
 
 
 def test_spark_4_2_with_one_named_source_has_one_line_and_one_directory() -> None:
-    assert directories_of(entries_of(["1"]), ("orders",), {}) == {"0": "sources/orders"}
-    assert directories_of(entries_of(["1", "2"]), ("orders", "refunds"), {}) == {}
+    one, two = entries_of(["1"], is_named=True), entries_of(["1", "2"], is_named=True)
+    assert directories_of(one, ("orders",), {}) == {"0": "sources/orders"}
+    assert directories_of(two, ("orders", "refunds"), {}) == {}
+
+
+@pytest.mark.parametrize("name", ["orders", "0.bak", "0_old", "backup", "7"])
+def test_a_directory_that_was_renamed_is_no_source_s(name: str) -> None:
+    assert directories_of(entries_of(["1"]), (name,), {}) == {}
+
+
+def test_lines_share_no_directory_beside_one_that_was_put_away() -> None:
+    entries = entries_of(["1", "1"], ["4", "4"])
+    assert directories_of(entries, ("0",), {}) == {"0": "sources/0", "1": "sources/0"}
+    assert directories_of(entries, ("0", "1.bak"), {}) == {"0": "sources/0"}
 
 
 # Read through a checkpoint

@@ -29,6 +29,7 @@ from core.analysis.forecast.sentence import (
     resume_sentence,
     scratch_sentence,
     sink_sentence,
+    unless_stateful,
     what_then,
 )
 from core.analysis.forecast.start import take_steps
@@ -171,9 +172,9 @@ def _forecast(
     elif s.from_scratch:
         outcome, said = "fresh_start", (scratch_sentence(result),)
     elif s.runs_again:
-        outcome, said = "rerun", rerun_sentences(s)
+        outcome, said = "rerun", (*rerun_sentences(s), *unless_stateful(s))
     else:
-        outcome, said = "resume", (resume_sentence(s),)
+        outcome, said = "resume", (resume_sentence(s), *unless_stateful(s))
     unused = tuple(not_in_use(s))  # says first that the rest is about a start that nobody makes
     parts: list[str] = [*(risk.sentence for risk in unused), *said, *sink_sentence(s, result)]
     proof, evidence = because(s, result)

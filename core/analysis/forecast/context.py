@@ -29,6 +29,7 @@ from core.analysis.forecast.model import (
 from core.analysis.forecast.versions import V35, Version
 from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
 from core.checkpoint.next_batch import NextBatch
+from core.checkpoint.source import SOURCE_EVOLUTION, is_number
 from core.checkpoint.source_log import FileLog, read_file_log
 from core.checkpoint.sources.base import SourceKind
 from core.checkpoint.sources.files import FILES
@@ -272,6 +273,14 @@ class RestartContext:
         is_planned = bool(self.file_logs) and not self.has_unplanned_files
         return self.n in quiet and self._moved_watermark(self.n) and is_planned
 
+    @property
+    def lacks_suggested_state(self) -> bool:
+        """Whether there is no state, nobody said what the query has, and it has a watermark: most queries
+        with one keep state, and would not run without it."""
+        newest = self.commit_entry(self.c)
+        is_open = not self.is_stateful and self.query.operators is None and not self.has_only_foreign_state
+        return is_open and newest is not None and bool(newest.next_watermark_ms)
+
     def _batches_without_data(self) -> list[int]:
         read = set(self.checkpoint.loaded_ids)  # an entry before these is not worth a request
         known = [i for i in read if self.checkpoint.previous_offset_id(i) in read]
@@ -325,11 +334,20 @@ class RestartContext:
     def has_untold_log(self, key: str) -> bool:
         """Whether nothing tells which directory below ``sources/`` is a file source's: a DataFrame used twice
         (``a.union(b).union(a)``) leaves more lines than directories, and lines with the same offsets in every
-        entry look alike."""
+        entry look alike; or 4.2 has named them in an offset log of version 1. Else the number or the name
+        tells, and a directory that was renamed is missing."""
+        if self.newest is None or self.newest.format_version >= 2:
+            return False
+        is_named = self.newest.conf.get(SOURCE_EVOLUTION) == "true"
         sources = self.checkpoint.sources
         is_open = any(source.key == key and source.directory is None for source in sources)
         owned = {source.directory for source in sources}
-        return is_open and self.kind(key).has_own_log and not owned.issuperset(self.source_directories)
+        others = {
+            path
+            for path in self.source_directories
+            if path not in owned and (is_named or (key != "0" and is_number(path.rsplit("/", 1)[-1])))
+        }
+        return is_open and self.kind(key).has_own_log and bool(others)
 
     @lazy
     def has_other_offsets(self) -> bool:

@@ -40,6 +40,11 @@ def rerun_sentences(s: RestartContext) -> tuple[Sentence, ...]:
     return (rerun, say("forecast.left_out", ids=left_out, count=len(left_out)))
 
 
+def unless_stateful(s: RestartContext) -> tuple[Sentence, ...]:
+    """What happens instead when the query keeps state, where that is likely and there is none."""
+    return (say("forecast.unless_stateful"),) if s.lacks_suggested_state and s.first_batch else ()
+
+
 def scratch_sentence(results: StepResults) -> Sentence:
     """Batch 0, from scratch."""
     is_used = any(risk.certainty == "certain" for risk in results.risks)

@@ -65,11 +65,10 @@ def _taken_as_stateless(s: RestartContext) -> Verdict:
     note = say("forecast_steps.stateless")
     if s.query.operators is not None:
         return Verdict("does_not_apply", note=note)
-    newest = s.commit(s.c)
     certainty: Certainty = "needs_input"
     if s.has_only_foreign_state:
         question = say("forecast_steps.open_foreign_state")
-    elif isinstance(newest, CommitEntry) and newest.next_watermark_ms:
+    elif s.lacks_suggested_state:
         question = say("forecast_steps.open_stateful")
     elif s.first_batch == 0:
         return Verdict("does_not_apply", note=note)

@@ -15,6 +15,7 @@ from core.analysis.forecast.versions import V34, V35, V40, V42, V43, Version, pa
 from core.checkpoint.conf import ROW_CHECKSUM_KEY
 from core.checkpoint.model import OffsetEntry, OperatorState
 from core.checkpoint.operator_metadata import StateSchema, column_fields
+from core.checkpoint.source import SOURCE_EVOLUTION
 from core.checkpoint.state import read_schemas, state_inventory
 from core.checkpoint.written_by import written_by
 from core.messages import say
@@ -22,7 +23,6 @@ from core.sparklogs.evidence import Evidence
 
 KEY_ORDER = "spark.sql.dropDuplicates.deterministicKeyOrder.enabled"
 DEDUPLICATIONS = ("dedupe", "dedupeWithinWatermark")
-EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 
 def check_named_sources(s: RestartContext) -> Verdict | None:
@@ -32,7 +32,7 @@ def check_named_sources(s: RestartContext) -> Verdict | None:
         newest is None
         or newest.format_version != 1
         or s.version < V43
-        or newest.conf.get(EVOLUTION) != "true"
+        or newest.conf.get(SOURCE_EVOLUTION) != "true"
     ):
         return None
     why = say("forecast_steps.named_sources_4_2", path=newest.evidence.path, spark=s.version)

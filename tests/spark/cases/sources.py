@@ -55,6 +55,34 @@ SOURCE_LOGS: list[Case] = [
     ),
     *source_log("RF 3.5", ("union", "named"), "one_source_log_missing", d.first_source_gone),
     *source_log(
+        "RF 3.5",
+        ("stateless", "windows", "union"),
+        "source_log_renamed",
+        d.rename("sources/0", "sources/0.bak"),
+    ),
+    *source_log(
+        "RF 3.5", ("watermarked",), "source_log_under_a_name", d.rename("sources/0", "sources/backup")
+    ),
+    *source_log("RF 3.5", ("dedup",), "source_log_with_another_number", d.rename("sources/0", "sources/7")),
+    *source_log(
+        "RF 3.5",
+        STATELESS,
+        "source_log_renamed_pending",
+        d.both(COMMIT_MISSING, d.rename("sources/0", "sources/0_old")),
+    ),
+    *source_log("RF 3.5", ("union",), "second_source_log_renamed", d.rename("sources/1", "sources/1_old")),
+    *source_log(
+        "RF 3.5",
+        ("union",),
+        "source_logs_changed_places",
+        d.both(
+            d.rename("sources/0", "sources/2"),
+            d.rename("sources/1", "sources/0"),
+            d.rename("sources/2", "sources/1"),
+        ),
+    ),
+    *source_log("RF 3.5", ("named",), "named_source_log_renamed", d.rename_first_source),
+    *source_log(
         ("RF 3.1", "VF 2.6"),
         ("stateless", "windows"),
         "source_entry_missing_in_the_middle",
