@@ -114,12 +114,12 @@ body :is(
 ):focus-visible {outline-offset: -2px !important;}
 body :is([role="group"], [data-testid$="RootElement"], [data-testid="stNumberInputContainer"])
 :is(input, textarea):focus-visible {outline: none !important;}
-:is([role="group"], [data-testid$="RootElement"], [data-testid="stNumberInputContainer"]):has(
-  :is(input, textarea):focus-visible
-), [data-testid="stDataFrameResizable"]:has(canvas:focus-visible) {
+[role="group"][data-focus-visible="true"],
+:is([data-testid$="RootElement"], [data-testid="stNumberInputContainer"]):focus-within,
+[data-testid="stDataFrameResizable"]:focus-within {
   outline: 2px solid light-dark(#00629b, #7cc5ee); outline-offset: -1px;
 }
-:is([data-testid="stCheckbox"], [data-testid="stRadio"]) label:has(input:focus-visible) {
+:is([data-testid="stCheckbox"], [data-testid="stRadio"]) label[data-focus-visible="true"] {
   outline: 2px solid light-dark(#00629b, #7cc5ee); outline-offset: 2px; border-radius: 3px;
 }
 [data-testid="stElementToolbar"]:focus-within {opacity: 1; top: -2.85rem; z-index: 1;}

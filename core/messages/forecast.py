@@ -255,6 +255,11 @@ SENTENCES: dict[str, str] = {
         "The watermark after batch {batch_id} is {ms:moment}, {ahead_ms:duration} ahead of the clock of that"
         " batch: rows with earlier event times may be dropped as late, in every batch to come."
     ),
+    "watermark_ahead_unused": (
+        "The watermark after batch {batch_id} is {ms:moment}, {ahead_ms:duration} ahead of the clock of that"
+        " batch: the next batch may hand out every open window before its rows are complete, and rows with"
+        " earlier event times may be dropped as late, in every batch to come."
+    ),
     # Which rules apply.
     "spark_chosen": "chosen",
     "spark_unsupported": (

@@ -21,6 +21,8 @@ VACUUM = """
 check = "spark.databricks.delta.retentionDurationCheck.enabled"
 for each in (spark, session):
     each.conf.set(check, "false")
+    # A handful of files: by itself Spark lists them in 10,000 tasks.
+    each.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
 session.sql(f"VACUUM delta.`{args['source']}` RETAIN 0 HOURS")
 """
 

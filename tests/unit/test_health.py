@@ -54,6 +54,14 @@ def test_a_watermark_in_the_future_is_a_data_risk_of_check_and_forecast(tmp_path
     assert item.sentence in answer.sentence and " may be dropped " in item.sentence
 
 
+def test_a_watermark_in_the_future_that_no_batch_has_used_closes_what_is_open(tmp_path: Path) -> None:
+    stateful(tmp_path, behind(10, 9, 8))
+    write(tmp_path, {"commits/2": commit_text(CLOCK_MS + 9 * HOUR)})
+    answer = forecast(Checkpoint.open(str(tmp_path)))
+    assert [risk.id for risk in answer.risks] == ["WATERMARK_AHEAD"]
+    assert answer.data.append == "unknown" and "hand out every open window" in answer.sentence
+
+
 def test_the_clock_of_a_producer_may_run_a_little_ahead(tmp_path: Path) -> None:
     ck = stateful(tmp_path, [*behind(10, 9, 8), CLOCK_MS + 3 * MINUTE + 30_000])
     assert "WATERMARK_AHEAD" not in found(ck)

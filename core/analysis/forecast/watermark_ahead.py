@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.analysis.forecast.context import RestartContext
-from core.analysis.forecast.model import DataEffect, Risk
+from core.analysis.forecast.model import UNKNOWN, DataEffect, Risk
 from core.checkpoint.model import CommitEntry, OffsetEntry
 from core.messages import say
 
@@ -15,19 +15,25 @@ def watermark_risks(s: RestartContext) -> tuple[Risk, ...]:
     than the setting ``watermark_ahead_ms``.
 
     Observed with 4.3: after one row of the year 2099 a windowed count drops every row of the later batches,
-    without an error. A query without state drops nothing. Reads the newest offset and commit only, which
-    every start reads.
+    without an error. A query without state drops nothing. A watermark that stands in the commit only was not
+    used yet: the next batch hands out every window that is open, before its rows are complete. Reads the
+    newest offset and commit only, which every start reads.
     """
     if s.n is None or not s.is_stateful:
         return ()
     offset, commit = s.checkpoint.offset(s.n), s.commit(s.n)
     if not isinstance(offset, OffsetEntry) or not offset.timestamp_ms:
         return ()
-    reached, evidence = offset.watermark_ms or 0, offset.evidence
+    reached, evidence, effect = offset.watermark_ms or 0, offset.evidence, _LOST
     if isinstance(commit, CommitEntry) and (commit.next_watermark_ms or 0) > reached:
-        reached, evidence = commit.next_watermark_ms or 0, commit.evidence
+        reached, evidence, effect = commit.next_watermark_ms or 0, commit.evidence, UNKNOWN
     ahead_ms = reached - offset.timestamp_ms
     if ahead_ms <= s.checkpoint.settings.watermark_ahead_ms:
         return ()
-    sentence = say("forecast.watermark_ahead", ms=reached, ahead_ms=ahead_ms, batch_id=s.n)
-    return (Risk("WATERMARK_AHEAD", sentence, (evidence,), _LOST, "inferred"),)
+    values = {"ms": reached, "ahead_ms": ahead_ms, "batch_id": s.n}
+    sentence = (
+        say("forecast.watermark_ahead", **values)
+        if effect is _LOST
+        else say("forecast.watermark_ahead_unused", **values)
+    )
+    return (Risk("WATERMARK_AHEAD", sentence, (evidence,), effect, "inferred"),)
