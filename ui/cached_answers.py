@@ -264,12 +264,13 @@ MOST_IN_HEADER = 100
 
 
 def tone_of(found: Forecast) -> cards.Tone:
-    """The shape and colour of a forecast; a start that works and loses or repeats rows is in doubt, and one
-    that nobody makes is neither good nor bad."""
+    """The shape and colour of a forecast; a start that works and loses or repeats rows is in doubt, and so is
+    one that depends on what only the user knows. One that nobody makes is neither good nor bad."""
     if found.is_unused:
         return "plain"
     tone = TONES[found.outcome]
-    return "doubt" if tone == "done" and found.is_data_risk else tone
+    is_open = found.is_data_risk or found.certainty == "needs_input"
+    return "doubt" if tone == "done" and is_open else tone
 
 
 def verdict(opened: Opened) -> cards.Tone:

@@ -12,7 +12,8 @@ from core.analysis.timeline import build_timeline
 from core.checkpoint import Checkpoint
 from core.messages import say
 from tests.pages.conftest import OpenPage, assert_no_error, charts_of, words_of
-from tests.support.build import SAMPLES
+from tests.support.build import SAMPLES, commit_text, write
+from tests.support.forecasting import files_checkpoint
 from ui import timeline_charts
 
 HOT = "samples/windowed-aggregation-hot-partition/checkpoint"
@@ -134,3 +135,14 @@ def test_state_begins_with_its_conclusion_and_says_what_a_batch_adds(open_page: 
     assert shown.count(conclusion) == 1
     assert shown.index(conclusion) < shown.index("1 stateful operator, 391.1 KiB in 86 files")
     assert "each batch adds 27.1 KiB of changes (median), version 10 wrote 48.1 KiB" in shown
+
+
+def test_a_start_that_depends_on_what_only_the_user_knows_is_in_doubt(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    """There is no state/, and a watermark: somebody may have deleted the state."""
+    files_checkpoint(tmp_path / "ck")
+    write(tmp_path / "ck", {"commits/4": commit_text(1_795_176_000_000)})
+    at = open_page("overview", str(tmp_path / "ck"))
+    assert_no_error(at)
+    assert "◐ Spark will resume" in words_of(at) and "it fails instead: there is no state/." in words_of(at)
