@@ -247,6 +247,16 @@ def test_the_palette_stands_out_from_the_ground_of_both_themes(theme: str, colou
     assert (max(ground, mark) + 0.05) / (min(ground, mark) + 0.05) >= 3
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_faded_text_can_be_read(theme: str) -> None:
+    """Streamlit draws pinned columns and placeholders in the text colour at 60 %: 4.5:1 is what WCAG asks."""
+    config = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text())
+    text, ground = (config["theme"][theme][name] for name in ("textColor", "backgroundColor"))
+    parts = [(int(text[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5)]
+    faded = luminance("#" + "".join(f"{round(0.6 * a + 0.4 * b):02x}" for a, b in parts))
+    assert (max(faded, luminance(ground)) + 0.05) / (min(faded, luminance(ground)) + 0.05) >= 4.5
+
+
 def test_no_style_rule_hangs_on_what_is_anywhere_in_the_app() -> None:
     """Chromium would judge the style of every element again for each mark that a chart draws: two thirds of the
     time of a page with charts. A rule may ask for a child (`:has(> ...)`), or inside a box of figures."""
