@@ -23,8 +23,10 @@ IDS = frozenset(
 )
 """Columns of numbers that name something: no separators, as everywhere else on the screens."""
 
-MARK_PIXELS = 50
-"""The width of the first column of a table with marks: no column is narrower."""
+MARK = "mark"
+"""The heading of the first column of a table with marks."""
+MARK_PIXELS = 62
+"""The width that this heading needs."""
 LINES_PIXELS = 420
 """The height of rows that are shown as lines; the rest scrolls inside."""
 
@@ -111,9 +113,9 @@ def clickable(
     they and those with ``widths`` are so many pixels wide. Of more rows than ``most`` the first are shown.
     """
     frame = _frame(columns, "", most)
-    frame.index = pd.Index(marks[:most], name="")
+    frame.index = pd.Index(marks[:most], name=MARK)
     formats = _number_formats(frame)
-    formats |= {"_index": st.column_config.TextColumn("", width=MARK_PIXELS)}
+    formats |= {"_index": st.column_config.TextColumn(MARK, width=MARK_PIXELS)}
     formats |= {
         name: st.column_config.Column(pinned=name in pinned, width=width)
         for name, width in {**widths, **pinned}.items()
