@@ -60,6 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the choice, the damage and the kills")
     parser.add_argument("--log", type=Path, help="append the trials to this file, and count those in it")
     parser.add_argument("--quick", action="store_true", help="run the scripts in the session that is there")
+    parser.add_argument("--never-run", action="store_true", help="no cells that were ever run")
     parser.add_argument("--minutes", type=float, help="begin no further cell after so long")
     parser.add_argument("--keep", type=Path, help="keep what was run below this directory")
     parser.add_argument(
@@ -92,10 +93,13 @@ def wanted(fitting: Sequence[Cell], asked: argparse.Namespace, trials: dict[str,
         last = cell
     if asked.cover and asked.random is None:
         return
-    done = {name for name, trial in trials.items() if is_of_today(trial)}
-    left = [cell for cell in fitting if cell.id not in done]
+
+    def is_done(cell: Cell) -> bool:
+        return cell.id in trials and (asked.never_run or is_of_today(trials[cell.id]))
+
+    left = [cell for cell in fitting if not is_done(cell)]
     for cell in chosen(left, asked.random, asked.seed, [trial.cell for trial in trials.values()]):
-        if cell.id not in trials or not is_of_today(trials[cell.id]):
+        if not is_done(cell):
             yield cell
 
 

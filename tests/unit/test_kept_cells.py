@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 from core.recovery import OPTION_IDS
-from scripts.prove_recovery import KEPT, by_base, chosen, table
+from scripts.prove_recovery import KEPT, by_base, chosen, table, wanted
 from tests.support.kept_cells import is_of_today, newest, read_cells, write_cells
 from tests.support.kit_parts import KIT, STEPS, kit_of, modules_of
 from tests.support.recovery_cells import Cell, cells
@@ -54,6 +55,15 @@ def test_the_table_says_how_many_ran_with_the_scripts_as_they_are() -> None:
     assert f"2 of {len(cells())} cells were run: 1 exact, 1 as stated" in told
     assert "1 of them with the scripts as they are now." in told
     assert "2026-11-20 to 2026-11-24" in told
+
+
+def test_cells_whose_scripts_have_changed_come_again_unless_only_those_never_run_are_asked() -> None:
+    new = Cell("restart", "join", "delta", "HDFS")
+    asked = Namespace(cover=None, random=None, seed=1, never_run=False)
+    assert {cell.id for cell in wanted([CELL, new], asked, {CELL.id: BEFORE})} == {CELL.id, new.id}
+    assert {cell.id for cell in wanted([CELL, new], asked, {CELL.id: TODAY})} == {new.id}
+    asked.never_run = True
+    assert {cell.id for cell in wanted([CELL, new], asked, {CELL.id: BEFORE})} == {new.id}
 
 
 def test_cells_that_begin_with_the_same_query_come_behind_one_another() -> None:
