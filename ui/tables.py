@@ -25,7 +25,7 @@ IDS = frozenset(
 
 MARK = "mark"
 """The heading of the first column of a table with marks."""
-MARK_PIXELS = 62
+MARK_PIXELS = 56
 """The width that this heading needs."""
 LINES_PIXELS = 420
 """The height of rows that are shown as lines; the rest scrolls inside."""

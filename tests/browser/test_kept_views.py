@@ -42,7 +42,7 @@ def test_a_kept_link_opens_in_another_window_and_leads_back_to_now(visit: Visiti
         assert violations(listed) == []
         table = listed.locator('[data-testid="stDataFrame"]').bounding_box()
         assert table is not None
-        listed.mouse.click(table["x"] + 60, table["y"] + 50)
+        listed.mouse.click(table["x"] + 130, table["y"] + 50)
         listed.wait_for_url("**/overview?ck=evidence**")
         third.wait_for_text("Spark will re-run batch 7")
 
