@@ -21,6 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from tests.spark import skipped
 from tests.spark.cases import CASES, UPGRADES, Case
 from tests.spark.trial import Trial, try_case, try_incident
 from tests.support.incidents import incidents
@@ -99,6 +100,7 @@ def run(place: Path, asked: argparse.Namespace) -> list[Trial]:
         *(tell(try_case(oracle, case)) for case in cases if case.written_by is None),
         *(tell(try_incident(oracle, incident)) for incident in chosen),
         *(tell(trial) for trial in try_foreign(oracle, foreign, place)),
+        *(tell(trial) for trial in with_the_batch(oracle, asked)),
     ]
     session.stop()
     return trials
@@ -167,6 +169,16 @@ def try_foreign(oracle: Oracle, cases: Sequence[Case], place: Path) -> Iterator[
         there = oracles.get(case.written_by or "")
         if there is not None and (there.scratch / case.base / "made.json").exists():
             yield try_case(there, case)
+
+
+def with_the_batch(oracle: Oracle, asked: argparse.Namespace) -> Iterator[Trial]:
+    """The cases once more where the sink has the pending batch."""
+    is_wanted = (not asked.kind or skipped.KIND in asked.kind) and (asked.only or not asked.number)
+    for case in CASES if is_wanted else ():
+        if case.needed.is_here and skipped.fits(case) and (not asked.only or asked.only in case.id):
+            trial = skipped.try_skipped(oracle, case)
+            if trial is not None:
+                yield trial
 
 
 def tell(trial: Trial) -> Trial:

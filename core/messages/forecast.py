@@ -43,6 +43,14 @@ SENTENCES: dict[str, str] = {
     "fail_batch_with_data": (
         "Spark will start and fail in batch {batch_id}, as soon as there is new data: {why}."
     ),
+    "fail_behind_skipped": (
+        "Spark will re-run batch {pending}, which is already in the output and will be skipped, and fail in"
+        " batch {batch_id}: {why}."
+    ),
+    "fail_behind_skipped_with_data": (
+        "Spark will re-run batch {pending}, which is already in the output and will be skipped, and fail in"
+        " batch {batch_id}, as soon as there is new data: {why}."
+    ),
     "no_rows": "The sink gets no rows.",
     "rows_before": (
         "The sink gets the rows of the batch before that; a sink that appends then has them twice."
@@ -65,6 +73,7 @@ SENTENCES: dict[str, str] = {
     "error": "{name}: {message}",
     # What comes after.
     "then_fails": "The batch after it fails: {why}.",
+    "then_fails_later": "The first batch that the output does not skip, {batch_id}, fails: {why}.",
     "then_spoiled": (
         "The failed start leaves offsets/{batch_id} with the SQL configs of Spark {spark}. The recovery"
         " option rewind leaves it out: do that before you start the query again with the Spark that wrote"

@@ -273,17 +273,19 @@ def _forecast(ck: Checkpoint, connectors: ConnectorAnswers, query: Query | None,
 
 def _differs(said: Forecast, run: QueryRun) -> tuple[str, ...]:
     found: list[str] = []
-    if said.outcome != run.outcome:
-        found.append(say("rehearse.differs_outcome", said=said.outcome, happened=run.outcome))
-    elif said.batch_id is not None and run.batch_id is not None and said.batch_id != run.batch_id:
-        found.append(say("rehearse.differs_batch", said=said.batch_id, happened=run.batch_id))
-    failure = run.failure
-    if failure is not None and run.outcome == "fail" and said.error is not None:
+    failure, outcome, batch_id = run.failure, run.outcome, run.batch_id
+    if said.outcome == "fail" and failure is not None and failure.batch == said.batch_id:
+        outcome, batch_id = "fail", failure.batch  # also behind a batch that the sink skips
+    if said.outcome != outcome:
+        found.append(say("rehearse.differs_outcome", said=said.outcome, happened=outcome))
+    elif said.batch_id is not None and batch_id is not None and said.batch_id != batch_id:
+        found.append(say("rehearse.differs_batch", said=said.batch_id, happened=batch_id))
+    if failure is not None and outcome == "fail" and said.error is not None:
         condition = said.error.condition
         if condition is not None and condition not in f"{failure.condition} {failure.text}":
             name = failure.explanation.condition or failure.condition or say("rehearse.no_condition")
             found.append(say("rehearse.differs_error", said=condition, happened=name))
-    elif failure is not None and run.outcome != "fail" and said.then is None:
+    elif failure is not None and outcome != "fail" and said.then is None:
         found.append(say("rehearse.differs_later", batch=failure.batch))
     return tuple(found)
 

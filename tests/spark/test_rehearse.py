@@ -28,6 +28,7 @@ from tests.support.build import PROJECT
 from tests.support.changed_queries import FIRST_FILES, SCHEMA, Changes, write_file
 from tests.support.clusters import connect_server
 from tests.support.copies import copy_of
+from tests.support.damage import without
 from tests.support.oracle import RECIPES
 from tests.support.processes import all_ended, group_of
 from tests.support.rehearsed import (
@@ -152,6 +153,21 @@ def test_a_batch_that_the_file_sink_has_is_run_again_and_skipped(changed: Change
         status, answer = stage.rehearse(ck, *query, "--set", "sink=file")
         assert (status, answer["outcome"]) == (0, "rerun")
         assert [(b["id"], b["output_rows"]) for b in answer["batches"]] == [(0, 6), (1, 2)]
+
+
+def test_what_the_state_lacks_stops_the_batch_behind_one_that_the_file_sink_has(
+    oracle: Oracle, stage: Stage
+) -> None:
+    base = oracle.base("dedup")
+    ck = stage.checkpoint(base.checkpoint)
+    newest = base.recipe.files - 1
+    without(f"commits/{newest}", f"state/0/0/{newest + 1}.delta")(ck)
+    query = stage.query(single("df.dropDuplicates(['id'])"))
+    asked = ["--query", query, "--set", FILES[0], "--set", "sink_format=json", "--set", "output_mode=append"]
+    asked += ["--set", "source.0.schema=k string, id long, t timestamp, v long"]
+    status, answer = stage.rehearse(ck, *asked, "--sink", str(base.root / "out"))
+    assert (status, answer["error"]["batch"], answer["error"]["at"]) == (0, newest + 1, "batch"), answer
+    assert answer["forecast"]["outcome"] == "fail" and answer["as_forecast"], answer["differs"]
 
 
 @pytest.mark.parametrize("base", ["totals", "totals_rocksdb"] if EVERY else ["totals_rocksdb"])

@@ -140,13 +140,14 @@ def surroundings(oracle: Oracle, tried: Tried) -> Iterator[None]:
         yield
 
 
-def start(oracle: Oracle, tried: Tried, build: Build | None = None) -> Tried:
-    """Starts the query; the copy is put back as it was before."""
+def start(oracle: Oracle, tried: Tried, build: Build | None = None, output: Path | None = None) -> Tried:
+    """Starts the query, into an ``output`` that has seen batches before or a new one; the copy is put back as it
+    was before."""
     before = tried.copy.with_name("before")
     copy_of(tried.copy, before)
     with surroundings(oracle, tried):
         fact = oracle.restart(
-            tried.base, tried.copy, build, {**tried.base.recipe.restart_conf, **tried.session}
+            tried.base, tried.copy, build, {**tried.base.recipe.restart_conf, **tried.session}, output
         )
     gone = tried.copy.with_name("gone")
     copy_of(before, tried.copy.with_name(KEPT))

@@ -63,7 +63,7 @@ def compare(seen: Observed, said: Forecast, report: FindingsReport, copy: Path) 
         if one != other
     ]
     if fact.outcome == "fail" and fact.error is not None and said.error is not None:
-        found += _compare_errors(said, fact, copy)
+        found += compare_errors(said, fact, copy)
     ran = bool(fact.delivered) or bool(fact.causes)  # what happens "then" is not seen when nothing ran
     if fact.outcome != "fail" and ran and bool(fact.causes) != bool(said.then):
         found.append(f"then: said {said.then}, was {[cause.message[:200] for cause in fact.causes]}")
@@ -72,7 +72,8 @@ def compare(seen: Observed, said: Forecast, report: FindingsReport, copy: Path) 
     return Verdict(tuple(found), tuple(kind for kind in SINK_KINDS if getattr(said.data, kind) == "unknown"))
 
 
-def _compare_errors(said: Forecast, fact: Fact, copy: Path) -> list[str]:
+def compare_errors(said: Forecast, fact: Fact, copy: Path) -> list[str]:
+    """Where the error that was said is another one than that of the copy's restart."""
     assert said.error is not None and fact.error is not None
     if {said.error.error_class, fact.error.error_class} == NOT_THE_SCHEMA:
         return []
@@ -132,14 +133,14 @@ def effects(seen: Observed) -> dict[SinkKind, str]:
     that were not delivered yet are not lost. What starts before this one have done to a sink already is not
     held against this one: such a sink is left out.
     """
-    expected = _rows(seen.expected)
+    expected = rows_of(seen.expected)
     found: dict[SinkKind, str] = {}
     for kind in SINK_KINDS:
         before = _held(kind, seen.held, seen.earlier)
-        if seen.earlier and (_rows([before]) - expected or kind != "overwrite" or not seen.fact.delivered):
+        if seen.earlier and (rows_of([before]) - expected or kind != "overwrite" or not seen.fact.delivered):
             continue
         after = _held(kind, seen.held, (*seen.earlier, seen.fact.delivered))
-        found[kind] = _effect(expected, _rows([after]), bool(seen.fact.causes))
+        found[kind] = effect_of(expected, rows_of([after]), bool(seen.fact.causes))
     return found
 
 
@@ -156,11 +157,13 @@ def _held(kind: str, first: Mapping[int, Rows], starts: Iterable[Mapping[int, Ro
     return held
 
 
-def _rows(parts: Iterable[Mapping[int, Rows]]) -> Counter[str]:
+def rows_of(parts: Iterable[Mapping[int, Rows]]) -> Counter[str]:
+    """All rows of some batches."""
     return Counter(row for part in parts for rows in part.values() for row in rows)
 
 
-def _effect(expected: Counter[str], actual: Counter[str], ended_early: bool) -> str:
+def effect_of(expected: Counter[str], actual: Counter[str], ended_early: bool) -> str:
+    """loss, duplicates or exact. Rows that a failed start did not get to are not lost."""
     if expected - actual and not ended_early:
         return "loss"
     return "duplicates" if actual - expected else "exact"

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.analysis.forecast.beside import not_in_use
-from core.analysis.forecast.contents import CONTENTS, ContentFacts, judge_contents, read_contents
+from core.analysis.forecast.contents import (
+    CONTENTS,
+    ContentFacts,
+    judge_contents,
+    loaded_version,
+    read_contents,
+)
 from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.model import (
     LEVELS,
@@ -32,10 +39,12 @@ from core.analysis.forecast.sentence import (
     unless_stateful,
     what_then,
 )
-from core.analysis.forecast.start import take_steps
+from core.analysis.forecast.skipped import skipped_up_to
+from core.analysis.forecast.start import StepResults, take_steps
 from core.analysis.forecast.versions import SUPPORTED, choose_spark
 from core.checkpoint.state_content.inspection import Progress
 from core.connectors.model import ConnectorAnswers
+from core.connectors.sink import sink_state
 from core.messages import Sentence, say
 
 if TYPE_CHECKING:
@@ -99,12 +108,11 @@ def read_forecast(
     if level not in LEVELS:
         raise ValueError(say("findings_checks.unknown_level", level=level, levels=LEVELS))
 
+    def read(ck: Checkpoint, version: int | None) -> ContentFacts:
+        return read_contents(ck, version, seconds=seconds, progress=progress)
+
     def look(ck: Checkpoint) -> Reading:
-        contents = (
-            ck.kept(CONTENTS, lambda: read_contents(ck, seconds=seconds, progress=progress))
-            if level == "deep"
-            else None
-        )
+        contents = _contents(ck, connectors, read) if level == "deep" else None
         return Reading(ck, _forecast(ck, spark, query, level, connectors, contents), contents)
 
     reading = look(checkpoint)
@@ -122,6 +130,22 @@ def read_forecast(
     open_ends = (say("forecast.open_running"), *reading.forecast.not_checked)
     unsure = replace(reading.forecast, certainty="needs_input", not_checked=open_ends)
     return replace(reading, forecast=unsure, is_settled=False)
+
+
+def _contents(
+    ck: Checkpoint,
+    connectors: ConnectorAnswers | None,
+    read: Callable[[Checkpoint, int | None], ContentFacts],
+) -> ContentFacts:
+    """What is in the state files up to the version that is loaded first, read once: where the sink skips the
+    pending batch it is another one."""
+    sink = connectors.sink if connectors is not None else None
+    last = skipped_up_to(ck, sink_state(ck, sink)) if sink is not None else None
+    version = loaded_version(ck) if last is None else last + 1
+    facts = ck.kept(CONTENTS, lambda: read(ck, version))
+    if facts.version in (None, version):
+        return facts
+    return ck.kept(f"{CONTENTS} to {version}", lambda: read(ck, version))
 
 
 def _looked_at_again(reading: Reading) -> Checkpoint:
@@ -197,7 +221,7 @@ def _forecast(
         spark=str(chosen.version),
         spark_why=chosen.why,
         outcome=outcome,
-        batch_id=s.first_batch if runs else None,
+        batch_id=_batch_of(s, result) if runs else None,
         fails_at=result.fails_at,
         error=result.failure.error if result.failure is not None else None,
         data=result.data,
@@ -213,6 +237,13 @@ def _forecast(
         sink=s.sink,
     )
     return without_the_unread(s, answer)
+
+
+def _batch_of(s: RestartContext, result: StepResults) -> int:
+    """The first batch that is run; of a failure the batch that fails, which may be one behind those that the
+    sink skips."""
+    found = result.failure.batch_id if result.failure is not None else None
+    return s.first_batch if found is None else found
 
 
 __all__ = [

@@ -46,10 +46,12 @@ def watermark_back(s: RestartContext) -> Iterator[Risk]:
 
 
 def positions_back(s: RestartContext) -> Iterator[Risk]:
-    """A position that only grows is lower in the committed offsets/N than in offsets/N-1: the next batch
-    reads from there. Of a batch that is not committed this is a failed plan, which is a step of its own."""
+    """A position that only grows is lower in offsets/N than in offsets/N-1, and batch N is committed or the
+    sink has it: the next batch reads from there. Of any other batch N this is a failed plan, which is a step
+    of its own."""
     newest, before = s.newest, s.offset_entry(s.previous)
-    if newest is None or before is None or s.n not in s.checkpoint.commit_files:
+    is_done = s.n in s.checkpoint.commit_files or s.loading is not s
+    if newest is None or before is None or not is_done:
         return
     for source in s.checkpoint.sources:
         line, earlier = newest.source(source.key), before.source(source.key)

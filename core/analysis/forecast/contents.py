@@ -79,13 +79,14 @@ def loaded_version(ck: Checkpoint) -> int | None:
 
 def read_contents(
     ck: Checkpoint,
+    version: int | None = None,
     *,
     seconds: float | None = None,
     progress: Progress | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> ContentFacts:
-    """Decodes every state file that the retained versions need, each once, and verifies both kinds of
-    checksum.
+    """Decodes every state file that the retained versions up to ``version`` need (default: the one that the
+    next batch loads), each once, and verifies both kinds of checksum.
 
     ``seconds``: the time it may take; what was not reached is named. ``progress`` gets the state files done
     and all of them. Files that a running query changed or removed meanwhile are looked at a second time, and
@@ -97,7 +98,7 @@ def read_contents(
         return ends_at is not None and clock() >= ends_at
 
     logs = _logs(ck)
-    version = loaded_version(ck)
+    version = loaded_version(ck) if version is None else version
     altered, unread = _altered_logs(ck, logs, is_over)
     if altered:  # a running query may have been between the two files
         again = set(_altered_logs(ck, _logs(ck.refresh()), lambda: False)[0])

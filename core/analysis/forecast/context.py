@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,10 @@ from core.analysis.forecast.model import (
     SinkKind,
     SparkError,
     StepStatus,
+    least_sure,
     ok_of,
 )
+from core.analysis.forecast.skipped import after_skipped, skipped_up_to
 from core.analysis.forecast.versions import V35, Version
 from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
 from core.checkpoint.next_batch import NextBatch
@@ -64,7 +67,8 @@ class Verdict:
     sentence ("offsets/4 is missing"). ``delivered`` is what the sink has already got when the step fails;
     ``data`` what a step that passes means for the rows, when that is no risk of its own.
     ``instead_of_exact``: what "exact" becomes when all is known, because something was not looked at.
-    ``starts_from_scratch`` ends the log steps: batch 0 follows.
+    ``starts_from_scratch`` ends the log steps: batch 0 follows. ``batch_id``: the batch that fails where the
+    sink skips the first one.
     """
 
     status: StepStatus = "passes"
@@ -82,6 +86,7 @@ class Verdict:
     not_checked: tuple[str, ...] = ()
     then: str | None = None
     starts_from_scratch: bool = False
+    batch_id: int | None = None
 
     @property
     def ok(self) -> bool | None:
@@ -137,7 +142,7 @@ class StartStep:
 @dataclass
 class RestartContext:
     """One look at one checkpoint under one version's rules. ``contents``: what is in the state files, at the
-    level deep."""
+    level deep. ``skipped``: the look is at the batch after this one, which the sink has and skips."""
 
     checkpoint: Checkpoint
     version: Version
@@ -147,6 +152,7 @@ class RestartContext:
     is_writer: bool = True
     from_scratch: bool = field(default=False)
     contents: ContentReport | None = None
+    skipped: int | None = None
 
     @property
     def with_state(self) -> bool:
@@ -161,7 +167,8 @@ class RestartContext:
     @lazy
     def next_batch(self) -> NextBatch:
         """The first batch, as the names in the logs have it."""
-        return self.checkpoint.next_batch
+        found = self.checkpoint.next_batch
+        return found if self.skipped is None else after_skipped(found, self.skipped)
 
     @property
     def n(self) -> int | None:
@@ -188,6 +195,25 @@ class RestartContext:
         """Whether the first batch already has an offset file: batch N without its commit, or with a commit
         that is not the newest."""
         return self.next_batch.is_rerun and not self.from_scratch
+
+    @property
+    def hands_out(self) -> bool:
+        """Whether batch N runs again and the sink takes its rows."""
+        return self.runs_again and self.loading is self
+
+    @lazy
+    def loading(self) -> RestartContext:
+        """The look at the first batch that reads anything: this one, or where the sink has the pending batch
+        the one after it."""
+        last = None if self.from_scratch else skipped_up_to(self.checkpoint, self.sink)
+        if last is None:
+            return self
+        self.was_stateful  # noqa: B018  (the newest commit tells it, which the copy has not)
+        behind = copy(self)  # with all that was read
+        vars(behind).pop("next_batch", None)
+        behind.skipped = last
+        vars(behind)["loading"] = behind
+        return behind
 
     @property
     def first_batch(self) -> int:
@@ -543,11 +569,14 @@ def failed(
     then: str | None = None,
 ) -> Verdict:
     """A step that fails: ``error`` is a key of :data:`~core.analysis.forecast.errors.ERRORS`, ``details``
-    fill its message."""
+    fill its message. Behind a batch that the sink skips it is no surer than that."""
+    if s.skipped is not None and s.sink is not None:
+        certainty = least_sure(certainty, s.sink.certainty)
     return Verdict(
         status="fails",
         evidence=evidence,
         certainty=certainty,
+        batch_id=s.first_batch if s.skipped is not None else None,
         error=spark_error(error, s.version, {"location": s.location, **(details or {})}),
         reason=reason,
         why=why,

@@ -65,16 +65,11 @@ def _refusal(key: str, at: Evidence, read: ReadOffset) -> tuple[str, str] | None
     return None
 
 
-def hands_out(s: RestartContext) -> bool:
-    """Whether batch N runs again and the sink takes its rows."""
-    return s.runs_again and not (s.sink is not None and s.sink.pending == "skipped")
-
-
 def edited_positions(s: RestartContext, part: Range) -> tuple[Risk, ...]:
     """What Delta takes without an error: positions that go back, and numbers that it fills in itself."""
     start, end = position_of(part.start), position_of(part.end)
     found = [*_back_in_snapshot(part, start, end), *_went_back(s, part, s.n, start, end)]
-    if hands_out(s) and s.previous is not None:
+    if s.hands_out and s.previous is not None:
         before = s.offset_entry(s.checkpoint.previous_offset_id(s.previous))
         earlier = Range(part.key, before.source(part.key) if before is not None else None, part.start)
         first = position_of(earlier.start)
@@ -127,7 +122,7 @@ def _went_back(
 
 def _filled_in(s: RestartContext, part: Range) -> tuple[Risk, ...]:
     """A number that is missing, null, empty or a fraction, where the next rows are read from."""
-    for line in (part.start, part.end) if hands_out(s) else (part.end,):
+    for line in (part.start, part.end) if s.hands_out else (part.end,):
         read = read_offset(line.raw) if line is not None and line.raw is not None else ReadOffset()
         if line is None or not read.filled_in or read.position is None:
             continue

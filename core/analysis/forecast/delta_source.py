@@ -16,7 +16,6 @@ from core.analysis.forecast.delta_errors import delta_error, delta_failure
 from core.analysis.forecast.delta_files import check_files_of_batch, check_files_that_wait
 from core.analysis.forecast.delta_offsets import (
     edited_positions,
-    hands_out,
     index_beyond,
     position_of,
     refused_offset,
@@ -65,7 +64,7 @@ def check_delta_range(s: RestartContext, part: Range, phase: FailsAt) -> Verdict
     if not part.differs:
         return back
     found = _range(s, part, log, start, end, phase)
-    if found.ok is not False and hands_out(s):
+    if found.ok is not False and s.hands_out:
         begin = start if part.start_text is not None else _first_position(s, part, end)
         seen = check_files_of_batch(s, part, log, begin, end)
         if seen.ok is False:
@@ -330,7 +329,7 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
             next_one=next_one,
         )
         risks.append(Risk("DELTA_ROWS_SKIPPED", sentence, part.evidence, LOSS))
-    risks += [] if hands_out(s) else index_beyond(log, part.end)  # else the batch reads the whole commit
+    risks += [] if s.hands_out else index_beyond(log, part.end)  # else the batch reads the whole commit
     risks += _refilled(s, log, part, end)
     waiting = _waiting(s, part, log, end, first)
     not_checked = waiting.not_checked

@@ -243,6 +243,7 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             V33, None, "AssertionError", "assertion failed: earliest offset {position} does not equal -2"
         ),
     ),
+    "partitions_no_number": (ErrorForm(V42, None, "NumberFormatException", 'For input string: "{value}"'),),
     "conf_number": (
         ErrorForm(V33, None, "IllegalArgumentException", "{key} should be int, but was {value}"),
         ErrorForm(

@@ -3,6 +3,7 @@ before any batch is picked up."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -148,16 +149,8 @@ def _readable_offset(s: RestartContext, entry: OffsetEntry) -> Verdict:
         if s.runs_again and not is_compared:
             return _run_without_metadata(s, entry)
         return _no_metadata(s, entry, "offset_no_metadata_compared" if is_compared else "offset_no_metadata")
-    refused = check_pinned_values(s, entry)
-    if refused is not None:
-        return refused
-    if _is_after_the_newest_commit(s) and s.version >= V42 and _changes_partitions(s, entry):
-        why = say("forecast_steps.repartition", path=path)
-        last = {"batch": s.n, "committed": s.c}
-        return failed(
-            s, "unfinished_repartition", "UNFINISHED_REPARTITION", why, Evidence(path, 2), details=last
-        )
-    return Verdict(evidence=(Evidence(path, 1),))
+    compared = _repartition(s, entry) if _is_after_the_newest_commit(s) and s.version >= V42 else None
+    return compared or check_pinned_values(s, entry) or Verdict(evidence=(Evidence(path, 1),))
 
 
 def _has_no_metadata(s: RestartContext, entry: OffsetEntry) -> bool:
@@ -184,14 +177,23 @@ def _is_after_the_newest_commit(s: RestartContext) -> bool:
     return s.n is not None and s.c is not None and s.c < s.n
 
 
-def _changes_partitions(s: RestartContext, entry: OffsetEntry) -> bool:
-    """Whether offsets/N pins another number of state partitions than the entry before: all that Spark looks
-    at when it calls a pending batch a repartition (seen with 4.3)."""
-    before = s.offset_entry(s.previous)
-    if before is None:
-        return False
-    was, now = before.conf.get(PARTITIONS), entry.conf.get(PARTITIONS)
-    return was is not None and now is not None and was != now
+def _repartition(s: RestartContext, entry: OffsetEntry) -> Verdict | None:
+    """offsets/N pins another number of state partitions than the entry before: all that Spark looks at when
+    it calls a pending batch a repartition, before it looks at the number itself (seen with 4.3)."""
+    read = check_previous_offset(s)
+    if read.ok is False:
+        return read
+    before, at = s.offset_entry(s.previous), Evidence(entry.evidence.path, 2)
+    was = before.conf.get(PARTITIONS) if before is not None else None
+    now = entry.conf.get(PARTITIONS)
+    if was is None or now is None or was == now:
+        return None
+    if not re.fullmatch(r"[+-]?[0-9]+", now):
+        why = say("forecast_steps.value_refused", at=str(at), key=PARTITIONS, value=now[:60])
+        return failed(s, "partitions_no_number", "SETTINGS_CHANGED", why, at, details={"value": now})
+    why = say("forecast_steps.repartition", path=entry.evidence.path)
+    last = {"batch": s.n, "committed": s.c}
+    return failed(s, "unfinished_repartition", "UNFINISHED_REPARTITION", why, at, details=last)
 
 
 def _no_offsets(s: RestartContext) -> Verdict:

@@ -38,18 +38,21 @@ def no_offset(s: RestartContext, part: Range, newest: OffsetEntry) -> Risk:
 
 
 def _scratch(s: RestartContext, part: Range) -> DataEffect:
-    """A source that has never had an offset repeats nothing by starting from scratch."""
+    """A source that has never had an offset repeats nothing by starting from scratch. Behind a batch that
+    runs again, rows come into a state that has them."""
     log = s.file_logs.get(part.key)
     if part.start_text is None and (log is None or log.newest_id is None):
         return EXACT
+    if s.runs_again and s.is_stateful:
+        return UNKNOWN
     return s.handed_out_again(*SINK_KINDS)
 
 
 def start_without_offset(s: RestartContext, part: Range) -> Risk | None:
     """``-`` or no line in offsets/N-1 for a source that had an offset before: pending batch N reads it from
-    the beginning up to its end. A committed batch N is not asked for its start."""
+    the beginning up to its end. A batch N that is committed, or that the sink has, is not asked for it."""
     before = s.offset_entry(s.previous)
-    if not s.runs_again or before is None or part.start_text is not None or part.end_text is None:
+    if not s.hands_out or before is None or part.start_text is not None or part.end_text is None:
         return None
     if not _had_offset(s, part):
         return None

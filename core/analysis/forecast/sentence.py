@@ -55,7 +55,20 @@ def fail_sentences(s: RestartContext, results: StepResults) -> tuple[Sentence, .
     """That it fails, when, why, and what the sink gets before."""
     failure = results.failure
     assert failure is not None
+    if failure.batch_id is not None:
+        return (_behind_skipped(s, failure.batch_id, failure.why), say("forecast.no_rows"))
     return (_failure(s, results.fails_at, failure.why), _delivered(s, failure.delivered))
+
+
+def _behind_skipped(s: RestartContext, batch_id: int, why: str) -> Sentence:
+    """That the first batch that the sink does not skip fails."""
+    is_known = s.query.new_data == "yes" or s.has_other_offsets
+    return say(
+        "forecast.fail_behind_skipped" if is_known else "forecast.fail_behind_skipped_with_data",
+        pending=s.n,
+        batch_id=batch_id,
+        why=why,
+    )
 
 
 def _failure(s: RestartContext, fails_at: FailsAt | None, why: str) -> Sentence:

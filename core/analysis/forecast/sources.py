@@ -43,6 +43,7 @@ from core.analysis.forecast.offset_lines import (
     start_without_offset,
     without_one_ahead,
 )
+from core.analysis.forecast.operators import partitions_with_ids
 from core.analysis.forecast.put_away import batches_in_one, later_batches_beside
 from core.analysis.forecast.ranges import log_id, ranges
 from core.analysis.forecast.sink import sink_risks
@@ -52,7 +53,7 @@ from core.checkpoint.sources.delta import DELTA
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.kafka import positions_read
 from core.connectors.answers import BrokerAnswer
-from core.messages import say
+from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
 from core.sparklogs.json_text import is_broken, json_trouble
 
@@ -163,7 +164,7 @@ def check_plan(s: RestartContext) -> Verdict:
         if verdict.ok is False:
             return verdict
         if kind.has_own_log:
-            inputs = check_inputs(s, part)
+            inputs = check_inputs(s.loading, part)
             risks += inputs.risks
             not_checked += inputs.not_checked
             weaker = weaker.plus(inputs.instead_of_exact)
@@ -181,7 +182,9 @@ def check_plan(s: RestartContext) -> Verdict:
         later = s.later_state or beside
         found = rolled_back(s, later) if later else batches_in_one(s, parts)
         risks += [found] if found is not None else []
-    return _stale_checksum(s, "offsets") or Verdict(
+    if s.hands_out and (stale := _stale_checksum_behind(s)) is not None:
+        then = then or stale
+    return _stale_checksum(s.loading, "offsets") or Verdict(
         note="; ".join(notes),
         risks=tuple(risks),
         not_checked=tuple(dict.fromkeys(not_checked)),
@@ -191,6 +194,7 @@ def check_plan(s: RestartContext) -> Verdict:
 
 
 def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
+    s = s.loading  # of a batch that the sink skips no position is looked at
     answer, not_checked, risks = broker_of(s, part.key), list[str](), list[Risk]()
     wanted = s.query.topics.get(part.key)
     if answer is None:
@@ -329,7 +333,7 @@ def _commit_with_state_ids(s: RestartContext) -> Verdict:
     """State checkpoint format 2: a commit names the state files that the tasks of its batch wrote. A sink
     that skips the batch starts no task, and the commit cannot be made, at any start (observed with the file
     sink of 4.3.0 and with Delta 4.4 on 4.2.0)."""
-    partitions = _partitions_with_ids(s)
+    partitions = partitions_with_ids(s)
     if partitions is None:
         return Verdict()
     if s.sink is None and s.runs_again:
@@ -348,13 +352,6 @@ def _commit_with_state_ids(s: RestartContext) -> Verdict:
         certainty=s.sink.certainty,
         then=say("forecast.then_each_start_alike"),
     )
-
-
-def _partitions_with_ids(s: RestartContext) -> int | None:
-    """The number of state partitions where the newest commit names their state files; None for any other."""
-    entry = s.commit_entry(s.c)
-    operators = entry.state_unique_ids if entry is not None else {}
-    return next((len(partitions) for partitions in operators.values()), None)
 
 
 def _commits_ahead(s: RestartContext, newest: int, offset: int, first: int) -> Verdict:
@@ -393,6 +390,16 @@ def _stale_checksum(s: RestartContext, log: Literal["offsets", "commits"]) -> Ve
         details={"directory": f"{s.location}/{log}"},
         delivered=delivered,
     )
+
+
+def _stale_checksum_behind(s: RestartContext) -> Sentence | None:
+    """The same of the batch after the one that runs again."""
+    batch = s.first_batch + 1
+    if not s.is_local or batch not in s.offset_checksums:
+        return None
+    path = f"offsets/.{batch}.crc"
+    why = say("forecast_steps.stale_checksum", path=path, log="offsets", batch_id=batch)
+    return say("forecast.then_fails", why=why)
 
 
 _PLANS: Mapping[Asks, Callable[[RestartContext, Range], Verdict]] = {

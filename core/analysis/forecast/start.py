@@ -118,8 +118,10 @@ class StepResults:
 
 
 def take_steps(s: RestartContext) -> StepResults:
-    """Takes the steps in order until one fails; the later ones are listed as not reached."""
+    """Takes the steps in order until one fails; the later ones are listed as not reached. What fails behind a
+    batch that the sink skips comes after all steps of that batch."""
     result = StepResults()
+    behind: Verdict | None = None
     for step in steps_of(s.version, has_offsets=s.n is not None):
         if step is SOURCE_PATH and not s.connectors.places:
             continue  # the directory stands in the query: nobody has named it
@@ -129,7 +131,7 @@ def take_steps(s: RestartContext) -> StepResults:
             status, note = skip
             result.steps.append(Step(step.id, what, status, (), note))
             continue
-        verdict = step.check(s)
+        verdict = _unless_idle(s, step.check(s))
         result.steps.append(
             Step(
                 step.id,
@@ -149,15 +151,34 @@ def take_steps(s: RestartContext) -> StepResults:
             result.instead_of_exact = result.instead_of_exact.plus(verdict.instead_of_exact)
         if verdict.then:
             result.then.append(verdict.then)
-        if verdict.ok is False:
+        if verdict.ok is False and verdict.batch_id is not None:
+            behind = behind or verdict
+        elif verdict.ok is False:
             result.failure = verdict
             result.fails_at = verdict.fails_at or step.phase
+    if result.failure is None and behind is not None:
+        result.failure, result.fails_at = behind, "batch"
     if not s.from_scratch and not s.nothing_runs:
         known = {risk.id for risk in result.risks}
         found = [risk for rule in BESIDE for risk in rule(s)]
         result.risks += [risk for risk in found if risk.id not in known]
     result.data = _data(s, result)
     return result
+
+
+def _unless_idle(s: RestartContext, verdict: Verdict) -> Verdict:
+    """What fails behind a batch that the sink skips does so as soon as there is another batch; where the sink
+    is ahead by more than that batch, new ones are skipped before, which is another trouble."""
+    if verdict.ok is not False or verdict.batch_id is None:
+        return verdict
+    if verdict.batch_id == s.first_batch + 1 and not s.loading.nothing_runs:
+        return verdict
+    return Verdict(
+        evidence=verdict.evidence,
+        risks=verdict.risks,
+        not_checked=verdict.not_checked,
+        then=say("forecast.then_fails_later", batch_id=verdict.batch_id, why=verdict.why),
+    )
 
 
 def _what(s: RestartContext, step_id: str) -> Sentence:

@@ -13,11 +13,11 @@ from core.analysis.forecast.join_schema import store_of_another_kind, strict_joi
 from core.analysis.forecast.left_checksums import left_checksum
 from core.analysis.forecast.lineage import check_lineage
 from core.analysis.forecast.model import Damage, Risk
-from core.analysis.forecast.operators import missing_file_error
+from core.analysis.forecast.operators import ends_uncommitted, missing_file_error
 from core.analysis.forecast.ranges import ranges
 from core.analysis.forecast.source_logs import lost_entry
 from core.analysis.forecast.stale_snapshots import stale_snapshots
-from core.analysis.forecast.state_settings import check_store
+from core.analysis.forecast.state_settings import check_store, unknown_store
 from core.analysis.forecast.state_zips import check_sst_files
 from core.analysis.forecast.versions import V40, V42, Version
 from core.checkpoint.model import CommitEntry, OperatorState, StateFile
@@ -35,7 +35,7 @@ def check_folder(s: RestartContext) -> Verdict:
     ones fail at the files)."""
     if not s.is_stateful:
         return _taken_as_stateless(s)
-    if s.first_batch == 0:
+    if s.loading.first_batch == 0:
         return Verdict("does_not_apply", note=say("forecast_steps.batch_0_needs_no_state"))
     if s.checkpoint.has_state and not s.state_is_empty:
         if state_inventory(s.checkpoint).operators:
@@ -46,9 +46,11 @@ def check_folder(s: RestartContext) -> Verdict:
         why = say("forecast_steps.state_without_files")
         if s.renamed_state is not None:
             why = say("forecast_steps.state_operator_renamed", directory=s.renamed_state)
+        if ends_uncommitted(s):
+            return Verdict()
         known: Certainty = "certain" if s.query.operators is not None else "inferred"
         at = Evidence(s.renamed_state or "state")
-        return failed(s, missing_file_error(s), "STATE_FOLDER_MISSING", why, at, certainty=known)
+        return failed(s.loading, missing_file_error(s), "STATE_FOLDER_MISSING", why, at, certainty=known)
     added = not s.checkpoint.has_state and s.query.operators is not None
     why = say("forecast_steps.state_folder_added" if added else "forecast_steps.state_folder")
     if s.renamed_state is not None:
@@ -56,8 +58,15 @@ def check_folder(s: RestartContext) -> Verdict:
     certainty: Certainty = (
         "certain" if s.checkpoint.has_state or s.query.operators is not None else "inferred"
     )
-    error = "state_folder_missing" if s.version >= V42 else missing_file_error(s)
-    return failed(s, error, "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=certainty)
+    if s.version >= V42 and s.first_batch:  # looked for while the batch is planned
+        return failed(
+            s, "state_folder_missing", "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=certainty
+        )
+    if ends_uncommitted(s):
+        return Verdict()
+    return failed(
+        s.loading, missing_file_error(s), "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=certainty
+    )
 
 
 def _taken_as_stateless(s: RestartContext) -> Verdict:
@@ -70,7 +79,7 @@ def _taken_as_stateless(s: RestartContext) -> Verdict:
         question = say("forecast_steps.open_foreign_state")
     elif s.lacks_suggested_state:
         question = say("forecast_steps.open_stateful")
-    elif s.first_batch == 0:
+    elif s.loading.first_batch == 0:
         return Verdict("does_not_apply", note=note)
     else:
         question, certainty = say("forecast_steps.open_stateless"), "certain"
@@ -163,9 +172,16 @@ def _beside_tasks(s: RestartContext, verdict: Verdict) -> Verdict:
 
 
 def check_files(s: RestartContext) -> Verdict:
-    """Every partition of every store must be able to load the version that the first batch starts from."""
+    """Every partition of every store must be able to load the version that the first batch which reads
+    anything starts from."""
     if not s.checkpoint.has_state or not s.is_stateful:
         return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
+    if ends_uncommitted(s):
+        return Verdict()
+    planned = unknown_store(s) if s.loading is not s else None
+    if planned is not None:
+        return planned
+    s = s.loading
     version = s.first_batch
     verdict = check_store(s)
     if verdict is not None:

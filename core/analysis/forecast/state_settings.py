@@ -115,7 +115,7 @@ def _unread_partitions(s: RestartContext) -> Iterator[Risk]:
     if not s.checkpoint.has_state or s.from_scratch:
         return
     for op in state_inventory(s.checkpoint).operators:
-        extra = extra_partitions(op, s.first_batch)
+        extra = extra_partitions(op, s.loading.first_batch)
         if extra:
             sentence = say(
                 "forecast_steps.partitions_unread",
@@ -123,7 +123,7 @@ def _unread_partitions(s: RestartContext) -> Iterator[Risk]:
                 extra=len(extra),
                 expected=op.expected_partitions,
                 first=extra[0],
-                version=s.first_batch,
+                version=s.loading.first_batch,
             )
             at = Evidence(f"state/{op.operator_id}/{extra[0]}")
             yield Risk("EXTRA_PARTITIONS", sentence, (at,), _forgotten(s, op), "inferred")
@@ -170,7 +170,7 @@ def check_store(s: RestartContext) -> Verdict | None:
         return failed(s, "checkpoint_ids_not_supported", "STATE_IDS_OF_ANOTHER_VERSION", why, at)
     if s.first_batch == 0:
         return None
-    verdict = _unknown_store(s, newest) or _ids_without_files(s)
+    verdict = unknown_store(s) or _ids_without_files(s)
     if verdict is not None:
         return verdict
     other = next((op for op in operators if op.partitions and named not in (None, op.provider)), None)
@@ -200,11 +200,12 @@ def _ids_without_files(s: RestartContext) -> Verdict | None:
     return failed(s, "commit_ids_without_files", "STATE_IDS_OF_ANOTHER_VERSION", why, at)
 
 
-def _unknown_store(s: RestartContext, newest: OffsetEntry) -> Verdict | None:
-    """A class that only offsets/N names and that is none of Spark's: nothing says that it exists."""
-    before = s.offset_entry(s.previous)
-    named = newest.conf.get(PROVIDER_KEY)
-    if before is None or named is None or provider_of_class(named) is not None:
+def unknown_store(s: RestartContext) -> Verdict | None:
+    """A class that only offsets/N names and that is none of Spark's: nothing says that it exists. It is
+    looked up while the batch is planned."""
+    newest, before = s.newest, s.offset_entry(s.previous)
+    named = newest.conf.get(PROVIDER_KEY) if newest is not None else None
+    if newest is None or before is None or named is None or provider_of_class(named) is not None:
         return None
     was = before.conf.get(PROVIDER_KEY)
     if was is None or was == named:
