@@ -54,6 +54,11 @@ SENTENCES: dict[str, str] = {
         "Version {version} is the newest that every partition of every store can rebuild: the checkpoint"
         " can be rolled back to batch {batch_id}."
     ),
+    "way_back_skipped": (
+        "Version {version} is the newest that every partition of every store can rebuild, but the output ends"
+        " at batch {held} and would skip the batches after batch {batch_id}, new rows included: a rollback"
+        " needs an output that ends there too."
+    ),
     "with_way_back": "{sentence} {way_back}",
     "no_way_back": (
         "None of the batches that are kept has its complete state in every partition, so the checkpoint"

@@ -15,6 +15,7 @@ from core.checkpoint.left_snapshots import snapshots_of_later_batches
 from core.checkpoint.model import OffsetEntry, OperatorState, StateFile
 from core.checkpoint.rewind import rewind
 from core.checkpoint.state import state_inventory
+from core.connectors.model import SinkState
 from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
 
@@ -59,12 +60,15 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
         yield finding("STATE_OF_LATER_BATCHES", sentence, Evidence(named.path), place=str(op.operator_id))
 
 
-def way_back(ck: Checkpoint) -> tuple[Sentence, int | None]:
+def way_back(ck: Checkpoint, sink: SinkState | None) -> tuple[Sentence, int | None]:
     """The batch that the checkpoint can be rolled back to, in one sentence and as a number (None: there is
-    none)."""
+    none, or the file sink would skip what comes after it)."""
     best = rewind(ck).newest
     if best is None:
         return say("findings_checks.no_way_back"), None
+    held = sink.skips_up_to if sink is not None and sink.skips_any_query else None
+    if held is not None and held > best:
+        return say("findings_checks.way_back_skipped", version=best + 1, batch_id=best, held=held), None
     return say("findings_checks.way_back", version=best + 1, batch_id=best), best
 
 

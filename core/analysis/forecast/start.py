@@ -183,7 +183,8 @@ def _unless_idle(s: RestartContext, verdict: Verdict) -> Verdict:
 
 def _what(s: RestartContext, step_id: str) -> Sentence:
     """What a step does, with its numbers; an id that is not there is ``-``."""
-    ids = {"n": s.n, "p": s.previous, "c": s.c, "b": s.first_batch}
+    first = s.loading.first_batch if step_id == STATE_FILES.id else s.first_batch
+    ids = {"n": s.n, "p": s.previous, "c": s.c, "b": first}
     known = {name: "-" if batch_id is None else batch_id for name, batch_id in ids.items()}
     return say_of("forecast_steps", "STEPS", step_id, **known)
 
