@@ -180,9 +180,6 @@ def _is_after_the_newest_commit(s: RestartContext) -> bool:
 def _repartition(s: RestartContext, entry: OffsetEntry) -> Verdict | None:
     """offsets/N pins another number of state partitions than the entry before: all that Spark looks at when
     it calls a pending batch a repartition, before it looks at the number itself (seen with 4.3)."""
-    read = check_previous_offset(s)
-    if read.ok is False:
-        return read
     before, at = s.offset_entry(s.previous), Evidence(entry.evidence.path, 2)
     was = before.conf.get(PARTITIONS) if before is not None else None
     now = entry.conf.get(PARTITIONS)
@@ -304,7 +301,11 @@ def _other_commit_version(
 
 def check_source_count(s: RestartContext) -> Verdict:
     """The number of source lines in offsets/N, and in N-1, against the query's number of sources (offset log
-    version 1)."""
+    version 1). Where Spark looks for a repartition, it asks for offsets/N-1 before (seen with 4.3)."""
+    if _is_after_the_newest_commit(s) and s.version >= V42:
+        earlier = check_previous_offset(s)
+        if earlier.ok is False:
+            return earlier
     refused = check_named_sources(s)
     if refused is not None:
         return refused

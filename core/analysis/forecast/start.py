@@ -27,7 +27,7 @@ from core.analysis.forecast.model import (
     Step,
     StepStatus,
 )
-from core.analysis.forecast.versions import V41, Version
+from core.analysis.forecast.versions import V40, V41, Version
 from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Certainty
 
@@ -79,6 +79,7 @@ _FROM_41_WITHOUT_OFFSETS = (
     *(step for step in _FROM_41 if step not in (SOURCE_PATH, METADATA, SOURCE_LOGS, NEWEST_OFFSET)),
 )
 _NEEDS_STATE = frozenset({"operators", "state_folder", "settings", "upgrade", "state_schema", "state_files"})
+_BY_TASKS_TO_35 = frozenset({"operators", "settings", "state_schema"})  # since 4.0 while a batch is planned
 _SKIPPED_FROM_SCRATCH = frozenset(
     {
         "newest_commit",
@@ -131,7 +132,8 @@ def take_steps(s: RestartContext) -> StepResults:
             status, note = skip
             result.steps.append(Step(step.id, what, status, (), note))
             continue
-        verdict = _unless_idle(s, step.check(s))
+        by_tasks = s.version < V40 and step.id in _BY_TASKS_TO_35
+        verdict = _unless_idle(s, step.check(s.loading if by_tasks else s))
         result.steps.append(
             Step(
                 step.id,
