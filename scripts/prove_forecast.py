@@ -101,6 +101,7 @@ def run(place: Path, asked: argparse.Namespace) -> list[Trial]:
         *(tell(try_incident(oracle, incident)) for incident in chosen),
         *(tell(trial) for trial in try_foreign(oracle, foreign, place)),
         *(tell(trial) for trial in with_the_batch(oracle, asked)),
+        *(tell(trial) for trial in at_random_with_the_batch(oracle, asked)),
     ]
     session.stop()
     return trials
@@ -177,6 +178,16 @@ def with_the_batch(oracle: Oracle, asked: argparse.Namespace) -> Iterator[Trial]
     for case in CASES if is_wanted else ():
         if case.needed.is_here and skipped.fits(case) and (not asked.only or asked.only in case.id):
             trial = skipped.try_skipped(oracle, case)
+            if trial is not None:
+                yield trial
+
+
+def at_random_with_the_batch(oracle: Oracle, asked: argparse.Namespace) -> Iterator[Trial]:
+    """The random incidents once more where the sink has the pending batch."""
+    is_wanted = (not asked.kind or skipped.RANDOM in asked.kind) and not asked.only
+    for incident in incidents(asked.seed, asked.random) if is_wanted else ():
+        if not asked.number or incident.number in asked.number:
+            trial = skipped.try_skipped_incident(oracle, incident)
             if trial is not None:
                 yield trial
 

@@ -1,9 +1,10 @@
 """Pending batches that the sink has already: it takes nothing of them and starts no task, so that neither
 their input nor their state is read. What the batch after them reads is.
 
-Observed with the file sink of 4.3.0 and with Delta 4.2: the batch is planned on the driver (both offsets are
-parsed, the operators and their schemas compared), handed to the sink, skipped and committed. Positions of
-Kafka, input files and state files are met by tasks, and so by the next batch that the sink takes.
+Observed with the file sink of 3.5.9 and 4.3.0, and with Delta on 4.2: the batch is planned on the driver
+(both offsets are parsed; since 4.0 the operators and their schemas are compared), handed to the sink, skipped
+and committed. Positions of Kafka, input files and state files are met by tasks, and so by the next batch that
+the sink takes.
 """
 
 from __future__ import annotations
