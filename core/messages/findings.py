@@ -18,6 +18,11 @@ SENTENCES: dict[str, str] = {
         _BACKUP + "Batch {batch} is not committed: the recovery option repair_files does without its offset"
         " file, and Spark plans the batch again."
     ),
+    # State that cannot be rebuilt, where the output would skip what a rollback runs again.
+    "rollback_skipped": (
+        "Restore a backup of the checkpoint and of the output (restore_backup), or write a new output from"
+        " the source (full_refresh; backup_and_backfill where the source may not have everything)."
+    ),
     "with_rewind": (
         "{action} A script for the rollback: python -m core recover with --option rewind --set"
         " to_batch={batch}."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.findings import findings
+from core.analysis.findings import findings, with_way
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
@@ -92,3 +92,5 @@ def test_a_rollback_that_the_output_would_skip_is_not_offered(
     assert ("can be rolled back to batch" in found.sentence) == is_offered
     assert ("would skip the batches after batch 3" in found.sentence) == (not is_offered)
     assert (found.rewind_to is not None) == is_offered
+    assert with_way(found).recipe == ("rewind" if is_offered else "restore_backup")
+    assert ("(rewind)" in found.action) == is_offered

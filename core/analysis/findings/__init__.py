@@ -172,9 +172,9 @@ def _of_forecast(reading: Reading) -> Iterator[Finding]:
     of_contents = _of_the_contents(reading)
     is_known = (answer.reason, answer.evidence) in of_contents
     if answer.outcome == "fail" and answer.reason is not None and not is_known:
-        sentence, back = answer.sentence, None
+        sentence, back, is_skipped = answer.sentence, None, False
         if answer.reason == "STATE_NOT_RESTORABLE":
-            way_back, back = state_checks.way_back(ck, answer.sink)
+            way_back, back, is_skipped = state_checks.way_back(ck, answer.sink)
             sentence = say("findings_checks.with_way_back", sentence=sentence, way_back=way_back)
         stops = finding(
             answer.reason,
@@ -184,6 +184,8 @@ def _of_forecast(reading: Reading) -> Iterator[Finding]:
             severity="blocks_restart",
             batch_id=answer.batch_id,
         )
+        if is_skipped:
+            stops = replace(stops, action=say("findings.rollback_skipped"), recipe="restore_backup")
         if answer.reason == "LOG_FILE_UNREADABLE":
             stops, back = log_checks.of_newest_offset(ck, stops)
         if (

@@ -60,16 +60,16 @@ def later_versions(ck: Checkpoint) -> Iterator[Finding]:
         yield finding("STATE_OF_LATER_BATCHES", sentence, Evidence(named.path), place=str(op.operator_id))
 
 
-def way_back(ck: Checkpoint, sink: SinkState | None) -> tuple[Sentence, int | None]:
+def way_back(ck: Checkpoint, sink: SinkState | None) -> tuple[Sentence, int | None, bool]:
     """The batch that the checkpoint can be rolled back to, in one sentence and as a number (None: there is
-    none, or the file sink would skip what comes after it)."""
+    none), and whether there is one after which the file sink would skip the batches."""
     best = rewind(ck).newest
     if best is None:
-        return say("findings_checks.no_way_back"), None
+        return say("findings_checks.no_way_back"), None, False
     held = sink.skips_up_to if sink is not None and sink.skips_any_query else None
     if held is not None and held > best:
-        return say("findings_checks.way_back_skipped", version=best + 1, batch_id=best, held=held), None
-    return say("findings_checks.way_back", version=best + 1, batch_id=best), best
+        return say("findings_checks.way_back_skipped", version=best + 1, batch_id=best, held=held), None, True
+    return say("findings_checks.way_back", version=best + 1, batch_id=best), best, False
 
 
 def growth(ck: Checkpoint, entries: Sequence[OffsetEntry]) -> Iterator[Finding]:
