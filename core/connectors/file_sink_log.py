@@ -26,6 +26,9 @@ LOG = "_spark_metadata"
 _Entries = Mapping[str, int | None]
 
 
+_NEWEST = 3  # log files that are read to see what the files of the sink look like: a batch may write none
+
+
 @dataclass(frozen=True, slots=True)
 class SinkLogBatch:
     """One batch in the log. ``files`` and ``size_bytes`` None: not known for this batch alone (it stands only
@@ -146,6 +149,17 @@ class FileSinkLog:
         if len(wanted) > at_most:
             words = say("file_sink_log.newest_only", read=at_most, batches=len(wanted))
         return SinkBatches(tuple(self._batch(i) for i in taken), words)
+
+    @lazy
+    def newest_files(self) -> tuple[str, ...]:
+        """The paths of the files that the newest batch with any has written, as the log has them; nothing
+        where the newest log files name none. Reads at most ``_NEWEST`` log files."""
+        for batch_id in list(reversed(self.batch_ids))[:_NEWEST]:
+            info = self._plain.get(batch_id) or self._compact[batch_id]
+            self._load([info])
+            if entries := self._entries.get(info.path):
+                return tuple(entries)
+        return ()
 
     def _batch(self, batch_id: int) -> SinkLogBatch:
         info = self._plain.get(batch_id) or self._compact[batch_id]

@@ -224,6 +224,9 @@ def read_recovery_context(
     fits = answers.get("sink") in (None, seen) or (seen is None and answers.get("sink") in AT_A_PLACE)
     if place is not None and answers.get("sink_path") is None and fits:
         answers = answers.having(sink_path=place)
+    if isinstance(connectors.sink, FileSinkLog) and answers.get("sink_format") is None and fits:
+        written_as = common_format(connectors.sink.newest_files)
+        answers = answers if written_as is None else answers.having(sink_format=written_as)
     if not ck.sources:
         answers = _with_places(answers, connectors)
     entry = None if committed is None else ck.offset(committed)
@@ -406,16 +409,20 @@ def _topics(position: str | None) -> tuple[str, ...]:
 
 
 def _common_directory(paths: Sequence[str]) -> str | None:
-    """The one directory that all files lie in, decoded; None when they lie in several or it is a partition
-    directory (``a=b``).
+    """The one directory that all files lie in, decoded, or the one above several partition directories
+    (``day=1``, ``day=2``); None when they lie in others, or in one partition directory, which may itself be
+    what the query reads.
 
     The source log holds URI-encoded paths, a reader option takes plain ones.
     """
     parents = {path.rpartition("/")[0] for path in paths}
-    if len(parents) != 1:
+    above = {re.sub(r"(/[^/=]+=[^/]*)+$", "", parent) for parent in parents}
+    if len(above) != 1 or (len(parents) == 1 and above != parents):
         return None
-    parent = unquote(parents.pop())
-    if not parent or "=" in parent.rpartition("/")[2] or re.search(r"[*?\[\]{}]", parent):
+    if len({parent.count("/") for parent in parents}) > 1:
+        return None
+    parent = unquote(above.pop())
+    if not parent or re.search(r"[*?\[\]{}]", parent):
         return None
     return re.sub(r"^file:/+", "/", parent)
 
