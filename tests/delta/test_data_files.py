@@ -143,3 +143,13 @@ def test_files_in_directories_with_odd_names_are_found(delta: DeltaEngine, tmp_p
     next(table.glob("p=50*/*.parquet")).unlink()
     look = look_for_files(DeltaLog.open(str(table)), wanted, 100)
     assert len(look.gone) == 1 and "50" in look.gone[0] and look.unseen == 0
+
+
+def test_files_of_a_batch_that_the_sink_has_are_not_missed_and_those_behind_it_are(case: Make) -> None:
+    made = case()
+    made.forget_commit(4)
+    compact(made)  # files of batch 4 too
+    said, fact = made.prove()
+    assert said.sink is not None and said.sink.pending == "skipped"
+    assert (said.outcome, said.batch_id, said.reason) == ("fail", 5, "DELTA_FILES_GONE")
+    assert fact.failed_batch == 5 and (made.checkpoint / "commits/4").exists()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from core.analysis.forecast.contents import ContentReport
@@ -570,13 +570,10 @@ def failed(
 ) -> Verdict:
     """A step that fails: ``error`` is a key of :data:`~core.analysis.forecast.errors.ERRORS`, ``details``
     fill its message. Behind a batch that the sink skips it is no surer than that."""
-    if s.skipped is not None and s.sink is not None:
-        certainty = least_sure(certainty, s.sink.certainty)
-    return Verdict(
+    made = Verdict(
         status="fails",
         evidence=evidence,
         certainty=certainty,
-        batch_id=s.first_batch if s.skipped is not None else None,
         error=spark_error(error, s.version, {"location": s.location, **(details or {})}),
         reason=reason,
         why=why,
@@ -584,6 +581,15 @@ def failed(
         delivered=delivered,
         then=then,
     )
+    return behind_skipped(s, made)
+
+
+def behind_skipped(s: RestartContext, verdict: Verdict) -> Verdict:
+    """A failure of the batch behind one that the sink skips: no surer than that, and with its own number."""
+    if verdict.ok is not False or s.skipped is None or s.sink is None:
+        return verdict
+    certainty = least_sure(verdict.certainty, s.sink.certainty)
+    return replace(verdict, certainty=certainty, batch_id=s.first_batch)
 
 
 def unread(problem: Problem) -> Verdict:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict
+from core.analysis.forecast.context import Range, RestartContext, Verdict, behind_skipped
 from core.analysis.forecast.delta_errors import delta_error, delta_failure
 from core.analysis.forecast.delta_files import check_files_of_batch, check_files_that_wait
 from core.analysis.forecast.delta_offsets import (
@@ -274,7 +274,8 @@ def _tracks_schema(s: RestartContext) -> bool:
 
 def check_delta_plan(s: RestartContext, part: Range) -> Verdict:
     """How the source goes on from offsets/N. After a batch that runs again, a failure here is one of the
-    batch after it."""
+    batch after it: what then follows, or the outcome where the sink skips the batch."""
+    s = s.loading
     log, end = s.connectors.tables.get(part.key), position_of(part.end)
     if log is None or end is None:
         return Verdict()
@@ -286,7 +287,7 @@ def check_delta_plan(s: RestartContext, part: Range) -> Verdict:
             ),
             risks=found.risks,
         )
-    return found
+    return behind_skipped(s, found)
 
 
 def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> Verdict:
