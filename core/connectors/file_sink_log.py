@@ -24,8 +24,6 @@ from core.storage.lazy import lazy
 LOG = "_spark_metadata"
 
 _Entries = Mapping[str, int | None]
-
-
 _NEWEST = 3  # log files that are read to see what the files of the sink look like: a batch may write none
 
 
@@ -153,9 +151,10 @@ class FileSinkLog:
     @lazy
     def newest_files(self) -> tuple[str, ...]:
         """The paths of the files that the newest batch with any has written, as the log has them; nothing
-        where the newest log files name none. Reads at most ``_NEWEST`` log files."""
-        for batch_id in list(reversed(self.batch_ids))[:_NEWEST]:
-            info = self._plain.get(batch_id) or self._compact[batch_id]
+        where none of the newest log files names one. Reads at most ``_NEWEST`` of them, and none that repeats
+        all before it: that one has no bound."""
+        for batch_id in sorted(self._plain, reverse=True)[:_NEWEST]:
+            info = self._plain[batch_id]
             self._load([info])
             if entries := self._entries.get(info.path):
                 return tuple(entries)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -39,7 +38,6 @@ from core.analysis.forecast.sentence import (
     unless_stateful,
     what_then,
 )
-from core.analysis.forecast.skipped import skipped_up_to
 from core.analysis.forecast.start import StepResults, take_steps
 from core.analysis.forecast.versions import SUPPORTED, choose_spark
 from core.checkpoint.state_content.inspection import Progress
@@ -108,11 +106,8 @@ def read_forecast(
     if level not in LEVELS:
         raise ValueError(say("findings_checks.unknown_level", level=level, levels=LEVELS))
 
-    def read(ck: Checkpoint, version: int | None) -> ContentFacts:
-        return read_contents(ck, version, seconds=seconds, progress=progress)
-
     def look(ck: Checkpoint) -> Reading:
-        contents = _contents(ck, connectors, read) if level == "deep" else None
+        contents = _contents(ck, connectors, seconds, progress) if level == "deep" else None
         return Reading(ck, _forecast(ck, spark, query, level, connectors, contents), contents)
 
     reading = look(checkpoint)
@@ -135,17 +130,20 @@ def read_forecast(
 def _contents(
     ck: Checkpoint,
     connectors: ConnectorAnswers | None,
-    read: Callable[[Checkpoint, int | None], ContentFacts],
+    seconds: float | None,
+    progress: Progress | None,
 ) -> ContentFacts:
-    """What is in the state files up to the version that is loaded first, read once: where the sink skips the
-    pending batch it is another one."""
-    sink = connectors.sink if connectors is not None else None
-    last = skipped_up_to(ck, sink_state(ck, sink)) if sink is not None else None
-    version = loaded_version(ck) if last is None else last + 1
-    facts = ck.kept(CONTENTS, lambda: read(ck, version))
-    if facts.version in (None, version):
-        return facts
-    return ck.kept(f"{CONTENTS} to {version}", lambda: read(ck, version))
+    """What is in the state files, read once for each version that may be loaded first: a sink that is asked
+    later may skip the pending batch."""
+    held = connectors.sink if connectors is not None else None
+    sink = sink_state(ck, held) if held is not None else None
+    version = loaded_version(ck, sink)
+
+    def read() -> ContentFacts:
+        return read_contents(ck, sink, seconds=seconds, progress=progress)
+
+    facts = ck.kept(CONTENTS, read)
+    return facts if facts.version in (None, version) else ck.kept(f"{CONTENTS} to {version}", read)
 
 
 def _looked_at_again(reading: Reading) -> Checkpoint:

@@ -15,6 +15,7 @@ from core.analysis.forecast.damaged_files import SHOWN, damaged_files
 from core.analysis.forecast.join_damage import damaged_joins
 from core.analysis.forecast.model import DUPLICATES, LOSS, UNKNOWN, Damage, DataEffect
 from core.analysis.forecast.replaced_files import replaced_files
+from core.analysis.forecast.skipped import skipped_up_to
 from core.analysis.forecast.versions import V40, Version
 from core.checkpoint import Checkpoint
 from core.checkpoint.conf import ROW_CHECKSUM_KEY
@@ -31,6 +32,7 @@ from core.checkpoint.state import (
 from core.checkpoint.state_content.checksums import Mismatch, hidden_name, verify_hidden
 from core.checkpoint.state_content.inspection import Inspection, Progress, StoreFacts, inspect_stores
 from core.checkpoint.state_content.placement import Placement, placement
+from core.connectors.model import SinkState
 from core.messages import say
 from core.sparklogs.evidence import Evidence, Problem
 from core.storage import FileInfo
@@ -68,9 +70,12 @@ class ContentFacts:
     unplaced: tuple[str, ...]
 
 
-def loaded_version(ck: Checkpoint) -> int | None:
-    """The state version that the next batch loads: N when batch N runs (again), N + 1 when N is committed.
-    None without logs."""
+def loaded_version(ck: Checkpoint, sink: SinkState | None = None) -> int | None:
+    """The state version that is loaded first: N when batch N runs (again), N + 1 when N is committed, and the
+    one behind the batches that the sink is known to skip. None without logs."""
+    last = skipped_up_to(ck, sink)
+    if last is not None:
+        return last + 1
     following = ck.next_batch
     if following.newest_offset is not None:
         return following.batch_id
@@ -79,14 +84,14 @@ def loaded_version(ck: Checkpoint) -> int | None:
 
 def read_contents(
     ck: Checkpoint,
-    version: int | None = None,
+    sink: SinkState | None = None,
     *,
     seconds: float | None = None,
     progress: Progress | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> ContentFacts:
-    """Decodes every state file that the retained versions up to ``version`` need (default: the one that the
-    next batch loads), each once, and verifies both kinds of checksum.
+    """Decodes every state file that the retained versions up to the one that is loaded first need, each once,
+    and verifies both kinds of checksum.
 
     ``seconds``: the time it may take; what was not reached is named. ``progress`` gets the state files done
     and all of them. Files that a running query changed or removed meanwhile are looked at a second time, and
@@ -98,7 +103,7 @@ def read_contents(
         return ends_at is not None and clock() >= ends_at
 
     logs = _logs(ck)
-    version = loaded_version(ck) if version is None else version
+    version = loaded_version(ck, sink)
     altered, unread = _altered_logs(ck, logs, is_over)
     if altered:  # a running query may have been between the two files
         again = set(_altered_logs(ck, _logs(ck.refresh()), lambda: False)[0])

@@ -205,14 +205,14 @@ class RestartContext:
     def loading(self) -> RestartContext:
         """The look at the first batch that reads anything: this one, or where the sink has the pending batch
         the one after it."""
-        last = None if self.from_scratch else skipped_up_to(self.checkpoint, self.sink)
+        if self.from_scratch or self.skipped is not None:
+            return self
+        last = skipped_up_to(self.checkpoint, self.sink)
         if last is None:
             return self
-        self.was_stateful  # noqa: B018  (the newest commit tells it, which the copy has not)
         behind = copy(self)  # with all that was read
         vars(behind).pop("next_batch", None)
         behind.skipped = last
-        vars(behind)["loading"] = behind
         return behind
 
     @property

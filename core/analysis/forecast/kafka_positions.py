@@ -125,7 +125,7 @@ def _first_refused(offset: object) -> str | None:
 def positions_lost(s: RestartContext, part: Range, answer: BrokerAnswer | None) -> list[Risk]:
     """Partitions without a position where the next batch begins (or the planned one) that an earlier entry
     has: Spark takes them for new and reads them from their first record, without an error. A partition whose
-    topic was made anew with fewer of them is gone from the broker; a topic that is missing beside others may
+    topic was recreated with fewer of them is gone from the broker; a topic that is missing beside others may
     be one that the query no longer reads."""
     if s.runs_again:
         before, (now, at) = before_start(s, part), batch_start(s, part)

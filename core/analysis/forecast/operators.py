@@ -95,8 +95,6 @@ def _missing_operator(s: RestartContext, operators: tuple[OperatorState, ...]) -
     at = Evidence(directory or f"state/{gone}")
     if s.version >= V40 and has_metadata:
         return failed(s, "operators_differ", "STATE_FOLDER_MISSING", why, at, certainty="inferred")
-    if ends_uncommitted(s):
-        return None
     return failed(s.loading, missing_file_error(s), "STATE_FOLDER_MISSING", why, at, certainty="inferred")
 
 
@@ -242,21 +240,3 @@ def missing_file_error(s: RestartContext) -> str:
     """Which file is missed first where no file of the state is left."""
     on_rocksdb = s.newest is not None and provider_of_class(s.newest.conf.get(PROVIDER_KEY)) == "rocksdb"
     return "state_files_missing_rocksdb" if on_rocksdb else "state_files_missing"
-
-
-def ends_uncommitted(s: RestartContext) -> bool:
-    """Whether the batch is skipped by the sink and cannot be committed for want of the names of its state
-    files (``sources.check_commit``): no state is loaded."""
-    return s.loading is not s and partitions_with_ids(s) is not None
-
-
-def partitions_with_ids(s: RestartContext) -> int | None:
-    """The number of state partitions where the newest commit names their state files, or without a commit
-    these have names with ids; None for any other."""
-    entry = s.commit_entry(s.c)
-    operators = entry.state_unique_ids if entry is not None else {}
-    named = next((len(partitions) for partitions in operators.values()), None)
-    if named is not None or entry is not None or not (s.with_state and s.checkpoint.has_state):
-        return named
-    found = state_inventory(s.checkpoint).operators
-    return next((op.expected_partitions for op in found if op.format_version == 2), None)

@@ -24,4 +24,4 @@ def skipped_up_to(logs: LogIds, sink: SinkState | None) -> int | None:
 
 def after_skipped(first: NextBatch, last: int) -> NextBatch:
     """The batch behind those that are skipped: what was planned counts as done."""
-    return NextBatch(last + 1, False, False, first.newest_offset, first.newest_offset)
+    return NextBatch(last + 1, False, False, first.newest_offset, first.newest_commit)

@@ -43,7 +43,6 @@ from core.analysis.forecast.offset_lines import (
     start_without_offset,
     without_one_ahead,
 )
-from core.analysis.forecast.operators import partitions_with_ids
 from core.analysis.forecast.put_away import batches_in_one, later_batches_beside
 from core.analysis.forecast.ranges import log_id, ranges
 from core.analysis.forecast.sink import sink_risks
@@ -52,6 +51,7 @@ from core.checkpoint.sources.base import Asks
 from core.checkpoint.sources.delta import DELTA
 from core.checkpoint.sources.files import FILES
 from core.checkpoint.sources.kafka import positions_read
+from core.checkpoint.state import state_inventory
 from core.connectors.answers import BrokerAnswer
 from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
@@ -182,8 +182,9 @@ def check_plan(s: RestartContext) -> Verdict:
         later = s.later_state or beside
         found = rolled_back(s, later) if later else batches_in_one(s, parts)
         risks += [found] if found is not None else []
-    if s.hands_out and (stale := _stale_checksum_behind(s)) is not None:
-        then = then or stale
+    blocked = _blocked_by_checksum(s, "offsets", s.first_batch + 1) if s.hands_out else None
+    if blocked is not None:
+        then = then or say("forecast.then_fails", why=blocked)
     return _stale_checksum(s.loading, "offsets") or Verdict(
         note="; ".join(notes),
         risks=tuple(risks),
@@ -333,7 +334,7 @@ def _commit_with_state_ids(s: RestartContext) -> Verdict:
     """State checkpoint format 2: a commit names the state files that the tasks of its batch wrote. A sink
     that skips the batch starts no task, and the commit cannot be made, at any start (observed with the file
     sink of 4.3.0 and with Delta 4.4 on 4.2.0)."""
-    partitions = partitions_with_ids(s)
+    partitions = _partitions_with_ids(s)
     if partitions is None:
         return Verdict()
     if s.sink is None and s.runs_again:
@@ -354,6 +355,18 @@ def _commit_with_state_ids(s: RestartContext) -> Verdict:
     )
 
 
+def _partitions_with_ids(s: RestartContext) -> int | None:
+    """The number of state partitions where the newest commit names their state files, or without a commit
+    these have names with ids; None for any other."""
+    entry = s.commit_entry(s.c)
+    operators = entry.state_unique_ids if entry is not None else {}
+    named = next((len(partitions) for partitions in operators.values()), None)
+    if named is not None or entry is not None or not (s.with_state and s.checkpoint.has_state):
+        return named
+    found = state_inventory(s.checkpoint).operators
+    return next((op.expected_partitions for op in found if op.format_version == 2), None)
+
+
 def _commits_ahead(s: RestartContext, newest: int, offset: int, first: int) -> Verdict:
     """Commits after batch N, of which ``first`` is the next one that a batch meets: that batch is handed to
     the sink and fails. The start after that takes it as done."""
@@ -371,35 +384,33 @@ def _commits_ahead(s: RestartContext, newest: int, offset: int, first: int) -> V
 
 
 def _stale_checksum(s: RestartContext, log: Literal["offsets", "commits"]) -> Verdict | None:
-    """A checksum side file whose log file was removed makes the write of that name fail (local file system
-    only)."""
-    batch = s.first_batch
-    stale = s.offset_checksums if log == "offsets" else s.commit_checksums
+    """A checksum side file of the first batch, where it writes that log file."""
     writes = log == "commits" or not s.runs_again
-    if not writes or not s.is_local or batch not in stale:
+    why = _blocked_by_checksum(s, log, s.first_batch) if writes else None
+    if why is None:
         return None
-    path = f"{log}/.{batch}.crc"
-    why = say("forecast_steps.stale_checksum", path=path, log=log, batch_id=batch)
     delivered = RUN_AGAIN if s.runs_again else EXACT
     return failed(
         s,
         "stale_crc",
         "STALE_CHECKSUM_FILE",
         why,
-        Evidence(path),
+        Evidence(f"{log}/.{s.first_batch}.crc"),
         details={"directory": f"{s.location}/{log}"},
         delivered=delivered,
     )
 
 
-def _stale_checksum_behind(s: RestartContext) -> Sentence | None:
-    """The same of the batch after the one that runs again."""
-    batch = s.first_batch + 1
-    if not s.is_local or batch not in s.offset_checksums:
+def _blocked_by_checksum(
+    s: RestartContext, log: Literal["offsets", "commits"], batch: int
+) -> Sentence | None:
+    """A checksum side file whose log file was removed makes the write of that name fail (local file system
+    only)."""
+    stale = s.offset_checksums if log == "offsets" else s.commit_checksums
+    if not s.is_local or batch not in stale:
         return None
-    path = f"offsets/.{batch}.crc"
-    why = say("forecast_steps.stale_checksum", path=path, log="offsets", batch_id=batch)
-    return say("forecast.then_fails", why=why)
+    path = f"{log}/.{batch}.crc"
+    return say("forecast_steps.stale_checksum", path=path, log=log, batch_id=batch)
 
 
 _PLANS: Mapping[Asks, Callable[[RestartContext, Range], Verdict]] = {

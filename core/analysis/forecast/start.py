@@ -120,9 +120,10 @@ class StepResults:
 
 def take_steps(s: RestartContext) -> StepResults:
     """Takes the steps in order until one fails; the later ones are listed as not reached. What fails behind a
-    batch that the sink skips comes after all steps of that batch."""
+    batch that the sink skips comes after all steps of that batch: where one of these fails, it is not
+    reached."""
     result = StepResults()
-    behind: Verdict | None = None
+    behind: tuple[int, Verdict] | None = None  # the place of its step
     for step in steps_of(s.version, has_offsets=s.n is not None):
         if step is SOURCE_PATH and not s.connectors.places:
             continue  # the directory stands in the query: nobody has named it
@@ -134,16 +135,19 @@ def take_steps(s: RestartContext) -> StepResults:
             continue
         by_tasks = s.version < V40 and step.id in _BY_TASKS_TO_35
         verdict = _unless_idle(s, step.check(s.loading if by_tasks else s))
-        result.steps.append(
-            Step(
-                step.id,
-                what,
-                verdict.status,
-                verdict.evidence,
-                verdict.note or verdict.why,
-                verdict.certainty,
-            )
+        taken = Step(
+            step.id,
+            what,
+            verdict.status,
+            verdict.evidence,
+            verdict.note or verdict.why,
+            verdict.certainty,
         )
+        is_behind = verdict.ok is False and verdict.batch_id is not None
+        if is_behind and behind is not None:
+            result.steps.append(_not_reached(taken))
+            continue
+        result.steps.append(taken)
         s.from_scratch = s.from_scratch or verdict.starts_from_scratch
         result.risks += verdict.risks
         result.not_checked += verdict.not_checked
@@ -153,19 +157,25 @@ def take_steps(s: RestartContext) -> StepResults:
             result.instead_of_exact = result.instead_of_exact.plus(verdict.instead_of_exact)
         if verdict.then:
             result.then.append(verdict.then)
-        if verdict.ok is False and verdict.batch_id is not None:
-            behind = behind or verdict
+        if is_behind:
+            behind = len(result.steps) - 1, verdict
         elif verdict.ok is False:
             result.failure = verdict
             result.fails_at = verdict.fails_at or step.phase
-    if result.failure is None and behind is not None:
-        result.failure, result.fails_at = behind, "batch"
+    if behind is not None and result.failure is None:
+        result.failure, result.fails_at = behind[1], "batch"
+    elif behind is not None:
+        result.steps[behind[0]] = _not_reached(result.steps[behind[0]])
     if not s.from_scratch and not s.nothing_runs:
         known = {risk.id for risk in result.risks}
         found = [risk for rule in BESIDE for risk in rule(s)]
         result.risks += [risk for risk in found if risk.id not in known]
     result.data = _data(s, result)
     return result
+
+
+def _not_reached(step: Step) -> Step:
+    return Step(step.id, step.what, "not_reached", (), say("forecast_steps.failed_before"))
 
 
 def _unless_idle(s: RestartContext, verdict: Verdict) -> Verdict:

@@ -13,7 +13,7 @@ from core.analysis.forecast.join_schema import store_of_another_kind, strict_joi
 from core.analysis.forecast.left_checksums import left_checksum
 from core.analysis.forecast.lineage import check_lineage
 from core.analysis.forecast.model import Damage, Risk
-from core.analysis.forecast.operators import ends_uncommitted, missing_file_error
+from core.analysis.forecast.operators import missing_file_error
 from core.analysis.forecast.ranges import ranges
 from core.analysis.forecast.source_logs import lost_entry
 from core.analysis.forecast.stale_snapshots import stale_snapshots
@@ -46,8 +46,6 @@ def check_folder(s: RestartContext) -> Verdict:
         why = say("forecast_steps.state_without_files")
         if s.renamed_state is not None:
             why = say("forecast_steps.state_operator_renamed", directory=s.renamed_state)
-        if ends_uncommitted(s):
-            return Verdict()
         known: Certainty = "certain" if s.query.operators is not None else "inferred"
         at = Evidence(s.renamed_state or "state")
         return failed(s.loading, missing_file_error(s), "STATE_FOLDER_MISSING", why, at, certainty=known)
@@ -62,8 +60,6 @@ def check_folder(s: RestartContext) -> Verdict:
         return failed(
             s, "state_folder_missing", "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=certainty
         )
-    if ends_uncommitted(s):
-        return Verdict()
     return failed(
         s.loading, missing_file_error(s), "STATE_FOLDER_MISSING", why, Evidence("state"), certainty=certainty
     )
@@ -176,11 +172,9 @@ def check_files(s: RestartContext) -> Verdict:
     anything starts from."""
     if not s.checkpoint.has_state or not s.is_stateful:
         return Verdict("does_not_apply", note=say("forecast_steps.stateless"))
-    if ends_uncommitted(s):
-        return Verdict()
-    planned = unknown_store(s) if s.loading is not s else None
-    if planned is not None:
-        return planned
+    verdict = unknown_store(s)
+    if verdict is not None:
+        return verdict
     s = s.loading
     version = s.first_batch
     verdict = check_store(s)

@@ -170,7 +170,7 @@ def check_store(s: RestartContext) -> Verdict | None:
         return failed(s, "checkpoint_ids_not_supported", "STATE_IDS_OF_ANOTHER_VERSION", why, at)
     if s.first_batch == 0:
         return None
-    verdict = unknown_store(s) or _ids_without_files(s)
+    verdict = _ids_without_files(s)
     if verdict is not None:
         return verdict
     other = next((op for op in operators if op.partitions and named not in (None, op.provider)), None)
