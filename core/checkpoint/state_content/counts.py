@@ -11,7 +11,14 @@ from core.checkpoint.model import OperatorState, PartitionState, StateFile
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids
 from core.checkpoint.state_content.contents import Asked, NotRead, read_contents
 from core.checkpoint.state_content.framing import NotUnpacked, Unpacked, unpack
-from core.checkpoint.state_content.records import Records, parse_changelog, parse_delta, parse_snapshot
+from core.checkpoint.state_content.key_runs import KeyRun, key_runs
+from core.checkpoint.state_content.records import (
+    Records,
+    parse_changelog,
+    parse_delta,
+    parse_snapshot,
+    start_of_pairs,
+)
 from core.checkpoint.state_content.replay import UNKNOWN, KeyCount, ListLengths, Replay
 from core.checkpoint.state_content.rocksdb_zip import Seen, ZipContent, read_zip
 from core.checkpoint.state_content.row_layout import FAMILY_BYTES, family_prefix, split_list
@@ -203,6 +210,12 @@ def _counted(
             if not files[1:2] or files[1].version != 1:
                 walk.start_from(zipped.num_keys)
             continue
+        runs = _keys(file.kind, unpacked[file.path]) if lists is None else None
+        if runs is not None:
+            if file.kind == "snapshot":
+                walk.start_from(0)
+            walk.apply_keys(runs)
+            continue
         records = _records(file, unpacked[file.path])
         if records is None:
             return UNKNOWN, None
@@ -218,6 +231,17 @@ def _counted(
     count = walk.count(internal if has_column_families else None)
     is_whole = lists is not None and walk.is_exact and not has_row_checksums
     return count, lists.elements if lists is not None and is_whole else None
+
+
+def _keys(kind: str, unpacked: Unpacked | NotUnpacked) -> list[KeyRun] | None:
+    """The keys without their values; None for a file that has to be looked at record by record: one with
+    column families, and one that is damaged."""
+    if isinstance(unpacked, NotUnpacked):
+        return None
+    start = start_of_pairs(unpacked, is_changelog=kind == "changelog")
+    runs = None if start is None else key_runs(unpacked.content, start)
+    has_deletions = runs is not None and not all(run.is_put for run in runs)
+    return None if has_deletions and kind == "snapshot" else runs
 
 
 def _records(file: StateFile, unpacked: Unpacked | NotUnpacked) -> Records | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from struct import Struct
 from typing import Literal, NamedTuple
 
 import cramjam
@@ -29,6 +30,7 @@ _MAGICS: tuple[tuple[bytes, Codec], ...] = (
 )
 
 _LZ4_HEADER = 21
+_LZ4_NUMBERS = Struct("<III")  # packed size, size, checksum
 _RAW, _COMPRESSED = 0x10, 0x20
 _SEED = 0x9747B28C
 _CHECKSUM_BITS = 0x0FFFFFFF  # lz4-java keeps 28 bits
@@ -123,7 +125,7 @@ def _lz4(data: bytes) -> _Blocks:
         if len(header) < _LZ4_HEADER:
             return _Blocks(blocks, say("state_files.lz4_header_cut", at=at), is_cut=True)
         method = header[8] & 0xF0
-        packed_size, size, checksum = (int.from_bytes(header[i : i + 4], "little") for i in (9, 13, 17))
+        packed_size, size, checksum = _LZ4_NUMBERS.unpack_from(header, 9)
         if method == _RAW and size == packed_size == checksum == 0:  # ends a stream; another one may follow
             at += _LZ4_HEADER
             is_closed = True

@@ -27,6 +27,7 @@ _DELETED = -1
 _TYPES: Mapping[int, RecordKind] = {0x01: "put", 0x10: "delete", 0x11: "merge", 0x20: "delete_range"}
 _END_TYPE = 0x00
 _VERSION = re.compile(r"v[0-9]{1,4}")
+_WITH_COLUMN_FAMILIES = (2, 4)  # versions of a changelog
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Records:
     @property
     def has_column_families(self) -> bool:
         """Whether each key begins with the number of its column family."""
-        return self.format_version in (2, 4)
+        return self.format_version in _WITH_COLUMN_FAMILIES
 
 
 def parse_delta(unpacked: Unpacked) -> Records:
@@ -75,6 +76,26 @@ def parse_snapshot(unpacked: Unpacked) -> Records:
 
 def parse_changelog(unpacked: Unpacked) -> Records:
     """A ``.changelog`` of RocksDB; its first bytes say which version it has."""
+    header = _header(unpacked)
+    if isinstance(header, Records):
+        return header
+    version, lineage, at = header
+    found = _typed(unpacked, at) if version in _WITH_COLUMN_FAMILIES else _pairs(unpacked, at)
+    return Records(found.records, version, lineage, found.trouble, found.surplus_bytes)
+
+
+def start_of_pairs(unpacked: Unpacked, is_changelog: bool) -> int | None:
+    """Where the first pair of key and value begins; None in a changelog with column families, or with a
+    header that cannot be read."""
+    if not is_changelog:
+        return 0
+    header = _header(unpacked)
+    return None if isinstance(header, Records) or header[0] in _WITH_COLUMN_FAMILIES else header[2]
+
+
+def _header(unpacked: Unpacked) -> tuple[int, tuple[LineageItem, ...], int] | Records:
+    """Version, lineage and end of the header of a changelog; no records, and the trouble, when it is none
+    that is known."""
     content = unpacked.content
     try:
         header, at = _utf(content, 0)
@@ -82,18 +103,16 @@ def parse_changelog(unpacked: Unpacked) -> Records:
     except ValueError:  # version 1 has no header: what is read as one is the first key, or nothing
         version, at = 1, 0
     if version == 1:
-        return _pairs(unpacked, 0)
+        return 1, (), 0
     if version not in (2, 3, 4):
         return Records([], version, trouble=say("state_files.changelog_version", version=version))
-    lineage: tuple[LineageItem, ...] = ()
-    if version >= 3:
-        try:
-            text, at = _utf(content, at)
-            lineage = _lineage(text)
-        except ValueError:
-            return Records([], version, trouble=_why(unpacked, say("state_files.lineage")))
-    found = _typed(unpacked, at) if version in (2, 4) else _pairs(unpacked, at)
-    return Records(found.records, version, lineage, found.trouble, found.surplus_bytes)
+    if version == 2:
+        return version, (), at
+    try:
+        text, at = _utf(content, at)
+        return version, _lineage(text), at
+    except ValueError:
+        return Records([], version, trouble=_why(unpacked, say("state_files.lineage")))
 
 
 def _pairs(unpacked: Unpacked, at: int) -> Records:

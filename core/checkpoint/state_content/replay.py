@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from core.checkpoint.state_content.key_runs import KeyRun
 from core.checkpoint.state_content.records import Record
 
 How = Literal["recorded", "replayed", "bounds", "unknown"]
@@ -102,6 +103,24 @@ class Replay:
                 for gone in [row for row in rows if key <= row < end]:
                     del rows[gone]
                 self._removed = removed = None
+
+    def apply_keys(self, runs: Iterable[KeyRun]) -> None:
+        """The changes of the next version without their values, for who only counts: :meth:`holds` and
+        :attr:`sum_of_values` are not to be asked afterwards."""
+        rows, removed = self._rows, self._removed
+        for run in runs:
+            if run.is_put:
+                put = dict.fromkeys(run.keys, 0)
+                if rows:
+                    rows.update(put)
+                else:
+                    self._rows = rows = put
+                continue
+            plain = [key[_CHECKSUM_BYTES:] for key in run.keys] if self._has_row_checksums else run.keys
+            for key in plain:
+                rows.pop(key, None)
+            if removed is not None and not self.is_exact:
+                removed.update(plain)
 
     def _rows_of(self, records: Iterable[Record]) -> dict[bytes, int]:
         return {key: self._mark(value) for _, key, value in records}
