@@ -342,12 +342,12 @@ def _common(
 def _first_missing(
     operator: OperatorState, key: tuple[int, str], versions: _Versions | None, version: int
 ) -> str | None:
-    directory = store_directory(operator.operator_id, *key)
-    if versions is None:
-        return directory + "/"
-    missing = versions.missing(version)
-    if missing is None:
+    missing = None if versions is None else versions.missing(version)
+    if versions is not None and missing is None:
         return None
+    directory = store_directory(operator.operator_id, *key)
+    if versions is None or missing is None:
+        return directory + "/"
     absent, kind = missing
     if kind is None and operator.provider == "hdfs":
         kind = "delta"

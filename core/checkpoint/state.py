@@ -167,7 +167,9 @@ def _place(found: SortedState, directory: str) -> tuple[Directory | None, list[S
     place = directory_of(directory)
     if place is None:
         return None, []
-    operator = found.operators.setdefault(place.operator_id, _Operator())
+    operator = found.operators.get(place.operator_id)
+    if operator is None:
+        operator = found.operators[place.operator_id] = _Operator()
     if place.partition_id == OPERATOR_LEVEL:
         return place, operator.own
     return place, operator.stores.setdefault((place.partition_id, place.store), [])

@@ -124,7 +124,7 @@ class LocalStore:
         with os.scandir(path) as entries:
             for entry in entries:
                 name = entry.name
-                if not _is_utf8(name):
+                if not name.isascii() and not _is_utf8(name):
                     name = os.fsencode(name).decode("utf-8", "backslashreplace")
                     self._real[start + name] = entry.path
                 if name[0] == "." and name.endswith(".crc"):
@@ -148,7 +148,8 @@ class LocalStore:
                     continue
                 if stat.S_ISREG(status.st_mode):
                     files.append(FileInfo(start + name, status.st_size, status.st_mtime_ns // 1_000_000))
-        folder.directories.update(relative for _, relative, _ in subfolders)
+        if subfolders:
+            folder.directories.update([relative for _, relative, _ in subfolders])
         return subfolders
 
     def _place(self, path: str) -> str:
@@ -173,7 +174,7 @@ def _leads_out(prefix: str) -> ListingFailed:
 
 def _is_utf8(name: str) -> bool:
     # Python stands in for the other bytes with lone surrogates, which nothing can write or show.
-    return name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name)
+    return not any("\ud800" <= char <= "\udfff" for char in name)
 
 
 def _identity(path: str) -> tuple[int, int]:

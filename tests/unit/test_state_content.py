@@ -12,8 +12,10 @@ from pathlib import Path
 
 import cramjam
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from core.checkpoint.state_content import checksums
+from core.checkpoint.state_content import checksums, rocksdb_zip
 from core.checkpoint.state_content.framing import NotUnpacked, Unpacked, codec_of, unpack
 from core.checkpoint.state_content.records import Record, parse_changelog, parse_delta, parse_snapshot
 from core.checkpoint.state_content.rocksdb_zip import (
@@ -359,6 +361,29 @@ def test_a_zip_without_metadata_or_with_an_unknown_packing_is_broken() -> None:
 )
 def test_metadata_of_a_zip_that_is_not_what_it_should_be_is_broken(metadata: bytes) -> None:
     assert isinstance(parse_zip_metadata(metadata), BrokenZip)
+
+
+@given(
+    st.integers(0, 400),
+    st.sampled_from(
+        [b"", b"\r", b"\n", b" ", b'"', b"}", b"\xff", b"\xc2\xa0", b"9" * 20, b"{", b"3", b",\x00"]
+    ),
+    st.booleans(),
+)
+def test_metadata_says_the_same_whether_it_is_as_spark_writes_it_or_not(
+    at: int, put: bytes, is_over: bool
+) -> None:
+    """One byte changed, or some put between: what the short way takes is what all lines together say."""
+    entry = {"localFileName": "8.sst", "dfsSstFileName": "8-a.sst", "sizeBytes": 24131}
+    content = {"sstFiles": [entry], "numKeys": 5010, "columnFamilyMapping": {"a": 1}}
+    data = b"v1\n" + json.dumps(content).encode()
+    at = min(at, len(data))
+    changed = data[:at] + put + data[at + is_over :]
+    with pytest.MonkeyPatch.context() as patch:
+        found = parse_zip_metadata(changed)
+        patch.setattr(rocksdb_zip, "_as_written", lambda data: None)
+        assert found == parse_zip_metadata(changed)
+    assert rocksdb_zip._as_written(data) == content
 
 
 def test_metadata_of_a_newer_version_is_not_known_and_no_damage() -> None:

@@ -14,17 +14,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from struct import Struct
 from struct import error as StructError  # noqa: N812
+from typing import NamedTuple
 
 from core.messages import say
 from core.sparklogs.evidence import Problem
+from core.sparklogs.json_text import parse_object
 from core.sparklogs.versioned import VersionedText, json_object, versioned
 
 METADATA = "metadata"
+_METADATA = METADATA.encode()
 _LOCAL_HEADER, _DESCRIPTOR = b"PK\x03\x04", b"PK\x07\x08"
 _HEADER = Struct("<6xHH4xIIIHH")
 _BEHIND = Struct("<III")
 _STORED, _DEFLATED = 0, 8
 _SIZES_BEHIND = 0x08
+_WRITTEN = (b"v1\n{", b"v2\n{")
+_VERSION_LINE_BYTES = 3
 _NEWEST_VERSION = 2  # Spark 4.0 writes v2, of the same content, while it keeps state in checkpoint format 2
 
 # The members are RocksDB's MANIFEST, OPTIONS, CURRENT and a short log. One that unpacks to more is not looked
@@ -36,8 +41,7 @@ MOST_SEEN = 16
 LARGEST_SEEN = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class NamedFile:
+class NamedFile(NamedTuple):
     """A file that a zip needs. ``name`` is the one below ``SSTs/`` or ``logs/`` of the store, ``local_name``
     the one RocksDB expects."""
 
@@ -73,8 +77,7 @@ class BrokenZip:
     is_unknown: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A member as it is packed, what it holds, and the CRC-32 of that."""
 
     packed: bytes
@@ -100,7 +103,7 @@ def read_zip(data: bytes, seen: Seen | None = None) -> ZipContent | BrokenZip:
     metadata: bytes | None = None
     try:
         for raw_name, content in _members(data, {} if seen is None else seen):
-            if raw_name == METADATA.encode():
+            if raw_name == _METADATA:
                 metadata = content
     except (ValueError, zlib.error) as error:
         return BrokenZip(_words(error))
@@ -173,8 +176,7 @@ def _shown(raw_name: bytes) -> str:
 
 def parse_zip_metadata(data: bytes) -> ZipContent | BrokenZip:
     """Reads ``v1`` or ``v2``, then one JSON object."""
-    file = versioned(data, METADATA, _NEWEST_VERSION)
-    content = json_object(file.rest.strip(), METADATA, data, 2) if isinstance(file, VersionedText) else file
+    content = _as_written(data) or _object(data)
     if isinstance(content, Problem):
         is_unknown = content.condition == "unknown_version"
         return BrokenZip(say("state_files.zip_metadata", clause=content.clause), is_unknown)
@@ -189,6 +191,22 @@ def parse_zip_metadata(data: bytes) -> ZipContent | BrokenZip:
         )
     except (ValueError, KeyError) as error:
         return BrokenZip(say("state_files.zip_metadata_values", error=_words(error)))
+
+
+def _as_written(data: bytes) -> dict[str, object] | None:
+    """The JSON object right behind the version line, where Spark writes it; None where anything else is
+    there."""
+    if not data.startswith(_WRITTEN):
+        return None
+    try:
+        return parse_object(data[_VERSION_LINE_BYTES:].decode())
+    except ValueError:
+        return None
+
+
+def _object(data: bytes) -> dict[str, object] | Problem:
+    file = versioned(data, METADATA, _NEWEST_VERSION)
+    return json_object(file.rest.strip(), METADATA, data, 2) if isinstance(file, VersionedText) else file
 
 
 def _files(content: Mapping[str, object], key: str, name_key: str) -> tuple[NamedFile, ...]:
