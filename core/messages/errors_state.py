@@ -307,6 +307,20 @@ TEXTS: dict[str, ErrorText] = {
             " (restore_backup)."
         ),
     ),
+    "PARTITION_COUNT_UNKNOWN": ErrorText(
+        "Neither the newest offset file (version 2) nor the operator metadata below state/ says into how many"
+        " partitions the state is divided. The message advises to delete the checkpoint: that is not needed.",
+        (
+            "Spark 4.2.0 wrote batch 0: it leaves the number out of offsets/0 of version 2 (SPARK-59919), and"
+            " state/<operator>/_metadata is gone, or the query stopped before it was written.",
+            "The newest offset file was edited, or comes from another checkpoint.",
+        ),
+        action=(
+            "Run one batch with Spark 4.2.0 and the same spark.sql.shuffle.partitions as before: it does not"
+            " ask, and later offset files have the number. Or put state/<operator>/_metadata back"
+            " (restore_backup)."
+        ),
+    ),
     "STATE_FILE_MISSING": ErrorText(
         "A state file that the next batch needs is not there. This is the bare cause, as the store words it.",
         (

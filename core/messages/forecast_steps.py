@@ -103,6 +103,18 @@ SENTENCES: dict[str, str] = {
     "no_offsets": "there are no offsets to compare with",
     "no_newest_offsets": "the offsets of the newest batch are not known",
     "value_refused": "{at} pins {key} = {value}, which Spark cannot set",
+    "partitions_nowhere": (
+        "neither {at} nor the operator metadata below state/ says into how many partitions the state is"
+        " divided"
+    ),
+    "partitions_if_stateful": (
+        "whether the query keeps state: {at} does not say into how many partitions, and Spark 4.2.1 and newer"
+        " do not start a query with state then"
+    ),
+    "partitions_of_session": (
+        "the number of shuffle partitions of the session: {at} pins none, and Spark 4.2.0 takes the session's"
+        " (newer ones the {recorded} of the operator metadata), with which it looks for the rows of the state"
+    ),
     "commit_3_without_sink": "{path} says version 3, which names the sinks, and it names none",
     "names_of_another_query": (
         "{path} has the names {names:listed 3}, while the sources of this checkpoint have numbers: it is the"

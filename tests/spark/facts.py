@@ -125,6 +125,7 @@ SETTINGS = {
     "RF 5.13": "a codec or a join format recorded that the state files do not have",
     "RF 5.14": "settings recorded that Spark cannot set",
     "RF 5.15": "another number of partitions recorded, batch pending",
+    "RF 5.16": "offset log 2 without a number of state partitions",
     "RF 5.12": "names of sources switched on or off",
 }
 ENDS = {

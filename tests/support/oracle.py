@@ -317,6 +317,12 @@ RECIPES: dict[str, Recipe] = {
             {"spark.sql.streaming.offsetLog.formatVersion": "2"},
             needs=OFFSET_LOG_2,
         ),
+        Recipe(
+            "windows_offset_log_2",
+            windows,
+            {"spark.sql.streaming.offsetLog.formatVersion": "2"},
+            needs=OFFSET_LOG_2,
+        ),
         Recipe("transform", transform, ROCKSDB, needs=TRANSFORM),
         Recipe("compacted", stateless, {"spark.sql.streaming.fileSource.log.compactInterval": "3"}, files=8),
     )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from core.analysis.findings import findings
 from core.checkpoint import Checkpoint
+from core.messages import Sentence
 from tests.support.build import commit_text, offset_text, write
 from tests.support.forecasting import files_checkpoint, keys_only, said, stateful_conf, with_state
 
@@ -226,3 +229,55 @@ def test_where_both_entries_lost_their_settings_the_one_before_them_tells(tmp_pa
     answer = said(tmp_path)
     assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", "batch", "SETTINGS_CHANGED")
     assert "offsets/2" in answer.sentence
+
+
+def keys_of(sentences: Iterable[str]) -> set[str]:
+    return {sentence.key for sentence in sentences if isinstance(sentence, Sentence)}
+
+
+def unpinned(root: Path) -> Path:
+    """A query with state over an offset log of version 2 whose newest entry names no number of state
+    partitions: Spark 4.2.0 leaves it out of batch 0."""
+    conf = {key: value for key, value in stateful_conf().items() if key != "spark.sql.shuffle.partitions"}
+    return write(stateful(root), {"offsets/4": offset_text({"0": '{"logOffset":4}'}, conf=conf)})
+
+
+def test_a_number_of_partitions_that_is_not_pinned_is_taken_from_the_operator_metadata(
+    tmp_path: Path,
+) -> None:
+    unpinned(tmp_path)
+    newer, older = said(tmp_path, "4.3"), said(tmp_path, "4.2")
+    assert (newer.outcome, older.outcome) == ("resume", "resume")
+    keys = keys_of(older.not_checked)
+    assert "forecast_steps.partitions_of_session" in keys
+    assert "forecast_steps.partitions_of_session" not in keys_of(newer.not_checked)
+
+
+@pytest.mark.parametrize(("spark", "certainty"), [("4.3", "certain"), ("4.2", "inferred")])
+def test_a_number_of_partitions_that_stands_nowhere_stops_the_start(
+    spark: str, certainty: str, tmp_path: Path
+) -> None:
+    unpinned(tmp_path)
+    shutil.rmtree(tmp_path / "state" / "0" / "_metadata")
+    answer = said(tmp_path, spark)
+    assert (answer.outcome, answer.fails_at, answer.certainty) == ("fail", "start", certainty)
+    assert answer.reason == "STATE_DEFINITION_UNREADABLE" and answer.error is not None
+    assert answer.error.message.startswith("Failed to recover the state-store partition count")
+
+
+def test_whether_a_query_without_state_so_far_starts_then_depends_on_the_query(tmp_path: Path) -> None:
+    unpinned(tmp_path)
+    shutil.rmtree(tmp_path / "state")
+    answer = said(tmp_path, "4.3")
+    assert answer.outcome != "fail"
+    assert "forecast_steps.partitions_if_stateful" in keys_of(answer.not_checked)
+    assert said(tmp_path, "4.3", operators={}).outcome == "resume"
+    assert said(tmp_path, "4.3", operators={0: "stateStoreSave"}).error is not None
+
+
+def test_a_log_of_version_1_needs_no_number_of_partitions(tmp_path: Path) -> None:
+    stateful(tmp_path)
+    conf = {key: value for key, value in stateful_conf().items() if key != "spark.sql.shuffle.partitions"}
+    write(tmp_path, {"offsets/4": offset_text(['{"logOffset":4}'], conf=conf)})
+    shutil.rmtree(tmp_path / "state" / "0" / "_metadata")
+    assert said(tmp_path, "4.3").outcome == "resume"

@@ -154,7 +154,7 @@ PLAIN: tuple[Known, ...] = (
             "Concurrent update to the log. Multiple streaming jobs detected for <batch>",
         ),
     ),
-    Known("SKIPPED_BATCH_NEEDS_STATE", (said("no_state_ids"),)),
+    Known("SKIPPED_BATCH_NEEDS_STATE", (said("no_state_ids"), said("no_state_ids", 0))),
     Known("LOG_FILE_CHECKSUM", ("Checksum error: <file> at",), ("ChecksumException",), about=_LOG_FILE),
     Known("MULTIPLE_QUERIES_USE_CHECKPOINT", (said("stale_crc"), "Rename destination <file> already exists")),
     Known("HDFS_LEASE_LOST", ("No lease on <path>",), ("LeaseExpiredException",)),
@@ -202,6 +202,7 @@ PLAIN: tuple[Known, ...] = (
         ('Cannot invoke "org.apache.spark.sql.internal.SQLConf.stateStoreCheckpointFormatVersion()"',),
     ),
     Known("STATE_IDS_DO_NOT_FIT", ("out of bounds for length <count>",), weight=VAGUE),
+    Known("PARTITION_COUNT_UNKNOWN", ("Failed to recover the state-store partition count",)),
     Known("TRANSFORM_WITH_STATE_UNKNOWN", (said("no_transform"),)),
     Known("ROCKSDB_FILE_TOO_NEW", ("unknown checksum type <version> from footer of <file>",)),
     Known(

@@ -115,6 +115,12 @@ STATE: Mapping[str, Meaning] = meanings(
         "STATE_IDS_DO_NOT_FIT": Kind(
             options=("repair", "restore"), weight=VAGUE, in_files=True, look=("state", "forecast")
         ),
+        "PARTITION_COUNT_UNKNOWN": Kind(
+            options=("restart", "restore", "reset"),
+            finding="STATE_DEFINITION_UNREADABLE",
+            in_files=True,
+            look=("state", "forecast"),
+        ),
         "STATE_FILE_MISSING": Kind(
             options=_BACK,
             finding="STATE_NOT_RESTORABLE",

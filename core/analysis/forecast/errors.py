@@ -306,9 +306,23 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "requirement failed: Previous batch {previous} not found in offset log",
         ),
     ),
+    "partitions_nowhere": (
+        ErrorForm(
+            V42,
+            None,
+            "SparkException",
+            "Failed to recover the state-store partition count from checkpoint metadata at {location}",
+        ),
+    ),
     "no_state_ids": (
         ErrorForm(
             V40,
+            None,
+            "AssertionError",
+            "assertion failed: ChekpointInfo length: 0, numPartitions: {partitions}",  # as 4.0 spells it
+        ),
+        ErrorForm(
+            V41,
             None,
             "AssertionError",
             "assertion failed: CheckpointInfo length: 0, numPartitions: {partitions}",

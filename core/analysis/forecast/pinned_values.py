@@ -1,14 +1,19 @@
 """Settings in offsets/N that Spark cannot set: it takes them over into the session at the start, before any
-batch, for queries without state too. Observed with Spark 3.5, 4.0 and 4.3; only a hand writes such values."""
+batch, for queries without state too. Observed with Spark 3.5, 4.0 and 4.3; only a hand writes such values.
+
+And one that may not be there: Spark 4.2.0 leaves the number of state partitions out of ``offsets/0`` of
+version 2 (SPARK-59919)."""
 
 from __future__ import annotations
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed
-from core.analysis.forecast.versions import V41
+from core.analysis.forecast.versions import V41, V42, V43
 from core.checkpoint.model import OffsetEntry
+from core.checkpoint.operator_metadata import OperatorMetadata, parse_operator_metadata
+from core.checkpoint.state import state_inventory
 from core.checkpoint.state_names import plain_number
 from core.messages import say
-from core.sparklogs.evidence import Evidence
+from core.sparklogs.evidence import Certainty, Evidence
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 PARTITIONS_FROM_41 = "spark.sql.streaming.internal.stateStore.partitions"
@@ -24,6 +29,8 @@ def check_pinned_values(s: RestartContext, entry: OffsetEntry) -> Verdict | None
     """The first pinned value that is none; None when every value that is looked at can be set."""
     at = Evidence(entry.evidence.path, 2)
     value = entry.conf.get(PARTITIONS)
+    if value is None and entry.format_version == 2 and s.version >= V42:
+        return _without_partitions(s, at)
     key = PARTITIONS_FROM_41 if s.version >= V41 else PARTITIONS
     if value is not None and (wrong := _not_a_number(value)) is not None:
         return _refused(s, at, wrong, PARTITIONS, key, value)
@@ -34,6 +41,42 @@ def check_pinned_values(s: RestartContext, entry: OffsetEntry) -> Verdict | None
         flag = entry.conf.get(name)
         if flag is not None and flag.strip().lower() not in ("true", "false"):
             return _refused(s, at, "conf_boolean", name, name, flag)
+    return None
+
+
+def _without_partitions(s: RestartContext, at: Evidence) -> Verdict | None:
+    """An offset file of version 2 that does not say into how many partitions the state is divided.
+
+    For a query with state 4.2.1 and newer take the number from the operator metadata, and do not start where
+    that has none either, also when no batch has written any yet. 4.2.0 takes the session's number and looks
+    for rows in the wrong partitions when it is another one. Seen with 4.2.0, 4.2.1 and 4.3.0.
+    """
+    recorded = _recorded_partitions(s) if s.with_state else None
+    if not s.with_state or (recorded is not None and s.version >= V43):
+        return None
+    if recorded is not None:
+        told = say("forecast_steps.partitions_of_session", at=str(at), recorded=recorded)
+        return Verdict(evidence=(at,), not_checked=(told,))
+    if not s.is_stateful:
+        if s.query.operators is not None:
+            return None
+        told = say("forecast_steps.partitions_if_stateful", at=str(at))
+        return Verdict(evidence=(at,), not_checked=(told,))
+    why = say("forecast_steps.partitions_nowhere", at=str(at))
+    certainty: Certainty = "certain" if s.version >= V43 else "inferred"
+    return failed(s, "partitions_nowhere", "STATE_DEFINITION_UNREADABLE", why, at, certainty=certainty)
+
+
+def _recorded_partitions(s: RestartContext) -> int | None:
+    """The number of state partitions by the operator metadata."""
+    if not s.checkpoint.has_state:
+        return None
+    for op in state_inventory(s.checkpoint).operators:
+        read = parse_operator_metadata(op.metadata_raw.encode(), "") if op.metadata_raw is not None else None
+        if isinstance(read, OperatorMetadata):
+            for store in read.stores:
+                if store.partitions is not None:
+                    return store.partitions
     return None
 
 
