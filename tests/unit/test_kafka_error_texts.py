@@ -158,6 +158,23 @@ def test_the_words_of_connectors_before_4_0_are_known(text: str, name: str) -> N
     assert explain(f"{QUERY}java.lang.IllegalStateException: {text}").name == name
 
 
+def test_the_whole_trace_of_connectors_before_4_0_does_not_ask_for_the_whole_trace() -> None:
+    """The connector's own error is there, and the client's bare one below it."""
+    answer = explain(
+        f"{QUERY}Job aborted due to stage failure: Task 1 in stage 0.0 failed 4 times, most recent failure: Lost"
+        " task 1.3 in stage 0.0 (TID 7): java.lang.IllegalStateException: Cannot fetch offset 184 (GroupId:"
+        " spark-kafka-source-92ab-1, TopicPartition: orders-1).\nSome data may have been lost because they are"
+        " not available in Kafka any more; either the\n data was aged out by Kafka or the topic may have been"
+        " deleted before all the data in the\n topic was processed. If you don't want your streaming query to"
+        ' fail on such cases, set the\n source option "failOnDataLoss" to "false".\n'
+        "\tat org.apache.spark.sql.kafka010.consumer.KafkaDataConsumer.get(KafkaDataConsumer.scala:750)\n"
+        "Caused by: org.apache.kafka.clients.consumer.OffsetOutOfRangeException: Fetch position"
+        " FetchPosition{offset=184} is out of range for partition orders-1\n"
+    )
+    assert answer.name == "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"
+    assert "failOnDataLoss=false" in answer.action and "Paste" not in answer.action
+
+
 def test_a_warning_about_skipped_records_is_not_taken_for_an_error_that_stops() -> None:
     line = (
         "WARN KafkaDataConsumer: Cannot fetch offset 10(GroupId: spark-kafka-source-x-executor,"

@@ -248,6 +248,14 @@ PLAIN: tuple[Known, ...] = (
     Known(
         "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS", ("Cannot find earliest offsets of Set(",)
     ),
+    # Before 4.0; its cause, an OffsetOutOfRangeException, follows in the whole trace.
+    Known(
+        "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
+        (
+            "Cannot fetch offset <offset> (GroupId: <groupId>, TopicPartition: <topicPartition>). Some data"
+            " may have been lost because they are not available in Kafka any more",
+        ),
+    ),
     Known("KAFKA_DATA_LOSS.PARTITIONS_DELETED", ("are gone. Some data may have been missed",)),
     Known(
         "KAFKA_TOPIC_GONE",
