@@ -36,7 +36,7 @@ def main() -> None:
         st.switch_page("pages/overview.py", query_params={})
     paste()
     uploads.field(_open)
-    error_translator.folded(None)
+    error_translator.folded(None, _open)
     survey()
     recent()
 

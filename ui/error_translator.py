@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 import streamlit as st
 
-from core.analysis.errors import Explanation, explain
+from core.analysis.errors import Explanation, explain, named_roots
 from core.checkpoint import Checkpoint
 from core.errors import StorageError
 from core.messages import say, say_of, words
-from ui import cached_answers, cards, finding_cards, start_steps
+from ui import cached_answers, cards, finding_cards, open_checkpoints, start_steps
 
 _FIELD, _KEPT = "pasted-error", "errors"
 """The field, and the texts for the pages that come after, each with the name of the checkpoint that it was
 pasted for: Streamlit forgets a field that is not drawn."""
 
 
-def folded(ck: Checkpoint | None) -> None:
-    """The same behind its title, on pages that are about something else."""
+ROOT_CHARACTERS = 300
+"""How much of a path that the text names is shown."""
+
+
+def folded(ck: Checkpoint | None, opens: Callable[[str], None] | None = None) -> None:
+    """The same behind its title, on pages that are about something else. ``opens`` opens a checkpoint, on a
+    page where none is open."""
     title = say("screen_errors.title" if ck is not None else "screen_errors.title_alone")
     kept = _kept_for(ck)
     with st.expander(title, expanded=bool(kept[_name(ck)])):
-        show(ck)
+        show(ck, opens)
 
 
-def show(ck: Checkpoint | None) -> None:
+def show(ck: Checkpoint | None, opens: Callable[[str], None] | None = None) -> None:
     """The field, and what the pasted text means; without a checkpoint, what it means anywhere. The text stays
     in this session and out of the address. What was pasted without a checkpoint goes along to the one that is
     opened for it; what was pasted for one checkpoint is not explained for another."""
@@ -50,7 +56,12 @@ def show(ck: Checkpoint | None) -> None:
     except StorageError as error:
         cards.message("plain", say("screen_errors.error_unread", reason=error))
         return
+    root = next(iter(named_roots(pasted)), None) if ck is None else None
+    if root is not None:
+        _to_checkpoint(root, opens)
     _explained(answer, ck is not None)
+    if ck is None and root is None:
+        cards.text(say("screen_errors.alone"), "small")
 
 
 def _name(ck: Checkpoint | None) -> str:
@@ -75,10 +86,24 @@ def _kept_for(ck: Checkpoint | None) -> dict[str, str]:
     return kept
 
 
+def _to_checkpoint(root: str, opens: Callable[[str], None] | None) -> None:
+    """What was not compared while no checkpoint is open, and the way to the one that the text names."""
+    cards.text(say("screen_errors.alone_named", root=words.one_line(root, ROOT_CHARACTERS)), "small")
+    if opens is not None:
+        name = open_checkpoints.canonical(root)
+        st.button(say("screen_errors.open_named"), key="open-named", on_click=opens, args=(name,))
+
+
+def _beyond(sentence: str, means: str) -> str:
+    """What the meaning says beyond a first sentence that stands above it already."""
+    first, _, rest = means.partition(". ")
+    return rest if sentence.startswith(first.rstrip(".")) else means
+
+
 def _explained(answer: Explanation, is_open: bool) -> None:
     """Meaning, what this checkpoint says, likely reasons, what to do."""
     if answer.name is None:
-        cards.message("plain", answer.sentence, answer.means)
+        cards.message("plain", answer.sentence, answer.action)
         return
     tone: cards.Tone = (
         "blocked" if answer.shown == "yes" else "doubt" if answer.shown == "unknown" else "plain"
@@ -87,7 +112,8 @@ def _explained(answer: Explanation, is_open: bool) -> None:
     with cards.box(tone):
         cards.text(f"{cards.MARKS[tone]} {answer.sentence}", "lead")
         cards.text(f"{cached_answers.CERTAINTY[answer.certainty]} · {named}", "small")
-        cards.text(answer.means)
+        if beyond := _beyond(answer.sentence, answer.means):
+            cards.text(beyond)
         for statement in answer.here:
             files = ", ".join(map(str, statement.evidence[:6]))
             cards.text(say("screen_errors.here", sentence=statement.sentence), "strong")
@@ -117,4 +143,5 @@ def _explained(answer: Explanation, is_open: bool) -> None:
             for other in answer.others[:20]:
                 message = words.one_line(other.message, 300)
                 cards.text(say("screen_errors.other", line=other.line, name=other.name, message=message))
-    start_steps.not_checked(answer.not_checked)
+    if is_open:
+        start_steps.not_checked(answer.not_checked)

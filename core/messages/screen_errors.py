@@ -17,6 +17,15 @@ SENTENCES: dict[str, str] = {
     ),
     "error_unread": "The files cannot be compared with the error: {reason}",
     "here": "Here: {sentence}",
+    "alone": (
+        "Not compared with any checkpoint: none is open. Once one is open, this text is compared with its"
+        " files."
+    ),
+    "alone_named": (
+        "Not compared with any checkpoint: none is open. The text names files of {root}; once it is open,"
+        " this text is compared with them."
+    ),
+    "open_named": "Open the checkpoint that the text names",
     "unseen": "The files cannot show the cause: {unseen}",
     "causes": "Likely causes, most likely first",
     "what_to_do": "What to do",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.pages.conftest import OpenPage, assert_no_error, words_of
+from tests.support.build import SAMPLES
 
 DELTA_GONE = "samples/missing-delta-file/checkpoint"
 
@@ -85,11 +86,35 @@ def test_a_pasted_error_belongs_to_the_checkpoint_that_was_opened_for_it(open_pa
     assert not at.switch_page("pages/checkpoints.py").run().text_area[0].value
 
 
+def test_an_error_pasted_while_no_checkpoint_is_open_leads_to_the_one_that_it_names(
+    open_page: OpenPage,
+) -> None:
+    """Nothing was compared with files, and that is said; no sentence stands twice."""
+    at = open_page("checkpoints")
+    root = SAMPLES / "missing-delta-file" / "checkpoint"
+    error = "[CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS] Error reading delta file "
+    at.text_area[0].set_value(f"{error}state/0/2/4.delta: it does not exist.").run()
+    shown = words_of(at)
+    assert "Not compared with any checkpoint: none is open." in shown and "Not checked: nothing." not in shown
+    assert shown.count("A file of changes (.delta) that the state needs is not there.") == 1
+    assert not [button for button in at.button if button.key == "open-named"]
+
+    at.text_area[0].set_value(f"{error}file:{root}/state/0/2/4.delta does not exist.").run()
+    assert f"The text names files of {root};" in words_of(at)
+    next(button for button in at.button if button.key == "open-named").click().run()
+    assert_no_error(at)
+    assert at.session_state["ck"] == "samples/missing-delta-file/checkpoint"
+    assert "Here: " in words_of(at.switch_page("pages/overview.py").run())
+
+
 def test_a_text_that_is_no_error_gets_one_sentence(open_page: OpenPage) -> None:
     at = open_page("integrity", DELTA_GONE)
     at.text_area[0].set_value("good morning **everyone** <img src=x>").run()
     assert_no_error(at)
-    assert "Likely causes" not in words_of(at)
+    shown = words_of(at)
+    assert "Likely causes" not in shown
+    assert shown.count("No error of Spark, of its streaming connectors") == 1
+    assert "Paste the whole error with its stack trace" in shown
 
 
 def test_the_deep_level_decodes_the_state_and_finds_nothing_in_a_clean_sample(open_page: OpenPage) -> None:

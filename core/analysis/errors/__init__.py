@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.analysis.errors.error_location import named_roots
 from core.analysis.errors.explain import explain
 from core.analysis.errors.meanings import OPTION_TITLES
 from core.analysis.errors.model import Explanation, Recognised, RecoveryOption, Shown, Statement
@@ -16,4 +17,5 @@ __all__ = [
     "Shown",
     "Statement",
     "explain",
+    "named_roots",
 ]

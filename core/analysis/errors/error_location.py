@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.analysis.errors.model import Recognised, Statement
-from core.analysis.errors.pasted_text import Pasted
+from core.analysis.errors.pasted_text import Pasted, read_pasted
 from core.checkpoint import Checkpoint
 from core.messages import say
 from core.sparklogs.evidence import Evidence
@@ -70,6 +70,13 @@ def find_place(ck: Checkpoint, text: Pasted, main: Recognised) -> Place:
         )
         statements.append(Statement(sentence, certainty="inferred"))
     return Place(tuple(statements), tuple(paths)[:_FILES_SHOWN], root, other_query)
+
+
+def named_roots(text: str) -> tuple[str, ...]:
+    """The roots of the checkpoints whose files a pasted text names, in order; for a text that no checkpoint
+    is open for. Relative paths name none."""
+    roots = (_root_and_tail(normal_path(path))[0] for path in read_pasted(text).paths)
+    return tuple(dict.fromkeys(root for root in roots if root and (root[0] == "/" or "://" in root)))
 
 
 def _parameters(main: Recognised) -> Iterable[str]:
