@@ -155,14 +155,17 @@ class RowsDiffer(SparkError):
 
 class NotACheckpoint(CheckpointExplorerError):
     """The directory can be read and is not a checkpoint. ``suggestion``: the location that may have been
-    meant."""
+    meant. ``inner``: the checkpoints in it, where there are several."""
 
     exit_status = 10
 
-    def __init__(self, message: str, location: str, suggestion: str | None = None) -> None:
+    def __init__(
+        self, message: str, location: str, suggestion: str | None = None, inner: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(message)
         self.location = location
         self.suggestion = suggestion
+        self.inner = inner
 
 
 def place_of(error: BaseException) -> str:

@@ -40,8 +40,8 @@ class Opened:
     """What the address asks for: ``name`` as in the address, and the checkpoint or one sentence that says why
     there is none.
 
-    ``key`` tells two readings apart in a cache. ``suggestion`` names the location that may have been meant.
-    ``is_gone``: nothing lies at that place.
+    ``key`` tells two readings apart in a cache. ``suggestion`` names the location that may have been meant,
+    ``inner`` the checkpoints of a directory that has several. ``is_gone``: nothing lies at that place.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Opened:
     problem: str | None = None
     suggestion: str | None = None
     is_gone: bool = False
+    inner: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -88,7 +89,8 @@ def opened(name: str) -> Opened:
             uploads.location(name)  # only of this session, whatever others share
         ck = _read(key)
     except NotACheckpoint as error:
-        return Opened(name, key, None, str(error), error.suggestion and _name_of(error.suggestion))
+        meant = error.suggestion and _name_of(error.suggestion)
+        return Opened(name, key, None, str(error), meant, inner=tuple(map(_name_of, error.inner)))
     except StorageError as error:
         return Opened(name, key, None, str(error), is_gone=isinstance(error, LocationNotFound))
     _remember(name)

@@ -13,7 +13,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from core.checkpoint import Checkpoint
 from core.errors import NotACheckpoint, StorageError, place_of
-from core.messages import say
+from core.messages import say, words
 from ui import (
     browser,
     cached_answers,
@@ -37,6 +37,7 @@ WITHOUT_LINE = (
 )  # Overview shows the whole forecast, Checkpoints and Incidents are about all of them
 Place = st.delta_generator.DeltaGenerator
 _UNKNOWN_PAGE = "_unknown_page"
+_INNER = "open-inner"
 
 _run = threading.local()
 _log = logging.getLogger(__name__)
@@ -265,3 +266,20 @@ def _problem(opened: Opened) -> None:
         st.button(
             say("screens.open_suggested"), on_click=open_checkpoint, args=(opened.suggestion,), type="primary"
         )
+    if opened.inner:
+        st.selectbox(
+            say("screens.open_inner"),
+            opened.inner,
+            index=None,
+            key=_INNER,
+            format_func=lambda name: words.one_line(name, 200),
+            placeholder=say("screens.open_inner_placeholder"),
+            on_change=_open_inner,
+            width=560,
+        )
+
+
+def _open_inner() -> None:
+    chosen = st.session_state.get(_INNER)
+    if chosen is not None:
+        open_checkpoint(chosen)

@@ -148,7 +148,7 @@ def _not_a_checkpoint(door: Door, root: Listing) -> NotACheckpoint:
         return NotACheckpoint(say("checkpoint.contains_one", url=url, inner=suggestion), url, suggestion)
     if inner:
         sentence = say("checkpoint.contains_several", url=url, count=len(inner), inner=inner)
-        return NotACheckpoint(sentence, url)
+        return NotACheckpoint(sentence, url, inner=tuple(_join(url, each) for each in inner))
     if door.location.protocol in WEB:
         return NotACheckpoint(say("checkpoint.web_page", url=url), url)
     return NotACheckpoint(say("checkpoint.not_a_checkpoint", url=url, found=_what_is_there(root)), url)

@@ -27,6 +27,8 @@ SENTENCES: dict[str, str] = {
     "choose_placeholder": "Choose, or paste a location",
     "choose_help": "A name below one of the configured roots, or the location of a checkpoint directory.",
     "open_suggested": "Open the suggested location",
+    "open_inner": "Checkpoints in this directory",
+    "open_inner_placeholder": "Choose one to open it",
     "storage_stopped": "Refresh when the storage answers again.",
     "link_help": "This address opens exactly this view. Copy it here or from the address bar.",
     "refresh_help": (

@@ -52,6 +52,30 @@ def test_no_permission(open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.
     assert "No permission" in sentence_of(open_page, root)
 
 
+def test_a_directory_of_several_checkpoints_opens_one_of_them(open_page: OpenPage, tmp_path: Path) -> None:
+    hostile = "**b** <img src=x>"
+    for name in ("orders", "refunds", hostile):
+        kafka_checkpoint(tmp_path / "all" / name, range(2))
+    at = open_page("overview", tmp_path / "all")
+    assert_no_error(at)
+    field = next(box for box in at.selectbox if box.label == "Checkpoints in this directory")
+    assert field.value is None and len(field.options) == 3
+    field.set_value(str(tmp_path / "all" / hostile)).run()
+    assert_no_error(at)
+    assert at.session_state["ck"] == str(tmp_path / "all" / hostile)
+    assert "Last committed\nbatch 1" in words_of(at)
+    assert not [box for box in at.selectbox if box.label == "Checkpoints in this directory"]
+
+
+def test_of_an_empty_directory_nobody_knows_whether_the_query_keeps_state(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    shown = words_of(open_page("overview", tmp_path))
+    assert "Spark will start from scratch" in shown
+    assert "State\nnone\nno batch is planned" in shown and "keeps no state" not in shown
+    assert "→ stateless" not in shown
+
+
 def test_a_part_of_a_checkpoint_offers_the_whole(open_page: OpenPage) -> None:
     at = open_page("overview", "samples/files-died-mid-batch/checkpoint/offsets")
     assert_no_error(at)
