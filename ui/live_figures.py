@@ -52,7 +52,9 @@ def of_state(opened: Opened, ck: Checkpoint, place: Place) -> None:
     found = cached_answers.pace_of_state(opened, ck)
     if isinstance(found, str):
         found = Pace(words.NOT_KNOWN, words.one_line(found, 160))
-    _figure(place, "state", found, "state")
+    # Before the first batch nobody knows whether the query keeps state.
+    has_batch = bool(ck.offset_ids or ck.commit_ids)
+    _figure(place, "state", found, "state", "state" if has_batch else "input")
 
 
 def _last_committed(ck: Checkpoint, is_copy: bool, place: Place) -> None:
@@ -65,27 +67,28 @@ def _last_committed(ck: Checkpoint, is_copy: bool, place: Place) -> None:
     with place, cards.box("done" if pending is None else "doubt", height="stretch"):
         cards.text(say_of("screen_overview", "LIVE", "commits"), "small")
         cards.text("none" if last is None else f"batch {last}", "lead")
-        for line in (_newest_file(ck, is_copy), state):
+        for line in (_committed(ck, is_copy), state):
             if line:
                 cards.text(line, "small")
 
 
-def _newest_file(ck: Checkpoint, is_copy: bool) -> str:
-    """The age of the newest log file; empty where there is none."""
-    files = (*ck.offset_files.values(), *ck.commit_files.values())
-    if not files:
+def _committed(ck: Checkpoint, is_copy: bool) -> str:
+    """When the last committed batch was committed, not when another one was planned; empty where none is."""
+    last = ck.last_committed_batch
+    file = None if last is None else ck.commit_files.get(last)
+    if file is None:
         return ""
-    newest = max((file.modified_ms for file in files if file.modified_ms is not None), default=None)
-    if newest is None:
+    if file.modified_ms is None:
         return say("screen_overview.no_file_times")
-    since = words.age(max(0, int(time.time() * 1000) - newest))
+    since = words.age(max(0, int(time.time() * 1000) - file.modified_ms))
     if is_copy:
-        return say("screen_overview.newest_copied", since=since, ms=newest)
-    return say("screen_overview.newest", since=since, ms=newest)
+        return say("screen_overview.newest_copied", since=since, ms=file.modified_ms)
+    return say("screen_overview.newest", since=since, ms=file.modified_ms)
 
 
-def _figure(place: Place, name: str, found: Pace | None, page: str) -> None:
-    shown = found or Pace("none", say_of("screen_overview", "NOTHING", name))
+def _figure(place: Place, name: str, found: Pace | None, page: str, nothing: str = "") -> None:
+    """``nothing``: what is said where there is no figure, by default that of ``name``."""
+    shown = found or Pace("none", say_of("screen_overview", "NOTHING", nothing or name))
     with place, cards.box("plain", height="stretch"):
         cards.text(say_of("screen_overview", "LIVE", name), "small")
         cards.text(shown.value, "lead")

@@ -54,6 +54,13 @@ def test_the_timeline_says_the_median_input_and_shows_the_batch_before_the_sourc
     assert shown.index("Batch 3") < shown.index("Source progress")
 
 
+def test_the_time_of_the_last_commit_is_not_that_of_the_batch_planned_since(open_page: OpenPage) -> None:
+    """A start that failed left offsets/12 two seconds after commits/11; it may as well have been a day."""
+    shown = words_of(open_page("overview", "samples/dropduplicates-removed/checkpoint"))
+    assert "Last committed\nbatch 11\n" in shown
+    assert "2026-11-21 11:26:14 UTC\nbatch 12 is planned and not committed" in shown
+
+
 def test_a_source_that_reads_nothing_has_no_bars(open_page: OpenPage) -> None:
     at = open_page("timeline", "samples/files-stopped-cleanly/checkpoint")
     assert_no_error(at)
