@@ -26,7 +26,13 @@ def headline(found: Comparison, a: Opened, b: Opened) -> None:
         )
         for side, one in (("A", a), ("B", b))
     )
-    cards.message(tone(found), sentence(found), sides)
+    cards.message(tone(found), sentence(found), "\n".join([*_other_query(a.ck, b.ck), sides]))
+
+
+def _other_query(a: Checkpoint | None, b: Checkpoint | None) -> list[str]:
+    """That the two belong to two queries: then most differences say nothing."""
+    ids = [None if each is None else each.query_id for each in (a, b)]
+    return [] if None in ids or ids[0] == ids[1] else [say("screen_compare.other_query")]
 
 
 def tone(found: Comparison) -> cards.Tone:

@@ -27,6 +27,8 @@ MARK = "mark"
 """The heading of the first column of a table with marks."""
 MARK_PIXELS = 56
 """The width that this heading needs."""
+WIDEST_ROW = 125
+"""Characters of a row that a window of 1,280 pixels shows whole: of a longer one the last column is cut."""
 LINES_PIXELS = 420
 """The height of rows that are shown as lines; the rest scrolls inside."""
 
@@ -47,11 +49,16 @@ def table(columns: Columns, alt: str, most: int = 12, absent: str = words.NOT_KN
 
 def sides(columns: Columns, alt: str, key: str, most: int = 12, absent: str = words.NOT_KNOWN) -> None:
     """A table of values side by side; where the window is too narrow for that, the same rows as lines: the
-    first column, and below it each other one with its name. The style sheet shows one of the two."""
-    with st.container(key=f"in-columns-{key}"):
-        table(columns, alt, most, absent)
-    with st.container(key=f"in-lines-{key}"):
-        rows = len(next(iter(columns.values()), ()))
+    first column, and below it each other one with its name. The style sheet shows one of the two. Of a few
+    rows that are too long for most windows there are only lines."""
+    rows = len(next(iter(columns.values()), ()))
+    is_wide = rows <= most // 2 and any(
+        sum(len(str(cell)) for cell in row) > WIDEST_ROW for row in zip(*columns.values(), strict=True)
+    )
+    if not is_wide:
+        with st.container(key=f"in-columns-{key}"):
+            table(columns, alt, most, absent)
+    with st.container(key=f"only-lines-{key}" if is_wide else f"in-lines-{key}"):
         height: Any = "content" if rows <= most // 2 else LINES_PIXELS
         st.code(as_lines(columns, absent), language=None, wrap_lines=True, height=height)
         if rows > MOST_ROWS:

@@ -18,6 +18,9 @@ SENTENCES: dict[str, str] = {
     # the answer
     "equal": "A and B do not differ in what was compared.",
     "different": "A and B differ in {n:counted place}: {areas:listed}.",
+    "other_query": (
+        "The query IDs differ: A and B are checkpoints of two queries, unless metadata was written again."
+    ),
     "within": "{n:number} in {area}",
     "side": "{side} is {name}, read at {ms:clock}",
     "area": "{area}: {n:counted difference}",

@@ -53,6 +53,26 @@ def rows_of(at: AppTest) -> list[tuple[str, str, str]]:
     return [tuple(row) for table in at.dataframe for row in table.value.itertuples(index=False)]
 
 
+OTHER_QUERY = "The query IDs differ: A and B are checkpoints of two queries"
+
+
+def test_checkpoints_of_two_queries_are_said_to_be_that(open_page: OpenPage, tmp_path: Path) -> None:
+    assert OTHER_QUERY in words_of(compared(open_page, CLEAN, DIED))
+    copied = copy_sample("files-stopped-cleanly", tmp_path)
+    (copied / "commits" / "13").unlink()
+    shown = words_of(compared(open_page, CLEAN, copied))
+    assert "A and B differ in" in shown and OTHER_QUERY not in shown
+
+
+def test_a_row_that_no_window_shows_whole_stands_in_lines(open_page: OpenPage) -> None:
+    """The class of the state store of B was cut at the edge of a window of 1,280 pixels."""
+    kafka = "samples/kafka-{}/checkpoint"
+    at = compared(open_page, kafka.format("pipeline-died-mid-batch"), kafka.format("topic-gained-partitions"))
+    assert "  B: org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider" in words_of(at)
+    assert not [row for row in rows_of(at) if "spark.sql.streaming.stateStore.providerClass" in row[0]]
+    assert [row for row in rows_of(at) if row[0] == "query ID"]
+
+
 def test_without_a_second_checkpoint_the_page_says_what_to_do(open_page: OpenPage) -> None:
     at = open_page("compare", CLEAN)
     assert_no_error(at)
