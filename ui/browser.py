@@ -56,6 +56,36 @@ if (!window.headingsAreNamed) {
 plain text is no heading to a screen reader: it is told here which texts are."""
 
 
+_INTO_POPOVERS = """<script>
+if (!window.popoversTakeFocus) {
+  window.popoversTakeFocus = true;
+  const find = () => document.querySelector('[data-testid="stPopoverBody"]');
+  const enter = (tries) => {
+    const box = find();
+    if (!box) { if (tries) setTimeout(enter, 50, tries - 1); return; }
+    box.tabIndex = -1;
+    box.focus({"preventScroll": true});
+  };
+  addEventListener("keydown", (event) => {
+    const button = event.target.closest('[data-testid="stPopoverButton"]');
+    if (button && (event.key === "Enter" || event.key === " ")) {
+      if (button.getAttribute("aria-expanded") === "true") return;
+      window.popoverOf = button;
+      setTimeout(enter, 50, 20);
+    } else if (event.key === "Escape" && window.popoverOf && find()?.contains(event.target))
+      setTimeout(() => { if (!find()) window.popoverOf.focus(); }, 200);
+  }, true);
+}
+</script>"""
+"""Fixed text, no value in it. Streamlit draws an open box at the end of the page and leaves the focus on its
+button: Tab went through the whole page before it came to what was opened."""
+
+
+def into_popovers() -> None:
+    """Who opens a box by keyboard is in it; Escape leads back. Once per run; the page keeps the first."""
+    st.html(_INTO_POPOVERS, unsafe_allow_javascript=True)
+
+
 def one_entry_per_action() -> None:
     """Back and Forward step through what a person did. Once per run; the page keeps the first."""
     st.html(_ONE_ENTRY_PER_ACTION, unsafe_allow_javascript=True)

@@ -125,6 +125,7 @@ body :is([role="group"], [data-testid$="RootElement"], [data-testid="stNumberInp
 [data-testid="stElementToolbar"]:focus-within {opacity: 1; top: -2.85rem; z-index: 1;}
 .js-plotly-plot .modebar:focus-within, .js-plotly-plot .modebar:focus-within * {opacity: 1;}
 [data-testid="stCode"] > pre + div {visibility: visible;}
+[data-testid="stPopoverBody"] [data-testid="stCode"] > pre + div,
 [data-testid="stCode"]:focus-within > pre + div {opacity: 1; transition-delay: 0s;}
 .stApp button:is([kind="tertiary"], [data-testid="stPopoverButton"]):is(
   :hover, :active, :focus-visible, [aria-expanded="true"]

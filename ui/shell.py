@@ -134,6 +134,7 @@ def _main() -> None:
     cards.style()
     browser.one_entry_per_action()
     browser.name_headings()
+    browser.into_popovers()
     page = st.navigation(pages(), position="sidebar")
     if page.visibility == "hidden":
         _lead_away()

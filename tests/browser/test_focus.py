@@ -89,3 +89,23 @@ def test_tab_opens_no_row_of_the_table_and_the_arrows_choose_one(visit: Visiting
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/overview?ck=*")
     one.wait_for_text("hand-made-rewind")
+
+
+def test_who_opens_copy_link_by_keyboard_is_in_it_and_escape_leads_back(visit: Visiting) -> None:
+    """The copy button is seen without a pointer, and is the second step of Tab, after the address itself."""
+    one = visit()
+    page = one.open("/overview?ck=samples/files-stopped-cleanly/checkpoint")
+    button = page.get_by_role("button", name="Copy link")
+    button.focus()
+    page.keyboard.press("Enter")
+    box = page.get_by_test_id("stPopoverBody")
+    box.get_by_text("This address opens exactly this view").wait_for()
+    page.wait_for_function("document.activeElement?.closest('[data-testid=stPopoverBody]')")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    inside = "document.activeElement.closest('[data-testid=stPopoverBody]') && document.activeElement.tagName"
+    assert page.evaluate(inside) == "BUTTON"
+    assert page.evaluate(FOCUSED)["isSeen"]
+    page.keyboard.press("Escape")
+    box.wait_for(state="detached")
+    page.wait_for_function("document.activeElement?.innerText?.includes('Copy link')")
