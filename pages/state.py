@@ -12,6 +12,7 @@ from core.checkpoint.model import OperatorState, StateInventory
 from core.messages import say, words
 from core.messages.screen_state import MEASURES
 from ui import (
+    browser,
     cached_answers,
     cards,
     charts,
@@ -72,7 +73,8 @@ def main() -> None:
         grown(growth(operator, store))
     shown = chosen if chosen is not None or heaviest is None else heaviest.partition_id
     one_partition(operator, store, found, shown)
-    state_rows.panel(opened, ck, operator, chosen)
+    with st.container(key=browser.ROWS):
+        state_rows.panel(opened, ck, operator, chosen)
 
 
 def overview(inventory: StateInventory) -> None:

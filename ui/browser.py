@@ -81,6 +81,43 @@ if (!window.popoversTakeFocus) {
 button: Tab went through the whole page before it came to what was opened."""
 
 
+ROWS = "rows-of-state"
+"""The part of the page State that a link with something to find leads to."""
+
+_TO_ROWS = f"""<script>
+if (!window.linksLeadToRows) {{
+  window.linksLeadToRows = true;
+  let until = 0;
+  const stop = () => {{ until = 0; }};
+  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(kind, stop, true);
+  const follow = () => {{
+    if (Date.now() > until) return;
+    const rows = document.querySelector(".st-key-{ROWS}");
+    const header = document.querySelector(".st-key-header");
+    if (rows && header) {{
+      rows.style.scrollMarginTop = `${{header.getBoundingClientRect().height + 20}}px`;
+      rows.scrollIntoView();
+    }}
+    setTimeout(follow, 250);
+  }};
+  addEventListener("click", (event) => {{
+    const link = event.target.closest('[data-testid="stPageLink-NavLink"]');
+    if (!link || !/[?&]find=/.test(link.getAttribute("href"))) return;
+    until = Date.now() + 6000;
+    setTimeout(follow, 250);
+  }}, true);
+}}
+</script>"""
+"""Fixed text, no value in it. The rows stand below charts that are drawn one after the other: the view
+follows them for some seconds, until somebody scrolls, clicks or types. A link that changed only what stands
+three screens further down looked as if it did nothing."""
+
+
+def to_rows() -> None:
+    """A link to the rows of a partition leads to where they stand. Once per run; the page keeps the first."""
+    st.html(_TO_ROWS, unsafe_allow_javascript=True)
+
+
 def into_popovers() -> None:
     """Who opens a box by keyboard is in it; Escape leads back. Once per run; the page keeps the first."""
     st.html(_INTO_POPOVERS, unsafe_allow_javascript=True)

@@ -135,6 +135,7 @@ def _main() -> None:
     browser.one_entry_per_action()
     browser.name_headings()
     browser.into_popovers()
+    browser.to_rows()
     page = st.navigation(pages(), position="sidebar")
     if page.visibility == "hidden":
         _lead_away()

@@ -126,3 +126,24 @@ def test_five_figures_leave_no_hole_where_three_have_room(visit: Visiting) -> No
         )
         ends = [box["x"] + box["width"] for box in (boxes[2], boxes[4])]
         assert abs(ends[0] - ends[1]) <= 2, (name, ends)
+
+
+IN_UPPER_HALF = """() => {
+  const at = document.querySelector('input[aria-label="Find"]')?.getBoundingClientRect();
+  return at && at.top > 0 && at.bottom < innerHeight / 2;
+}"""
+
+
+@pytest.mark.parametrize("start", ["overview", "state"])
+def test_a_link_to_the_largest_rows_leads_to_where_they_stand(visit: Visiting, start: str) -> None:
+    """From another page, and from the page itself, where nothing in view would change."""
+    one = visit()
+    page = one.open(f"/{start}?ck=samples/windowed-aggregation-hot-partition/checkpoint")
+    page.get_by_role("link", name="Largest rows of partition 1").click()
+    page.wait_for_function(IN_UPPER_HALF)
+    one.wait_for_text("Show keys and values")
+    page.wait_for_function(IN_UPPER_HALF)
+    page.mouse.move(700, 500)
+    page.mouse.wheel(0, -400)  # who scrolls is not led back
+    page.wait_for_timeout(800)
+    assert not page.evaluate(IN_UPPER_HALF)
