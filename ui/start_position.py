@@ -58,9 +58,11 @@ def _paste(source: SourceResume, several: bool) -> None:
     if point.options is None:
         cards.message(
             "doubt",
-            say("screen_start.no_option", kind=kind)
+            say("screen_start.no_option", source=words.capital(_named(kind)))
             if source.evidence is None
-            else say("screen_start.no_option_from", kind=kind, evidence=source.evidence),
+            else say(
+                "screen_start.no_option_from", source=words.capital(_named(kind)), evidence=source.evidence
+            ),
         )
     else:
         st.code(as_pyspark(point, source.kind), language="python", wrap_lines=True)
@@ -73,7 +75,7 @@ def _without_option(sources: Sequence[SourceResume], several: bool) -> None:
     named = [
         say("screen_start.source_of_kind", key=source.key, kind=source.kind.label)
         if several
-        else say("screen_start.the_source", kind=source.kind.label)
+        else _named(source.kind.label)
         for source in sources
     ]
     places = [str(source.evidence) for source in sources if source.evidence is not None]
@@ -83,6 +85,11 @@ def _without_option(sources: Sequence[SourceResume], several: bool) -> None:
         else say("screen_start.no_option_at_all", sources=named, n=len(named))
     )
     cards.message("doubt", words.capital(sentence))
+
+
+def _named(kind: str) -> str:
+    """A kind of source in a sentence: the file source, the Delta table, but Kafka."""
+    return say("screen_start.the_source", kind=kind) if kind.endswith((" source", " table")) else kind
 
 
 def _effects(source: SourceResume) -> None:

@@ -65,9 +65,9 @@ SENTENCES: dict[str, str] = {
     "source_of_kind": "source {key} ({kind})",
     "the_source": "the {kind}",
     "position_source": "Source {key}: {kind}",
-    "no_option": "The {kind} has no option that starts at this position.",
+    "no_option": "{source} has no option that starts at this position.",
     "no_option_from": (
-        "The {kind} has no option that starts at this position, which is taken from {evidence}."
+        "{source} has no option that starts at this position, which is taken from {evidence}."
     ),
     "without_option": (
         "Starting with an empty checkpoint anyway: reprocesses {repeats}; skips {skips}. The page Recovery"

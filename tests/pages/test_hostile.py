@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.pages.conftest import PAGES, OpenPage, assert_no_error, charts_of, elements
+from tests.pages.conftest import PAGES, OpenPage, assert_no_error, charts_of, elements, words_of
 from tests.support.build import CONF_4_3, QUERY_ID, commit_text, copy_sample, offset_text, write
 from tests.support.damage import rewrite
 
@@ -110,3 +110,14 @@ def test_no_page_uses_an_element_that_draws_markdown(open_page: OpenPage) -> Non
             "table",
         ):
             assert not at.get(kind), (page, kind)
+
+
+def test_a_source_with_a_name_of_its_own_has_no_article(open_page: OpenPage, tmp_path: Path) -> None:
+    """A topic of a name that Kafka does not allow: there is no position to give."""
+    copied = copy_sample("kafka-pipeline-died-mid-batch", tmp_path)
+    for file in (copied / "offsets").glob("[0-9]*"):
+        rewrite(file, file.read_text(encoding="utf-8").replace('"orders"', '"<b>orders"'))
+    shown = words_of(open_page("overview", copied))
+    assert "◐ Kafka has no option that starts at this position" in shown
+    files = words_of(open_page("overview", "samples/files-stopped-cleanly/checkpoint"))
+    assert "The file source has no option that starts at this position (offsets/13:3)." in files
