@@ -62,6 +62,15 @@ SENTENCES: dict[str, str] = {
     "late_rows": (
         "Nothing but this: with other batch boundaries, other late rows may be dropped than the first time."
     ),
+    "other_late_rows": ("With other batch boundaries, other late rows may be dropped than the first time."),
+    "other_results": (
+        "With other batch boundaries {operators:listed} can drop a row as a duplicate of one that had"
+        " expired."
+    ),
+    "other_steps": (
+        "With other batch boundaries a result that the query writes again as it grows comes in other steps:"
+        " what it was in between is not written again."
+    ),
     "changed_results": (
         "What the new query would have emitted up to this position and the old one had not: a shorter window"
         " that has closed meanwhile, for example, is never written."

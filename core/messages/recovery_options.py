@@ -283,6 +283,10 @@ SENTENCES: dict[str, str] = {
     "best_refresh": (
         "The source has everything, and the state or the position cannot be carried over exactly."
     ),
+    "best_refresh_sink": (
+        "The source has everything, and the sink does not fit the checkpoint, so that nothing can continue"
+        " into it."
+    ),
     "best_backfill": (
         "The state or the position cannot be carried over, and the source may not have everything: keep"
         " the old rows."

@@ -21,6 +21,9 @@ from core.recovery.sinks import BEHAVIOUR_IDS, EXAMPLES, Behaviour
 
 _ONE_ROW_EACH = frozenset({"dedupe", "dedupeWithinWatermark", "symmetricHashJoin"})
 """Operators whose results do not depend on how many other rows there are."""
+_BY_THE_BATCHES = frozenset({"dedupeWithinWatermark"})
+"""Operators whose rows are other ones where the batch boundaries are: a key that had expired in between still
+swallows a row of the same batch."""
 _SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
@@ -123,8 +126,9 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
     if context.is_pipeline and made.method == "from_start":
         return _pipeline_refresh(context, made)
     if made.option == "full_refresh":
-        return say("recovery_effects.new_output"), _refresh_loses(context)
-    return _backfill(context, behaviour)
+        return say("recovery_effects.new_output"), _refreshed(_refresh_loses(context), context, behaviour)
+    repeats, loses = _backfill(context, behaviour)
+    return repeats, _refreshed(loses, context, behaviour)
 
 
 # ---------------------------------------------------------------- reset
@@ -184,6 +188,29 @@ def _refresh_loses(context: RecoveryContext) -> str:
         return say("recovery_effects.source_complete")
     incomplete = context.source_complete == "no"
     return say("recovery_effects.source_incomplete" if incomplete else "recovery_effects.source_not_known")
+
+
+def _refreshed(loses: str, context: RecoveryContext, behaviour: Behaviour) -> str:
+    """What everything read again loses, with what other batch boundaries change."""
+    parts = [loses]
+    if behaviour != "overwrite" and _emits_in_steps(context):
+        parts.append(say("recovery_effects.other_steps"))
+    others = sorted({name for name in context.operators if name in _BY_THE_BATCHES})
+    if others and context.needs_state:
+        parts.append(say("recovery_effects.other_results", operators=others))
+    if context.watermark_ms and context.needs_state:
+        parts.append(say("recovery_effects.other_late_rows"))
+    return " ".join(parts)
+
+
+def _emits_in_steps(context: RecoveryContext) -> bool:
+    """Whether the query writes a result more than once, as it grows: how often depends on the batches."""
+    by_row = {*_ONE_ROW_EACH, "globalLimit"}
+    combined = set(context.operators) - by_row
+    if not context.needs_state or not combined:
+        return False
+    mode = context.answers.get("output_mode") or ("append" if context.watermark_ms else "update")
+    return mode != "append" or not combined <= set(AGGREGATES)
 
 
 def _pipeline_refresh(context: RecoveryContext, made: Recipe) -> tuple[str, str]:

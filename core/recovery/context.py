@@ -11,7 +11,9 @@ from operator import attrgetter
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from core.analysis.forecast import Forecast, forecast
+from core.analysis.forecast import Forecast, forecast, read_forecast
+from core.analysis.forecast.contents import judge_contents
+from core.analysis.forecast.versions import OLDEST, parse_version
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import FileLogEntry, OffsetEntry
 from core.checkpoint.pipeline_flow import PipelineFlow, pipeline_flow, place_in_use
@@ -40,6 +42,8 @@ FORMATS = {
     "txt": "text",
     "avro": "avro",
 }
+OF_ONE_FILE = ("STATE_FILE_DAMAGED", "STATE_CHECKSUM_MISMATCH")
+"""Damage of a state file, for which the newest batch with intact state is looked for."""
 COMPRESSIONS = {"gz", "bz2", "zst", "snappy", "lz4", "deflate"}
 _log_id = attrgetter("log_id")
 
@@ -82,8 +86,11 @@ class RecoveryContext:
     is not known, or None. ``seen_sink`` is the kind of sink that was found at the place given for it.
     ``forecast`` is what a plain restart does, ``sink_trouble`` why the sink no longer fits the checkpoint
     (empty when it does, or was not asked), ``sink_state`` what its log says. ``place_in_use``: the checkpoint
-    that a declarative pipeline starts from in place of this one. ``ck`` and ``connectors`` are
-    what all of this was read from, for the repairs that need more of it.
+    that a declarative pipeline starts from in place of this one. ``intact_batch``: after the answer that the
+    checkpoint is damaged, the newest batch whose state is intact, where state files are damaged that the
+    start loads; -1 when there is none. ``is_sink_log_gone``: batches are committed, and the place of a sink
+    that keeps a log of them has none, or is not there. ``ck`` and ``connectors`` are what all of this was
+    read from, for the repairs that need more of it.
     """
 
     name: str
@@ -111,6 +118,8 @@ class RecoveryContext:
     sink_trouble: str = ""
     sink_state: SinkState | None = None
     place_in_use: str | None = None
+    intact_batch: int | None = None
+    is_sink_log_gone: bool = False
 
     @property
     def is_lost(self) -> bool:
@@ -212,10 +221,14 @@ def read_recovery_context(
 
     ``connectors`` is what the connectors of the query said: exact positions, what has expired, what kind of
     sink it is. ``restart`` and ``sink`` are the forecast and the sink's state where they were judged already.
+    Once somebody says that the checkpoint is damaged, the state files are decoded for the forecast.
     Raises :class:`StorageError` when the location cannot be read.
     """
     connectors = connectors or ConnectorAnswers()
     restart = restart or forecast(ck, connectors=connectors)
+    intact = None
+    if answers.get("what_happened") == "damaged" and ck.has_state:
+        restart, intact = _decoded(ck, connectors, restart)
     if sink is None and connectors.sink is not None:
         sink = sink_state(ck, connectors.sink)
     committed, pending = ck.last_committed_batch, ck.uncommitted_batch
@@ -229,6 +242,8 @@ def read_recovery_context(
         answers = answers if written_as is None else answers.having(sink_format=written_as)
     if not ck.sources:
         answers = _with_places(answers, connectors)
+    keeps_log = committed is not None and (answers.get("sink") or seen) in ("file", "delta")
+    gone = _log_gone(connectors, sink) if keeps_log else ""
     entry = None if committed is None else ck.offset(committed)
     known = entry if isinstance(entry, OffsetEntry) else None
     inventory = state_inventory(ck) if ck.has_state else None
@@ -261,10 +276,25 @@ def read_recovery_context(
         seen_sink=seen,
         seen_sink_why=seen_why,
         forecast=restart,
-        sink_trouble="" if sink is None else _trouble(sink),
+        sink_trouble=gone or ("" if sink is None else _trouble(sink)),
+        is_sink_log_gone=bool(gone),
         sink_state=sink,
         place_in_use=place_in_use(ck),
+        intact_batch=intact,
     )
+
+
+def _decoded(ck: Checkpoint, connectors: ConnectorAnswers, restart: Forecast) -> tuple[Forecast, int | None]:
+    """The forecast with the state files decoded, and the newest batch whose state is intact where they stop
+    the start."""
+    reading = read_forecast(ck, restart.spark, level="deep", connectors=connectors)
+    if reading.contents is None:
+        return reading.forecast, None
+    spark = parse_version(reading.forecast.spark) or OLDEST
+    damage = judge_contents(reading.checkpoint, reading.contents, spark).damage
+    stops = [each for each in damage if each.severity == "blocks_restart" and each.id in OF_ONE_FILE]
+    intact = (-1 if each.intact_batch is None else each.intact_batch for each in stops)
+    return reading.forecast, min(intact, default=None)
 
 
 AT_A_PLACE = ("delta", "foreach_txn", "foreach_merge", "foreach_append")
@@ -276,6 +306,13 @@ UNFIT: tuple[ConcernKind, ...] = ("behind", "changed", "ahead", "log_hole", "for
 
 def _trouble(sink: SinkState) -> str:
     return next((sentence for kind, sentence in sink.concerns if kind in UNFIT), "")
+
+
+def _log_gone(connectors: ConnectorAnswers, sink: SinkState | None) -> str:
+    """Why the place that was given for a sink with a log of its batches has none; empty when it has."""
+    if sink is None:
+        return "" if "sink" in connectors.refused else connectors.troubles.get("sink", "")
+    return next((sentence for kind, sentence in sink.concerns if kind == "no_log"), "")
 
 
 def _seen_sink(ck: Checkpoint, connectors: ConnectorAnswers) -> tuple[str | None, str, str | None]:

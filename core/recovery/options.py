@@ -98,6 +98,8 @@ def recommended(context: RecoveryContext, recipes: Mapping[OptionId, Recipe]) ->
         if recipes[repair.id].possible and (reason := repair.reason_before_refresh(context)):
             return repair.id, reason
     if recipes["full_refresh"].possible and context.source_complete == "yes":
+        if context.sink_trouble:
+            return "full_refresh", say("recovery_options.best_refresh_sink")
         return "full_refresh", say("recovery_options.best_refresh")
     if recipes["backup_and_backfill"].possible and context.source_complete != "yes":
         is_open = context.sink is None or context.answers.get("source_complete") is None

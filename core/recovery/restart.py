@@ -50,6 +50,7 @@ def is_recommended(context: RecoveryContext) -> bool:
         and context.stateful not in CHANGED
         and (context.what_happened not in NO_RESTART or continues_with_new_code(context))
         and not context.may_have_expired
+        and not context.is_sink_log_gone
     )
 
 
@@ -87,6 +88,9 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
     if forecast is None or context.is_lost:
         unknown = say("recovery_effects.restart_unknown")
         return unknown, unknown
+    if context.is_sink_log_gone and behaviour == "batch_number_aware":
+        broken = say("recovery_effects.restart_loses", sentence=context.sink_trouble)
+        return say("recovery_effects.nothing"), broken
     effect = {
         "append": forecast.data.append,
         "overwrite": forecast.data.overwrite,

@@ -16,6 +16,7 @@ from core.errors import AnswerError
 from core.recovery import Answers, Option, generate, options, plan, questions, read_recovery_context
 from core.recovery.answers import RepairId
 from core.recovery.repairs import REPAIRS
+from tests.support.build import copy_sample
 from tests.unit.test_recovery_judgement import file_checkpoint, kafka_checkpoint, make
 
 
@@ -149,6 +150,22 @@ def test_a_start_that_would_skip_files_unseen_is_rewound(tmp_path: Path) -> None
     assert [risk.id for risk in context.forecast.risks if risk.weight == "data_risk"] == ["SOURCE_LOG_BEHIND"]
     best = next(each for each in options(context) if each.recommended)
     assert best.id == "rewind" and "\nTO_BATCH = 0  # " in generate(context, "rewind")[0].text
+
+
+def test_after_damaged_a_start_that_fails_on_a_damaged_state_file_is_no_option(tmp_path: Path) -> None:
+    """Names and sizes show nothing; decoded, the changes of batch 8 are damaged."""
+    place = copy_sample("windowed-aggregation-hot-partition", tmp_path)
+    file = place / "state" / "0" / "0" / "9.changelog"
+    file.write_bytes(file.read_bytes()[:500])
+    ck = Checkpoint.open(str(place))
+    said = {"sink": "foreach_merge", "source_complete": "yes", "stateful": "unchanged"}
+    best = next(each for each in options(read_recovery_context(ck, Answers(said))) if each.recommended)
+    assert best.id == "restart"  # nobody says that it is damaged
+    context = read_recovery_context(ck, Answers({**said, "what_happened": "damaged"}))
+    offered = {each.id: each for each in options(context)}
+    assert not offered["restart"].possible and "9.changelog is damaged" in offered["restart"].why
+    assert offered["rewind"].recommended
+    assert "\nTO_BATCH = 7  # " in generate(context, "rewind")[0].text  # batch 8 needs the file too
 
 
 def test_a_query_whose_state_is_gone_is_no_query_without_state(tmp_path: Path) -> None:

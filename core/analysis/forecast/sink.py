@@ -15,7 +15,7 @@ _RISKS: Mapping[ConcernKind, tuple[str, DataEffect, Certainty]] = {
     "forgotten": ("SINK_FORGOT_BATCH", DataEffect(skip="duplicates"), "certain"),
     "new_id": ("SINK_NEW_QUERY_ID", DataEffect(skip="duplicates"), "inferred"),
     "unknown": ("SINK_UNKNOWN", DataEffect(skip="unknown"), "needs_input"),
-    "no_log": ("SINK_NO_LOG", DataEffect(), "needs_input"),
+    "no_log": ("SINK_NO_LOG", DataEffect(skip="unknown"), "needs_input"),
     "log_hole": ("SINK_LOG_HOLE", DataEffect(), "certain"),
 }
 _ATTENTION = ("SINK_UNKNOWN", "SINK_NO_LOG")

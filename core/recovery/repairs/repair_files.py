@@ -75,7 +75,7 @@ def _reason(context: RecoveryContext) -> str:
     found = _found(context)
     complete = {repair.finding for repair in found.repairs if repair.file.startswith("commits/")}
     again = found.again_from is not None and bool(complete)
-    if _other_risks(found) or (again and context.behaviour in (None, "append")):
+    if context.is_sink_log_gone or _other_risks(found) or (again and context.behaviour in (None, "append")):
         return ""
     was = context.forecast
     if was is not None and was.outcome != "fail" and any(risk.id == "STALE_SNAPSHOT" for risk in was.risks):

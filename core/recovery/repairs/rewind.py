@@ -48,12 +48,14 @@ timers."""
 
 
 def _batch(context: RecoveryContext) -> int | None:
-    """The answered batch, else the newest that everything is there for and that the sink does not lack."""
+    """The answered batch, else the newest that everything is there for, whose state is intact where it was
+    decoded, and that the sink does not lack."""
     answered = context.answers.get("to_batch")
     if answered is not None:
         return int(answered)
-    limit = _sink_holds(context) if context.sink in ("file", "delta") else None
-    return rewind(context.ck).at_most(limit)
+    held = _sink_holds(context) if context.sink in ("file", "delta") else None
+    limits = [batch for batch in (held, context.intact_batch) if batch is not None]
+    return rewind(context.ck).at_most(min(limits, default=None))
 
 
 def _sink_holds(context: RecoveryContext) -> int | None:
@@ -202,7 +204,9 @@ def _mends(context: RecoveryContext) -> bool:
     if forecast.outcome == "fail":
         return forecast.reason in _MENDED
     risks = {risk.id for risk in forecast.risks if risk.weight == "data_risk"}
-    return bool(risks) and risks <= _RISKS_MENDED
+    # a file sink that lacks the newest batches: the batch is the one that its log ends at
+    mended = _RISKS_MENDED | ({"SINK_BEHIND"} if context.sink == "file" else set())
+    return bool(risks) and risks <= mended
 
 
 def _reason(context: RecoveryContext) -> str:
