@@ -12,15 +12,13 @@ from typing import Literal
 from core.checkpoint.operator_metadata import AGGREGATES
 from core.messages import say, say_of
 from core.recovery.answers import OptionId
-from core.recovery.context import RecoveryContext
+from core.recovery.context import ONE_ROW_EACH, RecoveryContext
 from core.recovery.pipeline_amounts import lost_with_state, pending_amount, read_amount
 from core.recovery.recipe import Recipe, recipe
 from core.recovery.repairs import repair_of
 from core.recovery.restart import repeats_and_loses
 from core.recovery.sinks import BEHAVIOUR_IDS, EXAMPLES, Behaviour
 
-_ONE_ROW_EACH = frozenset({"dedupe", "dedupeWithinWatermark", "symmetricHashJoin"})
-"""Operators whose results do not depend on how many other rows there are."""
 _BY_THE_BATCHES = frozenset({"dedupeWithinWatermark"})
 """Operators whose rows are other ones where the batch boundaries are: a key that had expired in between still
 swallows a row of the same batch."""
@@ -193,7 +191,7 @@ def _refresh_loses(context: RecoveryContext) -> str:
 def _refreshed(loses: str, context: RecoveryContext, behaviour: Behaviour) -> str:
     """What everything read again loses, with what other batch boundaries change."""
     parts = [loses]
-    if behaviour != "overwrite" and _emits_in_steps(context):
+    if behaviour != "overwrite" and context.emits_in_steps:
         parts.append(say("recovery_effects.other_steps"))
     others = sorted({name for name in context.operators if name in _BY_THE_BATCHES})
     if others and context.needs_state:
@@ -201,16 +199,6 @@ def _refreshed(loses: str, context: RecoveryContext, behaviour: Behaviour) -> st
     if context.watermark_ms and context.needs_state:
         parts.append(say("recovery_effects.other_late_rows"))
     return " ".join(parts)
-
-
-def _emits_in_steps(context: RecoveryContext) -> bool:
-    """Whether the query writes a result more than once, as it grows: how often depends on the batches."""
-    by_row = {*_ONE_ROW_EACH, "globalLimit"}
-    combined = set(context.operators) - by_row
-    if not context.needs_state or not combined:
-        return False
-    mode = context.answers.get("output_mode") or ("append" if context.watermark_ms else "update")
-    return mode != "append" or not combined <= set(AGGREGATES)
 
 
 def _pipeline_refresh(context: RecoveryContext, made: Recipe) -> tuple[str, str]:
@@ -239,7 +227,7 @@ def _combines_rows(context: RecoveryContext) -> bool:
     """Whether a result of the query may be made of several rows, of which the source has lost some."""
     if context.source_complete == "yes" or not context.needs_state:
         return False
-    return not context.operators or not set(context.operators) <= _ONE_ROW_EACH
+    return not context.operators or not set(context.operators) <= ONE_ROW_EACH
 
 
 # ---------------------------------------------------------------- the common mistake

@@ -16,6 +16,7 @@ from core.analysis.forecast.contents import judge_contents
 from core.analysis.forecast.versions import OLDEST, parse_version
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import FileLogEntry, OffsetEntry
+from core.checkpoint.operator_metadata import AGGREGATES
 from core.checkpoint.pipeline_flow import PipelineFlow, pipeline_flow, place_in_use
 from core.checkpoint.sources.base import Advance, ResumePoint, SourceKind
 from core.checkpoint.sources.delta import DELTA
@@ -42,6 +43,8 @@ FORMATS = {
     "txt": "text",
     "avro": "avro",
 }
+ONE_ROW_EACH = frozenset({"dedupe", "dedupeWithinWatermark", "symmetricHashJoin"})
+"""Operators whose results do not depend on how many other rows there are."""
 OF_ONE_FILE = ("STATE_FILE_DAMAGED", "STATE_CHECKSUM_MISMATCH")
 """Damage of a state file, for which the newest batch with intact state is looked for."""
 COMPRESSIONS = {"gz", "bz2", "zst", "snappy", "lz4", "deflate"}
@@ -177,6 +180,15 @@ class RecoveryContext:
         keeps_state = self.answers.get("stateful") in ("unchanged", "changed")
         is_seen = self.forecast is not None and self.forecast.reason == "STATE_FOLDER_MISSING"
         return is_seen or (keeps_state and self.what_happened == "damaged")
+
+    @property
+    def emits_in_steps(self) -> bool:
+        """Whether the query writes a result again as it grows: how often depends on the batch boundaries."""
+        combined = set(self.operators) - ONE_ROW_EACH - {"globalLimit"}
+        if not self.needs_state or not combined:
+            return False
+        mode = self.answers.get("output_mode") or ("append" if self.watermark_ms else "update")
+        return mode != "append" or not combined <= set(AGGREGATES)
 
     @property
     def may_have_expired(self) -> bool:

@@ -432,6 +432,17 @@ def test_everything_read_again_says_what_other_batch_boundaries_change(
     assert "steps" not in next(each for each in said if each.behaviour == "overwrite").loses
 
 
+def test_a_batch_planned_again_with_newer_input_comes_in_other_steps(tmp_path: Path) -> None:
+    """Seen on Spark 4.3: with one more file waiting, the results of the batch in between are not written."""
+    for operator, mode, is_said in (("stateStoreSave", "update", True), ("dedupe", "append", False)):
+        ck = file_checkpoint(tmp_path / operator, operator)
+        (tmp_path / operator / "ck" / "offsets" / "3").write_bytes(b"")
+        option = one(ck.refresh(), "repair_files", output_mode=mode)
+        assert option.possible
+        append = next(each for each in option.consequences if each.behaviour == "append")
+        assert append.loses.startswith("Nothing.") and ("other steps" in append.loses) == is_said
+
+
 def test_the_statement_for_the_answered_sink_is_marked(tmp_path: Path) -> None:
     ck = file_checkpoint(tmp_path)
     for sink, behaviour in SINK_BEHAVIOUR.items():

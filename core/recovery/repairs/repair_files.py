@@ -63,10 +63,12 @@ def _effect(context: RecoveryContext, behaviour: Behaviour) -> Effect:
     if behaviour == "batch_number_aware":
         return Effect(nothing, say("file_repairs.again_refused", batch=batch))
     is_complete = found.again_is_same
-    return Effect(
-        say("file_repairs.again_repeated" if is_complete else "file_repairs.again_may_repeat", batch=batch),
-        nothing,
+    again = say(
+        "file_repairs.again_repeated" if is_complete else "file_repairs.again_may_repeat", batch=batch
     )
+    if is_complete or not context.emits_in_steps:
+        return Effect(again, nothing)
+    return Effect(again, f"{nothing} {say('recovery_effects.other_steps')}")  # with newer input in one batch
 
 
 def _reason(context: RecoveryContext) -> str:
