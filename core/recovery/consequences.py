@@ -19,6 +19,8 @@ from core.recovery.repairs import repair_of
 from core.recovery.restart import repeats_and_loses
 from core.recovery.sinks import BEHAVIOUR_IDS, EXAMPLES, Behaviour
 
+ROLLED_BACK = ("SOURCE_LOG_AHEAD", "SET_BACK", "OFFSET_WENT_BACK")
+"""Risks of the position itself: whatever continues from it meets them."""
 _BY_THE_BATCHES = frozenset({"dedupeWithinWatermark"})
 """Operators whose rows are other ones where the batch boundaries are: a key that had expired in between still
 swallows a row of the same batch."""
@@ -116,17 +118,30 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
     repair = repair_of(made.option)
     if repair is not None:
         effect = repair.effect(context, behaviour)
-        return effect.repeats, effect.loses
+        is_position_kept = made.option in ("rewind", "drop_state", "skip_batch", "repartition")
+        repeats = _rolled_back(context, effect.repeats, behaviour) if is_position_kept else effect.repeats
+        return repeats, effect.loses
     if made.option == "reset" and context.is_lost:
         return say("recovery_effects.lost_repeats"), say("recovery_effects.lost_loses")
     if made.option == "reset":
-        return _reset_repeats(context, made, behaviour), _reset_loses(context, made, behaviour)
+        repeats = _rolled_back(context, _reset_repeats(context, made, behaviour), behaviour)
+        return repeats, _reset_loses(context, made, behaviour)
     if context.is_pipeline and made.method == "from_start":
         return _pipeline_refresh(context, made)
     if made.option == "full_refresh":
         return say("recovery_effects.new_output"), _refreshed(_refresh_loses(context), context, behaviour)
     repeats, loses = _backfill(context, behaviour)
     return repeats, _refreshed(loses, context, behaviour)
+
+
+def _rolled_back(context: RecoveryContext, repeats: str, behaviour: Behaviour) -> str:
+    """Logs that were rolled back by hand: a sink that appends has the rows after the position already."""
+    risks = context.forecast.risks if context.forecast is not None else ()
+    again = [risk.sentence for risk in risks if risk.id in ROLLED_BACK and risk.data.append == "duplicates"]
+    if behaviour != "append" or not again:
+        return repeats
+    said = say("recovery_effects.restart_repeats", sentence=" ".join(again))
+    return said if repeats == say("recovery_effects.nothing") else f"{repeats} {said}"
 
 
 # ---------------------------------------------------------------- reset
