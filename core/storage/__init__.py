@@ -2,7 +2,7 @@
 contract."""
 
 from core.storage.door import Door
-from core.storage.listing import Content, FileInfo, Gone, Listing, Look, ReadFailure, Requests
+from core.storage.listing import Content, FileInfo, Gone, Listing, Look, ReadFailure, Requests, file_info
 from core.storage.location import Location, parse_location
 
 __all__ = [
@@ -15,5 +15,6 @@ __all__ = [
     "Look",
     "ReadFailure",
     "Requests",
+    "file_info",
     "parse_location",
 ]

@@ -19,7 +19,7 @@ from core.storage.evidence_manifest import Manifest
 from core.storage.filesystems import filesystem
 from core.storage.flat_listing import FlatStore
 from core.storage.listing import Content, FileInfo, Gone, Listing, Look, ReadFailure, Requests
-from core.storage.local import LocalStore
+from core.storage.local import NOT_LISTED, LocalStore
 from core.storage.location import Location, parse_location
 from core.storage.nothing import NothingStore
 from core.storage.remote import RemoteStore
@@ -236,14 +236,10 @@ class Door:
         missing = [path for path in wanted if path not in contents]
         if missing:
             now_ms = time.time_ns() // 1_000_000
-            fresh = self._confirmed(wanted, self._fetch(missing))
+            fresh = self._confirmed(wanted, self._fetch(missing, wanted))
             self._remember(fresh)
-            for path, content in fresh.items():
-                if (
-                    self._cache.limit_bytes
-                    and isinstance(content, bytes)
-                    and _may_keep(wanted[path], content, now_ms)
-                ):
+            for path, content in fresh.items() if self._cache.limit_bytes else ():
+                if isinstance(content, bytes) and _may_keep(wanted[path], content, now_ms):
                     self._cache.put((self._identity, wanted[path]), content)
             contents.update(fresh)
         return {path: contents[path] for path in wanted}
@@ -266,8 +262,10 @@ class Door:
                 self._not_read.pop(path, None)
         return found
 
-    def _fetch(self, paths: Sequence[str]) -> dict[str, Content]:
+    def _fetch(self, paths: Sequence[str], listed: Mapping[str, FileInfo] = NOT_LISTED) -> dict[str, Content]:
         try:
+            if isinstance(self._store, LocalStore):
+                return self._store.read(paths, self._tally, listed)
             return self._store.read(paths, self._tally)
         except StorageError as error:
             self._not_read.update(dict.fromkeys(paths, str(error)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 
@@ -26,6 +26,12 @@ class FileInfo(NamedTuple):
     def name(self) -> str:
         """The last part of the path."""
         return self.path.rsplit("/", 1)[-1]
+
+
+# What FileInfo(*columns) makes, without the work of calling it: a directory can hold many thousands.
+file_info: Callable[[tuple[str, int | None, int | None, str | None]], FileInfo] = partial(
+    tuple.__new__, FileInfo
+)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ import pytest
 
 from core.errors import AccessDenied, NotAllowed
 from core.settings import RootSettings, Settings
-from core.storage import Door, FileInfo, ReadFailure
-from core.storage.local import MOST_OF_A_CHECKSUM
+from core.storage import Door, FileInfo, Gone, ReadFailure
+from core.storage.local import MOST_AT_ONCE, MOST_OF_A_CHECKSUM, LocalStore
+from core.storage.store import Tally
 from tests.support.scratch import scratch_root
 
 NOBODY = 65534
@@ -280,3 +281,34 @@ def test_of_a_checksum_file_only_so_much_is_read_as_one_can_have(tmp_path: Path)
     content = door.read(files.values())["state/.1.delta.crc"]
     assert isinstance(content, ReadFailure)
     assert "more than the 67,108,864 bytes that are read of a checksum file" in content.reason
+
+
+def test_a_file_is_read_whole_whatever_its_listing_said_of_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A listed size spares the question for it, and is not believed."""
+    write(tmp_path, "ck/same", "ck/grew", "ck/shrank", "ck/emptied", "ck/large", "ck/gone")
+    (tmp_path / "ck/large").write_bytes(bytes(MOST_AT_ONCE + 1))
+    door = Door.open(str(tmp_path / "ck"))
+    files = door.list([""])[""].files
+    (tmp_path / "ck/grew").write_bytes(bytes(200_000))
+    (tmp_path / "ck/shrank").write_bytes(b"s")
+    (tmp_path / "ck/emptied").write_bytes(b"")
+    (tmp_path / "ck/gone").unlink()
+    asked: list[int] = []
+    of_the_system = os.fstat
+
+    def fstat(handle: int) -> os.stat_result:
+        asked.append(handle)
+        return of_the_system(handle)
+
+    monkeypatch.setattr(os, "fstat", fstat)
+    store = LocalStore(str(tmp_path / "ck"))
+    with_sizes = store.read(list(files), Tally(), files)
+    assert len(asked) == 1  # the large one
+    assert with_sizes == store.read(list(files), Tally())
+    assert (with_sizes["same"], with_sizes["grew"]) == (b"ck/same", bytes(200_000))
+    assert (with_sizes["shrank"], with_sizes["emptied"], with_sizes["gone"]) == (b"s", b"", Gone())
+    asked.clear()
+    assert door.read([files["same"]]) == {"same": b"ck/same"}
+    assert not asked
