@@ -15,7 +15,7 @@ import traceback
 from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import IO, NoReturn
+from typing import NoReturn
 
 from core import __version__
 from core.documents.base import Document, NotReadPart, to_chunks, to_text, utf8
@@ -88,19 +88,10 @@ def _as_json(answer: Answer) -> Iterable[bytes]:
 
 
 def _in_pieces(document: Document, field: LongField) -> Iterable[bytes]:
-    with field.lines as lines:
-        lines.seek(0)
-        yield from to_chunks(document, field.name, _joined(lines))
+    with field.items as items:
+        items.seek(0)
+        yield from to_chunks(document, field.name, iter(lambda: items.read(PIECE_BYTES), b""))
     yield b"\n"
-
-
-def _joined(lines: IO[bytes]) -> Iterable[bytes]:
-    """The lines with commas between them, a large piece at a time."""
-    before = b""
-    while piece := lines.read(PIECE_BYTES):
-        yield before + piece[:-1].replace(b"\n", b",")
-        before = piece[-1:].replace(b"\n", b",")
-    yield before.removesuffix(b",")
 
 
 def _as_text(answer: Answer) -> str:

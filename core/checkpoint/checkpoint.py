@@ -11,7 +11,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from core.checkpoint.amounts import PlainAmounts
+from core.checkpoint.amounts import AmountCounter
 from core.checkpoint.conf import NOTHING, ConfPool, conf_changes
 from core.checkpoint.layout import Layout, read_layout
 from core.checkpoint.logs import parse_commit, parse_metadata, parse_offset
@@ -21,7 +21,6 @@ from core.checkpoint.model import (
     Leftover,
     LogFile,
     OffsetEntry,
-    SourceAmounts,
     WrittenBy,
 )
 from core.checkpoint.newest_files import is_unchanged, shows_nothing_new
@@ -44,7 +43,6 @@ if TYPE_CHECKING:  # numpy is imported by who asks for matrices, not by who open
 
 T = TypeVar("T")
 
-NOT_KNOWN = -1  # as an amount; what moved back by one counts as not known, too
 KIND_SAMPLE = 20  # so many of the newest offsets decide what kind a source is
 UNSURE_KINDS = (
     "counter",
@@ -74,6 +72,8 @@ class Checkpoint:
         refreshed into it."""
         self.offset_files: Mapping[int, LogFile] = layout.offsets.files
         self.commit_files: Mapping[int, LogFile] = layout.commits.files
+        self.offset_times: Mapping[int, int | None] = layout.offsets.times
+        self.commit_times: Mapping[int, int | None] = layout.commits.times
         self.offset_ids = layout.offsets.ids
         commit_ids = layout.commits.ids
         same = self.offset_ids[: len(commit_ids)]  # one object for each number, not two
@@ -344,14 +344,15 @@ class Checkpoint:
         """Whether a batch has the same offsets as the one before it (it only moved the watermark or ran
         timers). False when not known."""
         entry, before = self.offset(batch_id), self._previous_entry(batch_id)
-        if not isinstance(entry, OffsetEntry) or before is None or not entry.sources:
+        if not isinstance(entry, OffsetEntry) or before is None:
             return False
-        if all(source.raw is None for source in entry.sources):
+        if len(entry.sources) != len(before.sources):
             return False
-        pairs = [(source, before.source(source.key)) for source in entry.sources]
-        return all(old is not None and _same_offset(new.raw, old.raw) for new, old in pairs) and len(
-            entry.sources
-        ) == len(before.sources)
+        for source in entry.sources:
+            old = before.source(source.key)
+            if old is None or not _same_offset(source.raw, old.raw):
+                return False
+        return any(source.raw is not None for source in entry.sources)
 
     def is_repartition(self, batch_id: int) -> bool:
         """Whether a batch only changed the number of state partitions (Spark 4.2+): same offsets, another
@@ -402,9 +403,12 @@ class Checkpoint:
     def problems(self) -> tuple[Problem, ...]:
         """What could not be understood in the files that were read so far."""
         found = [self.metadata_problem] if self.metadata_problem is not None else []
-        for i, offset in sorted(self._offsets.copy().items()):
-            found += [offset] if isinstance(offset, Problem) else self._line_problems.get(i, ())
-        found += [commit for _, commit in sorted(self._commits.copy().items()) if isinstance(commit, Problem)]
+        # Of 20,000 entries only those with something wrong are sorted.
+        damaged = self._line_problems.copy()
+        damaged |= {i: (o,) for i, o in self._offsets.copy().items() if isinstance(o, Problem)}
+        for _, of_entry in sorted(damaged.items()):
+            found += of_entry
+        found += [c for _, c in sorted(self._commits.copy().items()) if isinstance(c, Problem)]
         for _, problems in self._contexts.copy().values():
             found += problems
         return tuple(found)
@@ -569,29 +573,11 @@ class Checkpoint:
         )
         return made
 
-    def amounts(self, key: str, batch_ids: Iterable[int]) -> SourceAmounts:
-        """How much each of these batches read from a source: what :meth:`progress` says as ``total``, without
-        the matrices."""
-        found: dict[int, int] = {}
-        unit = ""
+    def amount_counter(self, key: str) -> AmountCounter:
+        """How much batches read from a source: what :meth:`progress` says as ``total``, without the matrices.
+        For who has the texts of each batch in turn (:meth:`source_texts`)."""
         source = self.source(key)
-        plain = None if source is None else PlainAmounts(source.kind)
-        for batch_id in batch_ids:
-            start, end = self.source_texts(batch_id, key)
-            if end is None:
-                continue
-            if unit and plain is not None and (moved := plain.between(start, end)) is not None:
-                found[batch_id] = moved
-                continue
-            advance = self._advance(key, None if start is None else parsed(start), parsed(end))
-            if advance is None:
-                continue
-            amount = advance.amount
-            if amount is not None or not unit:
-                unit = advance.unit
-            if amount is not None and amount != NOT_KNOWN and abs(amount) < 2**63:
-                found[batch_id] = amount
-        return SourceAmounts(unit, found)
+        return AmountCounter(kind_of([]) if source is None else source.kind, partial(self._advance, key))
 
     def _known_texts(self, batch_id: int, key: str, may_read: bool) -> tuple[str | None, str | None]:
         end = self._end_text(batch_id, key)
@@ -620,8 +606,7 @@ def _not_taken(
     batch_ids: Iterable[int], infos: Mapping[int, FileInfo], taken: Mapping[int, object]
 ) -> dict[int, FileInfo]:
     """The files of these batches that are there and were not read yet."""
-    found = ((i, infos.get(i)) for i in dict.fromkeys(batch_ids) if i not in taken)
-    return {i: info for i, info in found if info is not None}
+    return {i: info for i in batch_ids if i not in taken and (info := infos.get(i)) is not None}
 
 
 def _partition_count(kind: SourceKind, text: str | None) -> int | None:

@@ -26,7 +26,14 @@ class ConfPool:
     def __init__(self) -> None:
         self._by_text: dict[str, Mapping[str, str]] = {}
         self._by_items: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
+        self._newest: tuple[str, Mapping[str, str]] = ("", NOTHING)
         self._lock = threading.Lock()
+
+    def same_again(self, text: str, at: int) -> tuple[int, Mapping[str, str]] | None:
+        """Where the conf that begins at this place of ``text`` ends, and the conf, when it is the one of the
+        line that :meth:`parse` read last: a comparison of bytes. None for any other."""
+        newest, conf = self._newest
+        return (at + len(newest), conf) if newest and text.startswith(newest, at) else None
 
     def parse(self, line: str) -> tuple[dict[str, object], Mapping[str, str]]:
         """The fields of a metadata line without ``conf``, and the conf. Raises ValueError when the line is no
@@ -52,6 +59,7 @@ class ConfPool:
         if fields.get("conf") != 0:  # a second "conf" in the line: leave it to the parser
             return self._slow(line)
         del fields["conf"]
+        self._newest = (text, known)
         return fields, known
 
     def _slow(self, line: str) -> tuple[dict[str, object], Mapping[str, str]]:

@@ -36,6 +36,11 @@ class LogDirectory:
         return ByBatch(self.columns, self.columns.log_file)
 
     @property
+    def times(self) -> Mapping[int, int | None]:
+        """When each of them was written, by id; None where the store does not say."""
+        return ByBatch(self.columns, self.columns.time)
+
+    @property
     def infos(self) -> Mapping[int, FileInfo]:
         """The same files as the storage door takes them."""
         return ByBatch(self.columns, self.columns.info)

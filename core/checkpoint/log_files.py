@@ -12,12 +12,13 @@ from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from core.checkpoint.model import LogFile
-from core.storage import FileInfo
+from core.storage import FileInfo, file_info
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 _NO_SIZE = -1
 _BITS = 63
@@ -91,11 +92,16 @@ class LogFiles:
             )
         )
 
+    def time(self, at: int) -> int | None:
+        """Its time alone."""
+        modified = self.modified[at]
+        return None if modified == _NO_TIME else modified
+
     def info(self, at: int) -> FileInfo:
         """The same, as the storage door takes it."""
         _, path, size, modified = self.log_file(at)
         etag = self.etags[self.etag_ends[at - 1] if at else 0 : self.etag_ends[at]] if self.etag_ends else ""
-        return FileInfo(path, size, modified, etag or None)
+        return file_info((path, size, modified, etag or None))
 
 
 # What LogFile(*columns) makes, without the work of calling it.
@@ -115,6 +121,15 @@ class ByBatch(Mapping[int, T]):
         if at is None:
             raise KeyError(batch_id)
         return self._made(at)
+
+    @overload
+    def get(self, key: int, /) -> T | None: ...
+    @overload
+    def get(self, key: int, default: T | D, /) -> T | D: ...
+    def get(self, key: int, default: object = None, /) -> object:
+        """As of any mapping, without an exception on the way."""
+        at = self._columns.place(key)
+        return default if at is None else self._made(at)
 
     def __contains__(self, batch_id: object) -> bool:
         return self._columns.place(batch_id) is not None

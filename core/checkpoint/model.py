@@ -31,6 +31,9 @@ StateFileKind = Literal[
 ]
 Provider = Literal["hdfs", "rocksdb", "unknown"]
 
+FEW_SOURCES = 4
+"""So many lines of an offset log entry are searched one after another."""
+
 
 def total(sizes: Iterable[int | None]) -> int | None:
     """The sum of sizes; None when one of them is not known."""
@@ -40,15 +43,6 @@ def total(sizes: Iterable[int | None]) -> int | None:
             return None
         found += size
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class SourceAmounts:
-    """How much batches read from one source, in ``unit``: by batch id, without those where it is not
-    known."""
-
-    unit: str
-    by_batch: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +76,22 @@ class OffsetEntry:
     evidence: Evidence
     raw: str
     extra: Mapping[str, object] = field(default_factory=dict)
-    _by_key: Mapping[str, SourceOffset] = field(init=False, repr=False, compare=False)
+    _by_key: Mapping[str, SourceOffset] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # A file can have thousands of lines, each of which is asked for by its key; the first of a key
-        # counts.
-        object.__setattr__(self, "_by_key", {s.key: s for s in reversed(self.sources)})
+        # A file can have thousands of lines, each of which is asked for by its key. Most have one or two, of
+        # 20,000 files.
+        by_key = {s.key: s for s in reversed(self.sources)} if len(self.sources) > FEW_SOURCES else None
+        object.__setattr__(self, "_by_key", by_key)
 
     def source(self, key: str) -> SourceOffset | None:
-        """The line of the source ``key``, or None when this entry has no such line."""
-        return self._by_key.get(key)
+        """The line of the source ``key``, the first of them; None when this entry has no such line."""
+        if self._by_key is not None:
+            return self._by_key.get(key)
+        for source in self.sources:
+            if source.key == key:
+                return source
+        return None
 
     def without_texts(self) -> OffsetEntry:
         """The same entry without its sources and its text."""

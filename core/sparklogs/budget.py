@@ -65,4 +65,6 @@ def content_within(
     """What a read within a limit gave for one file; a path without content was left out because of its size.
     A store that gives no sizes has none that could be too large."""
     content = contents.get(path)
+    if isinstance(content, bytes):
+        return content
     return too_large(path, size_bytes or 0, limit_bytes) if content is None else readable(content, path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Literal
 
@@ -69,6 +70,24 @@ def is_counts(value: object) -> bool:
         if type(parts) is not dict or set(map(type, parts.values())) != _ONLY_INTEGERS:
             return False
     return True
+
+
+def is_compact(text: str, counts: Mapping[str, Mapping[str, int]]) -> bool:
+    """Whether ``text``, of which :func:`parse_counts` made ``counts``, is already what writing them makes: a
+    reading of names and numbers is spared who writes 20,000 of them. False is no proof of the contrary.
+
+    What else could a text of such a value have? White space, escapes, ``-0`` (so no minus outside of the
+    topics), and a name that stands there twice: each string is a name, so there are two quotes for each.
+    """
+    return (
+        " " not in text
+        and "\\" not in text
+        and "\n" not in text
+        and "\t" not in text
+        and "\r" not in text
+        and text.count("-") == "".join(counts).count("-")
+        and text.count('"') == 2 * (len(counts) + sum(map(len, counts.values())))
+    )
 
 
 def parse_object(text: str) -> dict[str, object]:

@@ -43,11 +43,11 @@ MAY_LACK_LOCATION = frozenset({"recover", "incidents"})
 
 @dataclass(frozen=True, slots=True)
 class LongField:
-    """A field of a document that is too long for memory: its items as JSON texts, one on each line of a
-    temporary file."""
+    """A field of a document that is too long for memory: its items as JSON texts in a temporary file,
+    with commas between them."""
 
     name: str
-    lines: IO[bytes]
+    items: IO[bytes]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from core.verbs import Answer, LongField, Verb
 from core.verbs._text import clean, table
 
 LONG_LOG = 1_000  # batches of more are written as they are read
+PIECE_BYTES = 1 << 20  # so much of them is one write
 SHOWN_BATCHES = 20  # of the text; the JSON has 100, and --all shows every batch in both
 
 
@@ -31,9 +32,9 @@ def run(args: Namespace, settings: Settings) -> Answer:
         settings = settings.model_copy(update={"content_cache_bytes": 0})
     ck = Checkpoint.open(args.location, settings)
     if args.all_batches and args.json and len(ck.offset_files) > LONG_LOG:
-        lines = TemporaryFile()  # noqa: SIM115
-        long_field = LongField("batches", lines)  # closed when it is written
-        document = spool_batches(ck, lines)
+        items = TemporaryFile(buffering=PIECE_BYTES)  # noqa: SIM115
+        long_field = LongField("batches", items)  # closed when it is written
+        document = spool_batches(ck, items)
     else:
         document = inspect_document(ck, all_batches=args.all_batches)
     text = "" if args.json else "\n".join(_text(ck, args.all_batches)) + "\n"

@@ -34,11 +34,14 @@ def test_the_columns_are_a_mapping_of_what_was_listed(files: dict[int, tuple[boo
     assert list(by_info.values()) == [infos[number] for number in ascending]
     assert list(by_info.items()) == [(number, infos[number]) for number in ascending]
     assert list(by_file.values()) == [LogFile(number, *infos[number][:3]) for number in ascending]
+    times = {number: info.modified_ms for number, info in infos.items()}
+    assert dict(ByBatch(columns, columns.time)) == times
     assert by_info.keys() | {-5} == infos.keys() | {-5}
     assert len(by_file) == len(infos)
     for number in [*infos, *(number + 1 for number in infos), -1, 1 << 70]:
         assert (number in by_info) == (number in infos)
         assert by_info.get(number) == infos.get(number)
+        assert by_info.get(number, "none") == infos.get(number, "none")
     assert "0" not in by_info
     assert columns == LogFiles.of("offsets", ascending, [infos[number] for number in ascending])
 
