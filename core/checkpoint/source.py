@@ -80,6 +80,22 @@ def directories_of(
     return {key: f"sources/{n}" for key, n in zip(keys, positions, strict=True) if n in numbers}
 
 
+def without_own_log(sources: Sequence[Source], places: Mapping[str, str]) -> frozenset[str]:
+    """Keys of the sources that would share the log of another one, because their lines are equal in every
+    entry, and of which somebody says that they read another place than that one: no DataFrame is used twice,
+    their own log is gone. ``places``: key -> location."""
+    owners: dict[str, str] = {}
+    lost = set()
+    for source in sources:
+        if source.directory is None:
+            continue
+        one = places.get(owners.setdefault(source.directory, source.key))
+        other = places.get(source.key)
+        if one is not None and other is not None and one.rstrip("/") != other.rstrip("/"):
+            lost.add(source.key)
+    return frozenset(lost)
+
+
 def is_number(name: str) -> bool:
     """Whether a name below ``sources/`` is the number of a source."""
     return name.isdecimal() and name.isascii() and len(name) < 10

@@ -219,6 +219,11 @@ class ConnectorAnswers:
             *self.sink_not_read,
         )
 
+    @property
+    def urls(self) -> dict[str, str]:
+        """Where the file sources are, by source key, as far as it was said."""
+        return {key: place.url for key, place in self.places.items()}
+
     def table_not_read(self, key: str) -> tuple[NotRead, ...]:
         """What could not be read of the table that the source ``key`` reads."""
         table = self.tables.get(key)

@@ -11,6 +11,10 @@ SENTENCES: dict[str, str] = {
         "Whether the sink already has pending batch {pending} decides the start position, and it could not be"
         " read ({reason}); without --sink the position after the last committed batch is given."
     ),
+    "log_of_another": (
+        "Source {key} has no log of its own: {directory} is that of a source at another place. Which files it"
+        " has read is not known."
+    ),
     "source_not_read": "{reason}; no start position is given that rests on it.",
     "not_known": "not known",
     "not_there": "Batch {batch} is the last committed one, but offsets/{batch} is not there.",

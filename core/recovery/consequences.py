@@ -119,13 +119,14 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
     if repair is not None:
         effect = repair.effect(context, behaviour)
         is_position_kept = made.option in ("rewind", "drop_state", "skip_batch", "repartition")
-        repeats = _rolled_back(context, effect.repeats, behaviour) if is_position_kept else effect.repeats
-        return repeats, effect.loses
+        if not is_position_kept:
+            return effect.repeats, effect.loses
+        return _rolled_back(context, effect.repeats, behaviour), _input_gone(context, made, effect.loses)
     if made.option == "reset" and context.is_lost:
         return say("recovery_effects.lost_repeats"), say("recovery_effects.lost_loses")
     if made.option == "reset":
         repeats = _rolled_back(context, _reset_repeats(context, made, behaviour), behaviour)
-        return repeats, _reset_loses(context, made, behaviour)
+        return repeats, _input_gone(context, made, _reset_loses(context, made, behaviour))
     if context.is_pipeline and made.method == "from_start":
         return _pipeline_refresh(context, made)
     if made.option == "full_refresh":
@@ -140,8 +141,18 @@ def _rolled_back(context: RecoveryContext, repeats: str, behaviour: Behaviour) -
     again = [risk.sentence for risk in risks if risk.id in ROLLED_BACK and risk.data.append == "duplicates"]
     if behaviour != "append" or not again:
         return repeats
-    said = say("recovery_effects.restart_repeats", sentence=" ".join(again))
-    return said if repeats == say("recovery_effects.nothing") else f"{repeats} {said}"
+    return _and(repeats, say("recovery_effects.restart_repeats", sentence=" ".join(again)))
+
+
+def _input_gone(context: RecoveryContext, made: Recipe, loses: str) -> str:
+    """Input files of the planned batch that are gone: no option that runs the batch has their rows."""
+    if made.option == "skip_batch" or not context.input_gone:
+        return loses
+    return _and(loses, say("recovery_effects.restart_loses", sentence=context.input_gone))
+
+
+def _and(text: str, more: str) -> str:
+    return more if text == say("recovery_effects.nothing") else f"{text} {more}"
 
 
 # ---------------------------------------------------------------- reset

@@ -18,6 +18,7 @@ from core.checkpoint import Checkpoint, Source
 from core.checkpoint.model import FileLogEntry, OffsetEntry
 from core.checkpoint.operator_metadata import AGGREGATES
 from core.checkpoint.pipeline_flow import PipelineFlow, pipeline_flow, place_in_use
+from core.checkpoint.source import without_own_log
 from core.checkpoint.sources.base import Advance, ResumePoint, SourceKind
 from core.checkpoint.sources.delta import DELTA
 from core.checkpoint.sources.registry import kind_read_with, parse
@@ -191,6 +192,12 @@ class RecoveryContext:
         return mode != "append" or not combined <= set(AGGREGATES)
 
     @property
+    def input_gone(self) -> str:
+        """What the forecast says of input files of the planned batch that are gone; empty when none is."""
+        risks = () if self.forecast is None else self.forecast.risks
+        return " ".join(risk.sentence for risk in risks if risk.id == "INPUT_GONE")
+
+    @property
     def may_have_expired(self) -> bool:
         """Whether somebody says that the source has lost data, and no source was asked what it still has."""
         was_asked = self.connectors.brokers or self.connectors.tables or self.connectors.places
@@ -258,6 +265,7 @@ def read_recovery_context(
     gone = _log_gone(connectors, sink) if keeps_log else ""
     entry = None if committed is None else ck.offset(committed)
     known = entry if isinstance(entry, OffsetEntry) else None
+    without_log = without_own_log(ck.sources, connectors.urls)
     inventory = state_inventory(ck) if ck.has_state else None
     operators = inventory.operators if inventory is not None else ()
     keys = [source.key for source in ck.sources]
@@ -275,7 +283,8 @@ def read_recovery_context(
         offset_version=known.format_version if known is not None else 1,
         watermark_ms=(known.watermark_ms or 0) if known is not None else 0,
         sources=tuple(
-            _source(ck, source, i, known, points.get(source.key)) for i, source in enumerate(ck.sources)
+            _source(ck, source, i, known, points.get(source.key), has_log=source.key not in without_log)
+            for i, source in enumerate(ck.sources)
         )
         or answered_sources(answers),
         has_state=bool(operators),
@@ -364,13 +373,19 @@ def _unreadable(
 
 
 def _source(
-    ck: Checkpoint, source: Source, index: int, entry: OffsetEntry | None, resume: SourceResume | None
+    ck: Checkpoint,
+    source: Source,
+    index: int,
+    entry: OffsetEntry | None,
+    resume: SourceResume | None,
+    *,
+    has_log: bool,
 ) -> SourcePosition:
     kind = resume.kind if resume is not None else source.kind
     line = entry.source(source.key) if entry is not None else None
     position = line.raw if line is not None else None
     try:
-        context = source.context
+        context = source.context if has_log else None
     except StorageError:
         context = None
     read_so_far = None
@@ -392,7 +407,7 @@ def _source(
         key=source.key,
         kind=kind,
         label=kind.label,
-        directory=source.directory,
+        directory=source.directory if has_log else None,
         position=position,
         says=kind.describe(parse(position)) if position is not None else say("recovery.position_not_known"),
         point=resume.point if resume is not None and position is not None else None,

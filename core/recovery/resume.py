@@ -15,6 +15,7 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.pipeline_flow import place_in_use
+from core.checkpoint.source import without_own_log
 from core.checkpoint.sources.base import ResumePoint, SourceContext, SourceKind
 from core.checkpoint.sources.forms import compact, no_option
 from core.checkpoint.sources.registry import kind_of, parse
@@ -127,9 +128,12 @@ def _known(ck: Checkpoint, key: str, point: ResumePoint, connectors: ConnectorAn
     unread += connectors.table_not_read(key)
     if (refused := connectors.refused.get(f"source {key}")) is not None:
         unread.append(refused)
-    if not unread:
+    if key in without_own_log(ck.sources, connectors.urls):
+        why = say("resume.log_of_another", key=key, directory=directory)
+    elif not unread:
         return point
-    why = say("resume.source_not_read", reason=unread[0].sentence)
+    else:
+        why = say("resume.source_not_read", reason=unread[0].sentence)
     return no_option(
         why, repeats=say("resume.not_known"), skips=say("resume.not_known"), certainty="needs_input"
     )

@@ -14,6 +14,8 @@ from core.analysis.forecast import Forecast, forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers, ConnectorSettings
 from core.connectors.connect import ask_connectors
+from core.recovery import Answers, options, read_recovery_context
+from core.recovery.resume import resume_points
 from core.settings import Settings
 from core.sparklogs.compactible import compactible_log
 from core.storage import Door, parse_location
@@ -304,6 +306,17 @@ def test_a_server_looks_only_below_its_roots(tmp_path: Path) -> None:
     assert risks(forecast(Checkpoint.open(str(root), wider))) == ["INPUT_GONE"]
 
 
+def test_a_reset_loses_the_rows_of_planned_input_files_that_are_gone(tmp_path: Path) -> None:
+    """Seen on Spark 4.3: the new checkpoint runs the planned batch, without an error and without the rows."""
+    root, files = pending(tmp_path / "ck", tmp_path / "in")
+    files[4].unlink()
+    answers = Answers({"sink": "file", "source_complete": "no"})
+    offered = options(read_recovery_context(Checkpoint.open(str(root)), answers))
+    reset = next(each for each in offered if each.id == "reset")
+    assert "0004.json" in reset.loses and "is gone" in reset.loses
+    assert reset.recommended and "nothing is lost" not in reset.reason
+
+
 def test_no_more_inputs_than_the_setting_allows_are_looked_for(tmp_path: Path) -> None:
     root, files = pending(tmp_path / "ck", tmp_path / "in")
     files[4].unlink()
@@ -333,6 +346,33 @@ def said_of(root: Path, place: Path, spark: str | None = None) -> Forecast:
     ck = Checkpoint.open(str(root))
     answers = ask_connectors(ck, ConnectorSettings(sources={"0": parse_location(str(place))}))
     return forecast(ck, spark, connectors=answers)
+
+
+def test_two_sources_of_two_places_do_not_share_the_only_log(tmp_path: Path) -> None:
+    """Their lines are equal in every entry. Seen on Spark 4.3: batch 4 doesn't exist."""
+    root = files_checkpoint(tmp_path / "ck")
+    for number in range(5):
+        line = json.dumps({"logOffset": number})
+        write(root, {f"offsets/{number}": offset_text([line, line])})
+    ck = Checkpoint.open(str(root))
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+
+    def connected(other: str) -> ConnectorAnswers:
+        places = {"0": parse_location(str(tmp_path / "a")), "1": parse_location(str(tmp_path / other))}
+        return ask_connectors(ck, ConnectorSettings(sources=places))
+
+    once = forecast(ck, connectors=connected("a"))
+    assert (once.outcome, once.certainty) == ("resume", "inferred")  # one DataFrame, used twice
+    two = forecast(ck, connectors=connected("b"))
+    assert (two.outcome, two.fails_at, two.reason) == ("fail", "start", "SOURCE_LOG_END_MISSING")
+    assert "sources/1/4 is missing" in two.sentence
+    context = read_recovery_context(ck, Answers({"source_complete": "yes"}), connected("b"))
+    offered = {each.id: each for each in options(context)}
+    assert not offered["restart"].possible and not offered["reset"].possible
+    assert offered["full_refresh"].recommended
+    _, other = resume_points(ck, connectors=connected("b")).sources
+    assert "no log of its own" in other.point.note
 
 
 def test_a_directory_that_is_named_and_gone_stops_the_start(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from core.analysis.forecast.skipped import after_skipped, skipped_up_to
 from core.analysis.forecast.versions import V35, Version
 from core.checkpoint.model import CommitEntry, OffsetEntry, SourceOffset
 from core.checkpoint.next_batch import NextBatch
-from core.checkpoint.source import SOURCE_EVOLUTION, is_number
+from core.checkpoint.source import SOURCE_EVOLUTION, is_number, without_own_log
 from core.checkpoint.source_log import FileLog, read_file_log
 from core.checkpoint.sources.base import SourceKind
 from core.checkpoint.sources.files import FILES
@@ -535,7 +535,9 @@ class RestartContext:
     def file_logs(self) -> dict[str, CompactibleLog]:
         """The logs of the file sources by source key: one listing each, nothing read."""
         directories = {
-            s.key: s.directory for s in self.checkpoint.sources if s.kind.has_own_log and s.directory
+            s.key: s.directory
+            for s in self.checkpoint.sources
+            if s.kind.has_own_log and s.directory and s.key not in self.without_own_log
         }
         if (
             not self.checkpoint.sources
@@ -544,6 +546,12 @@ class RestartContext:
         listings = self.checkpoint.door.list(directories.values(), known_there=True) if directories else {}
         logs = {key: compactible_log(listings[directory]) for key, directory in directories.items()}
         return logs if self.checkpoint.sources else {key: log for key, log in logs.items() if log.newest_id}
+
+    @lazy
+    def without_own_log(self) -> frozenset[str]:
+        """File sources whose log is gone, because they are at another place than the one whose log is
+        there."""
+        return without_own_log(self.checkpoint.sources, self.connectors.urls)
 
     def file_log(self, key: str) -> FileLog:
         """What the log of a file source says, of the files that a start of Spark reads; read on first use and

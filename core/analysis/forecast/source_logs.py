@@ -74,7 +74,8 @@ def _shared(s: RestartContext) -> dict[str, list[str]]:
     DataFrame used twice, or sources of which some lost their log."""
     found: dict[str, list[str]] = {}
     for source in s.checkpoint.sources:
-        if source.directory is not None and source.kind.has_own_log:
+        is_own = source.key not in s.without_own_log
+        if source.directory is not None and source.kind.has_own_log and is_own:
             found.setdefault(source.directory, []).append(source.key)
     return {directory: keys for directory, keys in found.items() if len(keys) > 1}
 
