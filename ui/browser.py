@@ -113,24 +113,12 @@ follows them for some seconds, until somebody scrolls, clicks or types. A link t
 three screens further down looked as if it did nothing."""
 
 
-def to_rows() -> None:
-    """A link to the rows of a partition leads to where they stand. Once per run; the page keeps the first."""
-    st.html(_TO_ROWS, unsafe_allow_javascript=True)
-
-
-def into_popovers() -> None:
-    """Who opens a box by keyboard is in it; Escape leads back. Once per run; the page keeps the first."""
-    st.html(_INTO_POPOVERS, unsafe_allow_javascript=True)
-
-
-def one_entry_per_action() -> None:
-    """Back and Forward step through what a person did. Once per run; the page keeps the first."""
-    st.html(_ONE_ENTRY_PER_ACTION, unsafe_allow_javascript=True)
-
-
-def name_headings() -> None:
-    """A screen reader can go from heading to heading. Once per run; the page keeps the first."""
-    st.html(_HEADINGS, unsafe_allow_javascript=True)
+def manners() -> None:
+    """Back and Forward step through what a person did; a screen reader can go from heading to heading; who
+    opens a box by keyboard is in it, and Escape leads back; a link to the rows of a partition leads to where
+    they stand. Once per run, the page keeps the first; one element, because each takes room of its own."""
+    scripts = (_ONE_ENTRY_PER_ACTION, _HEADINGS, _INTO_POPOVERS, _TO_ROWS)
+    st.html("".join(scripts), unsafe_allow_javascript=True)
 
 
 def tab_title(page: str, checkpoint: str | None = None, tone: cards.Tone | None = None) -> None:

@@ -132,10 +132,7 @@ def _main() -> None:
     cards.restart_keys()
     st.set_page_config(page_icon="🧭", layout="wide", initial_sidebar_state="auto")
     cards.style()
-    browser.one_entry_per_action()
-    browser.name_headings()
-    browser.into_popovers()
-    browser.to_rows()
+    browser.manners()
     page = st.navigation(pages(), position="sidebar")
     if page.visibility == "hidden":
         _lead_away()

@@ -47,13 +47,11 @@ SENTENCES: dict[str, str] = {
     "pipeline_complete": "Nothing, if the source really has everything; the old rows are not kept anywhere.",
     "pipeline_backup": "Nothing, if the backup was made before: rows gone at the source come from it.",
     "sequence_guard": (
-        "Nothing, with the sequence condition (only newer rows win); without it every key returns to its"
-        " old value."
+        "Nothing, with the sequence condition (only newer rows win); without it keys return to old values."
     ),
-    "unique_key": "Nothing, if the key is unique: only backup rows whose key is missing are added.",
+    "unique_key": "Nothing, if the key is unique: only missing keys are added.",
     "unique_key_or_overlap": (
-        "Nothing, if the key is unique: only backup rows whose key is missing are added. Without a key the"
-        " overlap is duplicated."
+        "Nothing, if the key is unique: only missing keys are added. Without a key the overlap is duplicated."
     ),
     # what is lost
     "gone_at_source": "What the source no longer has ({skips}).",
@@ -62,15 +60,9 @@ SENTENCES: dict[str, str] = {
     "late_rows": (
         "Nothing but this: with other batch boundaries, other late rows may be dropped than the first time."
     ),
-    "other_late_rows": ("With other batch boundaries, other late rows may be dropped than the first time."),
-    "other_results": (
-        "With other batch boundaries {operators:listed} can drop a row as a duplicate of one that had"
-        " expired."
-    ),
-    "other_steps": (
-        "With other batch boundaries a result that the query writes again as it grows comes in other steps:"
-        " what it was in between is not written again."
-    ),
+    "other_late_rows": "Other late rows may drop.",
+    "other_results": "Other batches: {operators:listed} can drop a row as a duplicate of one that had expired.",
+    "other_steps": "Other batches: growing results come in other steps.",
     "changed_results": (
         "What the new query would have emitted up to this position and the old one had not: a shorter window"
         " that has closed meanwhile, for example, is never written."
@@ -98,8 +90,7 @@ SENTENCES: dict[str, str] = {
         "Nothing, if readers read the refreshed output and the backfill directory together."
     ),
     "backfill_combined": (
-        "A total, window or session of which the source no longer has every row is computed from the rows"
-        " that are left: the backup adds missing keys only."
+        "Totals, windows and sessions are computed from the rows left: the backup adds missing keys only."
     ),
     # the common mistake
     "refreshed_uncopied": (

@@ -217,13 +217,13 @@ def _refresh_loses(context: RecoveryContext) -> str:
 def _refreshed(loses: str, context: RecoveryContext, behaviour: Behaviour) -> str:
     """What everything read again loses, with what other batch boundaries change."""
     parts = [loses]
-    if behaviour != "overwrite" and context.emits_in_steps:
-        parts.append(say("recovery_effects.other_steps"))
     others = sorted({name for name in context.operators if name in _BY_THE_BATCHES})
     if others and context.needs_state:
         parts.append(say("recovery_effects.other_results", operators=others))
     if context.watermark_ms and context.needs_state:
         parts.append(say("recovery_effects.other_late_rows"))
+    if behaviour != "overwrite" and context.emits_in_steps:
+        parts.append(say("recovery_effects.other_steps"))  # last: what all sinks share is said once
     return " ".join(parts)
 
 

@@ -411,10 +411,10 @@ def test_every_option_says_for_each_kind_of_sink_what_repeats_and_what_is_lost(t
 @pytest.mark.parametrize(
     ("operator", "answers", "expected"),
     [
-        ("stateStoreSave", {"output_mode": "update"}, "comes in other steps"),
-        ("stateStoreSave", {}, "comes in other steps"),  # without a watermark it cannot append
+        ("stateStoreSave", {"output_mode": "update"}, "come in other steps"),
+        ("stateStoreSave", {}, "come in other steps"),  # without a watermark it cannot append
         ("stateStoreSave", {"output_mode": "append"}, ""),
-        ("transformWithStateExec", {"output_mode": "append"}, "comes in other steps"),
+        ("transformWithStateExec", {"output_mode": "append"}, "come in other steps"),
         ("dedupeWithinWatermark", {}, "duplicate of one that had expired"),
         ("dedupe", {}, ""),
         ("globalLimit", {}, ""),
@@ -428,7 +428,7 @@ def test_everything_read_again_says_what_other_batch_boundaries_change(
     said = one(ck, option, source_complete="yes", **answers).consequences
     append = next(each for each in said if each.behaviour == "append")
     assert expected in append.loses
-    assert expected or "batch boundaries" not in append.loses
+    assert expected or "Other batches" not in append.loses
     assert "steps" not in next(each for each in said if each.behaviour == "overwrite").loses
 
 
@@ -531,7 +531,7 @@ def test_a_backfill_says_that_results_of_several_rows_are_computed_from_what_is_
             context = read_recovery_context(ck, Answers({**said, "sink": sink}))
             offered = {each.id: each for each in options(context)}["backup_and_backfill"]
             assert offered.possible
-            found[operator, sink] = "computed from the rows that are left" in offered.loses
+            found[operator, sink] = "computed from the rows left" in offered.loses
     combined = {operator for (operator, _), is_said in found.items() if is_said}
     assert combined == {"stateStoreSave", "transformWithStateExec"}
     assert all(is_said for (operator, _), is_said in found.items() if operator in combined)
