@@ -61,7 +61,7 @@ SENTENCES: dict[str, str] = {
         "Nothing but this: with other batch boundaries, other late rows may be dropped than the first time."
     ),
     "other_late_rows": "Other late rows may drop.",
-    "other_results": "Other batches: {operators:listed} can drop a row as a duplicate of one that had expired.",
+    "other_results": "Other batches: {operators:listed} can drop a row as a duplicate of an expired one.",
     "other_steps": "Other batches: growing results come in other steps.",
     "changed_results": (
         "What the new query would have emitted up to this position and the old one had not: a shorter window"

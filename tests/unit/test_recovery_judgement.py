@@ -415,7 +415,7 @@ def test_every_option_says_for_each_kind_of_sink_what_repeats_and_what_is_lost(t
         ("stateStoreSave", {}, "come in other steps"),  # without a watermark it cannot append
         ("stateStoreSave", {"output_mode": "append"}, ""),
         ("transformWithStateExec", {"output_mode": "append"}, "come in other steps"),
-        ("dedupeWithinWatermark", {}, "duplicate of one that had expired"),
+        ("dedupeWithinWatermark", {}, "duplicate of an expired one"),
         ("dedupe", {}, ""),
         ("globalLimit", {}, ""),
     ],
