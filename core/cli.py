@@ -22,12 +22,11 @@ from core.documents.base import Document, NotReadPart, to_chunks, to_text, utf8
 from core.errors import CheckpointExplorerError, StorageError, UsageError, place_of
 from core.messages import say, say_of
 from core.settings import DEFAULTS, load_settings
-from core.verbs import MAY_LACK_LOCATION, MODULES, OF_ROOTS, Answer, LongField, verb_named
+from core.verbs import MAY_LACK_LOCATION, MODULES, OF_ROOTS, PIECE_BYTES, Answer, LongField, verb_named
 from core.verbs._text import clean
 
 ANSWERED, PROBLEMS_FOUND, UNKNOWN_ERROR = 0, 1, 1  # 2 and 10 are in core/errors.py
 NOT_READ = StorageError.exit_status
-PIECE_BYTES = 1 << 20
 MOST_NOT_READ = 20  # lines about files that could not be read; the JSON names all
 
 

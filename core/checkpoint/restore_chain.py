@@ -342,12 +342,12 @@ def _common(
 def _first_missing(
     operator: OperatorState, key: tuple[int, str], versions: _Versions | None, version: int
 ) -> str | None:
-    missing = None if versions is None else versions.missing(version)
-    if versions is not None and missing is None:
+    if versions is None:
+        return store_directory(operator.operator_id, *key) + "/"
+    missing = versions.missing(version)
+    if missing is None:
         return None
     directory = store_directory(operator.operator_id, *key)
-    if versions is None or missing is None:
-        return directory + "/"
     absent, kind = missing
     if kind is None and operator.provider == "hdfs":
         kind = "delta"

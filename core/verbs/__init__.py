@@ -39,6 +39,8 @@ OF_ROOTS = frozenset({"survey", "metrics"})
 
 MAY_LACK_LOCATION = frozenset({"recover", "incidents"})
 """Verbs that have an answer without a checkpoint."""
+PIECE_BYTES = 1 << 20
+"""So much of a long field is written and read at a time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,10 @@ from core.documents.inspect import inspect_document, spool_batches, state_of, st
 from core.messages import say, words
 from core.settings import Settings
 from core.storage.evidence_manifest import Manifest
-from core.verbs import Answer, LongField, Verb
+from core.verbs import PIECE_BYTES, Answer, LongField, Verb
 from core.verbs._text import clean, table
 
 LONG_LOG = 1_000  # batches of more are written as they are read
-PIECE_BYTES = 1 << 20  # so much of them is one write
 SHOWN_BATCHES = 20  # of the text; the JSON has 100, and --all shows every batch in both
 
 

@@ -281,3 +281,16 @@ def test_a_log_of_version_1_needs_no_number_of_partitions(tmp_path: Path) -> Non
     write(tmp_path, {"offsets/4": offset_text(['{"logOffset":4}'], conf=conf)})
     shutil.rmtree(tmp_path / "state" / "0" / "_metadata")
     assert said(tmp_path, "4.3").outcome == "resume"
+
+
+def test_a_number_of_partitions_that_is_not_pinned_does_not_hide_another_value(tmp_path: Path) -> None:
+    """Seen on Spark 4.3: the number is taken from the operator metadata, then the policy is refused."""
+    unpinned(tmp_path)
+    policy = "spark.sql.streaming.multipleWatermarkPolicy"
+    conf = {key: value for key, value in stateful_conf().items() if key != "spark.sql.shuffle.partitions"}
+    text = offset_text({"0": '{"logOffset":4}'}, conf={**conf, policy: "x"})
+    write(tmp_path, {"offsets/4": text})
+    assert said(tmp_path, "4.3").reason == "SETTINGS_CHANGED"
+    assert said(tmp_path, "4.2").reason == "SETTINGS_CHANGED"
+    shutil.rmtree(tmp_path / "state" / "0" / "_metadata")
+    assert said(tmp_path, "4.3").reason == "STATE_DEFINITION_UNREADABLE"

@@ -202,7 +202,7 @@ PLAIN: tuple[Known, ...] = (
         ('Cannot invoke "org.apache.spark.sql.internal.SQLConf.stateStoreCheckpointFormatVersion()"',),
     ),
     Known("STATE_IDS_DO_NOT_FIT", ("out of bounds for length <count>",), weight=VAGUE),
-    Known("PARTITION_COUNT_UNKNOWN", ("Failed to recover the state-store partition count",)),
+    Known("PARTITION_COUNT_UNKNOWN", (said("partitions_nowhere"),)),
     Known("TRANSFORM_WITH_STATE_UNKNOWN", (said("no_transform"),)),
     Known("ROCKSDB_FILE_TOO_NEW", ("unknown checksum type <version> from footer of <file>",)),
     Known(

@@ -10,13 +10,12 @@ from urllib.parse import urlsplit
 from core.analysis.forecast.context import RestartContext, Verdict, failed
 from core.analysis.forecast.model import DUPLICATES, LOSS, DataEffect, Risk
 from core.analysis.forecast.versions import V40, V43
+from core.checkpoint.families import metadata_of
 from core.checkpoint.model import CommitEntry, OperatorState
 from core.checkpoint.operator_metadata import (
     REAL_TIME_AGGREGATE,
-    OperatorMetadata,
     StateSchema,
     infer_name,
-    parse_operator_metadata,
 )
 from core.checkpoint.state import PROVIDER_KEY, provider_of_class, read_schemas, state_inventory
 from core.messages import Sentence, say
@@ -126,9 +125,7 @@ def _other_operator(s: RestartContext, operators: tuple[OperatorState, ...]) -> 
 
 def _described(operators: tuple[OperatorState, ...]) -> set[int]:
     """The operators that the metadata describe, whatever directories they lie in."""
-    raw = [op.metadata_raw for op in operators if op.metadata_raw is not None]
-    read = [parse_operator_metadata(text.encode(), "") for text in raw]
-    return {each.operator_id for each in read if isinstance(each, OperatorMetadata)}
+    return {each.operator_id for each in map(metadata_of, operators) if each is not None}
 
 
 def _named(operators: Mapping[int, str | None]) -> list[Sentence]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed
 from core.analysis.forecast.versions import V41, V42, V43
+from core.checkpoint.families import metadata_of
 from core.checkpoint.model import OffsetEntry
-from core.checkpoint.operator_metadata import OperatorMetadata, parse_operator_metadata
 from core.checkpoint.state import state_inventory
 from core.checkpoint.state_names import plain_number
 from core.messages import say
@@ -26,11 +26,14 @@ _SIGNED = frozenset("+-")
 
 
 def check_pinned_values(s: RestartContext, entry: OffsetEntry) -> Verdict | None:
-    """The first pinned value that is none; None when every value that is looked at can be set."""
+    """The first pinned value that is none; None when every value that is looked at can be set, and none is
+    missing that Spark asks for first."""
     at = Evidence(entry.evidence.path, 2)
     value = entry.conf.get(PARTITIONS)
-    if value is None and entry.format_version == 2 and s.version >= V42:
-        return _without_partitions(s, at)
+    is_asked_for = value is None and entry.format_version == 2 and s.version >= V42
+    missing = _without_partitions(s, at) if is_asked_for and s.with_state else None
+    if missing is not None and missing.ok is False:
+        return missing
     key = PARTITIONS_FROM_41 if s.version >= V41 else PARTITIONS
     if value is not None and (wrong := _not_a_number(value)) is not None:
         return _refused(s, at, wrong, PARTITIONS, key, value)
@@ -41,7 +44,7 @@ def check_pinned_values(s: RestartContext, entry: OffsetEntry) -> Verdict | None
         flag = entry.conf.get(name)
         if flag is not None and flag.strip().lower() not in ("true", "false"):
             return _refused(s, at, "conf_boolean", name, name, flag)
-    return None
+    return missing
 
 
 def _without_partitions(s: RestartContext, at: Evidence) -> Verdict | None:
@@ -51,8 +54,8 @@ def _without_partitions(s: RestartContext, at: Evidence) -> Verdict | None:
     that has none either, also when no batch has written any yet. 4.2.0 takes the session's number and looks
     for rows in the wrong partitions when it is another one. Seen with 4.2.0, 4.2.1 and 4.3.0.
     """
-    recorded = _recorded_partitions(s) if s.with_state else None
-    if not s.with_state or (recorded is not None and s.version >= V43):
+    recorded = _recorded_partitions(s)
+    if recorded is not None and s.version >= V43:
         return None
     if recorded is not None:
         told = say("forecast_steps.partitions_of_session", at=str(at), recorded=recorded)
@@ -71,13 +74,9 @@ def _recorded_partitions(s: RestartContext) -> int | None:
     """The number of state partitions by the operator metadata."""
     if not s.checkpoint.has_state:
         return None
-    for op in state_inventory(s.checkpoint).operators:
-        read = parse_operator_metadata(op.metadata_raw.encode(), "") if op.metadata_raw is not None else None
-        if isinstance(read, OperatorMetadata):
-            for store in read.stores:
-                if store.partitions is not None:
-                    return store.partitions
-    return None
+    described = filter(None, map(metadata_of, state_inventory(s.checkpoint).operators))
+    numbers = (store.partitions for each in described for store in each.stores)
+    return next((number for number in numbers if number is not None), None)
 
 
 def _not_a_number(value: str) -> str | None:

@@ -13,7 +13,8 @@ WITH_DATA = ("windows_with_data",)
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 PARTITIONS = "spark.sql.shuffle.partitions"
 LOG_2, STATE_2 = ("offset_log_2", "windows_offset_log_2"), ("windows_offset_log_2",)
-NOWHERE = d.both(d.pinned(PARTITIONS, None), d.without("state/0/_metadata"))
+UNPINNED = d.pinned(PARTITIONS, None)
+NOWHERE = d.both(UNPINNED, d.without("state/0/_metadata"))
 STRICT = "spark.sql.streaming.statefulOperator.useStrictDistribution"
 
 edited = family("edited by hand")
@@ -194,8 +195,10 @@ VALUES: list[Case] = [
     *pinned("RF 5.15", WITH_DATA, "more_partitions_pending", pending(d.pinned(PARTITIONS, "3"))),
     *pinned("RF 5.15", WITH_DATA, "fewer_partitions_pending", pending(d.pinned(PARTITIONS, "1"))),
     *pinned("RF 5.14", STATELESS, "other_partitions", d.pinned(PARTITIONS, "3")),
-    *pinned("RF 5.16", LOG_2, "partitions_not_pinned", d.pinned(PARTITIONS, None)),
-    *pinned("RF 5.16", LOG_2, "partitions_not_pinned_pending", pending(d.pinned(PARTITIONS, None))),
+    *pinned("RF 5.16", LOG_2, "partitions_not_pinned", UNPINNED),
+    *pinned("RF 5.16", LOG_2, "partitions_not_pinned_pending", pending(UNPINNED)),
+    *pinned("RF 5.16", LOG_2, "partitions_not_pinned_and_policy", d.both(UNPINNED, d.pinned(POLICY, "x"))),
+    *pinned("RF 5.16", STATE_2, "partitions_nowhere_and_policy", d.both(NOWHERE, d.pinned(POLICY, "x"))),
     *pinned("RF 5.16", STATE_2, "partitions_nowhere", NOWHERE),
     *pinned("RF 5.16", STATE_2, "partitions_nowhere_pending", pending(NOWHERE)),
     *pinned("RF 5.16", STATE_2, "partitions_nowhere_under_batch_0", d.both(d.back_to_batch_0, NOWHERE)),
