@@ -18,6 +18,10 @@ SENTENCES: dict[str, str] = {
     "restart_unknown": "The files cannot tell.",
     "restart_loses": "As the forecast says: {sentence}",
     "restart_repeats": "As the forecast says: {sentence}",
+    "rolled_back": (
+        "What the batches that were rolled back had written comes a second time, as far as it had reached the"
+        " sink: {sentence}"
+    ),
     "restart_repeats_pending": (
         "The rows of batch {batch} that reached the sink before the stop, if any, are written a second time."
     ),

@@ -141,7 +141,7 @@ def _rolled_back(context: RecoveryContext, repeats: str, behaviour: Behaviour) -
     again = [risk.sentence for risk in risks if risk.id in ROLLED_BACK and risk.data.append == "duplicates"]
     if behaviour != "append" or not again:
         return repeats
-    return _and(repeats, say("recovery_effects.restart_repeats", sentence=" ".join(again)))
+    return _and(repeats, say("recovery_effects.rolled_back", sentence=" ".join(again)))
 
 
 def _input_gone(context: RecoveryContext, made: Recipe, loses: str) -> str:

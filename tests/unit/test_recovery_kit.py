@@ -465,3 +465,29 @@ def test_an_output_without_a_log_and_one_that_ends_elsewhere_are_refused(tmp_pat
 def test_the_first_line_of_an_error_says_something() -> None:
     assert words.first_line("\n\n  a \nb") == "a" and words.first_line("") == "str"
     assert ending.verdict([]) == 0
+
+
+def test_an_input_file_that_was_changed_after_it_was_read_is_not_proven(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seen on Spark 4.3: a rewind read a file again that had been overwritten, and said that it was proven."""
+
+    class Source(Disk):
+        def modified(self, inputs: list[str]) -> dict[str, int]:
+            times = {"file:///in/1.json": 1000, "file:///in/2.json": 2500}
+            return {path: times[path] for path in inputs if path in times}
+
+        def numbers(self, place: str) -> list[int]:
+            return [0] if place.startswith("/new/") else [0, 1, 2]
+
+    logged = [{"path": f"file:///in/{n}.json", "timestamp": n * 1000, "batchId": n} for n in range(3)]
+    put(tmp_path, **{f"ck__sources__0__{e['batchId']}": "v1\n" + json.dumps(e) for e in logged})
+    made = run.Run({**VALUES, "OLD_CHECKPOINT": "/ck", "NEW_CHECKPOINT": "/new"})
+    made.files = Source(tmp_path)  # type: ignore[assignment]
+    copy = RolledBack(made, 0)
+    copy.check_inputs([{"key": "0", "directory": "sources/0", "read": 0}], False)
+    assert "NOT CHECKED: source 0: whether 1 of 2 files" in capsys.readouterr().out
+    assert [good for good, text in copy.check_ends() if "2.json" in text] == [None]
+    entries = [*logged[1:], {"path": "file:///in/3.json", "timestamp": 3000, "batchId": 3}]
+    gone, changed = files.gone_and_changed(made.files, entries)
+    assert (gone, changed) == (["file:///in/3.json"], ["file:///in/2.json"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from core.recovery.kit.words import Refused, Unfit, is_missing, is_verified
@@ -15,6 +15,7 @@ class Files:
 
     def __init__(self, spark: Any) -> None:
         self._hadoop = spark._jvm.org.apache.hadoop.fs
+        self._uri = spark._jvm.java.net.URI
         self._bytes = spark._jvm.org.apache.commons.io.IOUtils
         self._digests = spark._jvm.org.apache.commons.codec.digest.DigestUtils
         self._conf = spark._jsc.hadoopConfiguration()
@@ -52,6 +53,17 @@ class Files:
     def times(self, place: str) -> dict[str, int]:
         """The time of the last change of every file in a directory, in milliseconds, by its name."""
         return {entry.getPath().getName(): entry.getModificationTime() for entry in self._entries(place)}
+
+    def modified(self, inputs: Sequence[str]) -> dict[str, int]:
+        """When input files were last changed, in milliseconds, without those that are gone. Source logs name
+        them as encoded URIs."""
+        found = {}
+        for encoded in inputs:
+            path = self._hadoop.Path(self._uri(encoded))
+            system = path.getFileSystem(self._conf)
+            if system.exists(path):
+                found[encoded] = int(system.getFileStatus(path).getModificationTime())
+        return found
 
     def directories(self, place: str) -> list[str]:
         """The names of the directories in a directory; empty when there is no such directory."""
@@ -252,3 +264,20 @@ def file_log(files: Files, directory: str, after: int, up_to: int) -> list[dict[
             if known is None or known["timestamp"] < entry["timestamp"]:
                 entries[entry["path"]] = entry
     return list(entries.values())
+
+
+def gone_and_changed(files: Files, entries: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[str]]:
+    """Of input files that were read: those that are gone, and those that were changed afterwards. Spark logs
+    the time of the last change with each."""
+    now = files.modified([entry["path"] for entry in entries])
+    gone = [entry["path"] for entry in entries if entry["path"] not in now]
+    changed = [e["path"] for e in entries if now.get(e["path"], e["timestamp"]) != e["timestamp"]]
+    return gone, changed
+
+
+def not_the_same(key: str, changed: Sequence[str], entries: int) -> str:
+    """That files which are read again may have other rows than the first time."""
+    return (
+        f"source {key}: whether {len(changed)} of {entries} files that are read again have the rows that they"
+        f" had: they were changed after they were read, for example {changed[0]}"
+    )
