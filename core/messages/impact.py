@@ -13,6 +13,10 @@ SENTENCES: dict[str, str] = {
     "rows": "{n:counted row}",
     "rows_at_most": "at most {n:counted row}",
     "state_lost": "The state is left behind: aggregations, joins and deduplication forget what they held.",
+    "state_from_what_is_there": (
+        "The state is built again from the rows that the sources still have; what it held of older rows is"
+        " not in the new results."
+    ),
     "delta_repeats": "The Delta table does not deduplicate them: the new query id is not in its log.",
     # from the beginning
     "all_again": "From the beginning: everything that the sources still have is written a second time.",

@@ -58,7 +58,7 @@ class SourceRows:
 
     ``done``: rows that a start from the beginning would read and that were read before; ``waiting``: rows
     behind the position; ``batches``: into how many batches ``waiting`` can be cut at most; ``expired``: rows
-    between the position and what is still there. ``is_whole``: every row that the source ever had is still
+    between the position and what is still there. ``is_whole``: every row that was read before is still
     there.
     """
 
@@ -97,7 +97,7 @@ def impact_of_deleting(
 def _rows_of(ck: Checkpoint, source: Source, batch: int | None, connectors: ConnectorAnswers) -> SourceRows:
     text = ck.source_texts(batch, source.key)[1] if batch is not None and batch in ck.offset_files else None
     if text is None:
-        return SourceRows(done=0) if batch is None else SourceRows()
+        return SourceRows(done=0, is_whole=True) if batch is None else SourceRows()
     broker, table = connectors.brokers.get(source.key), connectors.tables.get(source.key)
     if broker is not None and broker.trouble is None:
         return _kafka_rows(text, broker)
@@ -168,8 +168,11 @@ def _beginning(
     if sink is not None and sink.skips_any_query and sink.holds_up_to_batch is not None:
         return _skipped(start, sink.holds_up_to_batch, rows)
     done = _sum(each.done for each in rows)
+    # Aggregations, joins and deduplication have what they held of rows that can be read again, and no more.
+    is_rebuilt = not ck.has_state or all(each.is_whole for each in rows)
+    lost, state = (0, "") if is_rebuilt else (None, say("impact.state_from_what_is_there"))
     if done is None:
-        return DeletionImpact(start, None, 0, _not_counted(ck, rows), "needs_input")
+        return DeletionImpact(start, None, lost, _joined(_not_counted(ck, rows), state), "needs_input")
     at_most = any(each.is_at_most for each in rows)
     written = _rows_in_the_table(sink, connectors)
     if written is not None and (at_most or written != done):
@@ -178,16 +181,17 @@ def _beginning(
         sentence = _joined(
             say("impact.rows_reprocessed", rows=_said(done, rows), n=done, written=written),
             say("impact.delta_repeats"),
+            state,
         )
         is_sure = all(each.is_whole for each in rows)
-        return DeletionImpact(start, written, 0, sentence, _sure(not is_sure), not is_sure)
+        return DeletionImpact(start, written, lost, sentence, _sure(not is_sure), not is_sure)
     again = say("impact.rows_again", rows=_said(done, rows), n=done)
     effect = ""
     if sink is not None and sink.knows_queries:
         effect = say("impact.delta_repeats")
     elif done:
         effect = say("impact.only_by_key")
-    return DeletionImpact(start, done, 0, _joined(again, effect), _sure(at_most), at_most)
+    return DeletionImpact(start, done, lost, _joined(again, effect, state), _sure(at_most), at_most)
 
 
 def _not_counted(ck: Checkpoint, rows: list[SourceRows]) -> str:

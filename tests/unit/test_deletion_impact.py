@@ -165,6 +165,20 @@ def test_state_that_is_left_behind_is_part_of_the_price_of_an_exact_start(sample
     assert impacts["exact position"].loses_rows is None
 
 
+@pytest.mark.parametrize(
+    ("sample", "lost"), [("windowed-aggregation-hot-partition", None), ("files-stopped-cleanly", 0)]
+)
+def test_state_is_built_again_from_what_the_source_still_has_and_nobody_asked_it(
+    samples: Path, sample: str, lost: int | None
+) -> None:
+    """A start from the beginning loses nothing only where there is no state, or every row is still there."""
+    impact = by_start(impact_of_deleting(Checkpoint.open(str(samples / sample / "checkpoint"))))[
+        "from the beginning"
+    ]
+    assert impact.loses_rows == lost
+    assert ("not in the new results" in impact.sentence) == (lost is None)
+
+
 def test_an_empty_checkpoint_has_no_price(tmp_path: Path, samples: Path) -> None:
     shutil.copytree(samples / IN_TABLE / "checkpoint", tmp_path / "ck")
     for log in ("offsets", "commits"):
