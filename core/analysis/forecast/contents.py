@@ -42,6 +42,9 @@ PARTITIONS_KEY = "spark.sql.shuffle.partitions"
 CONTENTS = "contents"  # the slot of a checkpoint that keeps what was read
 _LOGS = ("offsets", "commits")
 _FILES_AT_ONCE = 1_000  # log files that are read together
+# How many rows have to agree with an exchange of partitions, and how unlikely that is by another rule.
+_FEW_AGREEMENTS = 4
+_CHANCE_OF_ANOTHER_RULE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,14 +331,29 @@ def _is_plausible(items: Sequence[StoreFacts]) -> bool:
 
     Anything else means that this query spreads its rows by another rule, which is no damage.
     """
-    seen = [item.misplaced for item in items if item.misplaced is not None and item.misplaced.looked_at]
-    right = sum(found.looked_at - found.rows for found in seen)
-    if right >= 0.9 * sum(found.looked_at for found in seen):
+    seen = {
+        item.store.partition.partition_id: item.misplaced
+        for item in items
+        if item.misplaced is not None and item.misplaced.looked_at
+    }
+    right = sum(found.looked_at - found.rows for found in seen.values())
+    looked_at = sum(found.looked_at for found in seen.values())
+    if right >= 0.9 * looked_at:
         return True
-    exchanged = [found for found in seen if found.rows]
-    return all(len(found.by_partition) == 1 and found.rows == found.looked_at for found in exchanged) and sum(
-        found.looked_at for found in exchanged
-    ) >= 8 * len(exchanged)
+    exchanged = {place: found for place, found in seen.items() if found.rows}
+    if any(len(found.by_partition) != 1 or found.rows != found.looked_at for found in exchanged.values()):
+        return False
+    rows = sum(found.looked_at for found in exchanged.values())
+    if rows >= 8 * len(exchanged):
+        return True
+    # Few rows. By another rule, a row agrees with the hash, or with the row before it in an exchanged
+    # directory, in one case of as many as there are partitions.
+    targets = {target for found in exchanged.values() for target in found.by_partition}
+    if len(targets) < len(exchanged) or any(target in seen and target not in exchanged for target in targets):
+        return False  # no exchange: two hold the rows of one, or those of a partition that has its own
+    agreements = right + rows - len(exchanged)
+    partitions = items[0].store.operator.expected_partitions or 1
+    return agreements >= _FEW_AGREEMENTS and partitions**agreements >= _CHANCE_OF_ANOTHER_RULE
 
 
 def _directory(facts: StoreFacts) -> str:
