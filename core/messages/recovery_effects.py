@@ -22,6 +22,14 @@ SENTENCES: dict[str, str] = {
         "What the batches that were rolled back had written comes a second time, as far as it had reached the"
         " sink: {sentence}"
     ),
+    "restart_repeats_if_older": (
+        "Nothing, unless an older copy of the checkpoint was put back: then what was written since comes a"
+        " second time."
+    ),
+    "restart_skips_if_older": (
+        "Nothing, unless an older copy of the checkpoint was put back: then the sink skips batches that it"
+        " has, also with other rows. Give the place of the sink."
+    ),
     "restart_repeats_pending": (
         "The rows of batch {batch} that reached the sink before the stop, if any, are written a second time."
     ),

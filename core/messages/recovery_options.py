@@ -63,6 +63,10 @@ SENTENCES: dict[str, str] = {
     "restart_from_scratch": "The next start would begin from scratch: {sentence}",
     "restart_not_judged": "What the next start does could not be judged.",
     "best_restart": "A plain start resumes after the last committed batch and loses nothing.",
+    "best_restart_no_damage": (
+        "No damage was found, and a plain start resumes after the last committed batch. If an older copy of"
+        " the checkpoint was put back, first see whether the output has later batches."
+    ),
     "best_restart_rerun": (
         "A plain start re-runs batch {batch} with its planned end offsets and loses nothing; no recovery"
         " is needed."

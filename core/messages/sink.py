@@ -15,6 +15,10 @@ SENTENCES: dict[str, str] = {
         " exist). With a Delta table it is another place, or the table is gone. Any other sink keeps no log,"
         " so the files do not show which batches are in it."
     ),
+    "nothing_there": (
+        "{trouble} The checkpoint has committed batches up to {committed}. If the directory of a file sink"
+        " is gone, Spark writes on and cannot read the output then."
+    ),
     "query_id_not_read": (
         "Which batches in the table are those of this query is not known: the query ID stands in metadata"
         " ({reason})."

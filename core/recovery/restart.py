@@ -61,6 +61,19 @@ def continues_with_new_code(context: RecoveryContext) -> bool:
     return context.what_happened == "query_changed" and is_same
 
 
+def may_be_older(context: RecoveryContext) -> bool:
+    """Whether the user says that the checkpoint was damaged, nothing shows it, and no log of a sink tells
+    whether an older copy was put back."""
+    forecast = context.forecast
+    return (
+        context.what_happened == "damaged"
+        and forecast is not None
+        and forecast.outcome == "resume"
+        and not forecast.is_data_risk
+        and (context.sink_state is None or not context.sink_state.has_log)
+    )
+
+
 def can_guard(context: RecoveryContext) -> bool:
     """Whether a planned batch fails at every start and its rows go through ``foreachBatch``, which can put
     those that the sink does not take aside."""
@@ -77,6 +90,8 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_repaired")
     if continues_with_new_code(context):
         return say("recovery_options.best_restart_changed")
+    if may_be_older(context):
+        return say("recovery_options.best_restart_no_damage")
     if forecast is not None and forecast.outcome == "rerun":
         return say("recovery_options.best_restart_rerun", batch=context.pending)
     return say("recovery_options.best_restart")
@@ -99,6 +114,10 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
     nothing = say("recovery_effects.nothing")
     gone = say("recovery_effects.may_have_expired") if context.may_have_expired else nothing
     if effect == "exact":
+        if may_be_older(context) and behaviour == "append":
+            return say("recovery_effects.restart_repeats_if_older"), gone
+        if may_be_older(context) and behaviour == "batch_number_aware":
+            return nothing, say("recovery_effects.restart_skips_if_older")
         return nothing, gone
     if effect == "duplicates":
         return _repeats(context, forecast), gone

@@ -176,6 +176,18 @@ def test_a_sink_without_a_log_under_a_checkpoint_with_batches(
     assert not any("log of the sink" in item for item in answer["checked"])
 
 
+def test_a_sink_that_is_not_there_under_a_checkpoint_with_batches(
+    tmp_path: Path, run: Run, samples: Path
+) -> None:
+    """Seen on Spark 4.3: the output was deleted, two batches were written on, and nobody could read them."""
+    place = samples / "files-stopped-cleanly/checkpoint"
+    _, answer = run("forecast", place, "--sink", tmp_path / "gone")
+    assert [risk["id"] for risk in answer["risks"]] == ["SINK_NO_LOG"]
+    assert "committed batches up to 13" in answer["sentence"] and answer["data"]["skip"] == "unknown"
+    _, fresh = run("forecast", tmp_path, "--sink", tmp_path / "gone")
+    assert "SINK_NO_LOG" not in [risk["id"] for risk in fresh["risks"]], "nothing was written yet"
+
+
 def test_a_broken_newest_offset_is_not_called_a_batch_that_runs_again(
     tmp_path: Path, run: Run, samples: Path
 ) -> None:

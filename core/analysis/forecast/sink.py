@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.model import DataEffect, Risk
 from core.connectors.model import ConcernKind, SinkState
+from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence
 
 _RISKS: Mapping[ConcernKind, tuple[str, DataEffect, Certainty]] = {
@@ -41,3 +43,14 @@ def sink_risks(end: SinkState | None) -> tuple[Risk, ...]:
             )
         )
     return tuple(risks)
+
+
+def no_sink_there(s: RestartContext) -> tuple[Risk, ...]:
+    """A risk when nothing is at the place that was given for the sink, although batches are committed."""
+    trouble, committed = s.connectors.troubles.get("sink"), s.c
+    if trouble is None or "sink" in s.connectors.refused or committed is None:
+        return ()
+    finding, effect, certainty = _RISKS["no_log"]
+    sentence = say("sink.nothing_there", trouble=trouble, committed=committed)
+    evidence = (Evidence(f"commits/{committed}"),)
+    return (Risk(finding, sentence, evidence, effect, certainty, "attention"),)

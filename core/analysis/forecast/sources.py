@@ -45,7 +45,7 @@ from core.analysis.forecast.offset_lines import (
 )
 from core.analysis.forecast.put_away import batches_in_one, later_batches_beside
 from core.analysis.forecast.ranges import log_id, ranges
-from core.analysis.forecast.sink import sink_risks
+from core.analysis.forecast.sink import no_sink_there, sink_risks
 from core.analysis.forecast.source_logs import check_file_plan, check_file_range, lost_entry, rolled_back
 from core.checkpoint.sources.base import Asks
 from core.checkpoint.sources.delta import DELTA
@@ -295,7 +295,7 @@ def check_commit(s: RestartContext) -> Verdict:
     """The end of the first batch: what the sink does with its id, and its commit, which must not be there
     yet."""
     verdict = _check_commit(s)
-    return replace(verdict, risks=(*verdict.risks, *sink_risks(s.sink)))
+    return replace(verdict, risks=(*verdict.risks, *sink_risks(s.sink), *no_sink_there(s)))
 
 
 def _check_commit(s: RestartContext) -> Verdict:
