@@ -5,6 +5,7 @@ it there. (The environment of the Delta tests has Spark 4.2.)"""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +90,21 @@ def test_the_dry_run_of_a_rewind_writes_nothing(pipeline: Pipeline) -> None:
     done = in_session(pipeline, script, execute=False)
     assert "State of operator 0 (symmetricHashJoin), left" in done.output
     assert directory_times(pipeline.checkpoint) == before
+
+
+def test_the_dry_run_of_a_rewind_writes_nothing_into_hdfs_backed_state(
+    delta: DeltaEngine, tmp_path: Path
+) -> None:
+    """By side, the reader begins a delta in each of the four stores of every partition and deletes it."""
+    made = Pipeline(delta, tmp_path / "p", Cell("rewind", "join", "keyed", "HDFS"), 1)
+    prepare(made, "state is gone")
+    before = directory_times(made.checkpoint)
+    assert made.engine.run(READ, confs=made.confs, batch=rewound_to(made), checkpoint=str(made.checkpoint))
+    assert directory_times(made.checkpoint) != before, "what the next look would notice"
+    script, before = script_of(made, context_of(made), "rewind"), directory_times(made.checkpoint)
+    done = in_session(made, script, execute=False)
+    assert "State of operator 0 (symmetricHashJoin), left-keyToNumValues" in done.output
+    assert directory_times(made.checkpoint) == before
 
 
 def test_a_question_and_its_code_write_nothing(pipeline: Pipeline) -> None:

@@ -22,6 +22,7 @@ from core.recovery.kit.carrying_out import arguments_of, carry_out, run_of
 from core.recovery.kit.copying import Copy, check_unused
 from core.recovery.kit.query import QueryRun, with_secrets
 from core.recovery.kit.rehearsing import moved
+from core.recovery.kit.reset_state import NewState
 from core.recovery.kit.rewind import RolledBack, State
 from core.recovery.kit.skip_batch import BehindBatch
 from core.recovery.kit_text import kit_sha256, kit_text, with_kit
@@ -438,6 +439,7 @@ def test_the_parts_of_a_state_are_read_by_side_by_store_or_at_once(tmp_path: Pat
         {"id": 0, "name": "symmetricHashJoin", "stores": ["a", "b"]},
         {"id": 1, "name": "dedupe", "stores": []},
         {"id": 2, "name": "x", "stores": ["s"]},
+        {"id": 3, "name": "symmetricHashJoin", "stores": ["left-keyToNumValues", "left-keyWithIndexToValue"]},
     ]
     options = [options for _, options in State(on(tmp_path), 1, operators, 1, "lz4").parts()]
     assert options == [
@@ -445,7 +447,30 @@ def test_the_parts_of_a_state_are_read_by_side_by_store_or_at_once(tmp_path: Pat
         {"operatorId": "0", "joinSide": "right"},
         {"operatorId": "1"},
         {"operatorId": "2", "storeName": "s"},
+        {"operatorId": "3", "storeName": "left-keyToNumValues"},
+        {"operatorId": "3", "storeName": "left-keyWithIndexToValue"},
     ]
+
+
+@pytest.mark.parametrize(("commit", "is_checked"), [('v1\n{"nextBatchWatermarkMs":5}', True), ("", False)])
+def test_a_reset_does_not_stop_half_done_at_a_commit_that_was_cut_off(
+    tmp_path: Path, commit: str, is_checked: bool
+) -> None:
+    """Seen on Spark 4.2: the script ended in an IndexError after it had written the new checkpoint."""
+    put(tmp_path, **{"old__commits__4": commit, "new__commits__1": 'v1\n{"nextBatchWatermarkMs":7}'})
+    made = QueryRun({**VALUES, "OLD_CHECKPOINT": "/old", "NEW_CHECKPOINT": "/new", "LAST_COMMITTED_BATCH": 4})
+
+    class Writable(Disk):
+        def replace(self, place: str, text: str) -> None:
+            (self.root / place.lstrip("/")).write_text(text, encoding="utf-8")
+
+    made.files = Writable(tmp_path)  # type: ignore[assignment]
+    state = NewState(made, True, 1000)
+    assert [good for good, _ in state.check_next_watermark()] == ([] if is_checked else [None])
+    assert not NewState(made, True, 0).check_next_watermark(), "no watermark, none to keep"
+    state.keep_next_watermark()
+    kept = json.loads((tmp_path / "new/commits/1").read_text().splitlines()[1])
+    assert kept["nextBatchWatermarkMs"] == (5 if is_checked else 7)
 
 
 def test_an_output_without_a_log_and_one_that_ends_elsewhere_are_refused(tmp_path: Path) -> None:

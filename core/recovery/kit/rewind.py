@@ -17,6 +17,7 @@ from core.recovery.kit.files import Files, file_log, gone_and_changed, not_the_s
 from core.recovery.kit.reading_state import reader_settings, session_settings
 from core.recovery.kit.run import Run
 from core.recovery.kit.sink import check_sink_is_ours, sink_numbers
+from core.recovery.kit.starting import join_reads
 from core.recovery.kit.words import Checks, Refused, first_line, is_hidden, show
 
 STATE_FILE = re.compile(
@@ -167,9 +168,11 @@ class State:
     def parts(self) -> Iterator[tuple[str, dict[str, str]]]:
         """How a person calls each part of the state, and the options with which the state reader reads it."""
         for operator in self.operators:
-            is_join = operator["name"] == "symmetricHashJoin"
-            for part in ("left", "right") if is_join else operator["stores"] or ["default"]:
-                option = {"joinSide": part} if is_join else {} if part == "default" else {"storeName": part}
+            stores = operator["stores"] or ["default"]
+            parts = {part: {} if part == "default" else {"storeName": part} for part in stores}
+            if operator["name"] == "symmetricHashJoin":
+                parts = join_reads(stores)
+            for part, option in parts.items():
                 what = f"operator {operator['id']} ({operator['name']}), {part}"
                 yield what, {"operatorId": str(operator["id"]), **option}
 
