@@ -148,6 +148,10 @@ SENTENCES: dict[str, str] = {
     ),
     "code_store": "On an object store Spark needs the packages and credentials of that store.",
     "code_coordinator": "Spark 4.2 reads no state before it was asked for queries",
+    "side_writes": (
+        "Spark 4.0 to 4.2 reads a side of a join with HDFS-backed state by beginning files in the checkpoint."
+        " Read a copy of it, or one of its four stores, or use Spark 4.3."
+    ),
     "code_changelog": "Else Spark 4.0 to 4.2 begins a changelog in the checkpoint that it reads",
     "code_moved": (
         "The state was written by a Spark before 4.0, without operator metadata: Spark 4 needs a copy of the"

@@ -8,7 +8,7 @@ from core.checkpoint.asked import find_operator
 from core.checkpoint.model import OperatorState
 from core.messages import say
 from core.recovery.quoting import python_literal
-from core.spark.question import SQL_VIEW, StateQuestion, reader_options
+from core.spark.question import SQL_VIEW, StateQuestion, reader_options, writes_before_4_3
 from core.spark.staging import needs_prefix
 from core.storage import Location
 
@@ -34,6 +34,11 @@ def question_code(ck: Checkpoint, question: StateQuestion) -> str:
         lines += [
             f"# {say('spark.code_changelog')}",
             f'spark.conf.set({python_literal(_CHANGELOG)}, "false")',
+        ]
+    if writes_before_4_3(operator, question):
+        lines += [
+            'if spark.version.startswith(("4.0.", "4.1.", "4.2.")):',
+            f"    raise SystemExit({python_literal(say('spark.side_writes'))})",
         ]
     reader = "state-metadata" if question.metadata else "statestore"
     lines += ["", "state = (", f'    spark.read.format("{reader}")']

@@ -29,7 +29,7 @@ from core.settings import Settings
 from core.spark.code import spark_place
 from core.spark.comparison import compare, has_families, recorded_rows
 from core.spark.process import Line, WorkerProcess, is_here
-from core.spark.question import StateAnswer, StateQuestion, reader_options
+from core.spark.question import StateAnswer, StateQuestion, reader_options, writes_before_4_3
 from core.spark.scratch import make_scratch
 from core.spark.sql import check_sql
 from core.spark.staging import stage
@@ -265,6 +265,7 @@ class _Job:
                 "limit": self._question.limit,
                 "sql": self._question.sql,
                 "metadata": self._question.metadata,
+                "writes_before_4_3": staged is None and writes_before_4_3(self._operator, self._question),
             }
             line = self._ask(process, request)
             if line["event"] == "failed" and line["kind"] == "ended" and process.was_ended:

@@ -155,6 +155,12 @@ def reader_options(operator: OperatorState, question: StateQuestion) -> dict[str
     return options
 
 
+def writes_before_4_3(operator: OperatorState, question: StateQuestion) -> bool:
+    """Whether the state reader of Spark 4.0 to 4.2 writes into the checkpoint for this question: for a side
+    of a join it begins a delta in each HDFS-backed store, and deletes it at the end (4.2.0; not 4.3.0)."""
+    return question.side is not None and operator.provider == "hdfs"
+
+
 def _check_place(operator: OperatorState, question: StateQuestion, choices: StateChoices) -> None:
     number = operator.operator_id
     if choices.sides and question.side is None and question.store is None:

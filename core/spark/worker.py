@@ -22,6 +22,7 @@ from typing import IO, Any
 from pyspark.sql import SparkSession
 
 from core.errors import UsageError
+from core.messages import say
 from core.spark.java import java_options
 from core.spark.process import PROJECT
 from core.spark.scan import Request, scan
@@ -208,6 +209,8 @@ class Worker:
 
 
 def _run(session: SparkSession, request: Request) -> dict[str, Any]:
+    if request.get("writes_before_4_3") and tuple(map(int, session.version.split(".")[:2])) < (4, 3):
+        raise UsageError(say("spark.side_writes"))
     return survey(session, request["survey"]) if "survey" in request else scan(session, request)
 
 

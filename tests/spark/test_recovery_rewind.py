@@ -222,14 +222,14 @@ def joined(frame: DataFrame) -> DataFrame:
     return frame.drop("key").join(other, f.expr("other = id + 10")).select("id", "key")
 
 
-def test_a_join_is_loaded_side_by_side_and_finds_its_matches(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_join_is_loaded_store_by_store_and_finds_its_matches(spark: SparkSession, tmp_path: Path) -> None:
     pipeline = RepairPipeline(spark, tmp_path / "p", joined, "merge")
     put_files(pipeline.source, range(4))
     pipeline.run()
     remove(pipeline.checkpoint / "state" / "0" / "1" / "right-keyToNumValues" / "4.delta")
     done = run_in_session(pipeline.script("rewind"), spark)
     assert done.status == 0, done.output
-    assert "(symmetricHashJoin), left after batch 2: 30 rows" in done.output, done.output
+    assert "(symmetricHashJoin), left-keyWithIndexToValue after batch 2: 30 rows" in done.output, done.output
     resume(pipeline, 2, 4)
     assert ids(pipeline) == list(range(50))
 

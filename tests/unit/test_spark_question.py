@@ -243,6 +243,14 @@ def test_the_code_compiles_and_carries_strange_values_as_literals(name: str) -> 
     assert ("checkpointFormatVersion" in code) == (name == "state-format-2")
 
 
+def test_the_code_for_a_side_of_hdfs_backed_state_ends_before_a_spark_that_would_write() -> None:
+    """Spark 4.2 begins a delta in each of the four stores; one store alone it only reads."""
+    ck, operator, last = opened(JOIN)
+    assert operator.provider == "hdfs"
+    assert "raise SystemExit(" in question_code(ck, StateQuestion(last, side="left"))
+    assert "raise SystemExit(" not in question_code(ck, StateQuestion(last, store="left-keyToNumValues"))
+
+
 def test_asking_imports_no_pyspark() -> None:
     script = "import sys, core.spark; print([m for m in sys.modules if m.startswith(('pyspark', 'py4j'))])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
