@@ -72,18 +72,20 @@ def check_new_output(run: QueryRun) -> None:
         raise Refused(f"The new output {run.output} is not empty. Choose another location for NEW_SINK_PATH.")
 
 
-def check_not_moved(run: QueryRun, files_are_new: bool) -> None:
+def check_not_moved(run: QueryRun, files_are_new: bool) -> Checks:
     """Refuses a file source at another place than the files that were read: Spark knows a file by its whole
-    path, so it would read those that were moved there again. Not again where the new checkpoint is there."""
-    if files_are_new or run.is_made:
-        return
+    path, so it would read those that were moved there again. Not again where the new checkpoint is there.
+    That every file there is new cannot be checked."""
+    checks: Checks = []
     for source in run.sources:
-        if source["kind"] != "file":
+        if source["kind"] != "file" or not (read := _read_elsewhere(run, source)):
             continue
-        above_wildcard = re.split(r"/[^/]*[*?\[{]", source["path"], maxsplit=1)[0]
-        place = _one_spelling(run.files.qualified(above_wildcard))
-        read = [_one_spelling(unquote(entry["path"])) for entry in old_log(run, source)]
-        if read and not any(f"{path}/".startswith(f"{place.rstrip('/')}/") for path in read):
+        if files_are_new:
+            text = (
+                f"source {source['key']}: that no file at {source['path']} was read before, at another place"
+            )
+            checks.append((None, f"{text}: FILES_ARE_NEW is set"))
+        elif not run.is_made:
             raise Refused(
                 f"Source {source['key']} is at {source['path']}, and none of the {len(read)} files that were"
                 f" read was there (for example {read[0]}). Spark knows a file by its whole path, so it would"
@@ -91,6 +93,15 @@ def check_not_moved(run: QueryRun, files_are_new: bool) -> None:
                 " back and leave the path as it was; or, if each of them is new to the query, set"
                 " FILES_ARE_NEW = True."
             )
+    return checks
+
+
+def _read_elsewhere(run: QueryRun, source: Mapping[str, Any]) -> list[str]:
+    """The files that a source had read, when none of them was at its place of today."""
+    above_wildcard = re.split(r"/[^/]*[*?\[{]", source["path"], maxsplit=1)[0]
+    place = _one_spelling(run.files.qualified(above_wildcard))
+    read = [_one_spelling(unquote(entry["path"])) for entry in old_log(run, source)]
+    return [] if any(f"{path}/".startswith(f"{place.rstrip('/')}/") for path in read) else read
 
 
 def _one_spelling(path: str) -> str:
