@@ -29,20 +29,7 @@ def sink_risks(end: SinkState | None) -> tuple[Risk, ...]:
     if end is None:
         return ()
     evidence = tuple(Evidence(f"{end.url.rstrip('/')}/{path}") for path in end.evidence)
-    risks = []
-    for kind, sentence in end.concerns:
-        finding, effect, certainty = _RISKS[kind]
-        risks.append(
-            Risk(
-                finding,
-                sentence,
-                evidence,
-                effect,
-                certainty,
-                "attention" if finding in _ATTENTION else "data_risk",
-            )
-        )
-    return tuple(risks)
+    return tuple(_risk(kind, sentence, evidence) for kind, sentence in end.concerns)
 
 
 def no_sink_there(s: RestartContext) -> tuple[Risk, ...]:
@@ -50,7 +37,17 @@ def no_sink_there(s: RestartContext) -> tuple[Risk, ...]:
     trouble, committed = s.connectors.troubles.get("sink"), s.c
     if trouble is None or "sink" in s.connectors.refused or committed is None:
         return ()
-    finding, effect, certainty = _RISKS["no_log"]
     sentence = say("sink.nothing_there", trouble=trouble, committed=committed)
-    evidence = (Evidence(f"commits/{committed}"),)
-    return (Risk(finding, sentence, evidence, effect, certainty, "attention"),)
+    return (_risk("no_log", sentence, (Evidence(f"commits/{committed}"),)),)
+
+
+def _risk(kind: ConcernKind, sentence: str, evidence: tuple[Evidence, ...]) -> Risk:
+    finding, effect, certainty = _RISKS[kind]
+    return Risk(
+        finding,
+        sentence,
+        evidence,
+        effect,
+        certainty,
+        "attention" if finding in _ATTENTION else "data_risk",
+    )

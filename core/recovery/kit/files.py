@@ -60,9 +60,13 @@ class Files:
         found = {}
         for encoded in inputs:
             path = self._hadoop.Path(self._uri(encoded))
-            system = path.getFileSystem(self._conf)
-            if system.exists(path):
-                found[encoded] = int(system.getFileStatus(path).getModificationTime())
+            try:
+                status = path.getFileSystem(self._conf).getFileStatus(path)
+            except Exception as error:
+                if not is_missing(error):
+                    raise
+            else:
+                found[encoded] = int(status.getModificationTime())
         return found
 
     def directories(self, place: str) -> list[str]:

@@ -169,9 +169,10 @@ class State:
         """How a person calls each part of the state, and the options with which the state reader reads it."""
         for operator in self.operators:
             stores = operator["stores"] or ["default"]
-            parts = {part: {} if part == "default" else {"storeName": part} for part in stores}
             if operator["name"] == "symmetricHashJoin":
                 parts = join_reads(stores)
+            else:
+                parts = {part: {} if part == "default" else {"storeName": part} for part in stores}
             for part, option in parts.items():
                 what = f"operator {operator['id']} ({operator['name']}), {part}"
                 yield what, {"operatorId": str(operator["id"]), **option}
