@@ -5,8 +5,10 @@ the log. Only sizes and times are asked for, nothing is read, and only what may 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from core.checkpoint.model import FileLogEntry
@@ -21,6 +23,8 @@ from core.storage.roots import locate
 WITNESSES = 5
 # One pair of credentials opens every bucket of these stores; of the others only the one of the checkpoint.
 MANY_BUCKETS = ("s3", "gs", "abfs")
+# Stores whose paths here begin with the bucket, as Spark's do.
+_BY_TEXT = ("s3", "gs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +131,62 @@ def _own(folder: str, home: Location, settings: Settings) -> Location | None:
 
 
 def _below(folder: str, place: Location) -> Location | None:
-    split = urlsplit(folder)
-    full = f"{split.netloc}{split.path}" if split.scheme else folder
-    root = place.path.rstrip("/")
+    full, root = _in_store(folder), above_pattern(place.path).rstrip("/")
     if full != root and not full.startswith(root + "/"):
         return None
     below = full[len(root) :].strip("/")
-    return parse_location(f"{place.url.rstrip('/')}/{below}", place.storage_options) if below else place
+    url = above_pattern(place.url).rstrip("/")
+    return parse_location(f"{url}/{below}" if below else url, place.storage_options)
+
+
+def _in_store(folder: str) -> str:
+    split = urlsplit(folder)
+    return f"{split.netloc}{split.path}" if split.scheme else folder
 
 
 def is_below(path: str, place: Location) -> bool:
-    """Whether an input file, named as in the log, lies in the directory that a user gave for its source."""
+    """Whether an input file, named as in the log, lies in the directory that a user gave for its source, or
+    below the directory above its first wildcard."""
     return _below(folder_of(path), place) is not None
+
+
+def is_pattern(place: Location) -> bool:
+    """Whether Spark takes the place of a source for a glob (Hadoop's ``isGlobPath``)."""
+    return above_pattern(place.path) != place.path
+
+
+def above_pattern(path: str) -> str:
+    """A path up to the part with its first wildcard; the whole path when there is none."""
+    return re.split(r"/[^/]*[*?\[{]", path, maxsplit=1)[0]
+
+
+def is_outside(path: str, place: Location, home: Location, settings: Settings) -> bool:
+    """Whether Spark refuses an input file, named as in the log, of a source that reads ``place`` (``Wrong
+    basePath``): its path does not begin with that of the source, as text (observed, Spark 3.5 to 4.3: a link
+    to the same directory is refused too, the path ``/i`` is none for ``/in/f``).
+
+    False for a glob, which is no base path; where one store is named in two ways; and for local files where
+    this may be another machine than the query's (nothing is where the log says), or where the directory is
+    the same one, because a person may name it otherwise than the query does.
+    """
+    folder, protocol = folder_of(path), urlsplit(path).scheme or "file"
+    if is_pattern(place) or ALIASES.get(protocol, protocol) != place.protocol:
+        return False
+    if place.protocol not in (*_BY_TEXT, "file") or _in_store(folder).startswith(place.path.rstrip("/")):
+        return False
+    return not place.is_local or _is_another_directory(folder, place, home, settings)
+
+
+def _is_another_directory(folder: str, place: Location, home: Location, settings: Settings) -> bool:
+    """Whether a folder is, or was, on this machine (the one above it is there), and not in ``place`` with
+    links followed. False for one that may not be looked at."""
+    try:
+        location = _own(folder, home, settings)
+    except (StorageError, ValueError):
+        return False
+    if location is None or not Path(location.path).parent.is_dir():
+        return False
+    return not Path(location.path).resolve().is_relative_to(Path(place.path).resolve())
 
 
 def _look_in(

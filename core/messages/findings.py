@@ -59,6 +59,7 @@ TITLES: dict[str, str] = {
     "SOURCE_LOG_PATH": "a file source log names a path that Spark cannot open",
     "SOURCE_START_LOST": "the file with the start of a source is missing or cannot be read",
     "SOURCE_PATH_GONE": "the directory that a file source reads does not exist",
+    "SOURCE_PATH_MOVED": "a file source is to read another directory than the one that its log names",
     "SOURCE_OFFSET_BACKWARDS": "the offset of a file source goes backwards",
     "SOURCE_OFFSET_UNREADABLE": "the source cannot read its offset",
     "FAILED_PLAN_LEFT": "a failed start left an offset file that no start can work with",
@@ -103,6 +104,7 @@ TITLES: dict[str, str] = {
     "SOURCE_LOG_AHEAD": "offsets and commits were rolled back, the file source log was not",
     "SET_BACK": "offsets and commits were rolled back",
     "SOURCE_LOG_BEHIND": "a file source log ends before the offset",
+    "SOURCE_FILES_ELSEWHERE": "none of the files that were read lies where the source is to read",
     "SOURCE_LOG_INCOMPLETE": "an entry of a file source log names no input file",
     "KAFKA_START_LOST": "the start position of batch 0 is missing",
     "KAFKA_TOPIC_READ_AGAIN": "a topic that was read before is read again from its first record",
@@ -237,6 +239,11 @@ ACTIONS: dict[str, str] = {
     "SOURCE_PATH_GONE": (
         "Create the directory again, or give the query its new place: a path or glob that also matches the"
         " old one keeps the checkpoint usable."
+    ),
+    "SOURCE_PATH_MOVED": (
+        "Put the files back and give the query its old path, or one that contains both places: a directory"
+        " above them (with recursiveFileLookup) or a glob, which Spark compares with nothing. Is every file"
+        " at the new place new to the query, reset the checkpoint instead (reset)."
     ),
     "SOURCE_OFFSET_BACKWARDS": (
         _BACKUP + "One of the two newest offset files is not the one that Spark wrote: roll back to a batch"
@@ -410,6 +417,10 @@ ACTIONS: dict[str, str] = {
     "SOURCE_LOG_BEHIND": (
         _BACKUP + "Roll back to a batch that the source log still reaches (rewind), or restore a backup"
         " (restore_backup)."
+    ),
+    "SOURCE_FILES_ELSEWHERE": (
+        "Were the files moved or copied there, put them back and give the query its old path. Is each of them"
+        " new to the query, there is nothing to do."
     ),
     "SOURCE_LOG_INCOMPLETE": (
         _BACKUP

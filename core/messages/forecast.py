@@ -126,6 +126,11 @@ SENTENCES: dict[str, str] = {
         "{files:counted input file} of batch {batch_id} ({file}{files:one /, ...}), which the log of source"
         " {key} names outside of the directory that was given for it"
     ),
+    "source_path_moved": (
+        "Source {key} is to read {location}, where none of the files lies that its log names (the newest is"
+        " {file}). A file that was moved or copied there counts as new and is read again, unless the"
+        " source has fileNameOnly."
+    ),
     "open_start": "what source {key} counts from: it keeps no start below sources/",
     "open_untold_log": (
         "which log below sources/ is that of source {key}: lines of {at} had the same offsets in every entry,"

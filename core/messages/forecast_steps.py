@@ -133,12 +133,17 @@ SENTENCES: dict[str, str] = {
     ),
     "source_added": "A named source that is new in the query, or renamed, starts from scratch.",
     "source_path_unread": "whether the directory of source {key} is there ({why})",
+    "source_path_pattern": "it has a wildcard, and whether a file matches it was not looked for",
     "source_path_listed": "the directory above lists it, and it could not be opened",
     "source_path_gone": "the directory that source {key} reads, {location}, does not exist",
     "no_source_logs": "no source keeps a log of files",
     "source_log_gap": "{path} is missing in the middle of the file source log, which ends at {newest}",
     "path_no_uri": "{path} names {file}, which is not a URI that Java accepts",
     "path_elsewhere": "{path} names {file}, which is outside the directory that the source reads",
+    "path_not_below": (
+        "source {key} is to read {location}, and {file}, which {path} names and Spark asks for again, is not"
+        " there"
+    ),
     "path_scheme": "{path} names {file}, which is in another file system than the other files of the source",
     "source_log_end": "{path} is missing, and {at} refers to it",
     "start_no_offsets": "it holds no offsets",

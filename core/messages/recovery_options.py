@@ -59,6 +59,10 @@ GENERAL: dict[str, str] = {
 SENTENCES: dict[str, str] = {
     # start it again
     "restart": "The same query, started again with the same checkpoint location.",
+    "restart_may_be_skipped": (
+        "A file sink or a Delta table that has batch {batch} already skips it, and then the start fails"
+        " (state checkpoint format 2). Name the place of the sink to know."
+    ),
     "restart_fails": "The next start fails: {sentence}",
     "restart_from_scratch": "The next start would begin from scratch: {sentence}",
     "restart_not_judged": "What the next start does could not be judged.",

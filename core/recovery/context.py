@@ -198,6 +198,13 @@ class RecoveryContext:
         return " ".join(risk.sentence for risk in risks if risk.id == "INPUT_GONE")
 
     @property
+    def is_source_moved(self) -> bool:
+        """Whether a source is to read another place: somebody says so, or named one that its log does not."""
+        said = {risk.id for risk in self.forecast.risks} if self.forecast is not None else set()
+        named = self.forecast is not None and self.forecast.reason == "SOURCE_PATH_MOVED"
+        return self.what_happened == "source_changed" or named or "SOURCE_FILES_ELSEWHERE" in said
+
+    @property
     def may_have_expired(self) -> bool:
         """Whether somebody says that the source has lost data, and no source was asked what it still has."""
         was_asked = self.connectors.brokers or self.connectors.tables or self.connectors.places

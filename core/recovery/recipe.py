@@ -26,7 +26,7 @@ from core.messages.words import listed
 from core.recovery.answers import OptionId
 from core.recovery.context import RecoveryContext, SourcePosition
 from core.recovery.repairs import repair_of
-from core.recovery.restart import why_no_restart
+from core.recovery.restart import may_be_skipped, why_no_restart
 from core.recovery.sinks import NUMBERED_SINKS
 from core.storage.location import is_below
 
@@ -104,7 +104,12 @@ def _restart(context: RecoveryContext) -> Recipe:
         return Recipe("restart", False, refused)
     lost = context.is_lost
     why = say("recovery_options.restart_pipeline_lost" if lost else "recovery_options.restart")
-    return Recipe("restart", True, why, "restart")
+    caution = (
+        (say("recovery_options.restart_may_be_skipped", batch=context.pending),)
+        if may_be_skipped(context)
+        else ()
+    )
+    return Recipe("restart", True, why, "restart", caution=caution)
 
 
 # ---------------------------------------------------------------- from the beginning
@@ -419,9 +424,8 @@ def _repeat_cautions(context: RecoveryContext) -> list[str]:
 
 def _moved_cautions(context: RecoveryContext) -> list[str]:
     """That files which were moved would be read again (observed with 4.3: 50 of 50 rows)."""
-    is_moved = context.what_happened == "source_changed"
-    keys = [source.key for source in context.sources if source.kind.has_own_log]
-    return [say("recovery_options.files_moved", key=key) for key in keys if is_moved]
+    keys = [source.key for source in context.sources if source.kind.has_own_log and context.is_source_moved]
+    return [say("recovery_options.files_moved", key=key) for key in keys]
 
 
 def _reset_pipeline(context: RecoveryContext) -> Recipe:

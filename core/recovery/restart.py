@@ -74,6 +74,16 @@ def may_be_older(context: RecoveryContext) -> bool:
     )
 
 
+def may_be_skipped(context: RecoveryContext) -> bool:
+    """Whether a plain start fails if the sink has the planned batch already (state checkpoint format 2), and
+    no sink was asked; one that runs its own code, or a topic, takes the batch again."""
+    forecast = context.forecast
+    if forecast is None or context.sink not in (None, "file", "delta"):
+        return False
+    keys = {text.key for text in forecast.not_checked if isinstance(text, Sentence)}
+    return "forecast_steps.open_skipped_batch" in keys
+
+
 def can_guard(context: RecoveryContext) -> bool:
     """Whether a planned batch fails at every start and its rows go through ``foreachBatch``, which can put
     those that the sink does not take aside."""

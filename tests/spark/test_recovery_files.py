@@ -368,6 +368,23 @@ def test_files_that_were_moved_with_their_source_are_not_read_again(
     assert_untouched(pipeline, pipeline.script("reset", **answers), words)
 
 
+def test_moved_files_that_are_known_by_their_names_count_as_read(spark: SparkSession, tmp_path: Path) -> None:
+    """The option fileNameOnly: it was refused, and with FILES_ARE_NEW the right rows failed the verification."""
+    pipeline = Pipeline(spark, tmp_path / "by name", PLAIN)
+    put_files(pipeline.source, range(2))
+    pipeline.run()
+    moved = pipeline.place / "archive" / "in put"
+    moved.parent.mkdir()
+    pipeline.source.rename(moved)
+    put_files(moved, range(2, 4))
+    answers = {"what_happened": "source_changed", "source.0.path": str(moved)}
+    by_name = pipeline.script("reset", **answers, **{"source.0.option.fileNameOnly": "true"})
+    done = run_in_session(by_name, spark)
+    assert done.status == 0, done.output
+    assert "none of the 2 old ones again" in done.output
+    assert pipeline.ids() == list(range(40))
+
+
 def test_a_source_that_goes_on_at_a_place_with_new_files_only_continues_there(
     spark: SparkSession, tmp_path: Path
 ) -> None:

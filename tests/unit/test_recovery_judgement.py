@@ -35,7 +35,7 @@ from core.recovery import (
 )
 from core.recovery.sinks import SINK_BEHAVIOUR
 from core.storage import parse_location
-from tests.support.build import SAMPLES
+from tests.support.build import SAMPLES, copy_sample
 
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{"spark.sql.shuffle.partitions":"2"}}'
 KAFKA = '{"orders":{"0":%d,"1":7}}'
@@ -570,3 +570,15 @@ def test_every_sample_answers_for_every_option_sink_and_kind_of_state(samples: P
                 if sink == "file":  # the forms and the runbook too
                     document = recover_document(answered, option)
                     assert document.code or document.no_code, (place, option)
+
+
+def test_a_planned_batch_that_the_sink_may_have_stops_a_start_with_format_2(tmp_path: Path) -> None:
+    """Observed with the file sink of 4.3 and Delta on 4.2: a skipped batch has no state ids to commit."""
+    root = copy_sample("state-format-2", tmp_path)
+    for name in ("7", ".7.crc"):
+        (root / "commits" / name).unlink()
+    ck = Checkpoint.open(str(root))
+    for sink, is_said in (("file", True), ("delta", True), ("foreach_merge", False), ("kafka", False)):
+        again = one(ck, "restart", sink=sink)
+        assert again.possible
+        assert any("already skips it" in text for text in again.recipe.caution) == is_said, sink

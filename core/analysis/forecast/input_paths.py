@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
 from core.analysis.forecast.model import DUPLICATES, UNKNOWN, FailsAt, Risk
+from core.analysis.forecast.ranges import ranges
 from core.checkpoint.model import FileLogEntry
-from core.connectors.input_files import folder_of, is_missing_here
+from core.connectors.input_files import folder_of, is_missing_here, is_outside
 from core.messages import say
 from core.sparklogs.evidence import Evidence
 
@@ -46,6 +47,19 @@ def check_paths(s: RestartContext, part: Range, start: int, end: int, phase: Fai
             details = {"index": at, "path": entry.path}
             error = "uri_escape" if is_pair else "uri_illegal"
             return failed(s, error, "SOURCE_LOG_PATH", why, where, details=details, fails_at=phase)
+    outside = _outside(s, part.key, entries)
+    if outside:
+        where, place = _evidence(s, part.key, outside[0]), s.connectors.places[part.key]
+        why = say(
+            "forecast_steps.path_not_below",
+            key=part.key,
+            location=place.url,
+            path=str(where),
+            file=outside[0].path,
+        )
+        return failed(
+            s, "wrong_base_path", "SOURCE_PATH_MOVED", why, where, fails_at=phase, certainty="inferred"
+        )
     home = _home(s.file_log(part.key).entries)
     other = next((entry for entry in entries if _is_elsewhere(s, home, entry)), None)
     if other is None:
@@ -72,6 +86,14 @@ def changed_paths(s: RestartContext, key: str) -> list[Risk]:
     """The risk of paths in the log that Spark did not write: the files that they named come again as new
     ones."""
     entries = s.file_log(key).entries
+    outside = _outside(s, key, entries)
+    if outside and any(part.key == key and part.differs for part in ranges(s)):
+        return []  # the start fails where it asks for the range again
+    if outside and len(outside) == len(entries):
+        where, place = _evidence(s, key, outside[-1]), s.connectors.places[key]
+        sentence = say("forecast.source_path_moved", key=key, location=place.url, file=outside[-1].path)
+        effect = UNKNOWN if s.is_stateful else DUPLICATES.may()
+        return [Risk("SOURCE_FILES_ELSEWHERE", sentence, (where,), effect, "needs_input")]
     home = _home(entries)
     changed = [e for e in entries if illegal_at(e.path) is not None or _is_elsewhere(s, home, e)]
     if not changed:
@@ -80,6 +102,17 @@ def changed_paths(s: RestartContext, key: str) -> list[Risk]:
     sentence = say("forecast.source_log_path", path=str(where), file=changed[0].path, count=len(changed))
     effect = UNKNOWN if s.is_stateful else DUPLICATES.may()
     return [Risk("SOURCE_LOG_INCOMPLETE", sentence, (where,), effect, "inferred")]
+
+
+def _outside(s: RestartContext, key: str, entries: Sequence[FileLogEntry]) -> list[FileLogEntry]:
+    """The files of the log that do not lie where a user said that the source reads."""
+    place, ck = s.connectors.places.get(key), s.checkpoint
+    if place is None:
+        return []
+    kept: dict[str, bool] = {}
+    for folder, path in {folder_of(entry.path): entry.path for entry in entries}.items():
+        kept[folder] = is_outside(path, place, ck.location, ck.settings)
+    return [entry for entry in entries if kept[folder_of(entry.path)]]
 
 
 def illegal_at(path: str) -> int | None:

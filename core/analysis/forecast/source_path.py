@@ -4,6 +4,7 @@ built, and nothing of the checkpoint is read (observed, Spark 3.3 to 4.3)."""
 from __future__ import annotations
 
 from core.analysis.forecast.context import RestartContext, Verdict, failed
+from core.connectors.input_files import is_pattern
 from core.errors import LocationNotFound, StorageError
 from core.messages import say
 from core.sparklogs.evidence import Evidence
@@ -18,6 +19,10 @@ def check_source_path(s: RestartContext) -> Verdict:
         return Verdict("does_not_apply", note=say("forecast_steps.no_source_logs"))
     not_checked = []
     for key, place in named.items():
+        if is_pattern(place):
+            why = say("forecast_steps.source_path_pattern")
+            not_checked.append(say("forecast_steps.source_path_unread", key=key, why=why))
+            continue
         try:
             is_gone = _is_gone(s, place)
         except StorageError as error:

@@ -72,6 +72,17 @@ def listed_files(run: QueryRun, source: Mapping[str, Any]) -> set[str]:
     return set(frame.load(source["path"]).inputFiles())
 
 
+def is_known_by_name(source: Mapping[str, Any]) -> bool:
+    """Whether a file source knows the files that it has read by their names, wherever they lie."""
+    given = {name.lower(): value for name, value in source["options"].items()}
+    return str(given.get("filenameonly", "")).lower() == "true"
+
+
+def known_as(source: Mapping[str, Any], path: str) -> str:
+    """What a file source knows a file by: its whole path, or its name with the option fileNameOnly."""
+    return path.rpartition("/")[2] if is_known_by_name(source) else path
+
+
 def listed_by_source(run: QueryRun) -> dict[str, set[str]]:
     """The same for every file source, by its key."""
     return {each["key"]: listed_files(run, each) for each in run.sources if each["kind"] == "file"}
@@ -147,7 +158,8 @@ def check_files_seen(run: QueryRun, shown: Mapping[str, set[str]]) -> Checks:
         if source["kind"] != "file":
             continue
         name, listed = f"source {source['key']}", shown[source["key"]]
-        lost = listed - {entry["path"] for entry in new_log(run, number, source, -1)}
+        read = {known_as(source, entry["path"]) for entry in new_log(run, number, source, -1)}
+        lost = {path for path in listed if known_as(source, path) not in read}
         if lost:
             checks.append((False, f"{name}: {len(lost)} files were not read, for example {min(lost)}"))
         else:
@@ -158,7 +170,7 @@ def check_files_seen(run: QueryRun, shown: Mapping[str, set[str]]) -> Checks:
 def not_twice(run: QueryRun, number: int, source: Mapping[str, Any]) -> tuple[int, int, list[str]]:
     """How many files the old log and the new one behind its first entry have, and which old ones were read
     again although they have not changed."""
-    old = {entry["path"]: entry["timestamp"] for entry in old_log(run, source)}
+    old = {known_as(source, entry["path"]): entry["timestamp"] for entry in old_log(run, source)}
     later = new_log(run, number, source, 0)
-    twice = [entry["path"] for entry in later if entry["timestamp"] <= old.get(entry["path"], -1)]
+    twice = [e["path"] for e in later if e["timestamp"] <= old.get(known_as(source, e["path"]), -1)]
     return len(old), len(later), twice

@@ -15,6 +15,7 @@ from core.recovery.kit.new_checkpoint import (
     check_files_seen,
     check_new_logs,
     end_of_new,
+    known_as,
     listed_by_source,
     listed_files,
     log_of_files,
@@ -55,8 +56,9 @@ class Seeded:
             if self.keeps_pending and self.pending_is_in_sink():
                 up_to = json.loads(source["pending"])["logOffset"]
             directory = f"{run.old_checkpoint}/{source['directory']}"
-            read = {entry["path"] for entry in file_log(run.files, directory, -1, up_to)}
-            parts[source["key"]] = sorted(listed_files(run, source) - read)
+            read = {known_as(source, entry["path"]) for entry in file_log(run.files, directory, -1, up_to)}
+            listed = listed_files(run, source)
+            parts[source["key"]] = sorted(path for path in listed if known_as(source, path) not in read)
             show(f"Source {source['key']}: {len(parts[source['key']])} files are new to the sink")
         if run.keeps_state or run.output_mode != "append":
             return

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from core.recovery.kit.counting import batch_result, can_count, count_output
 from core.recovery.kit.kafka import sink_topic_offsets
-from core.recovery.kit.new_checkpoint import back_up, old_log
+from core.recovery.kit.new_checkpoint import back_up, is_known_by_name, old_log
 from core.recovery.kit.query import QueryRun, check_transform, partition_columns
 from core.recovery.kit.run import check_new_place, check_unmoved
 from core.recovery.kit.sink import check_sink_is_ours, delta_epoch, sink_numbers
@@ -97,7 +97,10 @@ def check_not_moved(run: QueryRun, files_are_new: bool) -> Checks:
 
 
 def _read_elsewhere(run: QueryRun, source: Mapping[str, Any]) -> list[str]:
-    """The files that a source had read, when none of them was at its place of today."""
+    """The files that a source had read, when none of them was at its place of today and it knows them by
+    their paths."""
+    if is_known_by_name(source):
+        return []
     above_wildcard = re.split(r"/[^/]*[*?\[{]", source["path"], maxsplit=1)[0]
     place = _one_spelling(run.files.qualified(above_wildcard))
     read = [_one_spelling(unquote(entry["path"])) for entry in old_log(run, source)]

@@ -1,0 +1,139 @@
+"""A file source that is to read another place than its log names. What Spark does was seen in restarts of 3.5,
+4.1 and 4.3 (tests/spark/test_source_elsewhere.py)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.analysis.forecast import Forecast, forecast
+from core.checkpoint import Checkpoint
+from core.connectors import ConnectorSettings
+from core.connectors.connect import ask_connectors
+from core.connectors.input_files import above_pattern, is_below, is_outside
+from core.settings import Settings
+from core.storage import parse_location
+from tests.support.build import offset_text, write
+from tests.support.forecasting import files_checkpoint
+
+
+def checkpoint_over(folder: Path, root: Path, commits: range = range(5), **changes: str) -> Path:
+    """Five batches, each of one file that lies in ``folder``."""
+    files_checkpoint(root, commits=commits)
+    folder.mkdir(exist_ok=True)
+    for log_id in range(5):
+        (folder / f"{log_id}.json").write_text("{}")
+        line = {"path": f"file://{folder}/{log_id}.json", "timestamp": 1_795_176_000_000, "batchId": log_id}
+        write(root, {f"sources/0/{log_id}": "v1\n" + json.dumps(line)})
+    return write(root, changes)
+
+
+def said_of(root: Path, place: str | Path) -> Forecast:
+    ck = Checkpoint.open(str(root))
+    answers = ask_connectors(ck, ConnectorSettings(sources={"0": parse_location(str(place))}))
+    return forecast(ck, connectors=answers)
+
+
+@pytest.mark.parametrize(("commits", "fails_at"), [(range(5), "start"), (range(4), "batch")])
+@pytest.mark.parametrize("name", ["beside", "in/new"])
+def test_files_that_are_asked_for_again_and_lie_elsewhere(
+    tmp_path: Path, commits: range, fails_at: str, name: str
+) -> None:
+    root = checkpoint_over(tmp_path / "in", tmp_path / "ck", commits)
+    (tmp_path / name).mkdir()
+    answer = said_of(root, tmp_path / name)
+    assert (answer.outcome, answer.fails_at, answer.reason) == ("fail", fails_at, "SOURCE_PATH_MOVED")
+    assert answer.error is not None and answer.error.message == "Wrong basePath"
+    assert answer.certainty == "inferred" and str(tmp_path / name) in answer.sentence
+    assert [str(each) for each in answer.evidence] == ["sources/0/4"]
+
+
+@pytest.mark.parametrize("name", ["in", "in/", "i", "i*", "in/*.json", "i[mn]", "{in,other}"])
+def test_a_path_that_begins_as_the_files_do_and_a_glob_are_not_refused(tmp_path: Path, name: str) -> None:
+    """Spark compares texts: ``/i`` is above ``/in/f`` to it; a glob is compared with nothing."""
+    root = checkpoint_over(tmp_path / "in", tmp_path / "ck")
+    (tmp_path / "i").mkdir()
+    answer = said_of(root, f"{tmp_path}/{name}")
+    assert answer.outcome == "resume"
+    unread = [text for text in answer.not_checked if "wildcard" in text]
+    assert len(unread) == any(sign in name for sign in "*[{")
+
+
+def test_a_link_to_the_directory_is_not_judged(tmp_path: Path) -> None:
+    """Spark refuses it, where the query names it so; a person may name the place otherwise than the query."""
+    root = checkpoint_over(tmp_path / "in", tmp_path / "ck")
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    assert said_of(root, tmp_path / "link").outcome == "resume"
+
+
+def test_a_start_that_asks_for_no_file_takes_moved_ones_for_new(tmp_path: Path) -> None:
+    last = offset_text(['{"logOffset":3}'])
+    root = checkpoint_over(tmp_path / "in", tmp_path / "ck", **{"offsets/4": last})
+    (root / "sources/0/4").unlink()
+    (tmp_path / "beside").mkdir()
+    assert "SOURCE_FILES_ELSEWHERE" not in [risk.id for risk in said_of(root, tmp_path / "in").risks]
+    answer = said_of(root, tmp_path / "beside")
+    assert "SOURCE_FILES_ELSEWHERE" in [risk.id for risk in answer.risks]
+    assert answer.data.append == "duplicates" and not answer.data.is_sure("append")
+
+
+def test_planned_files_are_looked_for_above_the_wildcard(tmp_path: Path) -> None:
+    root = checkpoint_over(tmp_path / "in", tmp_path / "ck", range(4))
+    (tmp_path / "in" / "4.json").unlink()
+    answer = said_of(root, f"{tmp_path}/in/*.json")
+    assert [risk.id for risk in answer.risks] == ["INPUT_GONE"]
+
+
+def test_files_of_another_machine_are_not_judged(tmp_path: Path) -> None:
+    """A checkpoint that was copied here with its input: the query itself reads where its log says."""
+    root = files_checkpoint(tmp_path / "ck", commits=range(4))
+    for number in range(5):
+        line = {"path": f"file:///not/here/in/{number}.json", "timestamp": 1, "batchId": number}
+        write(root, {f"sources/0/{number}": "v1\n" + json.dumps(line)})
+    (tmp_path / "in").mkdir()
+    answer = said_of(root, tmp_path / "in")
+    assert answer.outcome == "rerun"
+    assert any("names outside of the directory that was given" in text for text in answer.not_checked)
+
+
+def test_files_in_a_bucket_are_judged_by_their_names() -> None:
+    home, place = parse_location("s3://bucket/ck"), parse_location("s3://bucket/new")
+    assert is_outside("s3a://bucket/in/0.json", place, home, Settings())
+    assert not is_outside("s3a://bucket/new/0.json", place, home, Settings())
+    assert is_outside("s3a://other/new/0.json", place, home, Settings())
+    assert not is_outside("dbfs:/mnt/in/0.json", place, home, Settings())
+
+
+def test_a_directory_that_two_stores_name_otherwise_is_not_judged(tmp_path: Path) -> None:
+    """A mount, for example: the log names it, a person names what is mounted."""
+    root = files_checkpoint(tmp_path / "ck", commits=range(4))
+    for number in range(5):
+        line = {"path": f"dbfs:/mnt/in/{number}.json", "timestamp": 1_795_176_000_000, "batchId": number}
+        write(root, {f"sources/0/{number}": "v1\n" + json.dumps(line)})
+    (tmp_path / "in").mkdir()
+    answer = said_of(root, tmp_path / "in")
+    assert answer.outcome == "rerun"
+    assert any("names outside of the directory that was given" in text for text in answer.not_checked)
+
+
+@pytest.mark.parametrize(
+    ("path", "above"),
+    [
+        ("/in/2026-*/x", "/in"),
+        ("/in/[0-9].json", "/in"),
+        ("/in/{a,b}", "/in"),
+        ("/in/a?c/d", "/in"),
+        ("/in/new", "/in/new"),
+        ("bucket/day=*/part", "bucket"),
+    ],
+)
+def test_the_path_above_the_first_wildcard(path: str, above: str) -> None:
+    assert above_pattern(path) == above
+
+
+def test_a_bucket_is_part_of_the_path() -> None:
+    place = parse_location("s3a://bucket/in/day=*")
+    assert is_below("s3a://bucket/in/day=1/0.json", place)
+    assert not is_below("s3a://other/in/day=1/0.json", place)
