@@ -84,6 +84,13 @@ def may_be_skipped(context: RecoveryContext) -> bool:
     return "forecast_steps.open_skipped_batch" in keys
 
 
+def may_lack_its_sink(context: RecoveryContext) -> bool:
+    """Whether no log of batches is at the place that was named for the sink, and nobody said what kind it
+    is."""
+    risks = context.forecast.risks if context.forecast is not None else ()
+    return context.sink is None and any(risk.id == "SINK_NO_LOG" for risk in risks)
+
+
 def can_guard(context: RecoveryContext) -> bool:
     """Whether a planned batch fails at every start and its rows go through ``foreachBatch``, which can put
     those that the sink does not take aside."""
@@ -102,6 +109,8 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_changed")
     if may_be_older(context):
         return say("recovery_options.best_restart_no_damage")
+    if may_lack_its_sink(context):
+        return say("recovery_options.best_restart_sink_away")
     if forecast is not None and forecast.outcome == "rerun":
         return say("recovery_options.best_restart_rerun", batch=context.pending)
     return say("recovery_options.best_restart")

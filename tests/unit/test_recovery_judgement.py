@@ -572,6 +572,15 @@ def test_every_sample_answers_for_every_option_sink_and_kind_of_state(samples: P
                     assert document.code or document.no_code, (place, option)
 
 
+def test_a_sink_that_is_not_there_and_whose_kind_nobody_said_is_looked_at_first(tmp_path: Path) -> None:
+    ck = file_checkpoint(tmp_path)
+    connectors = ask_connectors(ck, ConnectorSettings(sink=parse_location(str(tmp_path / "mistyped"))))
+    for sink, words in ((None, "First see why"), ("foreach_append", "loses nothing")):
+        answers = Answers({} if sink is None else {"sink": sink})
+        again = next(o for o in options(read_recovery_context(ck, answers, connectors)) if o.id == "restart")
+        assert again.recommended and words in again.reason, sink
+
+
 def test_a_planned_batch_that_the_sink_may_have_stops_a_start_with_format_2(tmp_path: Path) -> None:
     """Observed with the file sink of 4.3 and Delta on 4.2: a skipped batch has no state ids to commit."""
     root = copy_sample("state-format-2", tmp_path)
