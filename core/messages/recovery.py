@@ -21,7 +21,8 @@ QUESTIONS: dict[str, str] = {
     "what_happened": "What happened?",
     "sink": "Where does the query write?",
     "source_complete": "Can the source still deliver every record that the query has ever read?",
-    "stateful": ("How does the stateful part change in the query that runs next?"),
+    "stateful": "How does the stateful part change in the query that runs next?",
+    "stateful_unseen": "There is no state here. Does the query keep any (removed: none)?",
     "platform": "Where does the query run?",
 }
 """The questions, by id."""
@@ -63,6 +64,14 @@ STATEFUL: dict[str, str] = {
     "added": "One was added",
 }
 """The answers to ``stateful``."""
+
+STATEFUL_UNSEEN: dict[str, str] = {
+    "unchanged": "It keeps state, which is lost",
+    "changed": "It keeps state, which is lost, and was changed",
+    "removed": "It keeps no state",
+    "added": "It keeps state now, and kept none before",
+}
+"""The same, where the checkpoint has no state."""
 
 PLATFORMS: dict[str, str] = {
     "pyspark": "Open-source Spark",

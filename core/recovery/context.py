@@ -179,8 +179,12 @@ class RecoveryContext:
         if self.has_state or self.last_committed is None:
             return False
         keeps_state = self.answers.get("stateful") in ("unchanged", "changed")
-        is_seen = self.forecast is not None and self.forecast.reason == "STATE_FOLDER_MISSING"
-        return is_seen or (keeps_state and self.what_happened == "damaged")
+        return self.is_state_loss_seen or (keeps_state and self.what_happened == "damaged")
+
+    @property
+    def is_state_loss_seen(self) -> bool:
+        """Whether the logs show that the query kept state, and there is none."""
+        return self.forecast is not None and self.forecast.reason == "STATE_FOLDER_MISSING"
 
     @property
     def emits_in_steps(self) -> bool:

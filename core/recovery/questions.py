@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from core.messages import say, say_of
-from core.messages.recovery import PLATFORMS, SINKS, SOURCE_COMPLETE, STATEFUL, WHAT_HAPPENED
+from core.messages.recovery import (
+    PLATFORMS,
+    SINKS,
+    SOURCE_COMPLETE,
+    STATEFUL,
+    STATEFUL_UNSEEN,
+    WHAT_HAPPENED,
+)
 from core.recovery.answers import CHOICES, OPTION_IDS, Answers, OptionId
 from core.recovery.context import RecoveryContext
 from core.recovery.options import recommended
@@ -18,9 +25,10 @@ LABELS: Mapping[str, Mapping[str, str]] = {
     "sink": SINKS,
     "source_complete": SOURCE_COMPLETE,
     "stateful": STATEFUL,
+    "stateful_unseen": STATEFUL_UNSEEN,
     "platform": PLATFORMS,
 }
-"""The answers in words, by question and value."""
+"""The answers in words, by question and value; ``stateful`` has other words where no state is seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +97,19 @@ def _question(context: RecoveryContext, question: str) -> Question:
     answer = given or known
     return Question(
         question,
-        say_of("recovery", "QUESTIONS", question),
+        say_of("recovery", "QUESTIONS", _wording(context, question)),
         tuple(_choices(context, question)),
         answer,
         given is None and known is not None,
         why if given is None else "",
     )
+
+
+def _wording(context: RecoveryContext, question: str) -> str:
+    """Whose words a question has. Where the files show no state, "it does not change" would be the answer of
+    a query that keeps none."""
+    is_unseen = question == "stateful" and not context.has_state and not context.is_state_loss_seen
+    return "stateful_unseen" if is_unseen else question
 
 
 def _choices(context: RecoveryContext, question: str) -> Iterator[Choice]:
@@ -105,7 +120,7 @@ def _choices(context: RecoveryContext, question: str) -> Iterator[Choice]:
     for value in CHOICES[question]:
         after, first = _tried(_answered(context, question, value)) if is_tried else ({}, None)
         out = tuple((option, why) for option, why in after.items() if option not in before)
-        yield Choice(value, LABELS[question][value], out, first)
+        yield Choice(value, LABELS[_wording(context, question)][value], out, first)
 
 
 def _tried(context: RecoveryContext) -> tuple[dict[OptionId, str], OptionId | None]:

@@ -47,11 +47,16 @@ def is_recommended(context: RecoveryContext) -> bool:
         and why_no_restart(context) is None
         and not forecast.is_data_risk
         and "loss" not in (forecast.data.append, forecast.data.overwrite, forecast.data.skip)
-        and context.stateful not in CHANGED
+        and (context.stateful not in CHANGED or _keeps_none(context))
         and (context.what_happened not in NO_RESTART or continues_with_new_code(context))
         and not context.may_have_expired
         and not context.is_sink_log_gone
     )
+
+
+def _keeps_none(context: RecoveryContext) -> bool:
+    """What "removed" says of a checkpoint without state: the query keeps none, and nothing changes."""
+    return context.stateful == "removed" and not context.has_state
 
 
 def continues_with_new_code(context: RecoveryContext) -> bool:

@@ -581,6 +581,22 @@ def test_a_sink_that_is_not_there_and_whose_kind_nobody_said_is_looked_at_first(
         assert again.recommended and words in again.reason, sink
 
 
+def test_where_no_state_is_seen_the_question_asks_whether_there_was_any(tmp_path: Path) -> None:
+    """ "It does not change" was what a query without state answered, and it led to a full refresh."""
+    ck = file_checkpoint(tmp_path / "plain")
+    damaged = {"sink": "foreach_append", "what_happened": "damaged", "source_complete": "yes"}
+    asked = next(q for q in questions(context_of(ck, damaged)) if q.id == "stateful")
+    labels = {choice.value: choice.label for choice in asked.choices}
+    assert "no state here" in asked.text and labels["removed"] == "It keeps no state"
+    assert labels["unchanged"] == "It keeps state, which is lost"
+    assert one(ck, "restart", **damaged, stateful="removed").recommended, "no state, and nothing is damaged"
+    assert not one(ck, "restart", **damaged, stateful="unchanged").possible, "its state is gone"
+    totals = file_checkpoint(tmp_path / "totals", "stateStoreSave")
+    asked = next(q for q in questions(context_of(totals, damaged)) if q.id == "stateful")
+    assert "does not change" in asked.choices[0].label.lower()
+    assert not one(totals, "restart", **damaged, stateful="removed").recommended
+
+
 def test_a_planned_batch_that_the_sink_may_have_stops_a_start_with_format_2(tmp_path: Path) -> None:
     """Observed with the file sink of 4.3 and Delta on 4.2: a skipped batch has no state ids to commit."""
     root = copy_sample("state-format-2", tmp_path)
