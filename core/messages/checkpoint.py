@@ -20,7 +20,7 @@ SENTENCES: dict[str, str] = {
     ),
     "gone": (
         "{error} A query that is started with this checkpointLocation starts from scratch with batch 0; if it"
-        " has run before, its checkpoint was deleted. Recovery can be planned without it."
+        " has run before with this very path, its checkpoint is gone. Recovery can be planned without it."
     ),
     "not_lost": (
         "Something lies at {url}, so its checkpoint is not gone: leave out --without-checkpoint to read what"

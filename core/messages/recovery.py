@@ -22,7 +22,7 @@ QUESTIONS: dict[str, str] = {
     "sink": "Where does the query write?",
     "source_complete": "Can the source still deliver every record that the query has ever read?",
     "stateful": "How does the stateful part change in the query that runs next?",
-    "stateful_unseen": "There is no state here. Does the query keep any (removed: none)?",
+    "stateful_unseen": "There is no state here. Does the query keep any?",
     "platform": "Where does the query run?",
 }
 """The questions, by id."""

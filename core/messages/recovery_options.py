@@ -203,7 +203,7 @@ SENTENCES: dict[str, str] = {
         "The sink skips batch IDs it has already committed, so the new checkpoint would have to continue"
         " the batch IDs, which start options cannot do."
     ),
-    "stateless": "The query keeps no state, and the position of every source is exact.",
+    "stateless": "The checkpoint has no state, and the position of every source is exact.",
     "files_moved": (
         "Spark knows a file by its whole path: where the files of {key} lie at another place now, those that"
         " were read before would be read again. The script refuses such a place, unless you say that all"

@@ -120,6 +120,8 @@ def _text(context: RecoveryContext, chosen: OptionId | None, impacts: Sequence[D
     asked = questions(context)
     for question in asked:
         values = ", ".join(choice.value for choice in question.choices)
+        if question.id == "stateful":  # whose values say little by themselves
+            values = "; ".join(f"{choice.value}: {choice.label}" for choice in question.choices)
         lines.append(f"  {question.id}: {question.text} {_answer(question)} [{values}]")
     found = options(context)
     best = next((option.id for option in found if option.recommended), None)

@@ -137,10 +137,11 @@ def test_the_comparison_runs_and_prints_a_ratio_for_every_case(server: list[str]
 def test_the_table_has_a_row_for_every_view_and_goes_into_the_document(tmp_path: Path) -> None:
     lines = table(rounds=1, ms=0, batches=150, is_large=False)
     rows = [line for line in lines if line.startswith("| ")]
-    assert len(rows) == 4
+    assert len(rows) == 6
     assert all(line.count("|") == 6 for line in rows)
     assert "4/0/201" in rows[1]
-    assert "state, 22,002 files listed" in rows[3]
+    assert [row.count("4/0/201") for row in rows[1:3]] == [2, 2], "what was opened before saves no request"
+    assert "state, 22,002 files listed" in rows[4]
     document = tmp_path / "page.md"
     document.write_text("before\n<!-- begin stores -->\nold\n<!-- end stores -->\nafter\n")
     put("stores", lines, document)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 import pytest
 
 from core.checkpoint import Checkpoint
+from core.cli import main
 from core.connectors import ConnectorSettings
 from core.connectors.connect import ask_connectors
 from core.documents.base import to_json
@@ -581,7 +582,9 @@ def test_a_sink_that_is_not_there_and_whose_kind_nobody_said_is_looked_at_first(
         assert again.recommended and words in again.reason, sink
 
 
-def test_where_no_state_is_seen_the_question_asks_whether_there_was_any(tmp_path: Path) -> None:
+def test_where_no_state_is_seen_the_question_asks_whether_there_was_any(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """ "It does not change" was what a query without state answered, and it led to a full refresh."""
     ck = file_checkpoint(tmp_path / "plain")
     damaged = {"sink": "foreach_append", "what_happened": "damaged", "source_complete": "yes"}
@@ -589,6 +592,8 @@ def test_where_no_state_is_seen_the_question_asks_whether_there_was_any(tmp_path
     labels = {choice.value: choice.label for choice in asked.choices}
     assert "no state here" in asked.text and labels["removed"] == "It keeps no state"
     assert labels["unchanged"] == "It keeps state, which is lost"
+    main(["recover", str(tmp_path / "plain" / "ck"), "--set", "what_happened=damaged"])
+    assert "removed: It keeps no state; " in capsys.readouterr().out
     assert one(ck, "restart", **damaged, stateful="removed").recommended, "no state, and nothing is damaged"
     assert not one(ck, "restart", **damaged, stateful="unchanged").possible, "its state is gone"
     totals = file_checkpoint(tmp_path / "totals", "stateStoreSave")
