@@ -18,7 +18,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -57,7 +57,7 @@ class View:
 
     name: str
     ways: dict[str, Way]
-    before: dict[str, Callable[[], object]] = field(default_factory=dict)
+    before: Mapping[str, Callable[[], object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
