@@ -7,26 +7,17 @@ Words as in Spark: N is the highest id in ``offsets/``, C the highest in ``commi
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from core.analysis.forecast.contents import ContentReport
-from core.analysis.forecast.errors import spark_error
 from core.analysis.forecast.model import (
-    EXACT,
     DataEffect,
     Effect,
-    FailsAt,
     Level,
     Query,
-    Risk,
     SinkKind,
-    SparkError,
-    StepStatus,
-    least_sure,
-    ok_of,
 )
 from core.analysis.forecast.skipped import after_skipped, skipped_up_to
 from core.analysis.forecast.versions import V35, Version
@@ -44,7 +35,7 @@ from core.checkpoint.state_names import operator_put_away
 from core.connectors.model import ConnectorAnswers, SinkState
 from core.connectors.sink import sink_state
 from core.sparklogs.compactible import CompactibleLog, compactible_log
-from core.sparklogs.evidence import Certainty, Evidence, Problem
+from core.sparklogs.evidence import Evidence, Problem
 from core.sparklogs.names import is_hidden_checksum
 from core.storage.lazy import lazy
 
@@ -57,41 +48,6 @@ _BESIDE_STATE = re.compile(
     rf"\.\d+(_\S+)?\.({'|'.join(_OF_A_VERSION)})\..*|\.(schema|metadata|[0-9a-f-]+\.sst)\.crc"
 )
 OLDER_READ = 8  # offset entries that tell a batch without data from a newest offset that was set back by hand
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What one step found.
-
-    With the status "fails": ``error`` is Spark's, ``reason`` the finding id, ``why`` one clause for the
-    sentence ("offsets/4 is missing"). ``delivered`` is what the sink has already got when the step fails;
-    ``data`` what a step that passes means for the rows, when that is no risk of its own.
-    ``instead_of_exact``: what "exact" becomes when all is known, because something was not looked at.
-    ``starts_from_scratch`` ends the log steps: batch 0 follows. ``batch_id``: the batch that fails where the
-    sink skips the first one.
-    """
-
-    status: StepStatus = "passes"
-    evidence: tuple[Evidence, ...] = ()
-    note: str = ""
-    certainty: Certainty = "certain"
-    error: SparkError | None = None
-    reason: str | None = None
-    why: str = ""
-    fails_at: FailsAt | None = None
-    delivered: DataEffect = EXACT
-    data: DataEffect = EXACT
-    instead_of_exact: DataEffect = EXACT
-    risks: tuple[Risk, ...] = ()
-    not_checked: tuple[str, ...] = ()
-    then: str | None = None
-    starts_from_scratch: bool = False
-    batch_id: int | None = None
-
-    @property
-    def ok(self) -> bool | None:
-        """Whether the step passes; None when there is no such answer."""
-        return ok_of(self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +80,6 @@ class Range:
         if self.start_text is None or self.end_text is None:
             return self.start_text != self.end_text
         return parse(self.start_text) != parse(self.end_text)
-
-
-@dataclass(frozen=True, slots=True)
-class StartStep:
-    """A step of Spark's start as data. ``phase`` is when a failure here shows.
-
-    ``core/messages/forecast_steps.py`` says what each does, ``docs/forecast.md`` what it needs and what
-    happens if that is not there.
-    """
-
-    id: str
-    phase: FailsAt
-    check: Callable[[RestartContext], Verdict]
 
 
 @dataclass
@@ -562,60 +505,3 @@ class RestartContext:
             return FileLog()
         ck = self.checkpoint
         return ck.kept(f"file log {key}", lambda: read_file_log(ck.door, log, ck.settings))
-
-
-def failed(
-    s: RestartContext,
-    error: str,
-    reason: str,
-    why: str,
-    *evidence: Evidence,
-    details: Mapping[str, object] | None = None,
-    certainty: Certainty = "certain",
-    fails_at: FailsAt | None = None,
-    delivered: DataEffect = EXACT,
-    then: str | None = None,
-) -> Verdict:
-    """A step that fails: ``error`` is a key of :data:`~core.analysis.forecast.errors.ERRORS`, ``details``
-    fill its message. Behind a batch that the sink skips it is no surer than that."""
-    made = Verdict(
-        status="fails",
-        evidence=evidence,
-        certainty=certainty,
-        error=spark_error(error, s.version, {"location": s.location, **(details or {})}),
-        reason=reason,
-        why=why,
-        fails_at=fails_at,
-        delivered=delivered,
-        then=then,
-    )
-    return behind_skipped(s, made)
-
-
-def behind_skipped(s: RestartContext, verdict: Verdict) -> Verdict:
-    """A failure of the batch behind one that the sink skips: no surer than that, and with its own number."""
-    if verdict.ok is not False or s.skipped is None or s.sink is None:
-        return verdict
-    certainty = least_sure(verdict.certainty, s.sink.certainty)
-    return replace(verdict, certainty=certainty, batch_id=s.first_batch)
-
-
-def unread(problem: Problem) -> Verdict:
-    """A step whose file could not be read: what it holds is not known, and that is no damage."""
-    return Verdict(
-        "cannot_be_judged",
-        evidence=(problem.evidence,),
-        note=problem.reason,
-        certainty="needs_input",
-    )
-
-
-def version_number(problem: Problem) -> str:
-    """The version that an unreadable log file claims, or "?"."""
-    match = re.match(rb"\s*v(\d+)", problem.raw)
-    return match[1].decode() if match else "?"
-
-
-def first_line(problem: Problem) -> str:
-    """The first line of an unreadable file, cut for a message."""
-    return problem.raw[:200].decode("utf-8", "replace").split("\n", 1)[0][:60]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from core.analysis.forecast.context import Verdict
 from core.analysis.forecast.model import FailsAt, SparkError
+from core.analysis.forecast.step_verdict import Verdict
 from core.sparklogs.evidence import Certainty, Evidence
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict
+from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.delta_errors import delta_error, delta_failure
 from core.analysis.forecast.reader_options import is_set, number
+from core.analysis.forecast.step_verdict import Verdict
 from core.checkpoint.sources.delta import TablePosition
 from core.connectors.delta.data_files import files_to_read, look_for_files
 from core.connectors.delta.log import DeltaLog

@@ -7,9 +7,10 @@ are equal.
 
 from __future__ import annotations
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict
+from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.delta_errors import delta_error, delta_failure
 from core.analysis.forecast.model import DUPLICATES, LOSS, SINK_KINDS, UNKNOWN, FailsAt, Risk
+from core.analysis.forecast.step_verdict import Verdict
 from core.checkpoint.model import SourceOffset
 from core.checkpoint.sources.delta import TablePosition
 from core.checkpoint.sources.delta_reader import ReadOffset, read_offset

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict, behind_skipped
+from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.delta_errors import delta_error, delta_failure
 from core.analysis.forecast.delta_files import check_files_of_batch, check_files_that_wait
 from core.analysis.forecast.delta_offsets import (
@@ -22,6 +22,7 @@ from core.analysis.forecast.delta_offsets import (
 )
 from core.analysis.forecast.model import LOSS, FailsAt, Risk
 from core.analysis.forecast.reader_options import is_set, number, option
+from core.analysis.forecast.step_verdict import Verdict, behind_skipped
 from core.checkpoint.model import SourceOffset
 from core.checkpoint.sources.delta import TablePosition
 from core.connectors.delta.judgement import (

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from core.analysis.forecast.context import RestartContext, Verdict
+from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.model import DataEffect, Risk
+from core.analysis.forecast.step_verdict import Verdict
 from core.analysis.forecast.versions import V41
 from core.checkpoint.model import Leftover
 from core.connectors.file_sink_log import FileSinkLog

@@ -9,8 +9,9 @@ committed.
 
 from __future__ import annotations
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
+from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.model import UNKNOWN
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.sources.forms import as_int, parse
 from core.checkpoint.sources.kafka import as_read
 from core.messages import say

@@ -8,9 +8,10 @@ that takes the files which a source log is ahead of the offsets.
 
 from __future__ import annotations
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict
+from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.model import EXACT, LOSS, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.ranges import log_id, ranges, start_id
+from core.analysis.forecast.step_verdict import Verdict
 from core.checkpoint.model import FileLogEntry
 from core.connectors.input_files import InputLook, is_below, look_for_inputs
 from core.messages import say

@@ -13,9 +13,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
+from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.model import DUPLICATES, UNKNOWN, FailsAt, Risk
 from core.analysis.forecast.ranges import ranges
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.model import FileLogEntry
 from core.connectors.input_files import folder_of, is_missing_here, is_outside
 from core.messages import say

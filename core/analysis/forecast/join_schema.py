@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed
+from core.analysis.forecast.context import RestartContext
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.analysis.forecast.versions import V40
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema, column_fields

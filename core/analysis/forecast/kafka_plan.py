@@ -4,10 +4,11 @@ start. In the order in which Spark looks (observed with 4.3)."""
 
 from __future__ import annotations
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
+from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.kafka_positions import SHOWN, batch_start
 from core.analysis.forecast.kafka_source import topic_gone
 from core.analysis.forecast.model import UNKNOWN, Risk
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.sources.kafka import positions_read
 from core.connectors.answers import BrokerAnswer
 from core.connectors.kafka.judgement import judge_partition

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
+from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.model import DUPLICATES, UNKNOWN, DataEffect, Risk
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.model import OffsetEntry, SourceOffset
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import as_read, is_refused, positions_read

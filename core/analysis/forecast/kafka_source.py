@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
+from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.kafka_positions import EARLIEST, batch_start, before_start
 from core.analysis.forecast.model import DUPLICATES, EXACT, LOSS, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.offset_lines import set_back
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.sources.kafka import positions_read
 from core.connectors.answers import BrokerAnswer

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed
+from core.analysis.forecast.context import RestartContext
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.state import state_inventory
 from core.messages import say
 from core.sparklogs.evidence import Evidence

@@ -7,7 +7,8 @@ it either. All changelogs may be there all the same.
 
 from __future__ import annotations
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed
+from core.analysis.forecast.context import RestartContext
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.model import OperatorState, StateFile
 from core.checkpoint.restore_chain import CommittedIds
 from core.checkpoint.state_content.framing import Unpacked, unpack

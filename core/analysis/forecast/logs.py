@@ -7,17 +7,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.analysis.forecast.context import (
-    RestartContext,
-    Verdict,
-    failed,
-    first_line,
-    unread,
-    version_number,
-)
+from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.fresh_start import FROM_SCRATCH, from_scratch, what_blocks_batch_zero
 from core.analysis.forecast.model import EXACT, RUN_AGAIN, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.pinned_values import PARTITIONS, check_pinned_values
+from core.analysis.forecast.step_verdict import Verdict, failed, first_line, unread, version_number
 from core.analysis.forecast.upgrade import check_named_sources
 from core.analysis.forecast.versions import V40, V41, V42, V43, Version
 from core.checkpoint.logs import java_uuid_trouble

@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed
+from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.model import DUPLICATES, LOSS, DataEffect, Risk
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.analysis.forecast.versions import V40, V43
 from core.checkpoint.families import metadata_of
 from core.checkpoint.model import CommitEntry, OperatorState

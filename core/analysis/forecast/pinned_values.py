@@ -6,7 +6,8 @@ version 2 (SPARK-59919)."""
 
 from __future__ import annotations
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed
+from core.analysis.forecast.context import RestartContext
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.analysis.forecast.versions import V41, V42, V43
 from core.checkpoint.families import metadata_of
 from core.checkpoint.model import OffsetEntry

@@ -8,7 +8,7 @@ for the batch that reads it.
 
 from __future__ import annotations
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict, failed, version_number
+from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.initial_offsets import check_start_file
 from core.analysis.forecast.input_paths import changed_paths, check_paths
 from core.analysis.forecast.model import (
@@ -23,6 +23,7 @@ from core.analysis.forecast.model import (
     SinkKind,
 )
 from core.analysis.forecast.ranges import log_id, ranges, start_id
+from core.analysis.forecast.step_verdict import Verdict, failed, version_number
 from core.checkpoint.source_log import FileLog
 from core.messages import Sentence, say
 from core.sparklogs.budget import ids_written

@@ -3,7 +3,8 @@ built, and nothing of the checkpoint is read (observed, Spark 3.3 to 4.3)."""
 
 from __future__ import annotations
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed
+from core.analysis.forecast.context import RestartContext
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.connectors.input_files import is_pattern
 from core.errors import LocationNotFound, StorageError
 from core.messages import say

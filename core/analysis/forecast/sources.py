@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from core.analysis.forecast.context import Range, RestartContext, Verdict, failed
+from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.delta_source import check_delta_plan, check_delta_range
 from core.analysis.forecast.initial_offsets import check_start_time
 from core.analysis.forecast.input_files import check_inputs
@@ -47,6 +47,7 @@ from core.analysis.forecast.put_away import batches_in_one, later_batches_beside
 from core.analysis.forecast.ranges import log_id, ranges
 from core.analysis.forecast.sink import no_sink_there, sink_risks
 from core.analysis.forecast.source_logs import check_file_plan, check_file_range, lost_entry, rolled_back
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.sources.base import Asks
 from core.checkpoint.sources.delta import DELTA
 from core.checkpoint.sources.files import FILES

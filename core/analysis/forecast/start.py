@@ -16,7 +16,7 @@ from core.analysis.forecast import (
     upgrade,
 )
 from core.analysis.forecast.beside import BESIDE
-from core.analysis.forecast.context import RestartContext, StartStep, Verdict
+from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.model import (
     EXACT,
     RUN_AGAIN,
@@ -27,6 +27,7 @@ from core.analysis.forecast.model import (
     Step,
     StepStatus,
 )
+from core.analysis.forecast.step_verdict import StartStep, Verdict
 from core.analysis.forecast.versions import V40, V41, Version
 from core.messages import Sentence, say, say_of
 from core.sparklogs.evidence import Certainty

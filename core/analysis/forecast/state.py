@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed, unread
+from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.errors import spark_error
 from core.analysis.forecast.join_schema import store_of_another_kind, strict_join, without_rows
 from core.analysis.forecast.left_checksums import left_checksum
@@ -19,6 +19,7 @@ from core.analysis.forecast.source_logs import lost_entry
 from core.analysis.forecast.stale_snapshots import stale_snapshots
 from core.analysis.forecast.state_settings import check_store, unknown_store
 from core.analysis.forecast.state_zips import check_sst_files
+from core.analysis.forecast.step_verdict import Verdict, failed, unread
 from core.analysis.forecast.versions import V40, V42, Version
 from core.checkpoint.model import CommitEntry, OperatorState, StateFile
 from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, first_missing

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed
+from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.model import DUPLICATES, EXACT, LOSS, DataEffect, Risk
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.analysis.forecast.versions import V41, V42, V43
 from core.checkpoint.conf import ROW_CHECKSUM_KEY, codec_named
 from core.checkpoint.model import CommitEntry, OffsetEntry, OperatorState

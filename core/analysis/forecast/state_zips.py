@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed
+from core.analysis.forecast.context import RestartContext
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.analysis.forecast.versions import V42
 from core.checkpoint.model import OperatorState, PartitionState, StateFile
 from core.checkpoint.restore_chain import CommittedIds, first_missing

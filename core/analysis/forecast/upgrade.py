@@ -6,11 +6,12 @@ Everything else resumes exactly in both directions, clean or with a pending batc
 
 from __future__ import annotations
 
-from core.analysis.forecast.context import RestartContext, Verdict, failed
+from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.join_schema import required_keys
 from core.analysis.forecast.key_order import HASHED_FROM, hashed_order
 from core.analysis.forecast.model import DUPLICATES, UNKNOWN, Risk
 from core.analysis.forecast.row_checksums import first_refused
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.analysis.forecast.versions import V34, V35, V40, V42, V43, Version, parse_version
 from core.checkpoint.conf import ROW_CHECKSUM_KEY
 from core.checkpoint.model import OffsetEntry, OperatorState
