@@ -85,7 +85,8 @@ class Timeline:
 
     ``status`` indexes ``STATUSES``. ``planned_ms`` is the start of the batch: the log's timestamp where the
     entry was read (``planned_from_log``), else the time of the offset file. ``committed_ms`` is the time of
-    the commit file. ``duration_ms`` runs from the offset file to the commit file (one clock), in
+    the commit file. The time of a damaged file is perhaps that of the damage and counts for nothing.
+    ``duration_ms`` runs from the offset file to the commit file (one clock), in
     real-time mode from the log's timestamp. ``gap_ms`` runs
     from the start of this batch to the start of the next logged one; a batch never lasts longer than that.
     ``times`` says what the times rest on and ``times_note`` says it in one sentence. ``removed_before`` is
@@ -175,6 +176,10 @@ def build_timeline(ck: Checkpoint) -> Timeline:
         entry = ck.offset(batch_id)
         if isinstance(entry, Problem) or isinstance(ck.commit(batch_id), Problem):
             unreadable[at] = True
+        if isinstance(entry, Problem):  # its time is perhaps that of the damage
+            offset_file_ms[at] = UNKNOWN_MS
+        if isinstance(ck.commit(batch_id), Problem):
+            commit_file_ms[at] = UNKNOWN_MS
         if (
             entry is not None
             and not isinstance(entry, Problem)

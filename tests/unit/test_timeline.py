@@ -61,6 +61,16 @@ def test_a_copied_checkpoint_keeps_the_starts_of_the_log_and_has_no_durations(tm
     assert "were copied" in timeline.times_note and "cannot be known" in timeline.times_note
 
 
+@pytest.mark.parametrize(("log", "gaps"), [("offsets", 4), ("commits", 5)])
+def test_the_time_of_a_damaged_file_is_not_that_of_its_batch(tmp_path: Path, log: str, gaps: int) -> None:
+    root = times_of_batches(kafka_checkpoint(tmp_path, range(6)))
+    assert timeline_of(root).duration_ms[5] > 0
+    (root / log / "5").write_text("v1\n{")  # now, long after the batch
+    timeline = timeline_of(root)
+    assert timeline.duration_ms[5] == -1
+    assert timeline.gap_ms.tolist() == [10_000] * gaps + [-1] * (6 - gaps)
+
+
 def test_a_copy_made_right_after_a_short_run_is_seen_by_how_close_its_files_lie(tmp_path: Path) -> None:
     root = kafka_checkpoint(tmp_path, range(6))
     for path in root.rglob("*"):
