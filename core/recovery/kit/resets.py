@@ -75,12 +75,19 @@ def check_new_output(run: QueryRun) -> None:
 def check_not_moved(run: QueryRun, files_are_new: bool) -> Checks:
     """Refuses a file source at another place than the files that were read: Spark knows a file by its whole
     path, so it would read those that were moved there again. Not again where the new checkpoint is there.
-    That every file there is new cannot be checked."""
+    That every file there is new cannot be checked; nor, where the source knows files by name, that one with
+    the name of a file that was read is that file."""
     checks: Checks = []
     for source in run.sources:
         if source["kind"] != "file" or not (read := _read_elsewhere(run, source)):
             continue
-        if files_are_new:
+        if is_known_by_name(source):
+            text = (
+                f"source {source['key']}: that a file at {source['path']} with the name of one that was read"
+                " is that file"
+            )
+            checks.append((None, f"{text}: fileNameOnly is set, and Spark does not read it again"))
+        elif files_are_new:
             text = (
                 f"source {source['key']}: that no file at {source['path']} was read before, at another place"
             )
@@ -97,10 +104,7 @@ def check_not_moved(run: QueryRun, files_are_new: bool) -> Checks:
 
 
 def _read_elsewhere(run: QueryRun, source: Mapping[str, Any]) -> list[str]:
-    """The files that a source had read, when none of them was at its place of today and it knows them by
-    their paths."""
-    if is_known_by_name(source):
-        return []
+    """The files that a source had read, when none of them was at its place of today."""
     above_wildcard = re.split(r"/[^/]*[*?\[{]", source["path"], maxsplit=1)[0]
     place = _one_spelling(run.files.qualified(above_wildcard))
     read = [_one_spelling(unquote(entry["path"])) for entry in old_log(run, source)]
