@@ -174,12 +174,10 @@ def build_timeline(ck: Checkpoint) -> Timeline:
             continue
         is_read[at] = True
         entry = ck.offset(batch_id)
-        if isinstance(entry, Problem) or isinstance(ck.commit(batch_id), Problem):
-            unreadable[at] = True
         if isinstance(entry, Problem):  # its time is perhaps that of the damage
-            offset_file_ms[at] = UNKNOWN_MS
+            unreadable[at], offset_file_ms[at] = True, UNKNOWN_MS
         if isinstance(ck.commit(batch_id), Problem):
-            commit_file_ms[at] = UNKNOWN_MS
+            unreadable[at], commit_file_ms[at] = True, UNKNOWN_MS
         if (
             entry is not None
             and not isinstance(entry, Problem)

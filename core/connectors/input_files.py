@@ -167,7 +167,7 @@ def is_outside(path: str, place: Location, home: Location, settings: Settings) -
 
     False for a glob, which is no base path; where one store is named in two ways; and for local files where
     this may be another machine than the query's (nothing is where the log says), or where the directory is
-    the same one, because a person may name it otherwise than the query does.
+    the same one, because a person may give it another name than the query does.
     """
     folder, protocol = folder_of(path), urlsplit(path).scheme or "file"
     if is_pattern(place) or ALIASES.get(protocol, protocol) != place.protocol:

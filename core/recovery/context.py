@@ -202,11 +202,14 @@ class RecoveryContext:
         return " ".join(risk.sentence for risk in risks if risk.id == "INPUT_GONE")
 
     @property
-    def is_source_moved(self) -> bool:
-        """Whether a source is to read another place: somebody says so, or named one that its log does not."""
+    def moved_file_sources(self) -> tuple[str, ...]:
+        """The keys of the file sources, where one is to read another place: somebody says so, or named one
+        that its log does not."""
         said = {risk.id for risk in self.forecast.risks} if self.forecast is not None else set()
         named = self.forecast is not None and self.forecast.reason == "SOURCE_PATH_MOVED"
-        return self.what_happened == "source_changed" or named or "SOURCE_FILES_ELSEWHERE" in said
+        if self.what_happened != "source_changed" and not named and "SOURCE_FILES_ELSEWHERE" not in said:
+            return ()
+        return tuple(source.key for source in self.sources if source.kind.has_own_log)
 
     @property
     def may_have_expired(self) -> bool:

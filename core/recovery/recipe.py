@@ -424,8 +424,7 @@ def _repeat_cautions(context: RecoveryContext) -> list[str]:
 
 def _moved_cautions(context: RecoveryContext) -> list[str]:
     """That files which were moved would be read again (observed with 4.3: 50 of 50 rows)."""
-    keys = [source.key for source in context.sources if source.kind.has_own_log and context.is_source_moved]
-    return [say("recovery_options.files_moved", key=key) for key in keys]
+    return [say("recovery_options.files_moved", key=key) for key in context.moved_file_sources]
 
 
 def _reset_pipeline(context: RecoveryContext) -> Recipe:

@@ -14,11 +14,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from core.analysis.forecast import Forecast, forecast
-from core.checkpoint import Checkpoint
-from core.connectors import ConnectorSettings
-from core.connectors.connect import ask_connectors
-from core.storage import parse_location
+from tests.support.forecasting import said_of
 
 pytestmark = pytest.mark.spark
 
@@ -50,12 +46,6 @@ def run(spark: SparkSession, base: Path, place: str, kind: str, fail_at: int | N
     writer = frame.writeStream.option("checkpointLocation", str(base / "ck")).foreachBatch(write_batch)
     writer.trigger(availableNow=True).start().awaitTermination()
     return handed
-
-
-def said_of(base: Path, place: str) -> Forecast:
-    ck = Checkpoint.open(str(base / "ck"))
-    answers = ask_connectors(ck, ConnectorSettings(sources={"0": parse_location(place)}))
-    return forecast(ck, connectors=answers)
 
 
 def moved(base: Path, name: str) -> str:
@@ -96,7 +86,7 @@ def test_where_the_files_of_the_newest_batch_are_asked_for_again(
     else:
         run(spark, tmp_path, str(tmp_path / "in"), "stateless")
     place = change(tmp_path, name)
-    answer = said_of(tmp_path, place)
+    answer = said_of(tmp_path / "ck", place)
     if outcome == "fail":
         assert (answer.outcome, answer.reason) == ("fail", "SOURCE_PATH_MOVED")
         with pytest.raises(StreamingQueryException, match="Wrong basePath"):
@@ -113,9 +103,9 @@ def test_where_none_is_asked_for_again_copied_files_are_read_again(
     for number in range(3):
         feed(tmp_path / "in", f"f{number}.json", 10 * number)
     run(spark, tmp_path, str(tmp_path / "in"), "windows")
-    assert said_of(tmp_path, str(tmp_path / "in")).risks == ()
+    assert said_of(tmp_path / "ck", str(tmp_path / "in")).risks == ()
     place = copied(tmp_path, "beside")
-    answer = said_of(tmp_path, place)
+    answer = said_of(tmp_path / "ck", place)
     assert answer.outcome == "resume" and [risk.id for risk in answer.risks] == ["SOURCE_FILES_ELSEWHERE"]
     feed(tmp_path / "beside", "f3.json", 40)
     counts = run(spark, tmp_path, place, "windows")

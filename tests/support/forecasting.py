@@ -8,6 +8,9 @@ from pathlib import Path
 
 from core.analysis.forecast import Forecast, Query, forecast
 from core.checkpoint import Checkpoint
+from core.connectors import ConnectorSettings
+from core.connectors.connect import ask_connectors
+from core.storage import parse_location
 from tests.support.build import CONF_4_3, QUERY_ID, commit_text, offset_text, write
 
 CONF_3_5 = {
@@ -107,6 +110,13 @@ def struct_schema(key: Sequence[tuple[str, str, bool]], value: Sequence[tuple[st
 def stateful_conf(partitions: int = 2, **changes: str) -> dict[str, str]:
     """The pinned settings of Spark 4.3 with few partitions."""
     return {**CONF_4_3, "spark.sql.shuffle.partitions": str(partitions), **changes}
+
+
+def said_of(root: Path, place: Path | str, spark: str | None = None) -> Forecast:
+    """The forecast for a directory whose source 0 is said to read ``place``."""
+    ck = Checkpoint.open(str(root))
+    answers = ask_connectors(ck, ConnectorSettings(sources={"0": parse_location(str(place))}))
+    return forecast(ck, spark, connectors=answers)
 
 
 def said(root: Path, spark: str | None = None, **query: object) -> Forecast:

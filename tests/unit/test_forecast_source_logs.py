@@ -20,7 +20,7 @@ from core.settings import Settings
 from core.sparklogs.compactible import compactible_log
 from core.storage import Door, parse_location
 from tests.support.build import commit_text, kafka_checkpoint, kafka_offset, offset_text, remove, write
-from tests.support.forecasting import METADATA, files_checkpoint, files_entry, said
+from tests.support.forecasting import METADATA, files_checkpoint, files_entry, said, said_of
 
 ENTRY = "sources/0/4"
 
@@ -338,12 +338,6 @@ def test_an_entry_that_was_replaced_by_an_older_one_names_no_file_of_its_own(tmp
 
 
 # The directory that a source reads
-
-
-def said_of(root: Path, place: Path, spark: str | None = None) -> Forecast:
-    ck = Checkpoint.open(str(root))
-    answers = ask_connectors(ck, ConnectorSettings(sources={"0": parse_location(str(place))}))
-    return forecast(ck, spark, connectors=answers)
 
 
 def test_two_sources_of_two_places_do_not_share_the_only_log(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.model import DUPLICATES, UNKNOWN, FailsAt, Risk
@@ -48,15 +48,15 @@ def check_paths(s: RestartContext, part: Range, start: int, end: int, phase: Fai
             details = {"index": at, "path": entry.path}
             error = "uri_escape" if is_pair else "uri_illegal"
             return failed(s, error, "SOURCE_LOG_PATH", why, where, details=details, fails_at=phase)
-    outside = _outside(s, part.key, entries)
-    if outside:
-        where, place = _evidence(s, part.key, outside[0]), s.connectors.places[part.key]
+    outside = next(filter(_outside_of_place(s, part.key), entries), None)
+    if outside is not None:
+        where, place = _evidence(s, part.key, outside), s.connectors.places[part.key]
         why = say(
             "forecast_steps.path_not_below",
             key=part.key,
             location=place.url,
             path=str(where),
-            file=outside[0].path,
+            file=outside.path,
         )
         return failed(
             s, "wrong_base_path", "SOURCE_PATH_MOVED", why, where, fails_at=phase, certainty="inferred"
@@ -87,12 +87,12 @@ def changed_paths(s: RestartContext, key: str) -> list[Risk]:
     """The risk of paths in the log that Spark did not write: the files that they named come again as new
     ones."""
     entries = s.file_log(key).entries
-    outside = _outside(s, key, entries)
-    if outside and any(part.key == key and part.differs for part in ranges(s)):
+    is_outside_of_place = _outside_of_place(s, key)
+    if any(map(is_outside_of_place, entries)) and any(p.key == key and p.differs for p in ranges(s)):
         return []  # the start fails where it asks for the range again
-    if outside and len(outside) == len(entries):
-        where, place = _evidence(s, key, outside[-1]), s.connectors.places[key]
-        sentence = say("forecast.source_path_moved", key=key, location=place.url, file=outside[-1].path)
+    if entries and all(map(is_outside_of_place, entries)):
+        where, place = _evidence(s, key, entries[-1]), s.connectors.places[key]
+        sentence = say("forecast.source_path_moved", key=key, location=place.url, file=entries[-1].path)
         effect = UNKNOWN if s.is_stateful else DUPLICATES.may()
         return [Risk("SOURCE_FILES_ELSEWHERE", sentence, (where,), effect, "needs_input")]
     home = _home(entries)
@@ -105,15 +105,21 @@ def changed_paths(s: RestartContext, key: str) -> list[Risk]:
     return [Risk("SOURCE_LOG_INCOMPLETE", sentence, (where,), effect, "inferred")]
 
 
-def _outside(s: RestartContext, key: str, entries: Sequence[FileLogEntry]) -> list[FileLogEntry]:
-    """The files of the log that do not lie where a user said that the source reads."""
+def _outside_of_place(s: RestartContext, key: str) -> Callable[[FileLogEntry], bool]:
+    """Whether a file of the log does not lie where a user said that the source reads; each directory is
+    looked at once."""
     place, ck = s.connectors.places.get(key), s.checkpoint
     if place is None:
-        return []
+        return lambda entry: False
     kept: dict[str, bool] = {}
-    for folder, path in {folder_of(entry.path): entry.path for entry in entries}.items():
-        kept[folder] = is_outside(path, place, ck.location, ck.settings)
-    return [entry for entry in entries if kept[folder_of(entry.path)]]
+
+    def is_it(entry: FileLogEntry) -> bool:
+        folder = folder_of(entry.path)
+        if folder not in kept:
+            kept[folder] = is_outside(entry.path, place, ck.location, ck.settings)
+        return kept[folder]
+
+    return is_it
 
 
 def illegal_at(path: str) -> int | None:
