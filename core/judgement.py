@@ -206,7 +206,7 @@ class Judgement:
         return context
 
     def _impacts(self) -> tuple[DeletionImpact, ...]:
-        found = impact_of_deleting(self.ck, self.connectors)
+        found = impact_of_deleting(self.ck, self.connectors, reads_elsewhere=self.forecast.reads_elsewhere)
         return () if self.not_read else found
 
     def _sources(self) -> tuple[SourceState, ...]:

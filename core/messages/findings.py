@@ -242,8 +242,8 @@ ACTIONS: dict[str, str] = {
     ),
     "SOURCE_PATH_MOVED": (
         "Put the files back and give the query its old path, or one that contains both places: a directory"
-        " above them (with recursiveFileLookup) or a glob, which Spark compares with nothing. Is every file"
-        " at the new place new to the query, reset the checkpoint instead (reset)."
+        " above them (with recursiveFileLookup) or a glob, for which Spark does not make this check. Is every"
+        " file at the new place new to the query, reset the checkpoint instead (reset)."
     ),
     "SOURCE_OFFSET_BACKWARDS": (
         _BACKUP + "One of the two newest offset files is not the one that Spark wrote: roll back to a batch"

@@ -56,6 +56,10 @@ SENTENCES: dict[str, str] = {
         "Exact position, after batch {batch}: no row is skipped. Rows that the query wrote after it and that"
         " no log names are duplicated, as after a plain restart."
     ),
+    "exact_elsewhere": (
+        "Exact position, after batch {batch}: no row is skipped. A file source is to read another place than"
+        " its log names: files that were moved or copied there count as new, and their rows are read twice."
+    ),
     "exact": "Exact position, after batch {batch}: no row is read twice and none is skipped.",
     "source_skips": "source {key} skips {skips}",
     "exact_behind": (

@@ -43,7 +43,10 @@ SENTENCES: dict[str, str] = {
     "topics_placeholder": "as before; or with commas: orders,refunds",
     "isolation_field": "kafka.isolation.level of the query",
     "cannot_ask": "There is no check for this kind of source: {kind}.",
-    "files_checked": "The forecast above looks there for the files of a batch that is re-run.",
+    "files_checked": (
+        "The forecast above compares the place with the files that the log of the source names, and looks"
+        " there for those of a batch that is re-run."
+    ),
     "files_elsewhere": "Not looked for here: {files}.",
     "once_delta": (
         "Once connected: how far behind the position is, and whether the versions it needs are still in"

@@ -205,9 +205,8 @@ class RecoveryContext:
     def moved_file_sources(self) -> tuple[str, ...]:
         """The keys of the file sources, where one is to read another place: somebody says so, or named one
         that its log does not."""
-        said = {risk.id for risk in self.forecast.risks} if self.forecast is not None else set()
-        named = self.forecast is not None and self.forecast.reason == "SOURCE_PATH_MOVED"
-        if self.what_happened != "source_changed" and not named and "SOURCE_FILES_ELSEWHERE" not in said:
+        is_named = self.forecast is not None and self.forecast.reads_elsewhere
+        if self.what_happened != "source_changed" and not is_named:
             return ()
         return tuple(source.key for source in self.sources if source.kind.has_own_log)
 

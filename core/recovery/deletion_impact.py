@@ -71,10 +71,11 @@ class SourceRows:
 
 
 def impact_of_deleting(
-    ck: Checkpoint, connectors: ConnectorAnswers | None = None
+    ck: Checkpoint, connectors: ConnectorAnswers | None = None, *, reads_elsewhere: bool = False
 ) -> tuple[DeletionImpact, ...]:
     """What deleting this checkpoint repeats and loses: from the beginning, from the exact position,
-    and with the old query id kept.
+    and with the old query id kept. ``reads_elsewhere``: a file source is to read another place than the one
+    that its log names, which the forecast tells.
 
     () for a checkpoint in which nothing was planned: deleting it repeats and loses nothing. Without connected
     sources and sink the numbers are None and the sentences say what was not connected. Reads what these
@@ -89,7 +90,7 @@ def impact_of_deleting(
     rows = [_rows_of(ck, source, last, connectors) for source in ck.sources]
     return (
         _beginning(ck, rows, sink, connectors),
-        _exact(ck, rows, sink, last, connectors),
+        _exact(ck, rows, sink, last, connectors, reads_elsewhere),
         _same_id(rows, sink),
     )
 
@@ -252,6 +253,7 @@ def _exact(
     sink: SinkState | None,
     last: int | None,
     connectors: ConnectorAnswers,
+    reads_elsewhere: bool,
 ) -> DeletionImpact:
     start: Start = "exact position"
     newest = None if sink is None else sink.holds_up_to_batch
@@ -273,6 +275,9 @@ def _exact(
         sentence = say("impact.exact_gone", batch=last, gone=gone)
         return DeletionImpact(start, None, None, _joined(sentence, state), "inferred")
     lost = None if ck.has_state else 0  # what an empty state changes in the results cannot be counted
+    if reads_elsewhere:
+        sentence = say("impact.exact_elsewhere", batch=last)
+        return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
     pending = ck.uncommitted_batch if ck.uncommitted_batch != last else None
     if pending is not None and (sink is None or not sink.has_log):
         sentence = say("impact.exact_pending", batch=last, pending=pending)

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from core.checkpoint import Checkpoint
+from core.connectors import ConnectorSettings
+from core.connectors.connect import ask_connectors
 from core.connectors.input_files import above_pattern, is_below, is_outside
+from core.judgement import judge
 from core.settings import Settings
 from core.storage import parse_location
 from tests.support.build import offset_text, write
@@ -73,6 +77,20 @@ def test_a_start_that_asks_for_no_file_takes_moved_ones_for_new(tmp_path: Path) 
     answer = said_of(root, tmp_path / "beside")
     assert "SOURCE_FILES_ELSEWHERE" in [risk.id for risk in answer.risks]
     assert answer.data.append == "duplicates" and not answer.data.is_sure("append")
+
+
+@pytest.mark.parametrize("commits", [range(5), range(4)])  # fails at the start; fails in the pending batch
+def test_an_exact_position_repeats_what_was_moved_to_the_other_place(tmp_path: Path, commits: range) -> None:
+    ck = Checkpoint.open(str(checkpoint_over(tmp_path / "in", tmp_path / "ck", commits)))
+    (tmp_path / "beside").mkdir()
+    exact = {}
+    for name in ("in", "beside"):
+        place = parse_location(str(tmp_path / name))
+        answers = ask_connectors(ck, ConnectorSettings(sources={"0": place}))
+        exact[name] = next(each for each in judge(ck, answers).impacts if each.start == "exact position")
+    assert exact["in"].repeats_rows == (0 if len(commits) == 5 else None)
+    assert "moved" not in exact["in"].sentence and "moved or copied there" in exact["beside"].sentence
+    assert (exact["beside"].repeats_rows, exact["beside"].certainty) == (None, "needs_input")
 
 
 def test_planned_files_are_looked_for_above_the_wildcard(tmp_path: Path) -> None:

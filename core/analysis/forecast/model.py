@@ -251,6 +251,12 @@ class Forecast:
         return any(risk.id == "NOT_IN_USE" for risk in self.risks)
 
     @property
+    def reads_elsewhere(self) -> bool:
+        """Whether a file source is to read another place than the one that its log names."""
+        moved = any(risk.id == "SOURCE_FILES_ELSEWHERE" for risk in self.risks)
+        return moved or self.reason == "SOURCE_PATH_MOVED"
+
+    @property
     def is_data_risk(self) -> bool:
         """Rows may be lost, or repeated beyond what every restart of an unfinished batch does."""
         return any(risk.weight == "data_risk" for risk in self.risks)
