@@ -61,6 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--log", type=Path, help="append the trials to this file, and count those in it")
     parser.add_argument("--quick", action="store_true", help="run the scripts in the session that is there")
     parser.add_argument("--never-run", action="store_true", help="no cells that were ever run")
+    parser.add_argument(
+        "--only-in-session", action="store_true", help="no cells whose script was a process of its own, once"
+    )
     parser.add_argument("--minutes", type=float, help="begin no further cell after so long")
     parser.add_argument("--keep", type=Path, help="keep what was run below this directory")
     parser.add_argument(
@@ -95,7 +98,12 @@ def wanted(fitting: Sequence[Cell], asked: argparse.Namespace, trials: dict[str,
         return
 
     def is_done(cell: Cell) -> bool:
-        return cell.id in trials and (asked.never_run or is_of_today(trials[cell.id]))
+        trial = trials.get(cell.id)
+        if trial is None:
+            return False
+        if asked.only_in_session:
+            return trial.as_processes or not trial.statuses
+        return asked.never_run or is_of_today(trial)
 
     left = [cell for cell in fitting if not is_done(cell)]
     for cell in chosen(left, asked.random, asked.seed, [trial.cell for trial in trials.values()]):
