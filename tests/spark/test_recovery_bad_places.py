@@ -138,3 +138,29 @@ def test_spark_still_compares_checksum_files_after_a_script_read_past_them(
         spark_session._jvm.org.apache.commons.io.IOUtils.toByteArray(stream)
     with pytest.raises(Exception, match="ChecksumException"):
         files.digest(str(place), verify=True)
+
+
+def test_the_times_of_many_files_come_from_a_listing(
+    spark_session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are those that each file gives, also for names that a log encodes, and for files that are gone."""
+    folder = tmp_path / "in put"
+    folder.mkdir()
+    names = [f"{number}.json" for number in range(22)] + ["ü 100%.json", "a+b#c?.json", "gone.json"]
+    for at, name in enumerate(names[:-1]):
+        (folder / name).write_text("{}")
+        os.utime(folder / name, (1_790_000_000 + at, 1_790_000_000 + at))
+    logged = [(folder / name).as_uri() for name in names] + [(tmp_path / "nowhere" / "x.json").as_uri()]
+    files, asked = Files(spark_session), []
+    ask = Files._stated
+    monkeypatch.setattr(
+        Files, "_stated", lambda self, *given, **named: asked.append(given) or ask(self, *given, **named)
+    )
+    listed = files.modified(logged)
+    assert len(asked) == 2  # the directory, and the file in another one
+    assert listed == {name: (1_790_000_000 + at) * 1000 for at, name in enumerate(logged[:-2])}
+    monkeypatch.setattr("core.recovery.kit.files.LISTED_FROM", 1000)
+    assert files.modified(logged) == listed and len(asked) == 2 + len(logged)
+    monkeypatch.setattr("core.recovery.kit.files.LISTED_FROM", 20)
+    folder.rename(tmp_path / "moved")
+    assert files.modified(logged) == {}

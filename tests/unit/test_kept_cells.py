@@ -59,11 +59,25 @@ def test_the_table_says_how_many_ran_with_the_scripts_as_they_are() -> None:
 
 def test_cells_whose_scripts_have_changed_come_again_unless_only_those_never_run_are_asked() -> None:
     new = Cell("restart", "join", "delta", "HDFS")
-    asked = Namespace(cover=None, random=None, seed=1, never_run=False)
+    asked = Namespace(cover=None, random=None, seed=1, never_run=False, only_in_session=False)
     assert {cell.id for cell in wanted([CELL, new], asked, {CELL.id: BEFORE})} == {CELL.id, new.id}
     assert {cell.id for cell in wanted([CELL, new], asked, {CELL.id: TODAY})} == {new.id}
     asked.never_run = True
     assert {cell.id for cell in wanted([CELL, new], asked, {CELL.id: BEFORE})} == {new.id}
+
+
+def test_cells_that_ran_in_a_session_come_again_as_processes() -> None:
+    asked = Namespace(cover=None, random=None, seed=1, never_run=False, only_in_session=True)
+    in_session, needed_none = (
+        replace(TODAY, as_processes=False),
+        replace(BEFORE, as_processes=False, statuses=()),
+    )
+    for trial, comes in (
+        (in_session, True),
+        (replace(BEFORE, as_processes=True), False),
+        (needed_none, False),
+    ):
+        assert bool(list(wanted([CELL], asked, {CELL.id: trial}))) == comes
 
 
 def test_cells_that_begin_with_the_same_query_come_behind_one_another() -> None:

@@ -6,8 +6,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from core.recovery.kit.words import Refused, Unfit, is_missing, is_verified
+
+LISTED_FROM = 20  # a directory is listed where so many files of it are looked for
 
 
 class Files:
@@ -56,18 +59,32 @@ class Files:
 
     def modified(self, inputs: Sequence[str]) -> dict[str, int]:
         """When input files were last changed, in milliseconds, without those that are gone. Source logs name
-        them as encoded URIs."""
-        found = {}
+        them as encoded URIs. A directory with many of them is listed; a store would be asked for each."""
+        by_directory: dict[str, list[str]] = {}
         for encoded in inputs:
-            path = self._hadoop.Path(self._uri(encoded))
-            try:
-                status = path.getFileSystem(self._conf).getFileStatus(path)
-            except Exception as error:
-                if not is_missing(error):
-                    raise
-            else:
-                found[encoded] = int(status.getModificationTime())
+            by_directory.setdefault(encoded.rpartition("/")[0], []).append(encoded)
+        found = {}
+        for directory, members in by_directory.items():
+            if len(members) < LISTED_FROM:
+                stated = [(encoded, entry) for encoded in members for entry in self._stated(encoded)]
+                found.update({encoded: entry.getModificationTime() for encoded, entry in stated})
+                continue
+            there = self._stated(f"{directory}/", is_listed=True)
+            times = {entry.getPath().getName(): entry.getModificationTime() for entry in there}
+            names = {encoded: unquote(encoded.rpartition("/")[2]) for encoded in members}
+            found.update({encoded: times[name] for encoded, name in names.items() if name in times})
         return found
+
+    def _stated(self, encoded: str, is_listed: bool = False) -> list[Any]:
+        """What a store says of a file, or of those in a directory; nothing where it is gone."""
+        path = self._hadoop.Path(self._uri(encoded))
+        system = path.getFileSystem(self._conf)
+        try:
+            return list(system.listStatus(path)) if is_listed else [system.getFileStatus(path)]
+        except Exception as error:
+            if not is_missing(error):
+                raise
+            return []
 
     def directories(self, place: str) -> list[str]:
         """The names of the directories in a directory; empty when there is no such directory."""
