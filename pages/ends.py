@@ -243,12 +243,16 @@ def beside_kafka(
 
 
 def inputs_looked_for(opened: Opened, ck: Checkpoint, key: str, place: str) -> None:
-    """Whether the forecast could look for input files in the directory that was given."""
+    """Whether the forecast could compare the directory that was given with the log, and look for input files
+    in it."""
     forecast = cached_answers.next_start(opened, ck)
     for part in () if isinstance(forecast, str) else forecast.not_checked:
-        if not isinstance(part, Sentence) or part.key != "forecast.open_inputs_elsewhere":
+        if not isinstance(part, Sentence) or part.values.get("key") != key:
             continue
-        if part.values["key"] == key:
+        if part.key == "forecast.open_place":
+            cards.message("plain", say("screen_connectors.place_not_compared", why=part), place)
+            return
+        if part.key == "forecast.open_inputs_elsewhere":
             cards.message("plain", say("screen_connectors.files_elsewhere", files=part), place)
             return
     cards.message("plain", say("screen_connectors.files_checked"), place)

@@ -160,32 +160,35 @@ def above_pattern(path: str) -> str:
     return re.split(r"/[^/]*[*?\[{]", path, maxsplit=1)[0]
 
 
-def is_outside(path: str, place: Location, home: Location, settings: Settings) -> bool:
+def is_outside(path: str, place: Location, home: Location, settings: Settings) -> bool | None:
     """Whether Spark refuses an input file, named as in the log, of a source that reads ``place`` (``Wrong
     basePath``): its path does not begin with that of the source, as text (observed, Spark 3.5 to 4.3: a link
     to the same directory is refused too, the path ``/i`` is none for ``/in/f``).
 
-    False for a glob, which is no base path; where one store is named in two ways; and for local files where
-    this may be another machine than the query's (nothing is where the log says), or where the directory is
-    the same one, because a person may give it another name than the query does.
+    False for local files also where the directory is the same one, because a person may give it another name
+    than the query does. None where it cannot be told: for a glob, which is no base path; where one store is
+    named in two ways; and for local files where this may be another machine than the query's (nothing is
+    where the log says).
     """
     folder, protocol = folder_of(path), urlsplit(path).scheme or "file"
     if is_pattern(place) or ALIASES.get(protocol, protocol) != place.protocol:
-        return False
-    if place.protocol not in (*_BY_TEXT, "file") or _in_store(folder).startswith(place.path.rstrip("/")):
+        return None
+    if place.protocol not in (*_BY_TEXT, "file"):
+        return None
+    if _in_store(folder).startswith(place.path.rstrip("/")):
         return False
     return not place.is_local or _is_another_directory(folder, place, home, settings)
 
 
-def _is_another_directory(folder: str, place: Location, home: Location, settings: Settings) -> bool:
-    """Whether a folder is, or was, on this machine (the one above it is there), and not in ``place`` with
-    links followed. False for one that may not be looked at."""
+def _is_another_directory(folder: str, place: Location, home: Location, settings: Settings) -> bool | None:
+    """Whether a folder is not in ``place`` with links followed. None for one that may not be looked at, or of
+    which nothing is on this machine, not even the one above it."""
     try:
         location = _own(folder, home, settings)
     except (StorageError, ValueError):
-        return False
+        return None
     if location is None or not Path(location.path).parent.is_dir():
-        return False
+        return None
     return not Path(location.path).resolve().is_relative_to(Path(place.path).resolve())
 
 

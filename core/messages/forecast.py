@@ -126,6 +126,10 @@ SENTENCES: dict[str, str] = {
         "{files:counted input file} of batch {batch_id} ({file}{files:one /, ...}), which the log of source"
         " {key} names outside of the directory that was given for it"
     ),
+    "open_place": (
+        "whether source {key} still reads the files that its log names: it is to read {location}, the log"
+        " names {file}, and nothing here tells whether that is the same place"
+    ),
     "source_path_moved": (
         "Source {key} is to read {location}, where none of the files lies that its log names (the newest is"
         " {file}). A file that was moved or copied there counts as new and is read again, unless the"

@@ -47,6 +47,7 @@ SENTENCES: dict[str, str] = {
         "The forecast above compares the place with the files that the log of the source names, and looks"
         " there for those of a batch that is re-run."
     ),
+    "place_not_compared": "Not checked: {why}.",
     "files_elsewhere": "Not looked for here: {files}.",
     "once_delta": (
         "Once connected: how far behind the position is, and whether the versions it needs are still in"

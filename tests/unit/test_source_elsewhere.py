@@ -79,6 +79,19 @@ def test_a_start_that_asks_for_no_file_takes_moved_ones_for_new(tmp_path: Path) 
     assert answer.data.append == "duplicates" and not answer.data.is_sure("append")
 
 
+@pytest.mark.parametrize("directory", ["file:///nowhere/at/all", "s3a://bucket/in", "dbfs:/mnt/in"])
+def test_a_place_that_cannot_be_compared_with_the_log_is_not_checked(tmp_path: Path, directory: str) -> None:
+    root = checkpoint_of(directory, tmp_path / "ck")
+    (tmp_path / "here").mkdir()
+    answer = said_of(root, tmp_path / "here")
+    assert answer.outcome == "resume" and not answer.reads_elsewhere
+    (said,) = [text for text in answer.not_checked if "nothing here tells whether" in text]
+    assert str(tmp_path / "here") in said and f"{directory}/4.json" in said
+    here = checkpoint_over(tmp_path / "in", tmp_path / "other")
+    for place in ("in", "i*"):
+        assert not any("nothing here tells" in text for text in said_of(here, tmp_path / place).not_checked)
+
+
 @pytest.mark.parametrize("commits", [range(5), range(4)])  # fails at the start; fails in the pending batch
 def test_an_exact_position_repeats_what_was_moved_to_the_other_place(tmp_path: Path, commits: range) -> None:
     ck = Checkpoint.open(str(checkpoint_over(tmp_path / "in", tmp_path / "ck", commits)))

@@ -18,8 +18,8 @@ from core.analysis.forecast.model import DUPLICATES, UNKNOWN, FailsAt, Risk
 from core.analysis.forecast.ranges import ranges
 from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.model import FileLogEntry
-from core.connectors.input_files import folder_of, is_missing_here, is_outside
-from core.messages import say
+from core.connectors.input_files import folder_of, is_missing_here, is_outside, is_pattern
+from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
 
 # What java.net.URI refuses in a path: blanks, control characters and these, and a percent sign alone.
@@ -105,15 +105,26 @@ def changed_paths(s: RestartContext, key: str) -> list[Risk]:
     return [Risk("SOURCE_LOG_INCOMPLETE", sentence, (where,), effect, "inferred")]
 
 
-def _outside_of_place(s: RestartContext, key: str) -> Callable[[FileLogEntry], bool]:
-    """Whether a file of the log does not lie where a user said that the source reads; each directory is
-    looked at once."""
+def not_compared(s: RestartContext, key: str) -> list[Sentence]:
+    """That nothing here tells whether the newest file of the log lies where a user said that the source
+    reads. A glob is passed over: what it matches is asked elsewhere."""
+    entries, place = s.file_log(key).entries, s.connectors.places.get(key)
+    if place is None or not entries or is_pattern(place):
+        return []
+    if _outside_of_place(s, key)(entries[-1]) is not None:
+        return []
+    return [say("forecast.open_place", key=key, location=place.url, file=entries[-1].path)]
+
+
+def _outside_of_place(s: RestartContext, key: str) -> Callable[[FileLogEntry], bool | None]:
+    """Whether a file of the log does not lie where a user said that the source reads, None where that is not
+    known; each directory is looked at once."""
     place, ck = s.connectors.places.get(key), s.checkpoint
     if place is None:
         return lambda entry: False
-    kept: dict[str, bool] = {}
+    kept: dict[str, bool | None] = {}
 
-    def is_it(entry: FileLogEntry) -> bool:
+    def is_it(entry: FileLogEntry) -> bool | None:
         folder = folder_of(entry.path)
         if folder not in kept:
             kept[folder] = is_outside(entry.path, place, ck.location, ck.settings)

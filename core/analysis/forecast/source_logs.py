@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.initial_offsets import check_start_file
-from core.analysis.forecast.input_paths import changed_paths, check_paths
+from core.analysis.forecast.input_paths import changed_paths, check_paths, not_compared
 from core.analysis.forecast.model import (
     DUPLICATES,
     EXACT,
@@ -50,6 +50,7 @@ def check_source_logs(s: RestartContext) -> Verdict:
             say("forecast.open_source_log", path=item.evidence.path, why=item.clause)
             for item in read.not_read
         ]
+        not_checked += not_compared(s, key)
         risks += _forgotten(s, key, read) or changed_paths(s, key)
     for part in ranges(s):
         verdict = check_start_file(s, part)
