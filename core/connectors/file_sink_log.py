@@ -68,6 +68,7 @@ class FileSinkLog:
         self.read_at_ms = listing.read_at_ms
         self._door = door
         self._problems: dict[str, str] = {}
+        self._damaged: dict[str, Problem] = {}
         self._log = compactible_log(listing)
         self._plain, self._compact = self._log.plain, self._log.compact
         self._entries: dict[str, _Entries | None] = {}
@@ -187,6 +188,14 @@ class FileSinkLog:
         return {path: size for path, size in entries.items() if path not in known}
 
     @lazy
+    def damaged(self) -> tuple[Problem, ...]:
+        """The damaged ones of the log files that readers and the next compaction need, by ID. What could not
+        be read is not among them."""
+        chain = [info for _, info in sorted(self._log.files.items())]
+        self._load(chain)
+        return tuple(self._damaged[info.path] for info in chain if info.path in self._damaged)
+
+    @lazy
     def named_files(self) -> frozenset[str] | None:
         """The names (last part of the path) of all files that the log names now; None when a part of it is
         missing or unreadable."""
@@ -282,6 +291,8 @@ class FileSinkLog:
         for path, data in contents.items():
             if isinstance(data, bytes):
                 self._entries[path], trouble = parse_sink_log(data, path)
+                if trouble is not None:
+                    self._damaged[path] = trouble
             else:
                 self._entries[path], trouble = None, data or problem(path, "unreadable", say("logs.removed"))
             if trouble is not None:

@@ -143,12 +143,24 @@ class SinkBatch:
 SinkLog = Literal["delta", "file", "plain"]
 """Which log of batches lies at the sink: a Delta log, the log of a file sink, or none."""
 
-ConcernKind = Literal["ahead", "behind", "changed", "forgotten", "new_id", "unknown", "log_hole", "no_log"]
+ConcernKind = Literal[
+    "ahead",
+    "behind",
+    "changed",
+    "forgotten",
+    "new_id",
+    "unknown",
+    "log_hole",
+    "log_damaged",
+    "entry_damaged",
+    "no_log",
+]
 """ahead: batches will be skipped whatever they hold; behind: committed batches are not in the sink; changed:
 somebody took rows of batches away (RESTORE, overwrite); forgotten: a batch that is there will be written
 again; new_id: the query gets another id than the table knows; unknown: no batch of this query is there
-although some are committed; log_hole: the file sink's log has a hole; no_log: batches are committed and the
-place has no log of any."""
+although some are committed; log_hole: the file sink's log has a hole; log_damaged: a file of it that readers
+need is damaged; entry_damaged: the file of the batch that runs next, which is skipped; no_log: batches are
+committed and the place has no log of any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from core.checkpoint import Checkpoint
@@ -172,6 +172,15 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
             "sink.log_hole", batches=spanned(log.missing[0], log.missing[-1]), first=log.missing[0]
         )
         notes.append(("log_hole", sentence))
+    elif log.damaged:
+        next_id = ck.next_batch.batch_id
+        paths = [trouble.evidence.path for trouble in log.damaged]
+        is_skipped = judged.pending == "skipped" and log.path_of(next_id) in paths
+        if is_skipped:
+            judged = replace(judged, sentence=say("sink.pending_entry_damaged", pending=next_id))
+        reason = log.damaged[0].reason.rstrip(".")
+        sentence = say("sink.log_damaged", count=len(paths), reason=reason)
+        notes.append(("entry_damaged" if is_skipped else "log_damaged", sentence))
     elif holds is None and ck.commit_ids:
         notes.append(("unknown", say("sink.output_emptied", committed=ck.commit_ids[-1])))
     if unknown.words:

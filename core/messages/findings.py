@@ -119,6 +119,7 @@ TITLES: dict[str, str] = {
     "SINK_FORGOT_BATCH": "the pending batch will be written a second time",
     "SINK_NEW_QUERY_ID": "the query gets a new ID, for which the table skips nothing",
     "SINK_LOG_HOLE": "the file sink log has a gap",
+    "SINK_LOG_DAMAGED": "a file of the file sink log is damaged",
     "SOURCES_CHANGED": "named sources were added or removed",
     "STATE_DROPPED": "the state of a removed operator is left unused",
     "STALE_SNAPSHOT": "a snapshot left over from before a rollback is loaded by a start",
@@ -478,6 +479,11 @@ ACTIONS: dict[str, str] = {
     ),
     "SINK_LOG_HOLE": (
         "Restore the missing files of _spark_metadata from a backup, or use a new output directory."
+    ),
+    "SINK_LOG_DAMAGED": (
+        "Restore the damaged files of _spark_metadata from a backup before the start, or use a new output"
+        " directory. The data files are still there: a reader that does not look at _spark_metadata sees"
+        " them, with those of batches that did not finish."
     ),
     "SOURCES_CHANGED": "Check that every source that starts from scratch is meant to.",
     "STATE_DROPPED": "Make sure that the contents of this state are no longer needed.",

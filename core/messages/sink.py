@@ -169,6 +169,14 @@ SENTENCES: dict[str, str] = {
         " doesn't exist), and the query fails at the next compaction of the log (BATCH_METADATA_NOT_FOUND)."
         " Output and checkpoint do not belong together, or log files were removed."
     ),
+    "log_damaged": (
+        "The log of this output has {count:counted damaged file} ({reason}): Spark cannot read the output,"
+        " and the query fails at the next compaction of the log."
+    ),
+    "pending_entry_damaged": (
+        "Pending batch {pending} will be skipped, because the log of the output has an entry for it. That"
+        " entry is damaged: until it is restored, nobody can read the rows of the batch."
+    ),
     "output_emptied": (
         "The checkpoint has committed batches up to {committed}: the output was emptied or is another one."
         " Without its entries from 0 on Spark cannot read what the query writes next."

@@ -59,6 +59,11 @@ def test_a_real_file_sink_skips_as_the_forecast_says(oracle: Oracle, damage: d.D
     assert (said.data.skip, was) == (effect, effect)
 
 
+def newest_entry_emptied(output: Path) -> None:
+    log = output / "_spark_metadata"
+    d.holding(str(ids(log)[-1]), "")(log)
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("damage", "of_the_output"),
@@ -67,8 +72,19 @@ def test_a_real_file_sink_skips_as_the_forecast_says(oracle: Oracle, damage: d.D
         (d.everything_gone, d.nothing),
         (d.nothing, d.everything_gone),
         (d.nothing, d.without("_spark_metadata/2")),
+        (d.nothing, d.holding("_spark_metadata/2", "")),
+        (COMMIT_MISSING, newest_entry_emptied),
+        (d.nothing, d.holding("_spark_metadata/2", "v2")),
     ],
-    ids=["clean", "new_checkpoint_on_the_old_output", "old_checkpoint_on_a_new_output", "entry_missing"],
+    ids=[
+        "clean",
+        "new_checkpoint_on_the_old_output",
+        "old_checkpoint_on_a_new_output",
+        "entry_missing",
+        "entry_empty",
+        "entry_of_the_planned_batch_empty",
+        "entry_of_no_known_version",
+    ],
 )
 def test_what_the_log_of_a_real_file_sink_makes_of_a_restart(
     oracle: Oracle, damage: d.Damage, of_the_output: d.Damage
@@ -88,7 +104,7 @@ def test_what_the_log_of_a_real_file_sink_makes_of_a_restart(
     skipped = [number for number in ids(copy / "offsets") if number in seen and number not in planned]
     told = {risk.id for risk in said.risks}
     assert ("SINK_AHEAD" in told) == bool(skipped), said.sentence
-    is_foreseen = bool({"SINK_LOG_HOLE", "SINK_NO_LOG"} & told)
+    is_foreseen = bool({"SINK_LOG_HOLE", "SINK_LOG_DAMAGED", "SINK_NO_LOG"} & told)
     assert is_foreseen == (not can_be_read(oracle.session, output)), said.sentence
 
 

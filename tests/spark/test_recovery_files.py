@@ -110,6 +110,24 @@ def plain(spark: SparkSession, tmp_path: Path) -> Pipeline:
     return pipeline
 
 
+@pytest.mark.parametrize("text", ["v1", "", "v2\n{}"])
+def test_an_entry_of_the_planned_batch_that_names_no_file_is_refused(plain: Pipeline, text: str) -> None:
+    """Spark skips the batch, so that its rows are lost; a reset had carried it over and was "proven"."""
+    entry = plain.output / "_spark_metadata" / "3"
+    changed = entry.stat().st_mtime
+    entry.write_text(text)
+    os.utime(entry, (changed, changed))
+    entry.with_name(".3.crc").unlink()
+    script = plain.script("reset")
+    before = fingerprint(plain.place)
+    for execute in (False, True):
+        done = run_in_session(script, plain.spark, execute=execute)
+        assert done.status == 4 and "3, of batch 3 without a commit, names no file" in done.output, (
+            done.output
+        )
+    assert fingerprint(plain.place) == before
+
+
 # ---------------------------------------------------------------- as a user runs it: a script, a process, an
 # exit status
 

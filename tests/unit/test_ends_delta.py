@@ -416,6 +416,29 @@ def test_a_hole_in_the_log_of_the_file_sink_is_a_risk(tmp_path: Path) -> None:
     assert risks(answer) == ["SINK_LOG_HOLE"] and "_spark_metadata/2 doesn't exist" in answer.sentence
 
 
+@pytest.mark.parametrize("text", ["", "v2\n{}", 'v1\n{"path":"file:///out/a.pa', "v1\n{}"])
+@pytest.mark.parametrize(("name", "commits"), [("9.compact", 12), ("11", 12), ("11", 11), ("9.compact", 11)])
+def test_a_damaged_file_in_the_log_of_the_file_sink_is_a_risk(
+    tmp_path: Path, name: str, commits: int, text: str
+) -> None:
+    output(tmp_path / "out", "8", "9.compact", "10", "11")
+    ck = checkpoint(tmp_path, *(offset(n + 1) for n in range(12)), commits=commits)
+
+    def said() -> Forecast:
+        log = FileSinkLog.open(str(tmp_path / "out"))
+        return forecast(ck, spark="4.2", connectors=ConnectorAnswers(sink=log))
+
+    assert risks(said()) == []
+    (tmp_path / "out" / "_spark_metadata" / "8").write_text("")  # no reader needs it
+    assert risks(said()) == []
+    (tmp_path / "out" / "_spark_metadata" / name).write_text(text)
+    answer = said()
+    assert risks(answer) == ["SINK_LOG_DAMAGED"] and f"_spark_metadata/{name}" in answer.risks[0].sentence
+    is_lost = (name, commits) == ("11", 11)
+    assert answer.data.skip == ("loss" if is_lost else "exact")
+    assert answer.sink is not None and ("No loss" in answer.sink.sentence) == (name != "11" and commits == 11)
+
+
 def test_an_output_that_was_emptied_is_told(tmp_path: Path) -> None:
     (tmp_path / "out" / "_spark_metadata").mkdir(parents=True)
     end = sink_state(checkpoint(tmp_path, offset(1), offset(2)), FileSinkLog.open(str(tmp_path / "out")))

@@ -166,6 +166,23 @@ def test_the_first_offset_of_a_source_is_no_gap(tmp_path: Path) -> None:
     assert said(tmp_path).risks == ()
 
 
+@pytest.mark.parametrize("commits", [range(5), range(4)])
+def test_a_source_that_has_never_delivered_is_no_risk(tmp_path: Path, commits: range) -> None:
+    """Seen on Spark: tests/spark/test_idle_source.py."""
+    two_sources(tmp_path, ['{"logOffset":4}', "-"], ['{"logOffset":3}', "-"], commits=commits)
+    remove(tmp_path, *(f"sources/1/{i}" for i in range(5)))
+    for batch in range(3):
+        write(tmp_path, {f"offsets/{batch}": offset_text([f'{{"logOffset":{batch}}}', "-"])})
+    answer = said(tmp_path)
+    assert (answer.risks, answer.certainty) == ((), "certain")
+
+
+def test_a_kafka_source_that_lost_its_two_newest_offsets(tmp_path: Path) -> None:
+    kafka_checkpoint(tmp_path, range(5))
+    write(tmp_path, {f"offsets/{batch}": offset_text(["-"]) for batch in (3, 4)})
+    assert "SOURCE_WITHOUT_OFFSET" in [risk.id for risk in said(tmp_path).risks]
+
+
 def test_a_kafka_source_without_a_start_that_had_one_before(tmp_path: Path) -> None:
     kafka_checkpoint(tmp_path, range(5), commits=range(4))
     write(tmp_path, {"offsets/3": offset_text(["-"]), "offsets/4": offset_text([kafka_offset(40)])})

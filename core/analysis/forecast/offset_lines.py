@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from core.analysis.forecast.context import Range, RestartContext
-from core.analysis.forecast.model import DUPLICATES, EXACT, SINK_KINDS, UNKNOWN, DataEffect, Risk
+from core.analysis.forecast.model import DUPLICATES, SINK_KINDS, UNKNOWN, DataEffect, Risk
 from core.analysis.forecast.versions import V40
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.sources.files import FILES
@@ -19,8 +19,11 @@ from core.checkpoint.sources.forms import parse
 from core.messages import say
 
 
-def no_offset(s: RestartContext, part: Range, newest: OffsetEntry) -> Risk:
-    """``-`` in offsets/N, or no line there for a source that the entry before knows."""
+def no_offset(s: RestartContext, part: Range, newest: OffsetEntry) -> Risk | None:
+    """``-`` in offsets/N, or no line there for a source that the entry before knows. None for a source that
+    has never delivered anything, as an empty directory beside another source of a union."""
+    if _never_had_one(s, part):
+        return None
     at = part.end.evidence if part.end is not None else newest.evidence
     scratch = _scratch(s, part)
     text, key = str(at), part.key
@@ -37,12 +40,16 @@ def no_offset(s: RestartContext, part: Range, newest: OffsetEntry) -> Risk:
     return Risk("SOURCE_WITHOUT_OFFSET", sentence, (at,), effect)
 
 
-def _scratch(s: RestartContext, part: Range) -> DataEffect:
-    """A source that has never had an offset repeats nothing by starting from scratch. Behind a batch that
-    runs again, rows come into a state that has them."""
+def _never_had_one(s: RestartContext, part: Range) -> bool:
     log = s.file_logs.get(part.key)
-    if part.start_text is None and (log is None or log.newest_id is None):
-        return EXACT
+    if part.start_text is not None or (log is not None and log.newest_id is not None):
+        return False
+    return s.kind(part.key).has_own_log or not _had_offset(s, part)
+
+
+def _scratch(s: RestartContext, part: Range) -> DataEffect:
+    """What starting from scratch does. Behind a batch that runs again, rows come into a state that has
+    them."""
     if s.runs_again and s.is_stateful:
         return UNKNOWN
     return s.handed_out_again(*SINK_KINDS)

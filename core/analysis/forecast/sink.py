@@ -19,6 +19,8 @@ _RISKS: Mapping[ConcernKind, tuple[str, DataEffect, Certainty]] = {
     "unknown": ("SINK_UNKNOWN", DataEffect(skip="unknown"), "needs_input"),
     "no_log": ("SINK_NO_LOG", DataEffect(skip="unknown"), "needs_input"),
     "log_hole": ("SINK_LOG_HOLE", DataEffect(), "certain"),
+    "log_damaged": ("SINK_LOG_DAMAGED", DataEffect(), "certain"),
+    "entry_damaged": ("SINK_LOG_DAMAGED", DataEffect(skip="loss"), "certain"),
 }
 _ATTENTION = ("SINK_UNKNOWN", "SINK_NO_LOG")
 

@@ -102,6 +102,8 @@ def check_file_sink(run: Run, checkpoint: str, ends: list[int], may_be_ahead: bo
             f"The file sink log in {place} ends at batch {max(numbers)}, the checkpoint at "
             f"{max(ends, default=None)}: it is {how}. {SET_IT}"
         )
+    if run.pending in numbers:
+        check_entry_of_pending(run, f"{place}/_spark_metadata")
     # The log has no query id. Each entry is written between the plan and the commit of its batch.
     planned, committed = files.times(f"{checkpoint}/offsets"), files.times(f"{checkpoint}/commits")
     written = files.times(f"{place}/_spark_metadata")
@@ -129,6 +131,19 @@ def check_file_sink(run: Run, checkpoint: str, ends: list[int], may_be_ahead: bo
                 f"query: the checkpoint is older, or it is another query's output. {SET_IT}"
             )
         show_ahead(max(numbers), max(ends))
+
+
+def check_entry_of_pending(run: Run, log: str) -> None:
+    """Refuses a log whose entry of the batch without a commit names no file: Spark skips a batch that has an
+    entry, whatever is in it."""
+    names = {str(run.pending), f"{run.pending}.compact"} & set(run.files.names(log))
+    lines = run.files.read_bytes(f"{log}/{min(names)}").decode(errors="replace").splitlines()
+    if lines[:1] != ["v1"] or not any(line.strip() for line in lines[1:]):
+        raise Refused(
+            f"{log}/{min(names)}, of batch {run.pending} without a commit, names no file, and Spark skips a "
+            "batch that has an entry. Either the batch had no rows, or its entry was cut off and its rows "
+            "are lost. If it had none, set SINK_IS_OURS = True; else restore the entry from a backup."
+        )
 
 
 def check_delta_sink(run: Run, ends: list[int], may_be_ahead: bool) -> None:
