@@ -246,16 +246,14 @@ def inputs_looked_for(opened: Opened, ck: Checkpoint, key: str, place: str) -> N
     """Whether the forecast could compare the directory that was given with the log, and look for input files
     in it."""
     forecast = cached_answers.next_start(opened, ck)
-    for part in () if isinstance(forecast, str) else forecast.not_checked:
-        if not isinstance(part, Sentence) or part.values.get("key") != key:
-            continue
-        if part.key == "forecast.open_place":
-            cards.message("plain", say("screen_connectors.place_not_compared", why=part), place)
-            return
-        if part.key == "forecast.open_inputs_elsewhere":
-            cards.message("plain", say("screen_connectors.files_elsewhere", files=part), place)
-            return
-    cards.message("plain", say("screen_connectors.files_checked"), place)
+    parts = () if isinstance(forecast, str) else forecast.not_checked
+    said = {p.key: p for p in parts if isinstance(p, Sentence) and p.values.get("key") == key}
+    if (files := said.get("forecast.open_inputs_elsewhere")) is not None:
+        cards.message("plain", say("screen_connectors.files_elsewhere", files=files), place)
+    elif (why := said.get("forecast.open_place")) is not None:
+        cards.message("plain", say("screen_connectors.place_not_compared", why=why), place)
+    else:
+        cards.message("plain", say("screen_connectors.files_checked"), place)
 
 
 def the_sink(opened: Opened, ck: Checkpoint, found: Given, answer: connectors.Asked) -> None:
