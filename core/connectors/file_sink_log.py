@@ -191,7 +191,7 @@ class FileSinkLog:
     def damaged(self) -> tuple[Problem, ...]:
         """The damaged ones of the log files that readers and the next compaction need, by ID. What could not
         be read is not among them."""
-        chain = [info for _, info in sorted(self._log.files.items())]
+        chain = list(self._log.files.values())
         self._load(chain)
         return tuple(self._damaged[info.path] for info in chain if info.path in self._damaged)
 

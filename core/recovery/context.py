@@ -335,7 +335,13 @@ AT_A_PLACE = ("delta", "foreach_txn", "foreach_merge", "foreach_append")
 """Sinks that may be a Delta table without a mark of this query in it."""
 
 UNFIT: tuple[ConcernKind, ...] = (
-    *("behind", "changed", "ahead", "log_hole", "log_damaged", "entry_damaged", "forgotten"),
+    "behind",
+    "changed",
+    "ahead",
+    "log_hole",
+    "log_damaged",
+    "entry_damaged",
+    "forgotten",
 )
 """Concerns about the sink after which no option may continue into it as if nothing had happened."""
 

@@ -108,12 +108,13 @@ def changed_paths(s: RestartContext, key: str) -> list[Risk]:
 def not_compared(s: RestartContext, key: str) -> list[Sentence]:
     """That nothing here tells whether the newest file of the log lies where a user said that the source
     reads. A glob is passed over: what it matches is asked elsewhere."""
-    entries, place = s.file_log(key).entries, s.connectors.places.get(key)
+    entries, place, ck = s.file_log(key).entries, s.connectors.places.get(key), s.checkpoint
     if place is None or not entries or is_pattern(place):
         return []
-    if _outside_of_place(s, key)(entries[-1]) is not None:
+    newest = entries[-1].path
+    if is_outside(newest, place, ck.location, ck.settings) is not None:
         return []
-    return [say("forecast.open_place", key=key, location=place.url, file=entries[-1].path)]
+    return [say("forecast.open_place", key=key, location=place.url, file=newest)]
 
 
 def _outside_of_place(s: RestartContext, key: str) -> Callable[[FileLogEntry], bool | None]:

@@ -73,7 +73,7 @@ def check_ranges(s: RestartContext) -> Verdict:
         if verdict is not None:
             return verdict
         if part.end_text is None:
-            risks += filter(None, [no_offset(s, part, newest)])
+            risks += [risk] if (risk := no_offset(s, part, newest)) is not None else []
             continue
         if is_foreign_name(s, part):
             not_checked.append(say("forecast.open_name", key=part.key, at=str(newest.evidence)))

@@ -66,10 +66,9 @@ class Files:
         found = {}
         for directory, members in by_directory.items():
             if len(members) < LISTED_FROM:
-                stated = [(encoded, entry) for encoded in members for entry in self._stated(encoded)]
-                found.update({encoded: entry.getModificationTime() for encoded, entry in stated})
-                continue
-            there = self._stated(f"{directory}/", is_listed=True)
+                there = [entry for encoded in members for entry in self._stated(encoded)]
+            else:
+                there = self._stated(f"{directory}/", is_listed=True)
             times = {entry.getPath().getName(): entry.getModificationTime() for entry in there}
             names = {encoded: unquote(encoded.rpartition("/")[2]) for encoded in members}
             found.update({encoded: times[name] for encoded, name in names.items() if name in times})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Any
 
 from core.recovery.kit.files import Files
@@ -102,17 +103,17 @@ def check_file_sink(run: Run, checkpoint: str, ends: list[int], may_be_ahead: bo
             f"The file sink log in {place} ends at batch {max(numbers)}, the checkpoint at "
             f"{max(ends, default=None)}: it is {how}. {SET_IT}"
         )
-    if run.pending in numbers:
-        check_entry_of_pending(run, f"{place}/_spark_metadata")
     # The log has no query id. Each entry is written between the plan and the commit of its batch.
     planned, committed = files.times(f"{checkpoint}/offsets"), files.times(f"{checkpoint}/commits")
     written = files.times(f"{place}/_spark_metadata")
+    if run.pending in numbers:
+        check_entry_of_pending(run, f"{place}/_spark_metadata/{entry_name(run.pending, written)}")
     slack_ms = files.clock_slack_ms(place, checkpoint)
     last = run.last_committed if run.last_committed is not None else -1
     shared = [number for number in sorted(numbers) if not is_ahead or number <= last]
     looked_at, fitting = shared[-5:], 0
     for number in looked_at:
-        name = str(number) if str(number) in written else f"{number}.compact"
+        name = entry_name(number, written)
         before, after = planned.get(str(number)), committed.get(str(number))
         if before is not None and after is not None and before > after + slack_ms:
             before = None  # a plan is older than its commit: this file was written again since
@@ -133,14 +134,18 @@ def check_file_sink(run: Run, checkpoint: str, ends: list[int], may_be_ahead: bo
         show_ahead(max(numbers), max(ends))
 
 
-def check_entry_of_pending(run: Run, log: str) -> None:
-    """Refuses a log whose entry of the batch without a commit names no file: Spark skips a batch that has an
+def entry_name(number: int, names: Container[str]) -> str:
+    """The file of a batch in a compactible log that has one for it."""
+    return str(number) if str(number) in names else f"{number}.compact"
+
+
+def check_entry_of_pending(run: Run, place: str) -> None:
+    """Refuses an entry of the batch without a commit that names no file: Spark skips a batch that has an
     entry, whatever is in it."""
-    names = {str(run.pending), f"{run.pending}.compact"} & set(run.files.names(log))
-    lines = run.files.read_bytes(f"{log}/{min(names)}").decode(errors="replace").splitlines()
+    lines = run.files.read_bytes(place).decode(errors="replace").splitlines()
     if lines[:1] != ["v1"] or not any(line.strip() for line in lines[1:]):
         raise Refused(
-            f"{log}/{min(names)}, of batch {run.pending} without a commit, names no file, and Spark skips a "
+            f"{place}, of batch {run.pending} without a commit, names no file, and Spark skips a "
             "batch that has an entry. Either the batch had no rows, or its entry was cut off and its rows "
             "are lost. If it had none, set SINK_IS_OURS = True; else restore the entry from a backup."
         )
