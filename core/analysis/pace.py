@@ -158,7 +158,7 @@ def duration_pace(timeline: Timeline) -> Pace | None:
     usual = usual_duration_ms(timeline)
     if usual is None:
         return Pace(words.NOT_KNOWN, say("pace.copied" if timeline.is_copy else "pace.no_times"))
-    slow = words.duration(float(np.percentile(known, 95)))
+    slow = words.duration(float(np.percentile(known, 95, method="higher")))
     return Pace(words.duration(usual), say("pace.slowest", slow=slow, n=len(known)), _series(known))
 
 

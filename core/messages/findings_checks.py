@@ -247,6 +247,10 @@ SENTENCES: dict[str, str] = {
     "unchecked_skipped": "state files: {reason}",
     "unchecked_sst": "the rows inside .sst files (their blocks were compared with their checksums)",
     "unchecked_partitions": "the partitions of the rows of operator {operators:listed} ({why})",
+    "unchecked_placement": (
+        "whether rows of operator {operator} lie in the partition of their key ({rows:,} of {looked_at:,} do"
+        " not by Spark's usual rule; the query may follow another rule, or partitions were exchanged)"
+    ),
     "partitions_changed": "the number of partitions changed",
     # Whether a query is writing.
     "writer_active": "A query is writing: within {waited_ms:duration} {changes:listed} ({path}).",

@@ -33,14 +33,14 @@ SENTENCES: dict[str, str] = {
     # metadata
     "no_metadata_and_no_logs": "there is neither metadata nor a log; Spark writes a new ID",
     "metadata_replaced": "missing; Spark {spark} writes a new query ID",
-    "metadata_unreadable": "metadata cannot be read ({clause})",
+    "metadata_unreadable": "metadata cannot be read, because it {clause}",
     "metadata_missing": "metadata is missing although offsets/ or commits/ have batches",
     "metadata_missing_risk": (
         "metadata is missing and Spark {spark} silently writes a new query ID: a sink that recognises"
         " batches by the query ID (Delta) takes a re-run batch for a new one."
     ),
     # The two logs.
-    "log_unreadable": "{path} cannot be read ({clause})",
+    "log_unreadable": "{path} cannot be read, because it {clause}",
     "log_version": "{path} has version {version}; Spark {spark} reads versions up to {highest}",
     "log_version_only": "{path} has version {version}; Spark {spark} reads only version {highest}",
     "log_name": (

@@ -59,6 +59,11 @@ def found(root: Path, spark: str | None = None) -> dict[str, Finding]:
     return {finding.id: finding for finding in report_of(root, spark).findings}
 
 
+def unplaced(root: Path) -> list[str]:
+    """What is said of rows whose partition could not be judged."""
+    return [text for text in report_of(root).not_checked if "partition of their key" in text]
+
+
 def damaged(tmp_path: Path, name: str, damage: Damage, spark: str | None = None) -> dict[str, Finding]:
     """The findings of a damaged copy that the normal level does not give."""
     root = copy_sample(name, tmp_path)
@@ -515,6 +520,7 @@ def test_few_rows_in_exchanged_directories_are_reported_when_chance_does_not_exp
     for path in sorted(second.rglob("_metadata")):
         path.rename(first / path.relative_to(second))
     assert ("ROWS_IN_WRONG_PARTITION" in found(root)) == is_reported
+    assert bool(unplaced(root)) != is_reported
 
 
 def test_rows_that_are_spread_by_another_rule_are_no_damage(tmp_path: Path) -> None:
@@ -528,6 +534,8 @@ def test_rows_that_are_spread_by_another_rule_are_no_damage(tmp_path: Path) -> N
         for number, path in enumerate(sorted(store(root, partition).glob("*.delta"))):
             rewrite_records(path, [] if number else everything[partition::3])
     assert "ROWS_IN_WRONG_PARTITION" not in found(root)
+    (said,) = unplaced(root)
+    assert "lie in the partition of their key" in said and "another rule" in said
 
 
 def test_a_snapshot_of_another_time_line_differs_from_its_deltas(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from core.analysis.forecast.damaged_files import SHOWN, damaged_files
 from core.analysis.forecast.join_damage import damaged_joins
-from core.analysis.forecast.model import DUPLICATES, LOSS, UNKNOWN, Damage, DataEffect
+from core.analysis.forecast.misplaced_rows import misplaced_rows, unexplained_rows, wrong_state
+from core.analysis.forecast.model import UNKNOWN, Damage, DataEffect
 from core.analysis.forecast.replaced_files import replaced_files
 from core.analysis.forecast.skipped import skipped_up_to
 from core.analysis.forecast.versions import V40, Version
@@ -21,7 +22,6 @@ from core.checkpoint import Checkpoint
 from core.checkpoint.conf import ROW_CHECKSUM_KEY
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import StateSchema, parse_operator_metadata, parse_schemas
-from core.checkpoint.restore_chain import store_directory
 from core.checkpoint.state import (
     committed_ids,
     read_definitions,
@@ -42,9 +42,6 @@ PARTITIONS_KEY = "spark.sql.shuffle.partitions"
 CONTENTS = "contents"  # the slot of a checkpoint that keeps what was read
 _LOGS = ("offsets", "commits")
 _FILES_AT_ONCE = 1_000  # log files that are read together
-# How many rows have to agree with an exchange of partitions, and how unlikely that is by another rule.
-_FEW_AGREEMENTS = 4
-_CHANCE_OF_ANOTHER_RULE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +136,7 @@ def judge_contents(
         found += replaced_files(ck, stores, needed, _older_state)
         checked += _checked(facts.inspection, stores)
         not_checked += [*_not_checked(ck, facts.inspection, stores), *facts.unplaced]
+        not_checked += unexplained_rows(stores)
     elif ck.has_state:
         not_checked.append(say("findings_checks.unchecked_no_version"))
     if altered:
@@ -161,12 +159,6 @@ def _needed(stores: Sequence[StoreFacts], version: int) -> frozenset[str]:
             file = step.full if step.version == start else step.change if step.version > start else None
             found |= {file.path} if file is not None else set()
     return frozenset(found)
-
-
-def wrong_state(operator: OperatorState) -> DataEffect:
-    """What wrong rows in the state can do: a deduplication lets rows through again, any other operator counts
-    or joins without them."""
-    return (DUPLICATES if (operator.name or "").startswith("dedupe") else LOSS).may()
 
 
 def _older_state(operator: OperatorState) -> DataEffect:
@@ -285,80 +277,7 @@ def _rows(facts: Sequence[StoreFacts], needed: frozenset[str]) -> Iterator[Damag
             items[0].store.place,
             wrong_state(items[0].store.operator),
         )
-    by_store: dict[tuple[int, str], list[StoreFacts]] = {}
-    for item in facts:
-        if item.misplaced is not None:
-            by_store.setdefault((item.store.operator.operator_id, item.store.partition.store), []).append(
-                item
-            )
-    for items in by_store.values():
-        yield from _wrong_partition(items)
-
-
-def _wrong_partition(items: Sequence[StoreFacts]) -> Iterator[Damage]:
-    """Rows that Spark will look for elsewhere. Reported only where the pattern shows that the rule for
-    this store is known."""
-    wrong = [item for item in items if item.misplaced is not None and item.misplaced.rows]
-    if not wrong or not _is_plausible(items):
-        return
-    rows = sum(item.misplaced.rows for item in wrong if item.misplaced is not None)
-    looked_at = sum(item.misplaced.looked_at for item in items if item.misplaced is not None)
-    first = wrong[0]
-    assert first.misplaced is not None
-    target, count = max(first.misplaced.by_partition.items(), key=lambda pair: pair[1])
-    sentence = say(
-        "findings_checks.wrong_partition",
-        rows=rows,
-        looked_at=looked_at,
-        count=count,
-        directory=_directory(first),
-        target=target,
-    )
-    yield Damage(
-        "ROWS_IN_WRONG_PARTITION",
-        "data_risk",
-        sentence,
-        tuple(Evidence(_directory(item)) for item in wrong[:SHOWN]),
-        "inferred",
-        first.store.place,
-        wrong_state(first.store.operator),
-    )
-
-
-def _is_plausible(items: Sequence[StoreFacts]) -> bool:
-    """Whether most rows lie where the hash says, or whole partitions were exchanged: each holds the rows of
-    one other.
-
-    Anything else means that this query spreads its rows by another rule, which is no damage.
-    """
-    seen = {
-        item.store.partition.partition_id: item.misplaced
-        for item in items
-        if item.misplaced is not None and item.misplaced.looked_at
-    }
-    right = sum(found.looked_at - found.rows for found in seen.values())
-    looked_at = sum(found.looked_at for found in seen.values())
-    if right >= 0.9 * looked_at:
-        return True
-    exchanged = {place: found for place, found in seen.items() if found.rows}
-    if any(len(found.by_partition) != 1 or found.rows != found.looked_at for found in exchanged.values()):
-        return False
-    rows = sum(found.looked_at for found in exchanged.values())
-    if rows >= 8 * len(exchanged):
-        return True
-    # Few rows. By another rule, a row agrees with the hash, or with the row before it in an exchanged
-    # directory, in one case of as many as there are partitions.
-    targets = {target for found in exchanged.values() for target in found.by_partition}
-    if len(targets) < len(exchanged) or any(target in seen and target not in exchanged for target in targets):
-        return False  # no exchange: two hold the rows of one, or those of a partition that has its own
-    agreements = right + rows - len(exchanged)
-    partitions = items[0].store.operator.expected_partitions or 1
-    return agreements >= _FEW_AGREEMENTS and partitions**agreements >= _CHANCE_OF_ANOTHER_RULE
-
-
-def _directory(facts: StoreFacts) -> str:
-    partition = facts.store.partition
-    return store_directory(facts.store.operator.operator_id, partition.partition_id, partition.store)
+    yield from misplaced_rows(facts)
 
 
 # Metadata and schemas

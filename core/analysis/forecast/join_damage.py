@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from core.analysis.forecast.model import LOSS, Damage
 from core.checkpoint.operator_metadata import StateSchema
-from core.checkpoint.restore_chain import store_directory
 from core.checkpoint.state_content.inspection import COUNTED, COUNTING, StoreFacts
 from core.checkpoint.state_content.join_pairs import UnequalPair, unequal_pairs
 from core.checkpoint.state_content.unsafe_row import NotDecodedError, accounted_bytes
@@ -28,13 +27,15 @@ def damaged_joins(stores: Sequence[StoreFacts], schemas: Schemas) -> Iterator[Da
     places = {item.store.place for pair in swapped for item in pair}
     for pair in swapped[:1]:
         sentence = say(
-            "findings_checks.join_stores_swapped", counting=_directory(pair[0]), counted=_directory(pair[1])
+            "findings_checks.join_stores_swapped",
+            counting=pair[0].store.directory,
+            counted=pair[1].store.directory,
         )
         yield Damage(
             "JOIN_STATE_INCONSISTENT",
             "blocks_restart",
             sentence,
-            tuple(Evidence(_directory(item)) for pair in swapped for item in pair)[:SHOWN],
+            tuple(Evidence(item.store.directory) for pair in swapped for item in pair)[:SHOWN],
             place=pair[0].store.place,
             data=LOSS.may(),
             error="key_of_another_layout",
@@ -86,24 +87,19 @@ def _unequal(stores: Iterable[StoreFacts]) -> Iterator[Damage]:
         first = pairs[0]
         sentence = say(
             "findings_checks.join_names_more" if too_many else "findings_checks.join_names_fewer",
-            counting=_directory(first.counting),
+            counting=first.counting.store.directory,
             named=first.named,
-            counted=_directory(first.counted),
+            counted=first.counted.store.directory,
             rows=first.rows,
         )
         yield Damage(
             "JOIN_STATE_INCONSISTENT",
             "blocks_restart" if too_many else "data_risk",
             sentence,
-            tuple(Evidence(_directory(item)) for p in pairs for item in (p.counting, p.counted))[:SHOWN],
+            tuple(Evidence(item.store.directory) for p in pairs for item in (p.counting, p.counted))[:SHOWN],
             "inferred",
             first.counting.store.place,
             LOSS.may(),
             error="join_inconsistent",
             because=sentence,
         )
-
-
-def _directory(facts: StoreFacts) -> str:
-    partition = facts.store.partition
-    return store_directory(facts.store.operator.operator_id, partition.partition_id, partition.store)

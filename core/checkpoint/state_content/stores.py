@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.checkpoint.model import OperatorState, PartitionState, StateFile
-from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids
+from core.checkpoint.restore_chain import CommittedIds, expected_partition_ids, store_directory
 from core.messages import say
 from core.storage import FileInfo, ReadFailure
 from core.storage.door import Door
@@ -50,6 +50,12 @@ class Store:
     def place(self) -> str:
         """``operator/partition/store``."""
         return f"{self.operator.operator_id}/{self.partition.partition_id}/{self.partition.store}"
+
+    @property
+    def directory(self) -> str:
+        """Where its files lie: ``state/0/1``, or ``state/0/1/left-keyToNumValues`` for a named store."""
+        partition = self.partition
+        return store_directory(self.operator.operator_id, partition.partition_id, partition.store)
 
     @property
     def files(self) -> tuple[StateFile, ...]:
