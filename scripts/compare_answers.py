@@ -165,7 +165,6 @@ def collect(target: Path, checkout: Path, python: str, only: Sequence[str]) -> i
     target.mkdir(parents=True, exist_ok=True)
     for old in target.glob("*.json"):
         old.unlink()
-    # A name without "_", which Markdown escapes in some places: portable finds the name as it is.
     scratch = Path(tempfile.gettempdir()).resolve() / f"answers-{secrets.token_hex(8)}"
     scratch.mkdir()
     try:
@@ -309,7 +308,12 @@ def _kept(target: Path, name: str, label: str, arguments: list[str], scratch: Pa
 def portable(text: str, scratch: Path) -> str:
     """The text without the place of this checkout and of the scratch directory, and without ages: they grow
     while the answers are collected."""
-    return AGE.sub("AGE ago", text.replace(str(PROJECT), "/project").replace(str(scratch), "/scratch"))
+    from core.incident.report_markdown import escaped
+
+    for place, name in ((PROJECT, "/project"), (scratch, "/scratch")):
+        in_json = json.dumps(escaped(str(place)))[1:-1]  # Markdown escapes a "_" at the end of a name
+        text = text.replace(str(place), name).replace(in_json, name).replace(escaped(str(place)), name)
+    return AGE.sub("AGE ago", text)
 
 
 # --- comparing ---

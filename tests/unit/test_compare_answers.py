@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from core.incident.report_markdown import escaped
 from core.messages import say
 from scripts.compare_answers import Difference, compare, differences, main, portable, report
 
@@ -60,6 +61,14 @@ def test_findings_are_compared_by_their_id_and_an_error_message_is_a_fact() -> N
 
 def test_versions_and_times_of_reading_are_left_out() -> None:
     assert not list(differences({"version": "1", "read_at": "a"}, {"version": "2", "read_at": "b"}))
+
+
+def test_a_place_that_markdown_escapes_is_left_out() -> None:
+    place = Path("/tmp/tmp_ab_")  # tempfile gives such names
+    text = escaped(f"{place}/empty")
+    assert "\\" in text
+    assert portable(text, place) == "/scratch/empty"
+    assert json.loads(portable(json.dumps({"text": text}), place)) == {"text": "/scratch/empty"}
 
 
 @pytest.mark.parametrize("age_ms", [950, 4_200, 59_000, 3_599_000, 3_600_000, 493_200_000, 10**11])
