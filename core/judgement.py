@@ -28,6 +28,7 @@ from core.connectors.sink_history import SinkHistory, sink_history
 from core.errors import CheckpointExplorerError, FileNotRead
 from core.messages import say
 from core.recovery import (
+    Advice,
     Answers,
     DeletionImpact,
     RecoveryContext,
@@ -204,6 +205,10 @@ class Judgement:
                 self.ck.location.url,
             )
         return context
+
+    def advice(self, answers: Answers) -> Advice:
+        """What to do, with these answers. Raises what :meth:`recovery` and :attr:`findings` raise."""
+        return Advice.of(self.recovery(answers), self.findings.findings)
 
     def _impacts(self) -> tuple[DeletionImpact, ...]:
         found = impact_of_deleting(self.ck, self.connectors, reads_elsewhere=self.forecast.reads_elsewhere)

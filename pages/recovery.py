@@ -13,14 +13,13 @@ from core.judgement import judge
 from core.messages import say, words
 from core.messages.screen_recovery import ROWS
 from core.recovery import (
+    Advice,
     Cell,
     CodeBlock,
     Option,
     Plan,
-    Question,
     RecoveryContext,
     effects_by_sink,
-    first_deciding,
     forms,
     options,
     plan,
@@ -74,7 +73,7 @@ def main() -> None:
     cards.text(say("screen_recovery.options"), "section")
     chosen = choose(found)
     recovery_answers.ask_numbers(chosen.id)
-    in_short(chosen, asked)
+    in_short(chosen, Advice.of(context, found=found, asked=asked))
     code(context, chosen)
     more(found, chosen, plan(context, chosen.recipe), opened)
 
@@ -95,7 +94,7 @@ def without_checkpoint(ck: Checkpoint, is_choice_open: bool) -> None:
     found = options(context)
     cards.text(say("screen_recovery.options"), "section")
     chosen = choose(found)
-    in_short(chosen, asked)
+    in_short(chosen, Advice.of(context, found=found, asked=asked))
     code(context, chosen)
     more(found, chosen, plan(context, chosen.recipe), None)
 
@@ -108,14 +107,14 @@ def read(opened: Opened, ck: Checkpoint) -> RecoveryContext | str:
         return say("screen_recovery.unread", reason=error)
 
 
-def in_short(option: Option, asked: tuple[Question, ...]) -> None:
+def in_short(option: Option, advice: Advice) -> None:
     """The chosen option in one box: whether and why, what it repeats and loses, what it costs; and which
     answer decides whether another one comes first."""
     with cards.box("done" if option.recommended else "plain" if option.possible else "blocked"):
         cards.text(option.title, "lead")
         verdict(option)
-        if option.recommended and (deciding := first_deciding(asked, option.id)) is not None:
-            recovery_answers.decided_by(deciding)
+        if option.recommended and advice.question is not None:
+            recovery_answers.decided_by(advice.question)
         if option.possible:
             _effect(option)
             cost = say(

@@ -24,7 +24,7 @@ from core.connectors import ConnectorAnswers
 from core.errors import NotACheckpoint, ResumeError, StorageError, UsageError
 from core.judgement import Judgement, judge
 from core.messages import say, words
-from core.recovery import Answers, DeletionImpact, Option, ResumeAnswer, options
+from core.recovery import Advice, Answers, DeletionImpact, ResumeAnswer
 from core.rehearsal.command import rehearse_command as filled_in
 from ui import cards, connectors, readings
 from ui.open_checkpoints import MOST_OPEN, Opened
@@ -135,19 +135,19 @@ def impacts(opened: Opened, ck: Checkpoint) -> tuple[DeletionImpact, ...] | str:
         return say("screen_start.impact_not_known", reason=error)
 
 
-def recommended(opened: Opened, ck: Checkpoint) -> Option | None:
-    """The recovery option that is recommended as long as no question is answered; None where none is, or
-    where the files it rests on cannot be read."""
+def advice(opened: Opened, ck: Checkpoint, level: Level | None = None) -> Advice | None:
+    """What to do as long as no question is answered; None where the files it rests on cannot be read. Without
+    a level: by what the first view has read."""
     asked = connectors.answers(opened, ck)
     try:
-        return _recommended((opened.key, asked.key), judgement(opened, ck))
+        return _advice((opened.key, asked.key, level), judgement(opened, ck, level))
     except (StorageError, UsageError):
         return None
 
 
 @readings.cached(2 * MOST_OPEN)
-def _recommended(key: tuple[object, ...], _judgement: Judgement) -> Option | None:
-    return next((each for each in options(_judgement.recovery(Answers())) if each.recommended), None)
+def _advice(key: tuple[object, ...], _judgement: Judgement) -> Advice:
+    return _judgement.advice(Answers())
 
 
 def changes(

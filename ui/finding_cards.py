@@ -42,9 +42,13 @@ def show(opened: Opened, ck: Checkpoint, level: Level | None = None, has_card: b
     notes = [item for item in report.findings if item.severity == "note"]
     if not is_short or len(report.findings) != 1:  # one finding says it itself
         cards.text(headline(report), "section" if is_short and report.findings else "strong")
-    in_card = blocking(report) if has_card else None
+    if not is_short and serious:
+        what_to_do(opened, ck, level)
+        st.page_link("pages/recovery.py", label=say("screen_start.to_recovery"), query_params={})
+    blocks = blocking(report)
     for item in serious:
-        one(ck, item, above, is_short, is_in_card=item is in_card)
+        is_advice = item is blocks and item.recipe is None and (has_card or not is_short)
+        one(ck, item, above, is_short, is_in_card=is_advice)
     if notes and serious:
         with st.expander(say("screen_start.notes", n=len(notes))):
             for item in notes:
@@ -82,17 +86,12 @@ def some(opened: Opened, ck: Checkpoint, ids: Collection[str], place: str | None
     return {item.id for item in found}
 
 
-def what_to_do(opened: Opened, ck: Checkpoint) -> None:
-    """For the card of the next start: what a finding that blocks it asks for, else the recommended recovery
-    option."""
-    report = cached_answers.findings(opened, ck)
-    item = None if isinstance(report, str) else blocking(report)
-    if item is not None:
-        cards.text(say("screen_start.what_to_do", action=_short_action(item)))
-        return
-    best = cached_answers.recommended(opened, ck)
-    if best is not None:
-        cards.text(say("screen_start.what_to_do", action=f"{best.title.rstrip('.')}."))
+def what_to_do(opened: Opened, ck: Checkpoint, level: Level | None = None) -> None:
+    """For the card of the next start, and above the findings: the same advice as on Recovery, as long as no
+    question is answered there."""
+    found = cached_answers.advice(opened, ck, level)
+    if found is not None:
+        cards.text(say("screen_start.what_to_do", action=found.sentence))
 
 
 def blocking(report: FindingsReport) -> Finding | None:
@@ -115,16 +114,17 @@ def headline(report: FindingsReport) -> str:
 def one(
     ck: Checkpoint, item: Finding, above: str = "", is_short: bool = False, is_in_card: bool = False
 ) -> None:
-    """One finding: what is so, what to do, how sure that is and where it was seen. ``above``: the sentence
-    that stands above everything else; what it says is not said again. ``is_short``: as on Overview, where
-    what to do may stand in the card (``is_in_card``)."""
+    """One finding: what is so, what to do about it, how sure that is and where it was seen. ``above``: the
+    sentence that stands above everything else; what it says is not said again. ``is_short``: as on Overview.
+    ``is_in_card``: what to do about it is the advice for the whole, which stands above."""
     tone = TONES[item.severity]
     said = without(item.sentence, above)
     with cards.box(tone):
         if said or not is_short or item.severity == "blocks_restart":
             cards.text(f"{cards.MARKS[tone]} {said}" if said else _titled(item, tone), "strong")
         if not is_short:
-            cards.text(say("screen_start.what_to_do", action=item.action))
+            if not is_in_card:
+                cards.text(say("screen_start.to_do_about_it", action=item.action))
             if item.decision is not None:
                 cards.text(item.decision, "small")
             _proof(item)
@@ -134,18 +134,14 @@ def one(
 
 
 def _in_short(item: Finding, tone: cards.Tone, is_said: bool, is_in_card: bool) -> None:
-    """What to do where nothing runs until it is done; all else behind a title. ``is_said``: what is so
-    stands in the forecast above; ``is_in_card``: so does what to do."""
-    to_do = say("screen_start.what_to_do", action=_short_action(item))
-    is_open = item.severity == "blocks_restart"
-    if is_open and not is_in_card:
-        cards.text(to_do)
-    title = say("screen_start.where_seen" if is_open else "screen_start.to_do_and_proof")
-    if is_said and not is_open:
+    """What to do about it and where it was seen, behind a title. ``is_said``: what is so stands in the
+    forecast above; ``is_in_card``: so does what to do."""
+    title = say("screen_start.where_seen" if is_in_card else "screen_start.to_do_and_proof")
+    if is_said and item.severity != "blocks_restart":
         title = _titled(item, tone)
     with st.expander(title):
-        if not is_open:
-            cards.text(to_do)
+        if not is_in_card:
+            cards.text(say("screen_start.to_do_about_it", action=_short_action(item)))
         _proof(item)
 
 

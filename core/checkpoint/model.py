@@ -264,6 +264,12 @@ class OperatorState:
     own_files: tuple[StateFile, ...] = ()
     codec: str | None = None
 
+    @property
+    def is_transform(self) -> bool:
+        """Whether it is a transformWithState, in Scala, Python or pandas: its schemas are read from the files
+        that its operator metadata names."""
+        return (self.name or "").startswith("transformWithState")
+
 
 @dataclass(frozen=True, slots=True)
 class StateInventory:

@@ -237,6 +237,22 @@ def _operator_metadata(
     )
 
 
+def schema_paths(raw: str | None) -> list[str]:
+    """The whole paths of the schema files that operator metadata (``raw``: its text) names; none in version
+    1, and in text that is no operator metadata."""
+    lines = (raw or "").split("\n")
+    try:
+        stores = parse_object(lines[1]).get("stateStoreInfo") if len(lines) > 1 else None
+    except ValueError:
+        return []
+    named = (
+        [store.get("stateSchemaFilePaths") for store in stores if isinstance(store, dict)]
+        if isinstance(stores, list)
+        else []
+    )
+    return [path for paths in named if isinstance(paths, list) for path in paths if isinstance(path, str)]
+
+
 def _store_metadata(store: dict[str, object]) -> StoreMetadata:
     prefix, partitions = store.get("numColsPrefixKey"), store.get("numPartitions")
     paths = store.get(

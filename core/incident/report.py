@@ -23,7 +23,7 @@ from core.incident.batch_marks import Marks, newest_marks
 from core.incident.secrets import secrets_of, without_secrets
 from core.judgement import Judgement
 from core.messages import say, say_of, words
-from core.recovery import Answers, ResumeAnswer, SourceResume, as_pyspark, options
+from core.recovery import Advice, Answers, ResumeAnswer, SourceResume, as_pyspark
 from core.storage.location import title_of
 
 T = TypeVar("T")
@@ -160,23 +160,18 @@ class _Writing:
         return self._forecast.sentence
 
     def _to_do(self) -> Iterator[Paragraph]:
-        """The recommended option, then what the serious findings ask for."""
-        context = _said(lambda: self._judgement.recovery(Answers()))
-        if isinstance(context, str):
-            yield Paragraph(_line(say("report.no_option", reason=context)))
+        """The advice for the whole checkpoint, then what each serious finding asks for."""
+        found = _said(lambda: self._judgement.advice(Answers()))
+        if isinstance(found, str):
+            yield Paragraph(_line(say("report.no_option", reason=found)))
         else:
-            best = next((option for option in options(context) if option.recommended), None)
-            if best is None:
-                yield Paragraph(say("report.none_recommended"))
-            else:
-                text = say("report.option", title=best.title.rstrip("."), reason=best.reason or best.why)
-                loses, repeats = best.loses.rstrip("."), best.repeats.rstrip(".")
-                costs = say("report.option_costs", loses=loses, repeats=repeats, option=best.id)
-                yield Paragraph(_line(text), _line(costs))
-        if not isinstance(self._findings, str):
-            actions = [item.action for item in self._findings.findings if item.severity in SERIOUS]
-            for action in dict.fromkeys(actions):
-                yield Paragraph(_line(action))
+            yield from _advice(found)
+        serious = [] if isinstance(self._findings, str) else self._findings.findings
+        actions = {item.action: item.id for item in reversed(serious) if item.severity in SERIOUS}
+        for action, finding_id in reversed(actions.items()):
+            if isinstance(found, str) or action != found.first:
+                about = say_of("findings", "TITLES", finding_id)
+                yield Paragraph(_line(say("report.about_finding", about=about, action=action)))
 
     def _position_title(self) -> str:
         if isinstance(self._resume, str):
@@ -262,6 +257,20 @@ class _Writing:
             file = self._beside.file or ck.name
             yield say("report.evidence"), _line(say("report.evidence_file", file=file, sha256=sha256))
         yield say("report.made_by"), f"checkpoint-explorer {__version__}"
+
+
+def _advice(found: Advice) -> Iterator[Paragraph]:
+    """What to do; where one option is recommended, with its reason and what it costs."""
+    best = found.option
+    if found.first:
+        yield Paragraph(_line(found.first))
+    if best is None or found.question is not None:
+        yield Paragraph(_line(found.of_recovery))
+        return
+    text = say("report.option", title=best.title.rstrip("."), reason=best.reason or best.why)
+    loses, repeats = best.loses.rstrip("."), best.repeats.rstrip(".")
+    costs = say("report.option_costs", loses=loses, repeats=repeats, option=best.id)
+    yield Paragraph(_line(text), _line(costs))
 
 
 def _said(part: Callable[[], T]) -> T | str:

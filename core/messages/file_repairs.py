@@ -67,6 +67,11 @@ SENTENCES: dict[str, str] = {
     "too_large": "{file} has {size_bytes:size}; files of up to {limit_bytes:size} are repaired.",
     # what is changed, file by file
     "stale_checksum": "{file} belongs to a log file that is gone; with it Spark cannot write that log file.",
+    "schema_paths": (
+        "{file} names the state schema where the checkpoint was before; the copy names its own files, which"
+        " are the same."
+    ),
+    "schema_not_here": "The state schema {file} is not in this checkpoint, so no other path leads to it.",
     "newest_offset": (
         "Batch {batch} was planned and not committed, and its plan cannot be read: the next start plans it"
         " again."

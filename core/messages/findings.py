@@ -23,6 +23,10 @@ SENTENCES: dict[str, str] = {
         "Restore a backup of the checkpoint and of the output (restore_backup), or write a new output from"
         " the source (full_refresh; backup_and_backfill where the source may not have everything)."
     ),
+    "no_rewind": (
+        "Stop the query and back up the checkpoint first. No batch is left to roll back to: restore a backup"
+        " of the checkpoint (restore_backup), or take another option of python -m core recover."
+    ),
     "with_rewind": (
         "{action} A script for the rollback: python -m core recover with --option rewind --set"
         " to_batch={batch}."
@@ -139,6 +143,7 @@ TITLES: dict[str, str] = {
     "OLD_LOG_FILE_UNREADABLE": "an older log file cannot be read",
     "OPERATOR_METADATA_MISSING": "operator metadata is missing",
     "OPERATOR_METADATA_UNREADABLE": "operator metadata cannot be read",
+    "STATE_SCHEMA_ELSEWHERE": "the state schema is read outside of this checkpoint",
     "STATE_SCHEMA_MISSING": "a state schema file is missing",
     "TWO_WRITERS": "two queries may be writing to this checkpoint",
     "EXTRA_PARTITIONS": "there are more state partitions than the query uses",
@@ -549,6 +554,10 @@ ACTIONS: dict[str, str] = {
     "OPERATOR_METADATA_UNREADABLE": (
         "Make sure that the stateful operators of the query have not changed: the next start does not"
         " check it."
+    ),
+    "STATE_SCHEMA_ELSEWHERE": (
+        "Nothing, if this is a copy for a look. To start the query here, use repair_files: in a copy it"
+        " writes the paths of the schema files again."
     ),
     "STATE_SCHEMA_MISSING": (
         "Make sure that the types of keys and values have not changed: the next start does not check it."

@@ -218,10 +218,11 @@ SENTENCES: dict[str, str] = {
         " columns of {seen}"
     ),
     "schema_version": "{path} {clause}",
-    "operator_metadata_needed": "{at} is missing, and transformWithState needs it",
+    "operator_metadata_needed": "{at} is missing, and operator {operator_id} needs it",
     "schema_file_needed": "{path} is missing, and transformWithState needs the schema in it",
-    "open_schema_elsewhere": (
-        "the state schema at {path}, where the operator metadata points although the checkpoint is here"
+    "schema_elsewhere": (
+        "Operator {operator_id} reads its state schema in {place}, where the checkpoint was before, and not"
+        " here: once that is gone, batch {batch_id} fails."
     ),
     "state_folder_renamed": "state/ is missing, and {directory}/ may be what it was",
     "state_dropped": (

@@ -50,6 +50,31 @@ SINKS: dict[str, str] = {
 }
 """The answers to ``sink``."""
 
+NAMES: dict[str, dict[str, str]] = {
+    "sink": {
+        "delta": "Delta",
+        "file": "files",
+        "kafka": "Kafka",
+        "foreach_append": "foreachBatch that appends",
+        "foreach_merge": "foreachBatch by key",
+        "foreach_txn": "foreachBatch with txnVersion",
+        "lakeflow_table": "Lakeflow",
+        "other": "another sink",
+    },
+    "source_complete": {"yes": "yes", "no": "no", "unknown": "not known"},
+    "stateful": {"unchanged": "unchanged", "changed": "changed", "removed": "removed", "added": "added"},
+    "platform": {"pyspark": "open-source Spark", "databricks": "Databricks", "lakeflow": "Lakeflow"},
+}
+"""The answers in three words at most, by question."""
+
+DECIDES: dict[str, str] = {
+    "sink": "the sink",
+    "source_complete": "whether the source still has every record",
+    "stateful": "how the stateful part changes",
+    "platform": "where the query runs",
+}
+"""What the answer to a question is about, by its id."""
+
 SOURCE_COMPLETE: dict[str, str] = {
     "yes": "Yes, all of them",
     "no": "No, some are gone",
@@ -149,6 +174,10 @@ SENTENCES: dict[str, str] = {
     "rules_out": "Rules out: {title}. {why}",
     "decided_by": 'The recommendation depends on "{question}"',
     "leads_to": "{title}: {answers}",
+    "advice": "{title}.",
+    "advice_none": "The files show no option that can be recommended; the page Recovery compares all.",
+    "advice_depends": "It depends on {about}. {ways}",
+    "advice_way": "{answers:capital}: {title}.",
     "position_not_known": "Position not known",
     "nothing_committed": "No batch is committed, so there is no position to resume from.",
     "offset_unreadable": "offsets/{batch} is missing or cannot be read, so the position is not known.",

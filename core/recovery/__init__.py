@@ -7,6 +7,7 @@ repeats and loses.
 
 from __future__ import annotations
 
+from core.recovery.advice import Advice
 from core.recovery.answers import CHOICES, OPTION_IDS, Answers, OptionId
 from core.recovery.code import CodeBlock, generate, why_no_code
 from core.recovery.consequences import effects_by_sink
@@ -16,12 +17,13 @@ from core.recovery.forms import forms
 from core.recovery.model import Cell
 from core.recovery.options import Option, options
 from core.recovery.plan import Plan, plan
-from core.recovery.questions import Question, first_deciding, questions
+from core.recovery.questions import Question, questions
 from core.recovery.resume import ResumeAnswer, SourceResume, as_pyspark, resume_points
 
 __all__ = [
     "CHOICES",
     "OPTION_IDS",
+    "Advice",
     "Answers",
     "Cell",
     "CodeBlock",
@@ -35,7 +37,6 @@ __all__ = [
     "SourceResume",
     "as_pyspark",
     "effects_by_sink",
-    "first_deciding",
     "forms",
     "generate",
     "impact_of_deleting",

@@ -22,7 +22,7 @@ from core.checkpoint.left_snapshots import (
     snapshots_older_than_their_batch,
 )
 from core.checkpoint.model import CommitEntry, OffsetEntry, OperatorState, StateFile
-from core.checkpoint.operator_metadata import StateSchema
+from core.checkpoint.operator_metadata import StateSchema, schema_paths
 from core.checkpoint.restore_chain import first_missing
 from core.checkpoint.state import read_schemas, state_inventory
 from core.checkpoint.state_content.checksums import hidden_name
@@ -48,6 +48,7 @@ WATERMARK_IN_SCHEMA = frozenset({"stateStoreSave", "dedupe", "symmetricHashJoin"
 
 _UUID = re.compile(r'"id"\s*:\s*"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"')
 _NEXT_WATERMARK = re.compile(r'"nextBatchWatermarkMs"\s*:\s*(\d+)\s*[,}]')
+_OWN_SCHEMA = re.compile(r"/(state/[0-9]+/_stateSchema/[^/]+/[^/]+)$")
 _FULL_STATE = re.compile(r"[0-9]+(_[^./]+)?\.(snapshot|zip)")
 
 
@@ -181,7 +182,7 @@ def _file_repairs(
         try:
             RULES[fault](plan, answer)
         except _CannotError as why:
-            if fault == "STALE_SNAPSHOT" and plan.repairs:
+            if fault in ("STALE_SNAPSHOT", "STATE_SCHEMA_ELSEWHERE") and plan.repairs:
                 break  # the query starts now; this risk was there before, and stays
             return FileRepairs(tuple(plan.repairs), str(why), answer)
         plan.ck = Checkpoint.open(ck.door.changed(plan.changes), ck.settings)
@@ -466,6 +467,23 @@ def _is_after_its_changes(ck: Checkpoint, snapshot: StateFile, changes: StateFil
     )
 
 
+def _schema_elsewhere(plan: _Plan, answer: Forecast) -> None:
+    """The metadata of an operator names its schema files at the place where the checkpoint was. They are
+    here, too: in the copy the names lead to its own. Exact on 4.0 and 4.3."""
+    risk = next(risk for risk in answer.risks if risk.id == "STATE_SCHEMA_ELSEWHERE")
+    path = risk.evidence[0].path
+    operator = next(
+        op for op in state_inventory(plan.ck).operators if path in {file.path for file in op.own_files}
+    )
+    text = operator.metadata_raw or ""
+    for named in schema_paths(text):
+        own = _OWN_SCHEMA.search(named)
+        if own is None or own[1] not in {file.path for file in operator.own_files}:
+            raise _CannotError(say("file_repairs.schema_not_here", file=named))
+        text = text.replace(f'"{named}"', f'"{plan.ck.location.url.rstrip("/")}/{own[1]}"')
+    plan.write(path, text, say("file_repairs.schema_paths", file=path), "STATE_SCHEMA_ELSEWHERE")
+
+
 RULES: Mapping[str, Callable[[_Plan, Forecast], None]] = {
     "STALE_CHECKSUM_FILE": _stale_checksum,
     "LOG_FILE_UNREADABLE": _unreadable_log,
@@ -477,6 +495,7 @@ RULES: Mapping[str, Callable[[_Plan, Forecast], None]] = {
     "STATE_CHECKSUM_MISMATCH": _damaged_state,
     "STATE_NOT_RESTORABLE": _damaged_state,
     "STALE_SNAPSHOT": _stale_snapshot,
+    "STATE_SCHEMA_ELSEWHERE": _schema_elsewhere,
 }
 """By finding id; any other fault is not one of a single file."""
 

@@ -75,10 +75,14 @@ class Question:
 
 def first_deciding(asked: tuple[Question, ...], recommended: OptionId | None) -> Question | None:
     """The first open question whose answer decides which option is recommended; None when a plain start is,
-    which needs no answer."""
+    which needs no answer. Where the query runs decides nothing once its sink is known: a pipeline writes its
+    own tables."""
     if recommended == "restart":
         return None
-    return next((question for question in asked if question.leads_to), None)
+    sink = next((question.answer for question in asked if question.id == "sink"), None)
+    is_no_pipeline = sink not in (None, "lakeflow_table", "other")
+    found = (question for question in asked if not (is_no_pipeline and question.id == "platform"))
+    return next((question for question in found if question.leads_to), None)
 
 
 def questions(context: RecoveryContext) -> tuple[Question, ...]:

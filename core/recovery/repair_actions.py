@@ -1,4 +1,5 @@
-"""Findings whose damage the option ``repair_files`` repairs exactly say so in their action."""
+"""What findings advise, by what this checkpoint allows: damage that the option ``repair_files`` repairs
+exactly says so, and a rollback for which no batch is left is not advised."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from dataclasses import replace
 from core.analysis.findings import Finding, FindingsReport, with_way
 from core.analysis.forecast import Forecast
 from core.checkpoint import Checkpoint
+from core.checkpoint.rewind import rewind
 from core.connectors import ConnectorAnswers
 from core.messages import say, say_of
 from core.recovery.file_repairs import RULES, FileRepairs, file_repairs
@@ -19,8 +21,9 @@ def with_repairs(
     report: FindingsReport, ck: Checkpoint, forecast: Forecast, connectors: ConnectorAnswers
 ) -> FindingsReport:
     """The report with the option named in the actions of the findings that it repairs, and each finding with
-    the recipe or the decision that its action leads to. Asks nothing more of a checkpoint without such a
-    finding, and nothing at the level quick.
+    the recipe or the decision that its action leads to. Where no batch is left to roll back to, an action
+    that advises it says so. Asks nothing more of a checkpoint without such a finding, and nothing at the
+    level quick.
 
     Raises :class:`StorageError` when something cannot be listed.
     """
@@ -29,7 +32,18 @@ def with_repairs(
         repairs = file_repairs(ck, forecast, connectors, report.level)
         if repairs.is_possible:
             found = tuple(_named(item, repairs) for item in found)
-    return replace(report, findings=tuple(with_way(item) for item in found))
+    ways = [with_way(item) for item in found]
+    if report.level != "quick" and any(_asks_for_rewind(item) for item in ways) and rewind(ck).newest is None:
+        ways = [_without_rewind(item) if _asks_for_rewind(item) else item for item in ways]
+    return replace(report, findings=tuple(ways))
+
+
+def _asks_for_rewind(item: Finding) -> bool:
+    return item.recipe == "rewind" and item.rewind_to is None
+
+
+def _without_rewind(item: Finding) -> Finding:
+    return replace(item, action=say("findings.no_rewind"), recipe="restore_backup")
 
 
 def _named(item: Finding, repairs: FileRepairs) -> Finding:

@@ -51,7 +51,13 @@ def is_recommended(context: RecoveryContext) -> bool:
         and (context.what_happened not in NO_RESTART or continues_with_new_code(context))
         and not context.may_have_expired
         and not context.is_sink_log_gone
+        and not (context.what_happened == "damaged" and _reads_schema_elsewhere(forecast))
     )
+
+
+def _reads_schema_elsewhere(forecast: Forecast) -> bool:
+    """Whether a start needs a file outside of the checkpoint, which was moved or copied."""
+    return any(risk.id == "STATE_SCHEMA_ELSEWHERE" for risk in forecast.risks)
 
 
 def _keeps_none(context: RecoveryContext) -> bool:

@@ -15,6 +15,7 @@ from core.messages import say
 from core.messages.words import CERTAINTY
 from core.recovery import (
     OPTION_IDS,
+    Advice,
     Answers,
     CodeBlock,
     DeletionImpact,
@@ -22,7 +23,6 @@ from core.recovery import (
     OptionId,
     Question,
     RecoveryContext,
-    first_deciding,
     forms,
     generate,
     options,
@@ -124,8 +124,7 @@ def _text(context: RecoveryContext, chosen: OptionId | None, impacts: Sequence[D
             values = "; ".join(f"{choice.value}: {choice.label}" for choice in question.choices)
         lines.append(f"  {question.id}: {question.text} {_answer(question)} [{values}]")
     found = options(context)
-    best = next((option.id for option in found if option.recommended), None)
-    if (deciding := first_deciding(asked, best)) is not None:
+    if (deciding := Advice.of(context, found=found, asked=asked).question) is not None:
         lines.append(f"  {say('recovery.decided_by', question=deciding.id)}:")
         for leading, choices in deciding.leads_to.items():
             answers = ", ".join(choice.value for choice in choices)

@@ -22,7 +22,8 @@ from core.judgement import judge
 from core.recovery import Answers, Option, generate, options, read_recovery_context
 from tests.spark.cases import LONG
 from tests.support import damage
-from tests.support.oracle import CHANGELOG, FORMAT_2, RECIPES, Oracle
+from tests.support.oracle import CHANGELOG, FORMAT_2, RECIPES, ROCKSDB, Oracle
+from tests.support.oracle_processor import Counter
 from tests.support.recovery import fingerprint, killed_at, put_files, run_in_session
 from tests.support.repairs import RepairPipeline, Sink
 from tests.support.script_processes import run_script
@@ -31,6 +32,7 @@ pytestmark = pytest.mark.spark
 
 Damage = Callable[[Path], None]
 FILES, MORE = 4, 6
+JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 
 
 def plain(frame: DataFrame) -> DataFrame:
@@ -154,6 +156,63 @@ def test_a_damaged_file_is_repaired_in_a_copy_and_the_query_resumes_exactly(
     assert rows(pipeline, query) == TRUTH[query](MORE)
     late = run_in_session(script, spark)
     assert late.status == 4 and "has run with it since" in late.output, late.output
+
+
+def counter(frame: DataFrame) -> DataFrame:
+    return frame.groupBy("key").transformWithState(Counter(), "k int, n long", "Update", "None")
+
+
+def joined(frame: DataFrame) -> DataFrame:
+    left = frame.withWatermark("at", "1 hour").selectExpr("id", "key", "at")
+    right = frame.withWatermark("at", "1 hour").selectExpr("id as other", "at as then")
+    same = (F.col("id") == F.col("other")) & (F.col("at") == F.col("then"))
+    return left.join(right, same).select("id", "key")
+
+
+def test_a_moved_transform_with_state_reads_its_schema_at_the_old_place_until_it_is_repaired(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipeline = RepairPipeline(spark, tmp_path / "p", counter, "merge", mode="update", key="k", confs=ROCKSDB)
+    put_files(pipeline.source, range(FILES))
+    pipeline.run()
+    assert risks_of(pipeline.checkpoint) == []
+    pipeline.checkpoint = pipeline.checkpoint.rename(pipeline.place / "moved")
+    assert risks_of(pipeline.checkpoint) == ["STATE_SCHEMA_ELSEWHERE"]
+    done = run_in_session(pipeline.script("repair_files"), spark)
+    assert done.status == 0, done.output
+    put_files(pipeline.source, range(FILES, MORE))
+    with pytest.raises(StreamingQueryException, match="_stateSchema"):
+        pipeline.run()
+    new = next(pipeline.place.glob("moved.repaired-after-batch-*[0-9]"))
+    assert risks_of(new) == []
+    pipeline.run(new)
+    found = sorted((row["k"], row["n"]) for row in pipeline.rows())  # type: ignore[type-var]
+    assert found == [(k, sum(i % 15 == k for i in range(MORE * 10))) for k in range(15)]
+
+
+@pytest.mark.parametrize("version", ["3", "4"])
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_a_join_starts_without_its_schema_files_and_where_it_was_moved(
+    is_moved: bool, version: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    confs = {**ROCKSDB, JOIN_FORMAT: version}
+    pipeline = RepairPipeline(spark, tmp_path / "p", joined, "append", confs=confs)
+    put_files(pipeline.source, range(FILES))
+    pipeline.run()
+    if is_moved:
+        pipeline.checkpoint = pipeline.checkpoint.rename(pipeline.place / "moved")
+    else:
+        shutil.rmtree(pipeline.checkpoint / "state/0/_stateSchema")
+    assert risks_of(pipeline.checkpoint) == []
+    put_files(pipeline.source, range(FILES, MORE))
+    pipeline.run()
+    assert sorted(row["id"] for row in pipeline.rows()) == list(range(MORE * 10))  # type: ignore[type-var]
+
+
+def risks_of(ck: Path) -> list[str]:
+    answer = forecast(Checkpoint.open(str(ck)))
+    assert answer.outcome == "resume", answer.sentence
+    return [risk.id for risk in answer.risks]
 
 
 @LONG

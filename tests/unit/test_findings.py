@@ -33,10 +33,10 @@ CLEAN = (
     "named-sources",
     "purged-to-newest-10",
     "state-format-2",
-    "transform-with-state-timers",
     "union-of-two-sources",
 )
 DAMAGED = {
+    "transform-with-state-timers": {"STATE_SCHEMA_ELSEWHERE": "attention"},
     "files-died-mid-batch": {"BATCH_PENDING_LONG": "attention"},
     "kafka-pipeline-died-mid-batch": {"BATCH_PENDING_LONG": "attention"},
     "delta-batch-already-in-table": {"BATCH_PENDING_LONG": "attention"},
@@ -53,6 +53,7 @@ DAMAGED = {
 
 LEVELS: tuple[Level, ...] = ("quick", "normal", "deep")
 IN_STATE = (
+    "STATE_SCHEMA_ELSEWHERE",
     "STATE_SKEWED",
     "STATE_NOT_RESTORABLE",
     "STALE_SNAPSHOT",

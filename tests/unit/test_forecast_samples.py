@@ -25,7 +25,7 @@ NEXT_START: dict[str, tuple[str, int, str | None, tuple[str, ...]]] = {
     "named-sources": ("resume", 7, None, ()),
     "purged-to-newest-10": ("resume", 26, None, ()),
     "state-format-2": ("resume", 8, None, ()),
-    "transform-with-state-timers": ("resume", 18, None, ()),
+    "transform-with-state-timers": ("resume", 18, None, ("STATE_SCHEMA_ELSEWHERE",)),
     "union-of-two-sources": ("resume", 9, None, ()),
     "windowed-aggregation-hot-partition": ("resume", 10, None, ()),
 }

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import pytest
 
+from core.analysis.findings import Finding
 from core.checkpoint import Checkpoint
 from core.cli import main
 from core.connectors import ConnectorSettings
@@ -22,11 +23,11 @@ from core.errors import AnswerError
 from core.recovery import (
     CHOICES,
     OPTION_IDS,
+    Advice,
     Answers,
     Option,
     OptionId,
     RecoveryContext,
-    first_deciding,
     generate,
     options,
     plan,
@@ -168,15 +169,32 @@ def test_the_answer_that_decides_is_named_with_the_option_that_each_leads_to() -
     def best(answers: dict[str, str]) -> str | None:
         return next((option.id for option in options(context_of(ck, answers)) if option.recommended), None)
 
-    asked = questions(context_of(ck))
-    deciding = first_deciding(asked, "backup_and_backfill")
+    advice = Advice.of(context_of(ck))
+    deciding = advice.question
     assert deciding is not None and deciding.id == "sink"
     named = {choice.value: option for option, choices in deciding.leads_to.items() for choice in choices}
     assert named == {value: best({"sink": value}) for value in CHOICES["sink"]}
     assert named["foreach_merge"] == "rewind" and best({}) == "backup_and_backfill"
     later = questions(context_of(ck, {"sink": "foreach_append"}))
     assert next(q for q in later if q.id == "sink").leads_to == {}
-    assert first_deciding(asked, "restart") is None  # a plain start needs no answer
+    assert advice.sentence.startswith("It depends on the sink. Delta, foreachBatch by key: Rewind to an")
+    keyed = {"sink": "foreach_merge"}
+    assert Advice.of(context_of(ck, keyed)).sentence == (
+        "It depends on how the stateful part changes. Unchanged: Rewind to an earlier batch. Changed, added: Full"
+        " refresh with backup and backfill. Removed: Keep the checkpoint and drop state/."
+    )
+    same = Advice.of(context_of(ck, {**keyed, "stateful": "unchanged"}))
+    assert same.sentence == "Rewind to an earlier batch."
+
+
+def test_the_advice_is_a_start_without_a_question_and_first_of_all_what_only_a_person_can_do() -> None:
+    ck = Checkpoint.open(str(SAMPLES / "files-died-mid-batch" / "checkpoint"))
+    plain = Advice.of(context_of(ck))
+    assert (plain.question, plain.sentence) == (None, "Fix the cause, if any, and restart the query.")
+    gone = Finding("SOURCE_PATH_GONE", "blocks_restart", "certain", "It is gone.", (), "Put it back.")
+    assert Advice.of(context_of(ck), [gone]).sentence == "Put it back."
+    broken = replace(gone, id="STATE_NOT_RESTORABLE", recipe="rewind")
+    assert Advice.of(context_of(ck), [broken]).sentence == plain.sentence
 
 
 def test_a_socket_source_answers_for_itself_that_it_cannot_be_read_again(tmp_path: Path) -> None:

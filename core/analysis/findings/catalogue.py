@@ -106,6 +106,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "WATERMARK_AHEAD": Entry("data_risk"),
     # What somebody should look at
     "FILE_NOT_READ": Entry("attention"),
+    "STATE_SCHEMA_ELSEWHERE": Entry("attention", "4.0"),
     "SINK_UNKNOWN": Entry("attention"),
     "SINK_NO_LOG": Entry("attention"),
     "KAFKA_RECORDS_EXPIRE_SOON": Entry("attention"),

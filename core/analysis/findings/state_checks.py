@@ -134,7 +134,8 @@ def metadata_and_schemas(ck: Checkpoint, version: Version) -> Iterator[Finding]:
                 place=place,
             )
         has_schema = any(f.kind == "schema" for f in (*all_files(op), *op.own_files))
-        if not has_schema and op.partitions and ck.commit_ids:
+        is_needed = op.is_transform  # then the forecast speaks of it
+        if not has_schema and not is_needed and op.partitions and ck.commit_ids:
             sentence = say("findings_checks.state_schema_missing", operator_id=op.operator_id)
             yield finding(
                 "STATE_SCHEMA_MISSING",

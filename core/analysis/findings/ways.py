@@ -115,6 +115,7 @@ WAYS: Mapping[str, Way] = {
     "WATERMARK_WENT_BACK": Way("rewind"),
     "OFFSET_WENT_BACK": Way(decides="source"),
     "WATERMARK_AHEAD": Way("rewind", "source"),
+    "STATE_SCHEMA_ELSEWHERE": Way("repair_files"),
     "FILE_NOT_READ": Way(decides="files"),
     "SINK_UNKNOWN": Way(decides="sink"),
     "SINK_NO_LOG": Way(decides="sink"),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from core.analysis.forecast.context import RestartContext
-from core.analysis.forecast.model import DUPLICATES, LOSS, DataEffect, Risk
+from core.analysis.forecast.model import DUPLICATES, EXACT, LOSS, DataEffect, Risk
 from core.analysis.forecast.step_verdict import Verdict, failed
 from core.analysis.forecast.versions import V40, V43
 from core.checkpoint.families import metadata_of
@@ -17,11 +17,11 @@ from core.checkpoint.operator_metadata import (
     REAL_TIME_AGGREGATE,
     StateSchema,
     infer_name,
+    schema_paths,
 )
 from core.checkpoint.state import PROVIDER_KEY, provider_of_class, read_schemas, state_inventory
 from core.messages import Sentence, say
-from core.sparklogs.evidence import Evidence
-from core.sparklogs.json_text import parse_object
+from core.sparklogs.evidence import Certainty, Evidence
 
 # Operators whose state has columns (or stores) of its own, by which it is told apart.
 TOLD_APART = {"stateStoreSave", "dedupe", "dedupeWithinWatermark", "symmetricHashJoin", "globalLimit"}
@@ -29,6 +29,7 @@ TOLD_APART = {"stateStoreSave", "dedupe", "dedupeWithinWatermark", "symmetricHas
 # (observed with 4.3.0: no error, every count exact).
 SAME_STATE: Mapping[str | None, str] = {REAL_TIME_AGGREGATE: "stateStoreSave"}
 _NUMBER = re.compile(r"\d+")
+_SCHEMA_DIRECTORY = re.compile(r"/state/[0-9]+/_stateSchema/")
 
 
 def check_operators(s: RestartContext) -> Verdict:
@@ -39,18 +40,19 @@ def check_operators(s: RestartContext) -> Verdict:
     operators = state_inventory(s.checkpoint).operators if s.checkpoint.has_state else ()
     recorded = {op.operator_id: op.name for op in operators if op.metadata_raw is not None}
     evidence = tuple(Evidence(f"state/{i}/_metadata") for i in recorded)
-    elsewhere: list[str] = []
+    elsewhere: tuple[Risk, ...] = ()
     for op in operators:
         verdict = _own_metadata(s, op)
         if verdict is not None and verdict.ok is False:
             return verdict
-        elsewhere += verdict.not_checked if verdict is not None else ()
+        elsewhere += verdict.risks if verdict is not None else ()
+    sureness: Certainty = "inferred" if elsewhere else "certain"  # nobody looks at the other place
     if wanted is None:
         other = _missing_operator(s, operators) or _other_operator(s, operators)
         if other is not None:
             return other
         note = say("forecast_steps.same_operators")
-        return Verdict(evidence=evidence, note=note, not_checked=tuple(elsewhere))
+        return Verdict(evidence=evidence, note=note, risks=elsewhere, certainty=sureness)
     asked = dict(enumerate(wanted))
     if s.version < V40:
         return _before_operator_metadata(s, asked, operators)
@@ -59,7 +61,7 @@ def check_operators(s: RestartContext) -> Verdict:
     if not recorded:
         return Verdict(note=say("forecast_steps.no_operator_metadata"), certainty="inferred")
     if recorded == asked or (s.version >= V43 and _by_state(recorded) == _by_state(asked)):
-        return Verdict(evidence=evidence)
+        return Verdict(evidence=evidence, risks=elsewhere, certainty=sureness)
     why = say("forecast_steps.operators_differ", recorded=_named(recorded), wanted=_named(asked))
     return failed(s, "operators_differ", "OPERATORS_DIFFER", why, *evidence)
 
@@ -137,11 +139,10 @@ def _named(operators: Mapping[int, str | None]) -> list[Sentence]:
 
 
 def _own_metadata(s: RestartContext, op: OperatorState) -> Verdict | None:
-    """transformWithState needs its operator metadata and the schema files that it names; other operators do
-    without."""
-    is_transform = (op.name or "").startswith("transformWithState")
+    """transformWithState needs its operator metadata and the schema files that it names, a newer join (state
+    formats 3 and 4) its operator metadata; other operators do without."""
     schemas = [file for file in op.own_files if file.kind == "schema"]
-    if s.version < V40 or s.first_batch == 0 or not (is_transform or schemas):
+    if s.version < V40 or s.first_batch == 0 or not (op.is_transform or schemas):
         return None
     reason = "STATE_DEFINITION_UNREADABLE"
     if not any(file.kind == "metadata" for file in op.own_files):
@@ -151,7 +152,7 @@ def _own_metadata(s: RestartContext, op: OperatorState) -> Verdict | None:
             s,
             "operator_metadata_missing",
             reason,
-            say("forecast_steps.operator_metadata_needed", at=str(at)),
+            say("forecast_steps.operator_metadata_needed", at=str(at), operator_id=op.operator_id),
             at,
             details=details,
         )
@@ -162,30 +163,30 @@ def _own_metadata(s: RestartContext, op: OperatorState) -> Verdict | None:
         error = "json_cut" if broken.condition == "truncated" else "json_bad"
         why = say("forecast_steps.log_unreadable", path=broken.evidence.path, clause=broken.clause)
         return failed(s, error, reason, why, broken.evidence)
+    if not op.is_transform:  # a join starts without its schema files, and where the checkpoint was moved
+        return None
     present = {file.path for file in schemas}
-    for path in _schema_paths(op):
+    for path in schema_paths(op.metadata_raw):
         own = _below(path, s.location)
         if own is None:  # a copy of a checkpoint reads the files of the original
-            return Verdict(not_checked=(say("forecast_steps.open_schema_elsewhere", path=path),))
+            return Verdict(risks=(_schema_elsewhere(s, op, path),))
         if own not in present:
             why = say("forecast_steps.schema_file_needed", path=own)
             return failed(s, "schema_file_missing", reason, why, Evidence(own), details={"file": path})
     return None
 
 
-def _schema_paths(op: OperatorState) -> list[str]:
-    """The absolute paths of the schema files that the operator metadata names."""
-    lines = (op.metadata_raw or "").split("\n")
-    try:
-        stores = parse_object(lines[1]).get("stateStoreInfo") if len(lines) > 1 else None
-    except ValueError:
-        return []
-    named = (
-        [store.get("stateSchemaFilePaths") for store in stores if isinstance(store, dict)]
-        if isinstance(stores, list)
-        else []
+def _schema_elsewhere(s: RestartContext, op: OperatorState, path: str) -> Risk:
+    """Seen with transformWithState on 4.0 and 4.3: a checkpoint that was moved or copied reads the schema
+    file of the old place, and every start fails in its batch once that is gone."""
+    at = Evidence(next(file.path for file in op.own_files if file.kind == "metadata"))
+    sentence = say(
+        "forecast_steps.schema_elsewhere",
+        operator_id=op.operator_id,
+        place=_SCHEMA_DIRECTORY.split(path)[0],
+        batch_id=s.first_batch,
     )
-    return [path for paths in named if isinstance(paths, list) for path in paths if isinstance(path, str)]
+    return Risk("STATE_SCHEMA_ELSEWHERE", sentence, (at,), EXACT, "certain", "attention")
 
 
 def _below(path: str, location: str) -> str | None:

@@ -92,7 +92,12 @@ def check_schema(s: RestartContext) -> Verdict:
     if left is not None:
         return _beside_tasks(s, left)
     operators = state_inventory(s.checkpoint).operators
-    schemas = [f for op in operators for part in op.partitions for f in part.files if f.kind == "schema"]
+    schemas = [
+        file
+        for op in operators
+        for file in (*op.own_files, *(f for part in op.partitions for f in part.files))
+        if file.kind == "schema"
+    ]
     read = {op.operator_id: read_schemas(s.checkpoint, op.operator_id) for op in operators}
     for item in (item for items in read.values() for item in items):
         if isinstance(item, Problem) and item.condition in ("empty", "truncated"):

@@ -148,7 +148,7 @@ def _rocksdb_files(s: RestartContext, op: OperatorState) -> Verdict | None:
 
 
 def _transform(s: RestartContext, op: OperatorState) -> Verdict | None:
-    if s.version >= V40 or not (op.name or "").startswith("transformWithState"):
+    if s.version >= V40 or not op.is_transform:
         return None
     why = say("forecast_steps.no_transform", operator_id=op.operator_id, spark=s.version)
     return failed(

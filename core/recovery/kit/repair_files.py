@@ -96,6 +96,7 @@ class RepairedFiles:
             name: self.text_of(repair) for name, repair in changed.items() if repair["does"] != "leave_out"
         }
         paths = absolute_paths(files, old)
+        texts |= {name: with_new_paths(run, texts[name]) for name in paths if name in texts}
         copied = 0
         with under_another_name(run) as building:
             for directory in ("offsets", "commits", "sources"):

@@ -1,0 +1,73 @@
+"""What to do, in one sentence that is the same wherever it stands: the recommended option, or which answer
+decides between which options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from core.analysis.findings import Finding
+from core.messages import say, say_of
+from core.messages.recovery import NAMES
+from core.recovery.context import RecoveryContext
+from core.recovery.options import Option, options
+from core.recovery.questions import Question, first_deciding, questions
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """``option`` is recommended so far, None where none is. ``question`` is open, and its answer decides
+    which option is recommended; None where none does. ``first``: what a person has to do outside of the
+    checkpoint before any option helps; empty where nothing."""
+
+    option: Option | None
+    question: Question | None
+    first: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        context: RecoveryContext,
+        findings: Iterable[Finding] = (),
+        *,
+        found: Sequence[Option] | None = None,
+        asked: tuple[Question, ...] | None = None,
+    ) -> Advice:
+        """What to do about this checkpoint. ``findings``: of its check; one that blocks the restart and leads
+        to no option, because only a person can act (a table that is not there), comes first. ``found`` and
+        ``asked``: the options and questions of this context, where somebody has them."""
+        best = next((each for each in found or options(context) if each.recommended), None)
+        if best is not None and best.id == "restart":
+            asked = ()
+        elif asked is None:
+            asked = questions(context)
+        blocking = next((item for item in findings if item.severity == "blocks_restart"), None)
+        first = blocking.action if blocking is not None and blocking.recipe is None else ""
+        return cls(best, first_deciding(asked, None if best is None else best.id), first)
+
+    @property
+    def sentence(self) -> str:
+        """What to do."""
+        return self.first or self.of_recovery
+
+    @property
+    def of_recovery(self) -> str:
+        """The option, or the options by the answer that decides."""
+        if self.question is not None:
+            return say(
+                "recovery.advice_depends", about=_about(self.question), ways=" ".join(_ways(self.question))
+            )
+        if self.option is None:
+            return say("recovery.advice_none")
+        return say("recovery.advice", title=self.option.title.rstrip("."))
+
+
+def _about(question: Question) -> str:
+    return say_of("recovery", "DECIDES", question.id)
+
+
+def _ways(question: Question) -> Iterable[str]:
+    names = NAMES[question.id]
+    for option, choices in question.leads_to.items():
+        answers = ", ".join(names[choice.value] for choice in choices)
+        yield say("recovery.advice_way", answers=answers, title=say_of("recovery", "TITLES", option))
