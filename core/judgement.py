@@ -211,7 +211,7 @@ class Judgement:
         return Advice.of(self.recovery(answers), self.findings.findings)
 
     def _impacts(self) -> tuple[DeletionImpact, ...]:
-        found = impact_of_deleting(self.ck, self.connectors, reads_elsewhere=self.forecast.reads_elsewhere)
+        found = impact_of_deleting(self.ck, self.connectors, files_again=self.forecast.files_again)
         return () if self.not_read else found
 
     def _sources(self) -> tuple[SourceState, ...]:

@@ -73,7 +73,9 @@ def main() -> None:
     cards.text(say("screen_recovery.options"), "section")
     chosen = choose(found)
     recovery_answers.ask_numbers(chosen.id)
-    in_short(chosen, Advice.of(context, found=found, asked=asked))
+    report = cached_answers.findings(opened, ck)
+    findings = () if isinstance(report, str) else report.findings
+    in_short(chosen, Advice.of(context, findings, found=found, asked=asked))
     code(context, chosen)
     more(found, chosen, plan(context, chosen.recipe), opened)
 
@@ -110,6 +112,8 @@ def read(opened: Opened, ck: Checkpoint) -> RecoveryContext | str:
 def in_short(option: Option, advice: Advice) -> None:
     """The chosen option in one box: whether and why, what it repeats and loses, what it costs; and which
     answer decides whether another one comes first."""
+    if advice.first:
+        cards.text(say("screen_recovery.first", action=advice.first))
     with cards.box("done" if option.recommended else "plain" if option.possible else "blocked"):
         cards.text(option.title, "lead")
         verdict(option)

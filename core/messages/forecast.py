@@ -135,6 +135,11 @@ SENTENCES: dict[str, str] = {
         " {file}). A file that was moved or copied there counts as new and is read again, unless the"
         " source has fileNameOnly."
     ),
+    "source_folder_gone": (
+        "Source {key} is to read {location}, and {folder}, where the newest file of its log lay, is gone: a"
+        " file that was moved from there to another directory that the source reads counts as new and is"
+        " read again, unless the source has fileNameOnly."
+    ),
     "open_start": "what source {key} counts from: it keeps no start below sources/",
     "open_untold_log": (
         "which log below sources/ is that of source {key}: lines of {at} had the same offsets in every entry,"

@@ -60,6 +60,14 @@ SENTENCES: dict[str, str] = {
         "Exact position, after batch {batch}: no row is skipped. A file source is to read another place than"
         " its log names: files that were moved or copied there count as new, and their rows are read twice."
     ),
+    "exact_forgotten": (
+        "Exact position, after batch {batch}: no row is skipped. The log of a file source has lost entries:"
+        " the files that they named count as new, and their rows are read twice if they are still there."
+    ),
+    "exact_by_log": (
+        "Exact position, after batch {batch}, which a file source takes from a source log written beforehand"
+        " (reset): no row is read twice and none is skipped."
+    ),
     "exact": "Exact position, after batch {batch}: no row is read twice and none is skipped.",
     "source_skips": "source {key} skips {skips}",
     "exact_behind": (

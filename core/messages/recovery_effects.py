@@ -65,6 +65,7 @@ SENTENCES: dict[str, str] = {
     "unique_key_or_overlap": (
         "Nothing, if the key is unique: only missing keys are added. Without a key the overlap is duplicated."
     ),
+    "forgotten_files": "Files that were read and that their log no longer names, if they are still there.",
     "moved_files": "Files that were read before and lie at a new place now, unless they are put back.",
     # what is lost
     "gone_at_source": "What the source no longer has ({skips}).",

@@ -75,6 +75,10 @@ SENTENCES: dict[str, str] = {
         "No damage was found, and a plain start resumes after the last committed batch. If an older copy of"
         " the checkpoint was put back, first see whether the output has later batches."
     ),
+    "best_restart_rerun_open": (
+        "A plain start re-runs batch {batch} with its planned end offsets. Whether the sink has its rows"
+        " already, the files cannot tell: compare it before the start."
+    ),
     "best_restart_rerun": (
         "A plain start re-runs batch {batch} with its planned end offsets and loses nothing; no recovery"
         " is needed."
@@ -203,6 +207,8 @@ SENTENCES: dict[str, str] = {
         "The sink skips batch IDs it has already committed, so the new checkpoint would have to continue"
         " the batch IDs, which start options cannot do."
     ),
+    "reset_meets_it": "A new checkpoint at this position fails there, too: {sentence}",
+    "forgotten_files": "The position is not exact. {sentence}",
     "stateless": "The checkpoint has no state, and the position of every source is exact.",
     "files_moved": (
         "Spark knows a file by its whole path: where the files of {key} lie at another place now, those that"

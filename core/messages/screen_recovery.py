@@ -22,6 +22,7 @@ SENTENCES: dict[str, str] = {
     "options_table": "The recovery options",
     "possible": "○ possible: {why}",
     "recommended": "● recommended: {reason}",
+    "first": "First: {action}",
     "impossible": "▲ not possible: {why}",
     "impossible_cell": "no: {why}",
     "in_general": "in general: {general}",

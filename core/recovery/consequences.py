@@ -165,6 +165,8 @@ def _reset_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviour)
     empty = made.method == "empty_state" or (made.method == "start_options" and context.needs_state)
     if empty and any(name and name.startswith("dedupe") for name in context.operators):
         parts.append(say("recovery_effects.forgotten_keys"))
+    if context.forgotten_files:
+        parts.append(say("recovery_effects.forgotten_files"))
     if context.moved_file_sources:
         parts.append(say("recovery_effects.moved_files"))
     return " ".join(parts) or say("recovery_effects.nothing")

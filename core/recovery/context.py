@@ -202,6 +202,13 @@ class RecoveryContext:
         return " ".join(risk.sentence for risk in risks if risk.id == "INPUT_GONE")
 
     @property
+    def forgotten_files(self) -> str:
+        """What the forecast says of input files that the log of a file source no longer names: whatever
+        continues from the position reads them again. Empty when there are none."""
+        risks = () if self.forecast is None else self.forecast.risks
+        return " ".join(risk.sentence for risk in risks if risk.id == "SOURCE_LOG_INCOMPLETE")
+
+    @property
     def moved_file_sources(self) -> tuple[str, ...]:
         """The keys of the file sources, where one is to read another place: somebody says so, or named one
         that its log does not."""
@@ -272,7 +279,7 @@ def read_recovery_context(
     if isinstance(connectors.sink, FileSinkLog) and answers.get("sink_format") is None and fits:
         written_as = common_format(connectors.sink.newest_files)
         answers = answers if written_as is None else answers.having(sink_format=written_as)
-    if not ck.sources:
+    if not ck.sources or restart.reads_elsewhere:
         answers = _with_places(answers, connectors)
     keeps_log = committed is not None and (answers.get("sink") or seen) in ("file", "delta")
     gone = _log_gone(connectors, sink) if keeps_log else ""

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from core.analysis.forecast.model import FilesAgain
 from core.checkpoint import Checkpoint, Source
 from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.model import OffsetEntry
@@ -71,11 +72,11 @@ class SourceRows:
 
 
 def impact_of_deleting(
-    ck: Checkpoint, connectors: ConnectorAnswers | None = None, *, reads_elsewhere: bool = False
+    ck: Checkpoint, connectors: ConnectorAnswers | None = None, *, files_again: FilesAgain | None = None
 ) -> tuple[DeletionImpact, ...]:
     """What deleting this checkpoint repeats and loses: from the beginning, from the exact position,
-    and with the old query id kept. ``reads_elsewhere``: a file source is to read another place than the one
-    that its log names, which the forecast tells.
+    and with the old query id kept. ``files_again``: why the forecast says that files which were read before
+    are read again.
 
     () for a checkpoint in which nothing was planned: deleting it repeats and loses nothing. Without connected
     sources and sink the numbers are None and the sentences say what was not connected. Reads what these
@@ -90,7 +91,7 @@ def impact_of_deleting(
     rows = [_rows_of(ck, source, last, connectors) for source in ck.sources]
     return (
         _beginning(ck, rows, sink, connectors),
-        _exact(ck, rows, sink, last, connectors, reads_elsewhere),
+        _exact(ck, rows, sink, last, connectors, files_again),
         _same_id(rows, sink),
     )
 
@@ -253,7 +254,7 @@ def _exact(
     sink: SinkState | None,
     last: int | None,
     connectors: ConnectorAnswers,
-    reads_elsewhere: bool,
+    files_again: FilesAgain | None,
 ) -> DeletionImpact:
     start: Start = "exact position"
     newest = None if sink is None else sink.holds_up_to_batch
@@ -275,8 +276,9 @@ def _exact(
         sentence = say("impact.exact_gone", batch=last, gone=gone)
         return DeletionImpact(start, None, None, _joined(sentence, state), "inferred")
     lost = None if ck.has_state else 0  # what an empty state changes in the results cannot be counted
-    if reads_elsewhere:
-        sentence = say("impact.exact_elsewhere", batch=last)
+    if files_again is not None:
+        elsewhere = files_again == "elsewhere"
+        sentence = say("impact.exact_elsewhere" if elsewhere else "impact.exact_forgotten", batch=last)
         return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
     pending = ck.uncommitted_batch if ck.uncommitted_batch != last else None
     if pending is not None and (sink is None or not sink.has_log):
@@ -285,7 +287,8 @@ def _exact(
     if ck.is_async or execution_of(ck).writes_before_logging:
         sentence = say("impact.exact_not_logged", batch=last)
         return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
-    sentence = say("impact.exact", batch=last)
+    has_files = any(source.kind.has_own_log for source in ck.sources)
+    sentence = say("impact.exact_by_log" if has_files else "impact.exact", batch=last)
     certainty: Certainty = "certain" if sink is not None else "inferred"
     return DeletionImpact(start, 0, lost, _joined(sentence, state), certainty)
 

@@ -17,7 +17,7 @@ state:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from core.checkpoint.sources.base import Asks
@@ -96,6 +96,10 @@ def recipe(context: RecoveryContext, option: OptionId) -> Recipe:
     if option == "reset":
         return _reset(context)
     return _refresh(context, option)
+
+
+_IN_THE_SOURCE = ("DELTA_FILES_GONE", "DELTA_CHANGES_WAIT", "DELTA_LOG_GAP", "DELTA_SCHEMA_WAITS")
+"""Why a start fails that reads on from this position, whatever checkpoint it has (4.2, Delta 4.3)."""
 
 
 def _restart(context: RecoveryContext) -> Recipe:
@@ -205,7 +209,12 @@ def _reset(context: RecoveryContext) -> Recipe:
         return _reset_pipeline(context)
     if _skips(context):
         return _reset_with_loss(context)
-    return _reset_stateful(context) if context.needs_state else _reset_stateless(context)
+    if context.forecast is not None and context.forecast.reason in _IN_THE_SOURCE:
+        return _no_reset(say("recovery_options.reset_meets_it", sentence=context.forecast.sentence))
+    made = _reset_stateful(context) if context.needs_state else _reset_stateless(context)
+    if made.possible and context.forgotten_files:
+        return replace(made, why=say("recovery_options.forgotten_files", sentence=context.forgotten_files))
+    return made
 
 
 def _no_reset(why: str, *more: str) -> Recipe:

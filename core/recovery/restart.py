@@ -11,6 +11,7 @@ from core.recovery.sinks import FOREACH, Behaviour
 
 if TYPE_CHECKING:
     from core.analysis.forecast import Forecast
+    from core.analysis.forecast.model import Effect
     from core.recovery.context import RecoveryContext
 
 CHANGED = ("changed", "removed", "added")
@@ -123,6 +124,8 @@ def why_recommended(context: RecoveryContext) -> Sentence:
     if may_lack_its_sink(context):
         return say("recovery_options.best_restart_sink_away")
     if forecast is not None and forecast.outcome == "rerun":
+        if _is_open_at_sink(context, forecast):
+            return say("recovery_options.best_restart_rerun_open", batch=context.pending)
         return say("recovery_options.best_restart_rerun", batch=context.pending)
     return say("recovery_options.best_restart")
 
@@ -136,11 +139,7 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
     if context.is_sink_log_gone and behaviour == "batch_number_aware":
         broken = say("recovery_effects.restart_loses", sentence=context.sink_trouble)
         return say("recovery_effects.nothing"), broken
-    effect = {
-        "append": forecast.data.append,
-        "overwrite": forecast.data.overwrite,
-        "batch_number_aware": forecast.data.skip,
-    }[behaviour]
+    effect = _effect_at(forecast, behaviour)
     nothing = say("recovery_effects.nothing")
     gone = say("recovery_effects.may_have_expired") if context.may_have_expired else nothing
     if effect == "exact":
@@ -155,6 +154,21 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
         return nothing, say("recovery_effects.restart_loses", sentence=forecast.sentence)
     unknown = say("recovery_effects.restart_unknown")
     return unknown, unknown
+
+
+def _is_open_at_sink(context: RecoveryContext, forecast: Forecast) -> bool:
+    """Whether the files cannot tell what the batch does at the sink that was answered, or at the one that was
+    asked, whose log has batches of another query ID."""
+    answered = context.behaviour is not None and _effect_at(forecast, context.behaviour) == "unknown"
+    return answered or any(risk.id == "SINK_UNKNOWN" for risk in forecast.risks)
+
+
+def _effect_at(forecast: Forecast, behaviour: Behaviour) -> Effect:
+    return {
+        "append": forecast.data.append,
+        "overwrite": forecast.data.overwrite,
+        "batch_number_aware": forecast.data.skip,
+    }[behaviour]
 
 
 def _repeats(context: RecoveryContext, forecast: Forecast) -> Sentence:

@@ -14,6 +14,7 @@ from core.analysis.forecast import Forecast, forecast
 from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers, ConnectorSettings
 from core.connectors.connect import ask_connectors
+from core.judgement import judge
 from core.recovery import Answers, options, read_recovery_context
 from core.recovery.resume import resume_points
 from core.settings import Settings
@@ -122,6 +123,15 @@ def test_a_compact_file_without_its_last_lines_is_a_data_risk(tmp_path: Path) ->
     path = compacted(tmp_path, 9, 12) / "sources/0/9.compact"
     write(tmp_path, {"sources/0/9.compact": "\n".join(path.read_text().split("\n")[:-2])})
     assert [risk.id for risk in said(tmp_path).risks] == ["SOURCE_LOG_INCOMPLETE"]
+    judgement = judge(Checkpoint.open(str(tmp_path)))
+    context = judgement.recovery(Answers({"sink": "foreach_append"}))
+    reset = next(option for option in options(context) if option.id == "reset")
+    assert reset.possible and not reset.recommended and reset.why.startswith("The position is not exact.")
+    assert (
+        reset.repeats == "Files that were read and that their log no longer names, if they are still there."
+    )
+    exact = next(each for each in judgement.impacts if each.start == "exact position")
+    assert exact.repeats_rows is None and "has lost entries" in exact.sentence
 
 
 # The names of the log

@@ -197,6 +197,31 @@ def test_the_advice_is_a_start_without_a_question_and_first_of_all_what_only_a_p
     assert Advice.of(context_of(ck), [broken]).sentence == plain.sentence
 
 
+@pytest.mark.parametrize("reason", ["DELTA_FILES_GONE", "DELTA_CHANGES_WAIT", "DELTA_SCHEMA_WAITS"])
+def test_a_reset_to_a_position_at_which_the_source_stops_every_start_is_not_offered(reason: str) -> None:
+    """Seen with Delta 4.4 on Spark 4.2: the new checkpoint reads on from the same version and fails alike."""
+    context = context_of(Checkpoint.open(str(SAMPLES / "delta-stopped-in-first-snapshot" / "checkpoint")))
+    assert context.forecast is not None
+    stopped = replace(context, forecast=replace(context.forecast, outcome="fail", reason=reason))
+    found = {option.id: option for option in options(stopped)}
+    assert not found["reset"].possible and "fails there, too" in found["reset"].why
+    assert options(context)[0].id == "restart" and options(stopped)[0].id == "backup_and_backfill"
+
+
+def test_a_start_is_not_said_to_lose_nothing_where_the_files_cannot_tell() -> None:
+    context = context_of(Checkpoint.open(str(SAMPLES / "files-died-mid-batch" / "checkpoint")))
+    assert context.forecast is not None and "loses nothing" in options(context)[0].reason
+    data = replace(context.forecast.data, overwrite="exact", skip="unknown")
+    unknown = replace(context, forecast=replace(context.forecast, data=data))
+    for sink, is_open in (("delta", True), ("foreach_merge", False)):
+        best = options(replace(unknown, answers=unknown.answers.having(sink=sink)))[0]
+        assert best.id == "restart"
+        assert ("the files cannot tell" in best.reason, "loses nothing" in best.reason) == (
+            is_open,
+            not is_open,
+        )
+
+
 def test_a_socket_source_answers_for_itself_that_it_cannot_be_read_again(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(make(tmp_path / "ck", {0: ["3"], 1: ["9"]}, 1)))
     found = {o.id: o for o in options(context_of(ck))}

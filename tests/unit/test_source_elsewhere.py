@@ -79,6 +79,22 @@ def test_a_start_that_asks_for_no_file_takes_moved_ones_for_new(tmp_path: Path) 
     assert answer.data.append == "duplicates" and not answer.data.is_sure("append")
 
 
+@pytest.mark.parametrize("name", ["", "i*", "{in,other}"])
+def test_files_that_were_moved_below_the_place_are_taken_for_new(tmp_path: Path, name: str) -> None:
+    """Seen on 4.3, with a directory above and recursiveFileLookup, and with a glob: every row came again."""
+    last = offset_text(['{"logOffset":3}'])
+    root = checkpoint_over(tmp_path / "in", tmp_path / "ck", **{"offsets/4": last})
+    (root / "sources/0/4").unlink()
+    place = f"{tmp_path}/{name}"
+    assert not said_of(root, place).reads_elsewhere
+    (tmp_path / "in").rename(tmp_path / "in2")
+    answer = said_of(root, place)
+    assert answer.outcome == "resume" and answer.reads_elsewhere
+    (risk,) = [risk for risk in answer.risks if risk.id == "SOURCE_FILES_ELSEWHERE"]
+    assert risk.certainty == "needs_input" and f"{tmp_path}/in, where the newest file" in risk.sentence
+    assert answer.data.append == "duplicates" and not answer.data.is_sure("append")
+
+
 @pytest.mark.parametrize("directory", ["file:///nowhere/at/all", "s3a://bucket/in", "dbfs:/mnt/in"])
 def test_a_place_that_cannot_be_compared_with_the_log_is_not_checked(tmp_path: Path, directory: str) -> None:
     root = checkpoint_of(directory, tmp_path / "ck")

@@ -24,7 +24,7 @@ from core.analysis.forecast.versions import OLDEST, parse_version
 from core.checkpoint import Checkpoint
 from core.checkpoint.rewind import rewind
 from core.checkpoint.state_content.inspection import Progress
-from core.connectors import ConnectorAnswers
+from core.connectors import ConnectorAnswers, SinkState
 from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
 from core.storage import Location
@@ -150,7 +150,7 @@ def _of_contents(ck: Checkpoint, contents: ContentReport, answer: Forecast) -> I
             severity=severity,
             place=damage.place,
         )
-        yield _with_rewind(ck, damaged, damage.intact_batch if loads else None)
+        yield _with_rewind(ck, damaged, damage.intact_batch if loads else None, answer.sink)
 
 
 def _of_the_contents(reading: Reading) -> frozenset[tuple[str, tuple[Evidence, ...]]]:
@@ -192,7 +192,7 @@ def _of_forecast(reading: Reading) -> Iterator[Finding]:
             answer.reason == "FAILED_PLAN_LEFT" and answer.then is not None
         ):  # the broker decides which repair works
             stops = replace(stops, action=say("findings.repair_by_broker", repair=answer.then))
-        yield _with_rewind(ck, stops, back)
+        yield _with_rewind(ck, stops, back, answer.sink)
     for risk in answer.risks:
         if (risk.id, risk.evidence) in of_contents:
             continue
@@ -206,12 +206,15 @@ def _of_forecast(reading: Reading) -> Iterator[Finding]:
         )
         is_behind = risk.id == "SINK_BEHIND" and answer.sink is not None
         held = answer.sink.holds_up_to_batch if is_behind and answer.sink is not None else None
-        yield _with_rewind(ck, risks, held)
+        yield _with_rewind(ck, risks, held, answer.sink)
 
 
-def _with_rewind(ck: Checkpoint, found: Finding, batch: int | None) -> Finding:
-    """The finding with the recovery option that goes back to a batch, where everything for it is there."""
+def _with_rewind(ck: Checkpoint, found: Finding, batch: int | None, sink: SinkState | None) -> Finding:
+    """The finding with the recovery option that goes back to a batch, where everything for it is there. A
+    file sink has to end at that batch: it would skip the ones after it."""
     if batch is None or rewind(ck).why_not(batch) is not None:
+        return found
+    if sink is not None and sink.skips_any_query and sink.holds_up_to_batch not in (None, batch):
         return found
     action = say("findings.with_rewind", action=found.action, batch=batch)
     return replace(found, action=action, rewind_to=batch)

@@ -66,7 +66,7 @@ def way_back(ck: Checkpoint, sink: SinkState | None) -> tuple[Sentence, int | No
     best = rewind(ck).newest
     if best is None:
         return say("findings_checks.no_way_back"), None, False
-    held = sink.skips_up_to if sink is not None and sink.skips_any_query else None
+    held = sink.holds_up_to_batch if sink is not None and sink.skips_any_query else None
     if held is not None and held > best:
         return say("findings_checks.way_back_skipped", version=best + 1, batch_id=best, held=held), None, True
     return say("findings_checks.way_back", version=best + 1, batch_id=best), best, False

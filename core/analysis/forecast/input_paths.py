@@ -12,13 +12,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from urllib.parse import urlsplit
 
 from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.model import DUPLICATES, UNKNOWN, FailsAt, Risk
 from core.analysis.forecast.ranges import ranges
 from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.model import FileLogEntry
-from core.connectors.input_files import folder_of, is_missing_here, is_outside, is_pattern
+from core.connectors.input_files import above_pattern, folder_of, is_missing_here, is_outside, is_pattern
 from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
 
@@ -95,6 +96,12 @@ def changed_paths(s: RestartContext, key: str) -> list[Risk]:
         sentence = say("forecast.source_path_moved", key=key, location=place.url, file=entries[-1].path)
         effect = UNKNOWN if s.is_stateful else DUPLICATES.may()
         return [Risk("SOURCE_FILES_ELSEWHERE", sentence, (where,), effect, "needs_input")]
+    if _is_gone_below_place(s, key, entries):
+        where, place = _evidence(s, key, entries[-1]), s.connectors.places[key]
+        folder = folder_of(entries[-1].path)
+        sentence = say("forecast.source_folder_gone", key=key, location=place.url, folder=folder)
+        effect = UNKNOWN if s.is_stateful else DUPLICATES.may()
+        return [Risk("SOURCE_FILES_ELSEWHERE", sentence, (where,), effect, "needs_input")]
     home = _home(entries)
     changed = [e for e in entries if illegal_at(e.path) is not None or _is_elsewhere(s, home, e)]
     if not changed:
@@ -132,6 +139,18 @@ def _outside_of_place(s: RestartContext, key: str) -> Callable[[FileLogEntry], b
         return kept[folder]
 
     return is_it
+
+
+def _is_gone_below_place(s: RestartContext, key: str, entries: Sequence[FileLogEntry]) -> bool:
+    """Whether the directory of the newest file is gone, while the place that a user named, which is above it
+    or a glob, is there: the files may lie in another directory that the source reads (seen with 4.3, with
+    recursiveFileLookup and with a glob: each row came a second time)."""
+    place, ck = s.connectors.places.get(key), s.checkpoint
+    if place is None or not entries or not place.is_local:
+        return False
+    folder, above = folder_of(entries[-1].path), above_pattern(place.path).rstrip("/")
+    is_below = urlsplit(folder).path.startswith(f"{above}/")
+    return is_below and is_missing_here(folder, above, ck.location, ck.settings)
 
 
 def illegal_at(path: str) -> int | None:

@@ -191,6 +191,10 @@ class Risk:
             object.__setattr__(self, "data", self.data.may())
 
 
+FilesAgain = Literal["elsewhere", "forgotten"]
+"""A file source reads another place than its log names; its log has lost entries."""
+
+
 @dataclass(frozen=True, slots=True)
 class Damage:
     """Files whose content is not what was written, as the level deep finds them: one finding.
@@ -255,6 +259,13 @@ class Forecast:
         """Whether a file source is to read another place than the one that its log names."""
         moved = any(risk.id == "SOURCE_FILES_ELSEWHERE" for risk in self.risks)
         return moved or self.reason == "SOURCE_PATH_MOVED"
+
+    @property
+    def files_again(self) -> FilesAgain | None:
+        """Why files that were read before are read again from any position; None where none are known."""
+        if self.reads_elsewhere:
+            return "elsewhere"
+        return "forgotten" if any(risk.id == "SOURCE_LOG_INCOMPLETE" for risk in self.risks) else None
 
     @property
     def is_data_risk(self) -> bool:
