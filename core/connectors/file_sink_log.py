@@ -132,6 +132,11 @@ class FileSinkLog:
         """One sentence for each file that could not be read or used."""
         return tuple(self._problems.values())
 
+    def compacts_at(self, batch_id: int) -> bool:
+        """Whether Spark compacts the log when it writes this batch: by the names of the compact files, else
+        by the default interval."""
+        return self._log.path_of(batch_id).endswith(".compact")
+
     def path_of(self, batch_id: int) -> str:
         """The log file of a batch, relative to the output directory."""
         info = self._plain.get(batch_id) or self._compact.get(batch_id)

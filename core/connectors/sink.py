@@ -78,6 +78,13 @@ class _Judged:
     is_sure: bool = True
 
 
+def _with_compaction(ck: Checkpoint, log: FileSinkLog, sentence: str) -> str:
+    """The trouble of a log that stops its next compaction, with the batch where that is the next one (seen
+    with 4.3: BATCH_METADATA_NOT_FOUND at once)."""
+    batch = ck.next_batch.batch_id
+    return f"{sentence} {say('sink.compacts_next', batch=batch)}" if log.compacts_at(batch) else sentence
+
+
 def _concerns(judged: _Judged, notes: Iterable[Note]) -> tuple[tuple[ConcernKind, str], ...]:
     return tuple(
         (kind, sentence) for kind, sentence in ((judged.concern, judged.sentence), *notes) if kind is not None
@@ -171,7 +178,7 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
         sentence = say(
             "sink.log_hole", batches=spanned(log.missing[0], log.missing[-1]), first=log.missing[0]
         )
-        notes.append(("log_hole", sentence))
+        notes.append(("log_hole", _with_compaction(ck, log, sentence)))
     elif log.damaged:
         next_id = ck.next_batch.batch_id
         paths = [trouble.evidence.path for trouble in log.damaged]
@@ -180,7 +187,7 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
             judged = replace(judged, sentence=say("sink.pending_entry_damaged", pending=next_id))
         reason = log.damaged[0].reason.rstrip(".")
         sentence = say("sink.log_damaged", count=len(paths), reason=reason)
-        notes.append(("entry_damaged" if is_skipped else "log_damaged", sentence))
+        notes.append(("entry_damaged" if is_skipped else "log_damaged", _with_compaction(ck, log, sentence)))
     elif holds is None and ck.commit_ids:
         notes.append(("unknown", say("sink.output_emptied", committed=ck.commit_ids[-1])))
     if unknown.words:

@@ -84,6 +84,10 @@ SENTENCES: dict[str, str] = {
         "{counting} names {named:counted row} and {counted} holds {rows}: one of the two is older than the"
         " other. Spark fails when it looks a missing row up"
     ),
+    "join_names_others": (
+        "{counting} names {rows:counted row} of other keys than {counted} holds: one of the two is older"
+        " than the other. Spark fails when it looks a missing row up"
+    ),
     "join_names_fewer": (
         "{counting} names {named:counted row} and {counted} holds {rows}: one of the two is older than the"
         " other, and the join does not see the other rows"

@@ -75,6 +75,10 @@ SENTENCES: dict[str, str] = {
         "No damage was found, and a plain start resumes after the last committed batch. If an older copy of"
         " the checkpoint was put back, first see whether the output has later batches."
     ),
+    "best_restart_at_sink": (
+        "A plain start works, and what the forecast names as a risk leaves the rows of this sink as they"
+        " should be."
+    ),
     "best_restart_rerun_open": (
         "A plain start re-runs batch {batch} with its planned end offsets. Whether the sink has its rows"
         " already, the files cannot tell: compare it before the start."

@@ -11,7 +11,7 @@ from core.recovery.sinks import FOREACH, Behaviour
 
 if TYPE_CHECKING:
     from core.analysis.forecast import Forecast
-    from core.analysis.forecast.model import Effect
+    from core.analysis.forecast.model import Risk, SinkKind
     from core.recovery.context import RecoveryContext
 
 CHANGED = ("changed", "removed", "added")
@@ -46,14 +46,32 @@ def is_recommended(context: RecoveryContext) -> bool:
         forecast is not None
         and forecast.outcome in ("resume", "rerun")
         and why_no_restart(context) is None
-        and not forecast.is_data_risk
-        and "loss" not in (forecast.data.append, forecast.data.overwrite, forecast.data.skip)
+        and not any(matters_at_sink(context, risk) for risk in forecast.risks)
+        and not _loses_rows(context, forecast)
         and (context.stateful not in CHANGED or _keeps_none(context))
         and (context.what_happened not in NO_RESTART or continues_with_new_code(context))
         and not context.may_have_expired
         and not context.is_sink_log_gone
         and not (context.what_happened == "damaged" and _reads_schema_elsewhere(forecast))
     )
+
+
+def matters_at_sink(context: RecoveryContext, risk: Risk) -> bool:
+    """Whether a risk for the data is one at the sink that was answered; at any sink where none was."""
+    kind = _kind_of(context.behaviour)
+    if risk.weight != "data_risk" or kind is None:
+        return risk.weight == "data_risk"
+    return risk.data.at(kind) != "exact" or kind in risk.data.possible
+
+
+def _loses_rows(context: RecoveryContext, forecast: Forecast) -> bool:
+    kind = _kind_of(context.behaviour)
+    kinds: tuple[SinkKind, ...] = ("append", "overwrite", "skip") if kind is None else (kind,)
+    return any(forecast.data.at(each) == "loss" for each in kinds)
+
+
+def _kind_of(behaviour: Behaviour | None) -> SinkKind | None:
+    return "skip" if behaviour == "batch_number_aware" else behaviour
 
 
 def _reads_schema_elsewhere(forecast: Forecast) -> bool:
@@ -123,6 +141,8 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_no_damage")
     if may_lack_its_sink(context):
         return say("recovery_options.best_restart_sink_away")
+    if forecast is not None and forecast.is_data_risk:
+        return say("recovery_options.best_restart_at_sink")
     if forecast is not None and forecast.outcome == "rerun":
         if _is_open_at_sink(context, forecast):
             return say("recovery_options.best_restart_rerun_open", batch=context.pending)
@@ -139,7 +159,7 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
     if context.is_sink_log_gone and behaviour == "batch_number_aware":
         broken = say("recovery_effects.restart_loses", sentence=context.sink_trouble)
         return say("recovery_effects.nothing"), broken
-    effect = _effect_at(forecast, behaviour)
+    effect = forecast.data.at(_kind_of(behaviour) or "append")
     nothing = say("recovery_effects.nothing")
     gone = say("recovery_effects.may_have_expired") if context.may_have_expired else nothing
     if effect == "exact":
@@ -159,16 +179,9 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
 def _is_open_at_sink(context: RecoveryContext, forecast: Forecast) -> bool:
     """Whether the files cannot tell what the batch does at the sink that was answered, or at the one that was
     asked, whose log has batches of another query ID."""
-    answered = context.behaviour is not None and _effect_at(forecast, context.behaviour) == "unknown"
+    kind = _kind_of(context.behaviour)
+    answered = kind is not None and forecast.data.at(kind) == "unknown"
     return answered or any(risk.id == "SINK_UNKNOWN" for risk in forecast.risks)
-
-
-def _effect_at(forecast: Forecast, behaviour: Behaviour) -> Effect:
-    return {
-        "append": forecast.data.append,
-        "overwrite": forecast.data.overwrite,
-        "batch_number_aware": forecast.data.skip,
-    }[behaviour]
 
 
 def _repeats(context: RecoveryContext, forecast: Forecast) -> Sentence:

@@ -66,6 +66,15 @@ def every_sst(store: Path, damage: Damage) -> None:
         damage(path)
 
 
+def rows_of_another_key(store: Path) -> None:
+    """As many rows as the counting store names, one of them of another key."""
+    path = without_checksum(store / "left-keyWithIndexToValue/3.delta")
+    records = records_of(path).records
+    first, last = records[0][1], records[-1][1]
+    moved = first[:-8] + (1).to_bytes(8, "little")
+    rewrite_records(path, [(kind, moved if key == last else key, value) for kind, key, value in records])
+
+
 CASES: list[tuple[str, str, Damage, bool]] = [
     ("windows", "bit flipped", lambda s: flip(newest(s, "delta"), 40), True),
     ("windows", "without its end mark", lambda s: cut(newest(s, "delta"), -22), True),
@@ -128,6 +137,7 @@ CASES: list[tuple[str, str, Damage, bool]] = [
         lambda s: visible(newest(s, "changelog")).write_text("hello", encoding="utf-8"),
         True,
     ),
+    ("join", "rows of another key", rows_of_another_key, True),
     ("windows_format_2", "checksum file missing", lambda s: visible(newest(s, "changelog")).unlink(), False),
 ]
 

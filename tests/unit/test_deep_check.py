@@ -523,6 +523,22 @@ def test_few_rows_in_exchanged_directories_are_reported_when_chance_does_not_exp
     assert bool(unplaced(root)) != is_reported
 
 
+def test_a_join_whose_stores_have_as_many_rows_of_other_keys(tmp_path: Path) -> None:
+    """Seen on Spark 4.3, where a delta was replaced by that of another version: NULL_VALUE in the next batch."""
+    root = copy_sample("join-watermark-held-back", tmp_path)
+    path = root / "state/0/0/left-keyWithIndexToValue/10.delta"
+    first, second, *others = records_of(path).records
+    kind, key, value = second
+    assert key[16:] == bytes(8), "the index is the last column"
+    moved = (kind, first[1][:16] + (1).to_bytes(8, "little"), value)
+    rewrite_records(path, [first, moved, *others])
+    finding = found(root)["JOIN_STATE_INCONSISTENT"]
+    assert (finding.severity, finding.certainty) == ("blocks_restart", "inferred")
+    assert "of other keys than state/0/0/left-keyWithIndexToValue holds" in finding.sentence
+    rewrite_records(path, [first, second, *others])
+    assert "JOIN_STATE_INCONSISTENT" not in found(root)
+
+
 def test_rows_that_are_spread_by_another_rule_are_no_damage(tmp_path: Path) -> None:
     root = copy_sample("dropduplicates-removed", tmp_path)
     everything: list[Record] = []

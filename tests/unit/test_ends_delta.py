@@ -416,6 +416,18 @@ def test_a_hole_in_the_log_of_the_file_sink_is_a_risk(tmp_path: Path) -> None:
     assert risks(answer) == ["SINK_LOG_HOLE"] and "_spark_metadata/2 doesn't exist" in answer.sentence
 
 
+@pytest.mark.parametrize(("batches", "is_said"), [(19, True), (18, False)])
+def test_a_hole_that_the_next_batch_meets_is_said_with_its_number(
+    batches: int, is_said: bool, tmp_path: Path
+) -> None:
+    output(tmp_path / "out", *(str(i) for i in range(10, batches)))  # 9.compact was removed
+    ck = checkpoint(tmp_path, *(offset(n + 1) for n in range(batches)))
+    log = FileSinkLog.open(str(tmp_path / "out"))
+    answer = forecast(ck, spark="4.2", connectors=ConnectorAnswers(sink=log))
+    assert risks(answer) == ["SINK_LOG_HOLE"]
+    assert (f"Batch {batches}, the next one, compacts it, so it fails." in answer.sentence) == is_said
+
+
 @pytest.mark.parametrize("text", ["", "v2\n{}", 'v1\n{"path":"file:///out/a.pa', "v1\n{}"])
 @pytest.mark.parametrize(("name", "commits"), [("9.compact", 12), ("11", 12), ("11", 11), ("9.compact", 11)])
 def test_a_damaged_file_in_the_log_of_the_file_sink_is_a_risk(

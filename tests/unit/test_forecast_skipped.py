@@ -13,6 +13,7 @@ from core.checkpoint import Checkpoint
 from core.connectors import ConnectorAnswers
 from core.connectors.file_sink_log import FileSinkLog
 from core.storage import parse_location
+from tests.support.build import commit_text, write
 from tests.support.forecasting import files_checkpoint, stateful_conf, with_state
 from tests.unit.test_file_sink_log import output
 
@@ -94,3 +95,12 @@ def test_a_rollback_that_the_output_would_skip_is_not_offered(
     assert (found.rewind_to is not None) == is_offered
     assert with_way(found).recipe == ("rewind" if is_offered else "restore_backup")
     assert ("(rewind)" in found.action) == is_offered
+
+
+def test_neither_is_one_before_the_committed_batch_at_which_the_output_ends(tmp_path: Path) -> None:
+    """The check named a script for the rollback, and Recovery refused it for this sink."""
+    ck = killed(tmp_path, range(1, 5))
+    write(ck, {f"commits/{PENDING}": commit_text()})
+    report = findings(Checkpoint.open(str(ck)), connectors=sink(tmp_path, PENDING))
+    found = next(item for item in report.findings if item.id == "STATE_NOT_RESTORABLE")
+    assert "would skip the batches after batch" in found.sentence and found.rewind_to is None

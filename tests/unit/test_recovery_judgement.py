@@ -13,6 +13,7 @@ from types import MappingProxyType
 import pytest
 
 from core.analysis.findings import Finding
+from core.analysis.forecast.model import DataEffect, Risk
 from core.checkpoint import Checkpoint
 from core.cli import main
 from core.connectors import ConnectorSettings
@@ -220,6 +221,24 @@ def test_a_start_is_not_said_to_lose_nothing_where_the_files_cannot_tell() -> No
             is_open,
             not is_open,
         )
+
+
+def test_a_risk_that_is_none_at_the_answered_sink_does_not_lead_to_a_refresh() -> None:
+    """Offsets and commits rolled back by hand, the source log not: a restart of Spark 4.3 gave exact totals in
+    a sink that overwrites by key, while a full refresh with backup was recommended."""
+    context = context_of(Checkpoint.open(str(SAMPLES / "files-died-mid-batch" / "checkpoint")))
+    assert context.forecast is not None
+    data = DataEffect("duplicates", "exact", "loss", frozenset({"append", "skip"}))
+    risk = Risk("SOURCE_LOG_AHEAD", "It is ahead.", (), data)
+    risky = replace(context, forecast=replace(context.forecast, risks=(risk,), data=data))
+
+    def best(sink: str) -> Option:
+        asked = replace(risky, answers=risky.answers.having(sink=sink))
+        return next(option for option in options(asked) if option.recommended)
+
+    assert best("foreach_merge").id == "restart"
+    assert "leaves the rows of this sink as they should be" in best("foreach_merge").reason
+    assert "restart" not in (best("foreach_append").id, best("file").id)
 
 
 def test_a_socket_source_answers_for_itself_that_it_cannot_be_read_again(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from core.checkpoint.operator_metadata import StateSchema
 from core.checkpoint.state_content.inspection import COUNTED, COUNTING, StoreFacts
 from core.checkpoint.state_content.join_pairs import UnequalPair, unequal_pairs
 from core.checkpoint.state_content.unsafe_row import NotDecodedError, accounted_bytes
-from core.messages import say
+from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
 
 SHOWN = 20  # stores cited by one finding
@@ -81,17 +81,12 @@ def _unequal(stores: Iterable[StoreFacts]) -> Iterator[Damage]:
     up, which eviction by the watermark does in every batch), or fewer (it does not see the others)."""
     groups: dict[tuple[int, bool], list[UnequalPair]] = {}
     for pair in unequal_pairs(stores):
-        key = (pair.counting.store.operator.operator_id, pair.named > pair.rows)
+        is_met = pair.named > pair.rows or pair.has_other_keys
+        key = (pair.counting.store.operator.operator_id, is_met)
         groups.setdefault(key, []).append(pair)
     for (_, too_many), pairs in groups.items():
         first = pairs[0]
-        sentence = say(
-            "findings_checks.join_names_more" if too_many else "findings_checks.join_names_fewer",
-            counting=first.counting.store.directory,
-            named=first.named,
-            counted=first.counted.store.directory,
-            rows=first.rows,
-        )
+        sentence = _unequal_in_words(first)
         yield Damage(
             "JOIN_STATE_INCONSISTENT",
             "blocks_restart" if too_many else "data_risk",
@@ -103,3 +98,16 @@ def _unequal(stores: Iterable[StoreFacts]) -> Iterator[Damage]:
             error="join_inconsistent",
             because=sentence,
         )
+
+
+def _unequal_in_words(pair: UnequalPair) -> Sentence:
+    counting, counted = pair.counting.store.directory, pair.counted.store.directory
+    if pair.has_other_keys:
+        return say("findings_checks.join_names_others", counting=counting, counted=counted, rows=pair.rows)
+    return say(
+        "findings_checks.join_names_more" if pair.named > pair.rows else "findings_checks.join_names_fewer",
+        counting=counting,
+        named=pair.named,
+        counted=counted,
+        rows=pair.rows,
+    )

@@ -81,7 +81,9 @@ class StoreFacts:
     ``skipped``: why files were not looked at. ``is_settled`` is False when files changed or vanished while
     they were read, ``is_complete`` when the time was over in the middle. ``unguarded``: files whose codec
     keeps no checksum and that have none beside them, so that nothing shows a changed value.
-    ``named_rows``: how many rows the counting store of a join says that its partner holds. ``equal``: deltas
+    ``named_rows``: how many rows the counting store of a join says that its partner holds.
+    ``keys_digest``: one number for how many rows each key of a join has in this store, None where it is not
+    known (:meth:`~core.checkpoint.state_content.placement.Placement.keys_digest`). ``equal``: deltas
     or changelogs that hold, byte for byte, what an older one of this store holds, with that one. ``a_key``:
     the key of one of its rows, as it lies in the files; None where none is known.
     """
@@ -98,6 +100,7 @@ class StoreFacts:
     files_read: int = 0
     unguarded: int = 0
     named_rows: int | None = None
+    keys_digest: int | None = None
     equal: tuple[tuple[StateFile, StateFile], ...] = ()
     a_key: bytes | None = None
 
@@ -447,9 +450,21 @@ def _facts(walk: _Walk, version: int, place: Placement | None = None, is_complet
         files_read=walk.files_read,
         unguarded=walk.unguarded,
         named_rows=walk.replay.sum_of_values if is_there else None,
+        keys_digest=_keys_digest(walk, place) if is_there and place is not None else None,
         equal=tuple(walk.equal),
         a_key=next(iter(walk.replay.rows), None) if is_there else None,
     )
+
+
+def _keys_digest(walk: _Walk, place: Placement) -> int | None:
+    """Of the two stores of a side of a join, where every row is known."""
+    store, replay = walk.store.partition.store, walk.replay
+    if walk.has_column_families or not replay.is_exact:
+        return None
+    if store.endswith(COUNTED):
+        return place.keys_digest(dict.fromkeys(replay.rows, 1))
+    numbers = replay.numbers if store.endswith(COUNTING) else None
+    return None if numbers is None else place.keys_digest(numbers)
 
 
 __all__ = ["Fault", "FaultKind", "Inspection", "Progress", "StoreFacts", "inspect_stores"]

@@ -18,7 +18,8 @@ class UnequalPair:
     """A side of a join in one partition whose stores do not fit together.
 
     ``named``: rows that the counting store names, or its keys where only their number is known; ``is_exact``
-    tells which. ``rows``: rows that the other store holds.
+    tells which. ``rows``: rows that the other store holds. ``has_other_keys``: as many as are named, but of
+    other keys.
     """
 
     counting: StoreFacts
@@ -26,12 +27,18 @@ class UnequalPair:
     named: int
     rows: int
     is_exact: bool
+    has_other_keys: bool = False
 
 
 def _is_damaged(facts: StoreFacts) -> bool:
     """Whether rows are missing or changed; a checksum beside a file that does not fit says nothing of its
     rows."""
     return any(fault.kind in ("content", "rows", "altered") for fault in facts.faults)
+
+
+def _have_other_keys(counting: StoreFacts, counted: StoreFacts) -> bool:
+    digests = counting.keys_digest, counted.keys_digest
+    return None not in digests and digests[0] != digests[1]
 
 
 def unequal_pairs(facts: Iterable[StoreFacts]) -> list[UnequalPair]:
@@ -50,6 +57,8 @@ def unequal_pairs(facts: Iterable[StoreFacts]) -> list[UnequalPair]:
         if counting.named_rows is not None:
             if counting.named_rows != rows:
                 found.append(UnequalPair(counting, counted, counting.named_rows, rows, is_exact=True))
+            elif _have_other_keys(counting, counted):
+                found.append(UnequalPair(counting, counted, rows, rows, is_exact=True, has_other_keys=True))
         elif keys is not None and (keys > rows or (keys == 0) != (rows == 0)):  # each key has a row at least
             found.append(UnequalPair(counting, counted, keys, rows, is_exact=False))
     return found

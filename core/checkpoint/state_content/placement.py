@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import AGGREGATES, StateSchema
 from core.checkpoint.state_content.partitioning import Column, hashable_columns, partition_ids
@@ -28,6 +30,8 @@ _JOIN_STORES = {
     "keyToNumValues": 0,
     "keyWithIndexToValue": 1,
 }  # columns behind the key that do not count: the index
+_ALL_HASHES = 1 << 32  # as many partitions as there are hashes: the partition is the hash
+_MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _ENCODING_BYTES = 1  # RocksDB puts one byte before the row
 
 
@@ -64,6 +68,19 @@ class Placement:
             return None
         wrong = Counter(int(where) for where in found[found != partition_id])
         return Misplaced(len(rows), wrong)
+
+    def keys_digest(self, rows: Mapping[bytes, int]) -> int | None:
+        """One number for how many rows each key has (``rows``: key -> how many), by the hash of the columns
+        that count: two stores with the same rows by key have the same one. None when the keys are not laid
+        out as the schema says."""
+        keys = [key[self.skip_bytes :] for key in rows] if self.skip_bytes else list(rows)
+        hashes = partition_ids(keys, self.columns, _ALL_HASHES, self.width)
+        if hashes is None:
+            return None
+        mixed = hashes.astype(np.uint64) * _MIX_1  # the sum of plain hashes could stay the same by chance
+        mixed = (mixed ^ (mixed >> np.uint64(31))) * _MIX_2
+        counts = np.fromiter(rows.values(), dtype=np.int64, count=len(rows)).astype(np.uint64)
+        return int((mixed * counts).sum(dtype=np.uint64))
 
 
 def placement(

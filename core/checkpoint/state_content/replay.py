@@ -6,7 +6,7 @@ only says how many rows there are, not which; what follows it gives bounds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -69,6 +69,11 @@ class Replay:
     def sum_of_values(self) -> int | None:
         """The sum of all values; None where they are no numbers, or not every row is known."""
         return sum(self._rows.values()) if self._adds_up and self.is_exact else None
+
+    @property
+    def numbers(self) -> Mapping[bytes, int] | None:
+        """The value of each row; None where they are no numbers, or not every row is known."""
+        return self._rows if self._adds_up and self.is_exact else None
 
     def forget(self) -> None:
         """A version is missing or damaged: what was there before is not known any more."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.analysis.forecast.model import Risk
 from core.messages import say, say_of
 from core.recovery.context import RecoveryContext
 from core.recovery.file_repairs import FileRepair, FileRepairs, file_repairs
@@ -12,7 +13,7 @@ from core.recovery.model import Cells, Constant, PlanStep, cell
 from core.recovery.repairs.checkpoint_values import checkpoint_constants
 from core.recovery.repairs.model import Effect, Judged, Repair
 from core.recovery.repairs.sink_values import sink_constants
-from core.recovery.restart import repeats_and_loses
+from core.recovery.restart import matters_at_sink, repeats_and_loses
 from core.recovery.sinks import Behaviour
 
 KNOWS_ITS_QUERY = ("delta", "foreach_txn")
@@ -77,7 +78,8 @@ def _reason(context: RecoveryContext) -> str:
     found = _found(context)
     complete = {repair.finding for repair in found.repairs if repair.file.startswith("commits/")}
     again = found.again_from is not None and bool(complete)
-    if context.is_sink_log_gone or _other_risks(found) or (again and context.behaviour in (None, "append")):
+    matters = any(matters_at_sink(context, risk) for risk in _other(found))
+    if context.is_sink_log_gone or matters or (again and context.behaviour in (None, "append")):
         return ""
     was = context.forecast
     if was is not None and was.outcome != "fail" and any(risk.id == "STALE_SNAPSHOT" for risk in was.risks):
@@ -87,8 +89,12 @@ def _reason(context: RecoveryContext) -> str:
 
 def _other_risks(found: FileRepairs) -> list[str]:
     """The finding ids of the risks for the data that the repaired copy has still."""
+    return [risk.id for risk in _other(found)]
+
+
+def _other(found: FileRepairs) -> list[Risk]:
     risks = found.forecast.risks if found.forecast is not None else ()
-    return [risk.id for risk in risks if risk.weight == "data_risk" and not _is_of_the_copy(risk.id, found)]
+    return [risk for risk in risks if risk.weight == "data_risk" and not _is_of_the_copy(risk.id, found)]
 
 
 def _is_of_the_copy(risk: str, found: FileRepairs) -> bool:
