@@ -29,6 +29,7 @@ SENTENCES: dict[str, str] = {
     ),
     # the forecast
     "fails_so": "The next start fails with this error: {sentence}",
+    "schema_elsewhere": "The old place of the checkpoint is gone: {sentence}",
     "fails": "The next start fails: {sentence}",
     "fails_differently": "From the files that are there, the next start fails with another error: {sentence}",
     "forecast_for_unchanged_query": "For the unchanged query the forecast of the next start is: {sentence}",

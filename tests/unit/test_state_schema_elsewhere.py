@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from core.analysis.errors import explain
 from core.analysis.forecast import forecast
 from core.checkpoint import Checkpoint
 from core.judgement import judge
@@ -82,3 +83,17 @@ def test_a_rollback_for_which_no_batch_is_left_is_not_advised(tmp_path: Path) ->
     report = judge(Checkpoint.open(str(whole))).findings
     item = next(each for each in report.findings if each.id == "STATE_NOT_RESTORABLE")
     assert (item.recipe, item.rewind_to) == ("rewind", 2) and "No batch is left" not in item.action
+
+
+def test_the_error_of_a_moved_checkpoint_is_explained_by_it(tmp_path: Path) -> None:
+    """As Spark 4.3 words it; the explanation said that the next start does not fail with this error."""
+    root = copy_sample(NAME, tmp_path)
+    name = next(path.name for path in (root / "state/0/_stateSchema/default").glob("0_*"))
+    old = f"file:/data/{NAME}/checkpoint/state/0/_stateSchema/default/{name}"
+    answer = explain(f"java.io.FileNotFoundException: File {old} does not exist", Checkpoint.open(str(root)))
+    assert (answer.finding, answer.shown) == ("STATE_SCHEMA_ELSEWHERE", "yes")
+    assert "repair_files" in answer.action
+    shown = [each.sentence for each in answer.here if each.shows_fault]
+    assert len(shown) == 1 and shown[0].startswith(
+        "The old place of the checkpoint is gone: Operator 0 reads"
+    )

@@ -16,6 +16,7 @@ from core.analysis.errors.model import Statement
 from core.analysis.errors.pasted_text import read_pasted
 from core.analysis.errors.recognise import recognise
 from core.analysis.forecast import Forecast, forecast
+from core.analysis.forecast.model import Risk
 from core.errors import StorageError
 from core.messages import say, say_of
 
@@ -31,6 +32,10 @@ def look_forecast(look: Looking) -> Iterator[Statement]:
         look.finding = answer.reason
         said = say("errors_lookup.fails" if is_vague else "errors_lookup.fails_so", sentence=sentence)
         yield Statement(said, evidence, answer.certainty, shows_fault=True)
+    elif (elsewhere := _schema_elsewhere(look, answer)) is not None:
+        look.finding = elsewhere.id
+        said = say("errors_lookup.schema_elsewhere", sentence=elsewhere.sentence)
+        yield Statement(said, elsewhere.evidence, "inferred", shows_fault=True)
     elif answer.outcome == "fail":
         said = say("errors_lookup.fails_differently", sentence=sentence)
         yield Statement(said, evidence, answer.certainty)
@@ -43,6 +48,13 @@ def look_forecast(look: Looking) -> Iterator[Statement]:
     elif look.meaning.in_files:
         said = say("errors_lookup.does_not_fail_so", sentence=sentence)
         yield Statement(said, evidence, "inferred", shows_fault=None if is_vague else False)
+
+
+def _schema_elsewhere(look: Looking, answer: Forecast) -> Risk | None:
+    """The risk that the state schema is read at another place, when the error names such a file."""
+    if not any("/_stateSchema/" in path for path in look.paths):
+        return None
+    return next((risk for risk in answer.risks if risk.id == "STATE_SCHEMA_ELSEWHERE"), None)
 
 
 def is_same(look: Looking, answer: Forecast) -> bool:
