@@ -288,6 +288,9 @@ SENTENCES: dict[str, str] = {
         "What the source no longer has is lost in any case; this option keeps the rest and reprocesses"
         " nothing that was committed."
     ),
+    "best_changed_input": (
+        "The position of every source is exact; input files that have changed are read as they are now."
+    ),
     "best_exact": (
         "The position of every source is exact, so nothing is lost, and only data that was not committed"
         " is reprocessed."

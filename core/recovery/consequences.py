@@ -121,7 +121,8 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
         is_position_kept = made.option in ("rewind", "drop_state", "skip_batch", "repartition")
         if not is_position_kept:
             return effect.repeats, effect.loses
-        return _rolled_back(context, effect.repeats, behaviour), _input_gone(context, made, effect.loses)
+        repeats = _rolled_back(context, effect.repeats, behaviour, is_kept=True)
+        return repeats, _input_gone(context, made, effect.loses)
     if made.option == "reset" and context.is_lost:
         return say("recovery_effects.lost_repeats"), say("recovery_effects.lost_loses")
     if made.option == "reset":
@@ -135,20 +136,27 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
     return repeats, _refreshed(loses, context, behaviour)
 
 
-def _rolled_back(context: RecoveryContext, repeats: str, behaviour: Behaviour) -> str:
-    """Logs that were rolled back by hand: a sink that appends has the rows after the position already."""
+def _rolled_back(
+    context: RecoveryContext, repeats: str, behaviour: Behaviour, *, is_kept: bool = False
+) -> str:
+    """Logs that were rolled back by hand: a sink that appends has the rows after the position already. An
+    option that keeps the source log (``is_kept``) keeps what it has forgotten, too."""
     risks = context.forecast.risks if context.forecast is not None else ()
     again = [risk.sentence for risk in risks if risk.id in ROLLED_BACK and risk.data.append == "duplicates"]
+    if is_kept and context.forgotten_files:
+        repeats = _and(repeats, say("recovery_effects.forgotten_files"))
     if behaviour != "append" or not again:
         return repeats
     return _and(repeats, say("recovery_effects.rolled_back", sentence=" ".join(again)))
 
 
 def _input_gone(context: RecoveryContext, made: Recipe, loses: str) -> str:
-    """Input files of the planned batch that are gone: no option that runs the batch has their rows."""
-    if made.option == "skip_batch" or not context.input_gone:
+    """Input files of the planned batch that are gone, or have changed: no option that runs the batch has the
+    rows that they had."""
+    said = " ".join(text for text in (context.input_gone, context.input_changed) if text)
+    if made.option == "skip_batch" or not said:
         return loses
-    return _and(loses, say("recovery_effects.restart_loses", sentence=context.input_gone))
+    return _and(loses, say("recovery_effects.restart_loses", sentence=said))
 
 
 def _and(text: str, more: str) -> str:

@@ -198,15 +198,22 @@ class RecoveryContext:
     @property
     def input_gone(self) -> str:
         """What the forecast says of input files of the planned batch that are gone; empty when none is."""
-        risks = () if self.forecast is None else self.forecast.risks
-        return " ".join(risk.sentence for risk in risks if risk.id == "INPUT_GONE")
+        return self._risk_in_words("INPUT_GONE")
+
+    @property
+    def input_changed(self) -> str:
+        """What it says of those that have changed since the batch was planned; empty when none has."""
+        return self._risk_in_words("INPUT_CHANGED")
 
     @property
     def forgotten_files(self) -> str:
         """What the forecast says of input files that the log of a file source no longer names: whatever
         continues from the position reads them again. Empty when there are none."""
+        return self._risk_in_words("SOURCE_LOG_INCOMPLETE")
+
+    def _risk_in_words(self, risk_id: str) -> str:
         risks = () if self.forecast is None else self.forecast.risks
-        return " ".join(risk.sentence for risk in risks if risk.id == "SOURCE_LOG_INCOMPLETE")
+        return " ".join(risk.sentence for risk in risks if risk.id == risk_id)
 
     @property
     def moved_file_sources(self) -> tuple[str, ...]:

@@ -133,6 +133,8 @@ def _why_reset(context: RecoveryContext, reset: Recipe) -> str:
         return say("recovery_options.best_warm_up")
     if reset.method == "pipeline" and any(start.how == "modified_after" for start in reset.starts):
         return say("recovery_options.best_modified_after")
+    if context.input_changed and not context.input_gone:
+        return say("recovery_options.best_changed_input")
     loses = reset.skips or context.may_have_expired or context.input_gone
     return say("recovery_options.best_with_loss" if loses else "recovery_options.best_exact")
 

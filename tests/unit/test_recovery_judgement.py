@@ -241,6 +241,32 @@ def test_a_risk_that_is_none_at_the_answered_sink_does_not_lead_to_a_refresh() -
     assert "restart" not in (best("foreach_append").id, best("file").id)
 
 
+@pytest.mark.parametrize(
+    ("risk_id", "options_that_meet_it", "field"),
+    [
+        ("INPUT_CHANGED", ("reset", "rewind"), "loses"),
+        ("SOURCE_LOG_INCOMPLETE", ("reset", "rewind"), "repeats"),
+    ],
+)
+def test_an_option_that_meets_a_risk_of_the_forecast_does_not_say_nothing(
+    risk_id: str, options_that_meet_it: tuple[OptionId, ...], field: str
+) -> None:
+    """Seen on 4.3: the changed file was read as it is now, the forgotten files a second time."""
+    context = context_of(
+        Checkpoint.open(str(SAMPLES / "files-died-mid-batch" / "checkpoint")), {"sink": "foreach_append"}
+    )
+    assert context.forecast is not None
+    risk = Risk(risk_id, "This is so.", (), DataEffect("duplicates", "unknown", "unknown"))
+    met = replace(context, forecast=replace(context.forecast, risks=(risk,)))
+    for name in options_that_meet_it:
+        now, before = (
+            next(getattr(option, field) for option in options(each) if option.id == name)
+            for each in (met, context)
+        )
+        assert now != before and ("This is so." in now or "no longer names" in now)
+    assert "nothing is lost" not in next(option for option in options(met) if option.recommended).reason
+
+
 def test_a_socket_source_answers_for_itself_that_it_cannot_be_read_again(tmp_path: Path) -> None:
     ck = Checkpoint.open(str(make(tmp_path / "ck", {0: ["3"], 1: ["9"]}, 1)))
     found = {o.id: o for o in options(context_of(ck))}
