@@ -206,7 +206,7 @@ def _cells(line: Line, title: str) -> dict[str, object]:
         "checkpoint": say("screen_survey.temporary", name=title) if row.is_temporary else title,
         "next start": start,
         "newest": absent if row.age_seconds is None else words.age(row.age_seconds * 1000),
-        "worst finding": row.worst_finding or (words.one_line(row.error, 200) if row.error else absent),
+        "worst finding": row.worst_finding or _instead_of_a_finding(row, is_read),
         "lag": absent if lag_ms is None else words.duration(lag_ms),
         "batches per hour": absent if row.batches_per_hour is None else f"{row.batches_per_hour:,.1f}",
         PACE: pace(row),
@@ -221,6 +221,13 @@ def _cells(line: Line, title: str) -> dict[str, object]:
         "what happened": line.story,
         "location": line.name,
     }
+
+
+def _instead_of_a_finding(row: SurveyRow, is_read: bool) -> str:
+    """The error, or that nothing was found in the few batches that a survey reads."""
+    if row.error:
+        return words.one_line(row.error, 200)
+    return say("survey.none_so_far") if is_read else ""
 
 
 def _batch(batch_id: int | None, is_read: bool) -> str:

@@ -97,6 +97,10 @@ SENTENCES: dict[str, str] = {
     # What is open.
     "open_running": "what does not change: a query is running and has written while its files were read",
     "open_number": "whether {directory} holds a checkpoint with a higher number, which a pipeline would take",
+    "open_continuous": (
+        "how continuous processing starts from damaged or missing log files (the rules here are those of"
+        " micro-batches)"
+    ),
     "open_operators": "whether the query still has the same stateful operators",
     "open_code": (
         "the code of the query that starts next (a changed aggregate, window or key can give wrong numbers"

@@ -93,6 +93,7 @@ SENTENCES: dict[str, str] = {
         "offsets/{missing} is missing, and Spark needs it beside offsets/{newest}, although batch {newest}"
         " is committed"
     ),
+    "previous_continuous": "continuous processing does not read it",
     "no_previous": "batch 0 has no batch before it",
     "previous_async": (
         "offsets/{missing} does not exist, which is normal with asynchronous progress tracking; without it"

@@ -118,7 +118,7 @@ SENTENCES: dict[str, str] = {
     "clear": "Clear selection",
     "between": "{first:moment} to {last:moment}",
     # Delta
-    "reservoir": "reservoirVersion of the newest offset",
+    "reservoir": "reservoirVersion after the newest committed batch",
     "newest_of": "newest; the oldest is {oldest}",
     "versions_alt": "Versions of the source table against the position: {sentence}",
     "versions_hover": "oldest version {oldest}, position {position}, newest {newest}",

@@ -39,6 +39,7 @@ SENTENCES: dict[str, str] = {
     ),
     "root_not_read": "{root}: {error}",
     "note": "{name}: {sentence}",
+    "none_so_far": "none so far",
     "temporary": "{name} (temporary)",
     "cost": "Read: {listings:counted listing}, {files:counted file}, {size_bytes:size}, in {seconds} s.",
     "help_engine": "local (the default) reads from here; spark spreads the checkpoints over tasks of a Spark",

@@ -151,3 +151,14 @@ def test_a_batch_lasts_from_its_plan_to_its_commit_and_not_from_its_offset_file(
 
 def test_of_continuous_mode_nothing_says_when_an_epoch_began(tmp_path: Path) -> None:
     assert not build_timeline(Checkpoint.open(str(unpack_corpus("kafka-continuous", tmp_path)))).has_durations
+
+
+def test_continuous_mode_is_not_certain_and_does_without_the_previous_offset(tmp_path: Path) -> None:
+    """Seen on Spark 4.3; by the rules of micro-batches it was said, as certain, not to start."""
+    root = unpack_corpus("kafka-continuous", tmp_path)
+    answer = said(root)
+    assert (answer.outcome, answer.certainty) == ("resume", "inferred")
+    assert "continuous processing" in answer.not_checked[0]
+    (root / f"offsets/{NEWEST['kafka-continuous'] - 1}").unlink()
+    damaged = said(root)
+    assert (damaged.outcome, damaged.batch_id) == (answer.outcome, answer.batch_id)

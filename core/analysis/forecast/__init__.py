@@ -207,6 +207,7 @@ def _forecast(
         else [result.failure.certainty]
     )
     certainties += [risk.certainty for risk in unused]
+    certainties += ["inferred"] if s.checkpoint.is_continuous else []
     for risk in result.risks:
         if result.failure is None and risk.id != "METADATA_MISSING" and risk.sentence not in parts:
             parts.append(risk.sentence)  # a risk of the sink has the words of the sink

@@ -388,9 +388,12 @@ def _named_sources(s: RestartContext, newest: OffsetEntry) -> Verdict:
 
 
 def check_previous_offset(s: RestartContext) -> Verdict:
-    """``offsets/N-1`` must be there and readable whenever N > 0, also when N is committed."""
+    """``offsets/N-1`` must be there and readable whenever N > 0, also when N is committed; continuous
+    processing does without it (seen with 4.3)."""
     if not s.n:
         return Verdict("does_not_apply", note=say("forecast_steps.no_previous"))
+    if s.checkpoint.is_continuous:
+        return Verdict("does_not_apply", note=say("forecast_steps.previous_continuous"))
     previous = s.previous
     if previous is None or previous not in s.checkpoint.offset_files:
         missing = s.n - 1 if previous is None else previous

@@ -173,7 +173,8 @@ def what_then(s: RestartContext, results: StepResults) -> str | None:
 
 def not_checked(s: RestartContext, results: StepResults) -> tuple[str, ...]:
     """What this answer could not look at, most important first."""
-    open_ends = [*open_number(s), *results.not_checked]
+    continuous = [say("forecast.open_continuous")] if s.checkpoint.is_continuous else []
+    open_ends = [*continuous, *open_number(s), *results.not_checked]
     if s.query.operators is None and s.is_stateful:
         open_ends.append(say("forecast.open_operators"))
     open_ends.append(say("forecast.open_code"))
