@@ -57,9 +57,10 @@ def is_recommended(context: RecoveryContext) -> bool:
 
 
 def matters_at_sink(context: RecoveryContext, risk: Risk) -> bool:
-    """Whether a risk for the data is one at the sink that was answered; at any sink where none was."""
+    """Whether a risk for the data is one at the sink that was answered; at any sink where none was. One that
+    changes no row, such as an output that nobody can read, always is."""
     kind = _kind_of(context.behaviour)
-    if risk.weight != "data_risk" or kind is None:
+    if risk.weight != "data_risk" or kind is None or risk.data.is_exact:
         return risk.weight == "data_risk"
     return risk.data.at(kind) != "exact" or kind in risk.data.possible
 

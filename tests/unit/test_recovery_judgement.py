@@ -239,6 +239,9 @@ def test_a_risk_that_is_none_at_the_answered_sink_does_not_lead_to_a_refresh() -
     assert best("foreach_merge").id == "restart"
     assert "leaves the rows of this sink as they should be" in best("foreach_merge").reason
     assert "restart" not in (best("foreach_append").id, best("file").id)
+    unreadable = replace(risk, id="SINK_LOG_DAMAGED", data=DataEffect())
+    risky = replace(context, forecast=replace(context.forecast, risks=(unreadable,)))
+    assert best("file").id != "restart", "no row changes, and nobody can read the output"
 
 
 @pytest.mark.parametrize(
