@@ -396,8 +396,9 @@ RULES: dict[str, str] = {
     "session_gap": "What a session window with another gap makes of stored sessions was not observed.",
     "no_schema": "There is no schema of the state of operator {operator} to compare with.",
     "user_state_types": (
-        "Operator {operator} ({name}) stores {columns}: other fields or types of the state do not fit,"
-        " batch {batch} fails with {condition}."
+        "Operator {operator} ({name}) stores {columns}: other types, more fields or fewer do not fit, batch"
+        " {batch} fails with {condition}. Another name alone fits where the fields are read by position"
+        " (applyInPandasWithState)."
     ),
     "user_state_avro": (
         "The state is encoded as Avro, which lets fields be added; other changes of a type are refused."

@@ -99,7 +99,8 @@ def recipe(context: RecoveryContext, option: OptionId) -> Recipe:
 
 
 _IN_THE_SOURCE = ("DELTA_FILES_GONE", "DELTA_CHANGES_WAIT", "DELTA_LOG_GAP", "DELTA_SCHEMA_WAITS")
-"""Why a start fails that reads on from this position, whatever checkpoint it has (4.2, Delta 4.3)."""
+"""Why a start fails that reads on from this position, whatever checkpoint it has (seen with Delta 4.4
+on Spark 4.2)."""
 
 
 def _restart(context: RecoveryContext) -> Recipe:

@@ -18,7 +18,7 @@ from core.analysis.changes import (
     judge_changes,
     parse_change,
 )
-from core.analysis.changes.asked import CHANGED, CHOICES
+from core.analysis.changes.asked import CHANGED, CHOICES, every_value
 from core.analysis.changes.context import ChangeContext
 from core.analysis.changes.model import Column, Recipe
 from core.analysis.changes.rules import RULES
@@ -159,6 +159,16 @@ def test_state_that_cannot_be_null_takes_no_columns_that_can(name: str, setting:
     assert new.verdict == ("silently_wrong" if name == WINDOWS else "fine_but")
     back = JUDGE["join_type"](context, parse_change("change.join_type=inner"))
     assert back.verdict != "fails"
+
+
+def test_drop_duplicates_within_watermark_has_a_watermark_although_its_schema_holds_no_delay() -> None:
+    query = read_written_query(opened(SAMPLES / "dropduplicates-removed" / "checkpoint"))
+    plain = replace(query.operators[0], watermark_delay_ms=None)
+    within = replace(plain, name="dedupeWithinWatermark")
+    for operator, is_there in ((plain, False), (within, True)):
+        asked = replace(query, operators=(operator,), watermark_delay_ms=None)
+        offered = every_value(asked, "watermark")
+        assert ("delay" in offered, "added" in offered) == (is_there, not is_there)
 
 
 def test_nullability_is_read_from_the_schema_of_the_state() -> None:

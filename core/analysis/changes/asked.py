@@ -124,7 +124,8 @@ def every_value(query: WrittenQuery, what: What) -> tuple[str, ...]:
     if what == "provider" and query.is_stateful:
         return tuple(word for word in words if word != query.provider)
     if what == "watermark" and query.is_stateful:
-        is_there = query.watermark_delay_ms is not None
+        needs_one = any(op.name == "dedupeWithinWatermark" for op in query.operators)
+        is_there = needs_one or query.watermark_delay_ms is not None  # its schema does not hold the delay
         return tuple(word for word in words if (word == "added") != is_there)
     if what == "operators":
         return words if query.is_stateful else ("added",)
