@@ -480,7 +480,7 @@ def _schema_elsewhere(plan: _Plan, answer: Forecast) -> None:
         own = _OWN_SCHEMA.search(named)
         if own is None or own[1] not in {file.path for file in operator.own_files}:
             raise _CannotError(say("file_repairs.schema_not_here", file=named))
-        text = text.replace(f'"{named}"', f'"{plan.ck.location.url.rstrip("/")}/{own[1]}"')
+        text = text.replace(f'"{named}"', f'"{plan.ck.door.origin.url.rstrip("/")}/{own[1]}"')
     plan.write(path, text, say("file_repairs.schema_paths", file=path), "STATE_SCHEMA_ELSEWHERE")
 
 

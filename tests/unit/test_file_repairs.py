@@ -57,7 +57,7 @@ def test_a_door_to_a_place_as_it_would_be_reads_the_changes_and_writes_nothing(t
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["1", "2", "a"]
 
 
-@pytest.mark.parametrize("sample", ["files-stopped-cleanly", "state-format-2", "transform-with-state-timers"])
+@pytest.mark.parametrize("sample", ["files-stopped-cleanly", "state-format-2", "named-sources"])
 def test_a_checkpoint_without_damage_has_nothing_to_repair(sample: str, tmp_path: Path) -> None:
     found = repairs_of(copy_of(sample, tmp_path))
     assert not found.repairs and not found.is_possible
