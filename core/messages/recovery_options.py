@@ -67,6 +67,10 @@ SENTENCES: dict[str, str] = {
     "restart_from_scratch": "The next start would begin from scratch: {sentence}",
     "restart_not_judged": "What the next start does could not be judged.",
     "best_restart": "A plain start resumes after the last committed batch and loses nothing.",
+    "best_restart_open": (
+        "A plain start resumes after the last committed batch. Whether rows come twice at this sink, or are"
+        " missing, the files cannot tell: compare it before the start."
+    ),
     "best_restart_sink_away": (
         "A plain start works for a sink that keeps no log of batches. First see why none is at the place of"
         " the sink: a file sink or a Delta table that lost its log cannot be read after the next batch."

@@ -144,11 +144,12 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_sink_away")
     if forecast is not None and forecast.is_data_risk:
         return say("recovery_options.best_restart_at_sink")
+    is_open = forecast is not None and _is_open_at_sink(context, forecast)
     if forecast is not None and forecast.outcome == "rerun":
-        if _is_open_at_sink(context, forecast):
+        if is_open:
             return say("recovery_options.best_restart_rerun_open", batch=context.pending)
         return say("recovery_options.best_restart_rerun", batch=context.pending)
-    return say("recovery_options.best_restart")
+    return say("recovery_options.best_restart_open" if is_open else "recovery_options.best_restart")
 
 
 def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[Sentence, Sentence]:

@@ -209,8 +209,9 @@ def test_a_reset_to_a_position_at_which_the_source_stops_every_start_is_not_offe
     assert options(context)[0].id == "restart" and options(stopped)[0].id == "backup_and_backfill"
 
 
-def test_a_start_is_not_said_to_lose_nothing_where_the_files_cannot_tell() -> None:
-    context = context_of(Checkpoint.open(str(SAMPLES / "files-died-mid-batch" / "checkpoint")))
+@pytest.mark.parametrize("name", ["files-died-mid-batch", "files-stopped-cleanly"])
+def test_a_start_is_not_said_to_lose_nothing_where_the_files_cannot_tell(name: str) -> None:
+    context = context_of(Checkpoint.open(str(SAMPLES / name / "checkpoint")))
     assert context.forecast is not None and "loses nothing" in options(context)[0].reason
     data = replace(context.forecast.data, overwrite="exact", skip="unknown")
     unknown = replace(context, forecast=replace(context.forecast, data=data))
