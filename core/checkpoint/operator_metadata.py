@@ -9,6 +9,7 @@ transformWithState, joins with column families), Spark 4.0+. Schemas: ``<partiti
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -19,6 +20,8 @@ from core.sparklogs.json_text import json_trouble, parse_object
 from core.sparklogs.versioned import json_object, versioned
 
 NEWEST_METADATA_VERSION = 2
+
+_SCHEMA_PATH = re.compile(r"/(state/[0-9]+/_stateSchema/[^/]+/[^/]+)$")
 
 REAL_TIME_AGGREGATE = "StatefulStreamlineAggregate"
 AGGREGATES = ("stateStoreSave", REAL_TIME_AGGREGATE)
@@ -251,6 +254,13 @@ def schema_paths(raw: str | None) -> list[str]:
         else []
     )
     return [path for paths in named if isinstance(paths, list) for path in paths if isinstance(path, str)]
+
+
+def split_schema_path(path: str) -> tuple[str, str]:
+    """The checkpoint that the whole path of a schema file leads to, and the path below it: ``file:/ck`` and
+    ``state/0/_stateSchema/default/0_a``. The second is "" for a path that is none of a schema file."""
+    found = _SCHEMA_PATH.search(path)
+    return (path, "") if found is None else (path[: found.start()], found[1])
 
 
 def _store_metadata(store: dict[str, object]) -> StoreMetadata:

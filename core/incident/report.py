@@ -166,12 +166,12 @@ class _Writing:
             yield Paragraph(_line(say("report.no_option", reason=found)))
         else:
             yield from _advice(found)
-        serious = [] if isinstance(self._findings, str) else self._findings.findings
-        actions = {item.action: item.id for item in reversed(serious) if item.severity in SERIOUS}
-        for action, finding_id in reversed(actions.items()):
-            if isinstance(found, str) or action != found.first:
-                about = say_of("findings", "TITLES", finding_id)
-                yield Paragraph(_line(say("report.about_finding", about=about, action=action)))
+        said = set() if isinstance(found, str) else {found.first}
+        for item in () if isinstance(self._findings, str) else self._findings.findings:
+            if item.severity in SERIOUS and item.action not in said:
+                said.add(item.action)
+                about = say_of("findings", "TITLES", item.id)
+                yield Paragraph(_line(say("report.about_finding", about=about, action=item.action)))
 
     def _position_title(self) -> str:
         if isinstance(self._resume, str):

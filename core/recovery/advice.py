@@ -37,13 +37,11 @@ class Advice:
         to no option, because only a person can act (a table that is not there), comes first. ``found`` and
         ``asked``: the options and questions of this context, where somebody has them."""
         best = next((each for each in found or options(context) if each.recommended), None)
-        if best is not None and best.id == "restart":
-            asked = ()
-        elif asked is None:
-            asked = questions(context)
+        is_start = best is not None and best.id == "restart"  # which needs no answer
+        deciding = None if is_start else first_deciding(asked or questions(context))
         blocking = next((item for item in findings if item.severity == "blocks_restart"), None)
         first = blocking.action if blocking is not None and blocking.recipe is None else ""
-        return cls(best, first_deciding(asked, None if best is None else best.id), first)
+        return cls(best, deciding, first)
 
     @property
     def sentence(self) -> str:

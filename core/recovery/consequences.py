@@ -121,12 +121,11 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
         is_position_kept = made.option in ("rewind", "drop_state", "skip_batch", "repartition")
         if not is_position_kept:
             return effect.repeats, effect.loses
-        repeats = _rolled_back(context, effect.repeats, behaviour, is_kept=True)
-        return repeats, _input_gone(context, made, effect.loses)
+        return _read_again(context, effect.repeats, behaviour), _input_gone(context, made, effect.loses)
     if made.option == "reset" and context.is_lost:
         return say("recovery_effects.lost_repeats"), say("recovery_effects.lost_loses")
     if made.option == "reset":
-        repeats = _rolled_back(context, _reset_repeats(context, made, behaviour), behaviour)
+        repeats = _read_again(context, _reset_repeats(context, made, behaviour), behaviour)
         return repeats, _input_gone(context, made, _reset_loses(context, made, behaviour))
     if context.is_pipeline and made.method == "from_start":
         return _pipeline_refresh(context, made)
@@ -136,14 +135,12 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
     return repeats, _refreshed(loses, context, behaviour)
 
 
-def _rolled_back(
-    context: RecoveryContext, repeats: str, behaviour: Behaviour, *, is_kept: bool = False
-) -> str:
-    """Logs that were rolled back by hand: a sink that appends has the rows after the position already. An
-    option that keeps the source log (``is_kept``) keeps what it has forgotten, too."""
+def _read_again(context: RecoveryContext, repeats: str, behaviour: Behaviour) -> str:
+    """What comes again beside that, by the state of the logs: files that a source log has forgotten; where
+    logs were rolled back by hand, a sink that appends has the rows after the position already."""
     risks = context.forecast.risks if context.forecast is not None else ()
     again = [risk.sentence for risk in risks if risk.id in ROLLED_BACK and risk.data.append == "duplicates"]
-    if is_kept and context.forgotten_files:
+    if context.forgotten_files:
         repeats = _and(repeats, say("recovery_effects.forgotten_files"))
     if behaviour != "append" or not again:
         return repeats
@@ -173,8 +170,6 @@ def _reset_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviour)
     empty = made.method == "empty_state" or (made.method == "start_options" and context.needs_state)
     if empty and any(name and name.startswith("dedupe") for name in context.operators):
         parts.append(say("recovery_effects.forgotten_keys"))
-    if context.forgotten_files:
-        parts.append(say("recovery_effects.forgotten_files"))
     if context.moved_file_sources:
         parts.append(say("recovery_effects.moved_files"))
     return " ".join(parts) or say("recovery_effects.nothing")

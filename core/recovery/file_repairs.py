@@ -22,7 +22,7 @@ from core.checkpoint.left_snapshots import (
     snapshots_older_than_their_batch,
 )
 from core.checkpoint.model import CommitEntry, OffsetEntry, OperatorState, StateFile
-from core.checkpoint.operator_metadata import StateSchema, schema_paths
+from core.checkpoint.operator_metadata import StateSchema, schema_paths, split_schema_path
 from core.checkpoint.restore_chain import first_missing
 from core.checkpoint.state import read_schemas, state_inventory
 from core.checkpoint.state_content.checksums import hidden_name
@@ -48,7 +48,6 @@ WATERMARK_IN_SCHEMA = frozenset({"stateStoreSave", "dedupe", "symmetricHashJoin"
 
 _UUID = re.compile(r'"id"\s*:\s*"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"')
 _NEXT_WATERMARK = re.compile(r'"nextBatchWatermarkMs"\s*:\s*(\d+)\s*[,}]')
-_OWN_SCHEMA = re.compile(r"/(state/[0-9]+/_stateSchema/[^/]+/[^/]+)$")
 _FULL_STATE = re.compile(r"[0-9]+(_[^./]+)?\.(snapshot|zip)")
 
 
@@ -470,17 +469,17 @@ def _is_after_its_changes(ck: Checkpoint, snapshot: StateFile, changes: StateFil
 def _schema_elsewhere(plan: _Plan, answer: Forecast) -> None:
     """The metadata of an operator names its schema files at the place where the checkpoint was. They are
     here, too: in the copy the names lead to its own. Exact on 4.0 and 4.3."""
-    risk = next(risk for risk in answer.risks if risk.id == "STATE_SCHEMA_ELSEWHERE")
-    path = risk.evidence[0].path
-    operator = next(
-        op for op in state_inventory(plan.ck).operators if path in {file.path for file in op.own_files}
-    )
-    text = operator.metadata_raw or ""
+    path = next(risk for risk in answer.risks if risk.id == "STATE_SCHEMA_ELSEWHERE").evidence[0].path
+    files = {
+        op.operator_id: {file.path for file in op.own_files} for op in state_inventory(plan.ck).operators
+    }
+    operator = next(op for op in state_inventory(plan.ck).operators if path in files[op.operator_id])
+    text, here = operator.metadata_raw or "", plan.ck.door.origin.url.rstrip("/")
     for named in schema_paths(text):
-        own = _OWN_SCHEMA.search(named)
-        if own is None or own[1] not in {file.path for file in operator.own_files}:
+        _, own = split_schema_path(named)
+        if own not in files[operator.operator_id]:
             raise _CannotError(say("file_repairs.schema_not_here", file=named))
-        text = text.replace(f'"{named}"', f'"{plan.ck.door.origin.url.rstrip("/")}/{own[1]}"')
+        text = text.replace(f'"{named}"', f'"{here}/{own}"')
     plan.write(path, text, say("file_repairs.schema_paths", file=path), "STATE_SCHEMA_ELSEWHERE")
 
 

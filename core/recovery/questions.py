@@ -73,12 +73,9 @@ class Question:
         return found if len(found) > 1 else {}
 
 
-def first_deciding(asked: tuple[Question, ...], recommended: OptionId | None) -> Question | None:
-    """The first open question whose answer decides which option is recommended; None when a plain start is,
-    which needs no answer. Where the query runs decides nothing once its sink is known: a pipeline writes its
-    own tables."""
-    if recommended == "restart":
-        return None
+def first_deciding(asked: tuple[Question, ...]) -> Question | None:
+    """The first open question whose answer decides which option is recommended. Where the query runs decides
+    nothing once its sink is known: a pipeline writes its own tables."""
     sink = next((question.answer for question in asked if question.id == "sink"), None)
     is_no_pipeline = sink not in (None, "lakeflow_table", "other")
     found = (question for question in asked if not (is_no_pipeline and question.id == "platform"))

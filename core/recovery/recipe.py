@@ -38,6 +38,9 @@ How = Literal["options", "file_log", "offset_text", "earliest", "modified_after"
 WARM_OPERATORS = frozenset({"stateStoreSave", "dedupe", "symmetricHashJoin"})
 """Operators whose state is the same when all rows come in one batch. dropDuplicatesWithinWatermark is none of
 them: there a row decides by the batches before it."""
+_IN_THE_SOURCE = ("DELTA_FILES_GONE", "DELTA_CHANGES_WAIT", "DELTA_LOG_GAP", "DELTA_SCHEMA_WAITS")
+"""Why a start fails that reads on from this position, whatever checkpoint it has (seen with Delta 4.4
+on Spark 4.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +99,6 @@ def recipe(context: RecoveryContext, option: OptionId) -> Recipe:
     if option == "reset":
         return _reset(context)
     return _refresh(context, option)
-
-
-_IN_THE_SOURCE = ("DELTA_FILES_GONE", "DELTA_CHANGES_WAIT", "DELTA_LOG_GAP", "DELTA_SCHEMA_WAITS")
-"""Why a start fails that reads on from this position, whatever checkpoint it has (seen with Delta 4.4
-on Spark 4.2)."""
 
 
 def _restart(context: RecoveryContext) -> Recipe:

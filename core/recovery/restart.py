@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.analysis.forecast.model import SINK_KINDS
 from core.messages import Sentence, say
-from core.recovery.sinks import FOREACH, Behaviour
+from core.recovery.sinks import FOREACH, KIND_OF, Behaviour
 
 if TYPE_CHECKING:
     from core.analysis.forecast import Forecast
-    from core.analysis.forecast.model import Risk, SinkKind
+    from core.analysis.forecast.model import Risk
     from core.recovery.context import RecoveryContext
 
 CHANGED = ("changed", "removed", "added")
@@ -52,32 +53,22 @@ def is_recommended(context: RecoveryContext) -> bool:
         and (context.what_happened not in NO_RESTART or continues_with_new_code(context))
         and not context.may_have_expired
         and not context.is_sink_log_gone
-        and not (context.what_happened == "damaged" and _reads_schema_elsewhere(forecast))
+        and not (context.what_happened == "damaged" and forecast.risk("STATE_SCHEMA_ELSEWHERE") is not None)
     )
 
 
 def matters_at_sink(context: RecoveryContext, risk: Risk) -> bool:
     """Whether a risk for the data is one at the sink that was answered; at any sink where none was. One that
     changes no row, such as an output that nobody can read, always is."""
-    kind = _kind_of(context.behaviour)
-    if risk.weight != "data_risk" or kind is None or risk.data.is_exact:
+    if risk.weight != "data_risk" or context.behaviour is None or risk.data.is_exact:
         return risk.weight == "data_risk"
+    kind = KIND_OF[context.behaviour]
     return risk.data.at(kind) != "exact" or kind in risk.data.possible
 
 
 def _loses_rows(context: RecoveryContext, forecast: Forecast) -> bool:
-    kind = _kind_of(context.behaviour)
-    kinds: tuple[SinkKind, ...] = ("append", "overwrite", "skip") if kind is None else (kind,)
-    return any(forecast.data.at(each) == "loss" for each in kinds)
-
-
-def _kind_of(behaviour: Behaviour | None) -> SinkKind | None:
-    return "skip" if behaviour == "batch_number_aware" else behaviour
-
-
-def _reads_schema_elsewhere(forecast: Forecast) -> bool:
-    """Whether a start needs a file outside of the checkpoint, which was moved or copied."""
-    return any(risk.id == "STATE_SCHEMA_ELSEWHERE" for risk in forecast.risks)
+    kinds = SINK_KINDS if context.behaviour is None else (KIND_OF[context.behaviour],)
+    return any(forecast.data.at(kind) == "loss" for kind in kinds)
 
 
 def _keeps_none(context: RecoveryContext) -> bool:
@@ -118,8 +109,8 @@ def may_be_skipped(context: RecoveryContext) -> bool:
 def may_lack_its_sink(context: RecoveryContext) -> bool:
     """Whether no log of batches is at the place that was named for the sink, and nobody said what kind it
     is."""
-    risks = context.forecast.risks if context.forecast is not None else ()
-    return context.sink is None and any(risk.id == "SINK_NO_LOG" for risk in risks)
+    forecast = context.forecast
+    return context.sink is None and forecast is not None and forecast.risk("SINK_NO_LOG") is not None
 
 
 def can_guard(context: RecoveryContext) -> bool:
@@ -161,7 +152,7 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
     if context.is_sink_log_gone and behaviour == "batch_number_aware":
         broken = say("recovery_effects.restart_loses", sentence=context.sink_trouble)
         return say("recovery_effects.nothing"), broken
-    effect = forecast.data.at(_kind_of(behaviour) or "append")
+    effect = forecast.data.at(KIND_OF[behaviour])
     nothing = say("recovery_effects.nothing")
     gone = say("recovery_effects.may_have_expired") if context.may_have_expired else nothing
     if effect == "exact":
@@ -181,9 +172,9 @@ def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[S
 def _is_open_at_sink(context: RecoveryContext, forecast: Forecast) -> bool:
     """Whether the files cannot tell what the batch does at the sink that was answered, or at the one that was
     asked, whose log has batches of another query ID."""
-    kind = _kind_of(context.behaviour)
-    answered = kind is not None and forecast.data.at(kind) == "unknown"
-    return answered or any(risk.id == "SINK_UNKNOWN" for risk in forecast.risks)
+    behaviour = context.behaviour
+    answered = behaviour is not None and forecast.data.at(KIND_OF[behaviour]) == "unknown"
+    return answered or forecast.risk("SINK_UNKNOWN") is not None
 
 
 def _repeats(context: RecoveryContext, forecast: Forecast) -> Sentence:

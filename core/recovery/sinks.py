@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
+from core.analysis.forecast.model import SinkKind
+
 Behaviour = Literal["append", "overwrite", "batch_number_aware"]
 BEHAVIOUR_IDS: tuple[Behaviour, ...] = ("append", "overwrite", "batch_number_aware")
 
@@ -22,6 +24,11 @@ SINK_BEHAVIOUR: Mapping[str, Behaviour] = MappingProxyType(
     }
 )
 """By the public answer ``sink``."""
+
+KIND_OF: Mapping[Behaviour, SinkKind] = MappingProxyType(
+    {"append": "append", "overwrite": "overwrite", "batch_number_aware": "skip"}
+)
+"""The kind of sink whose rows a forecast speaks about."""
 
 EXAMPLES: Mapping[Behaviour, str] = MappingProxyType(
     {"append": "foreach_append", "overwrite": "foreach_merge", "batch_number_aware": "file"}

@@ -54,7 +54,7 @@ def _schema_elsewhere(look: Looking, answer: Forecast) -> Risk | None:
     """The risk that the state schema is read at another place, when the error names such a file."""
     if not any("/_stateSchema/" in path for path in look.paths):
         return None
-    return next((risk for risk in answer.risks if risk.id == "STATE_SCHEMA_ELSEWHERE"), None)
+    return answer.risk("STATE_SCHEMA_ELSEWHERE")
 
 
 def is_same(look: Looking, answer: Forecast) -> bool:

@@ -117,7 +117,8 @@ def _is_newer(ck: Checkpoint, file: StateFile) -> bool:
 
 
 def metadata_and_schemas(ck: Checkpoint, version: Version) -> Iterator[Finding]:
-    """Files whose absence Spark does not report, and with them its own checks."""
+    """Files whose absence Spark does not report, and with them its own checks. Of the schemas that
+    transformWithState needs the forecast speaks."""
     for op in state_inventory(ck).operators:
         place = str(op.operator_id)
         if (
@@ -134,8 +135,7 @@ def metadata_and_schemas(ck: Checkpoint, version: Version) -> Iterator[Finding]:
                 place=place,
             )
         has_schema = any(f.kind == "schema" for f in (*all_files(op), *op.own_files))
-        is_needed = op.is_transform  # then the forecast speaks of it
-        if not has_schema and not is_needed and op.partitions and ck.commit_ids:
+        if not has_schema and not op.is_transform and op.partitions and ck.commit_ids:
             sentence = say("findings_checks.state_schema_missing", operator_id=op.operator_id)
             yield finding(
                 "STATE_SCHEMA_MISSING",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from core.analysis.forecast.damaged_files import SHOWN, damaged_files
 from core.analysis.forecast.join_damage import damaged_joins
-from core.analysis.forecast.misplaced_rows import misplaced_rows, unexplained_rows, wrong_state
+from core.analysis.forecast.misplaced_rows import misplaced_rows, wrong_state
 from core.analysis.forecast.model import UNKNOWN, Damage, DataEffect
 from core.analysis.forecast.replaced_files import replaced_files
 from core.analysis.forecast.skipped import skipped_up_to
@@ -131,12 +131,13 @@ def judge_contents(
         needed = _needed(stores, facts.version)
         altered += [path for item in stores for path in _altered_state(item)]
         found += damaged_files(ck, stores, facts.version, spark, reported)
-        found += [*_altered_values(stores, needed), *_rows(stores, needed)]
+        misplaced, unexplained = misplaced_rows(stores)
+        found += [*_altered_values(stores, needed), *_differing(stores, needed), *misplaced]
         found += damaged_joins(stores, _schemas(ck))
         found += replaced_files(ck, stores, needed, _older_state)
         checked += _checked(facts.inspection, stores)
         not_checked += [*_not_checked(ck, facts.inspection, stores), *facts.unplaced]
-        not_checked += unexplained_rows(stores)
+        not_checked += unexplained
     elif ck.has_state:
         not_checked.append(say("findings_checks.unchecked_no_version"))
     if altered:
@@ -249,10 +250,10 @@ def _hidden(files: Mapping[str, FileInfo]) -> dict[str, FileInfo]:
     }
 
 
-# Rows that are not what or where they should be
+# Rows that are not what they should be
 
 
-def _rows(facts: Sequence[StoreFacts], needed: frozenset[str]) -> Iterator[Damage]:
+def _differing(facts: Sequence[StoreFacts], needed: frozenset[str]) -> Iterator[Damage]:
     for operator_id in dict.fromkeys(item.store.operator.operator_id for item in facts if item.differing):
         items = [item for item in facts if item.differing and item.store.operator.operator_id == operator_id]
         files = [file for item in items for file in item.differing]
@@ -277,7 +278,6 @@ def _rows(facts: Sequence[StoreFacts], needed: frozenset[str]) -> Iterator[Damag
             items[0].store.place,
             wrong_state(items[0].store.operator),
         )
-    yield from misplaced_rows(facts)
 
 
 # Metadata and schemas

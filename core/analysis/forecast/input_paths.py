@@ -22,6 +22,7 @@ from core.checkpoint.model import FileLogEntry
 from core.connectors.input_files import above_pattern, folder_of, is_missing_here, is_outside, is_pattern
 from core.messages import Sentence, say
 from core.sparklogs.evidence import Evidence
+from core.storage import Location
 
 # What java.net.URI refuses in a path: blanks, control characters and these, and a percent sign alone.
 _ILLEGAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}\[\]]')
@@ -91,24 +92,18 @@ def changed_paths(s: RestartContext, key: str) -> list[Risk]:
     is_outside_of_place = _outside_of_place(s, key)
     if any(map(is_outside_of_place, entries)) and any(p.key == key and p.differs for p in ranges(s)):
         return []  # the start fails where it asks for the range again
-    if entries and all(map(is_outside_of_place, entries)):
-        where, place = _evidence(s, key, entries[-1]), s.connectors.places[key]
-        sentence = say("forecast.source_path_moved", key=key, location=place.url, file=entries[-1].path)
-        effect = UNKNOWN if s.is_stateful else DUPLICATES.may()
-        return [Risk("SOURCE_FILES_ELSEWHERE", sentence, (where,), effect, "needs_input")]
-    if _is_gone_below_place(s, key, entries):
-        where, place = _evidence(s, key, entries[-1]), s.connectors.places[key]
-        folder = folder_of(entries[-1].path)
-        sentence = say("forecast.source_folder_gone", key=key, location=place.url, folder=folder)
-        effect = UNKNOWN if s.is_stateful else DUPLICATES.may()
-        return [Risk("SOURCE_FILES_ELSEWHERE", sentence, (where,), effect, "needs_input")]
+    moved = _moved(s, key, entries, is_outside_of_place)
+    effect = UNKNOWN if s.is_stateful else DUPLICATES.may()
+    if moved is not None:
+        return [
+            Risk("SOURCE_FILES_ELSEWHERE", moved, (_evidence(s, key, entries[-1]),), effect, "needs_input")
+        ]
     home = _home(entries)
     changed = [e for e in entries if illegal_at(e.path) is not None or _is_elsewhere(s, home, e)]
     if not changed:
         return []
     where = _evidence(s, key, changed[0])
     sentence = say("forecast.source_log_path", path=str(where), file=changed[0].path, count=len(changed))
-    effect = UNKNOWN if s.is_stateful else DUPLICATES.may()
     return [Risk("SOURCE_LOG_INCOMPLETE", sentence, (where,), effect, "inferred")]
 
 
@@ -141,15 +136,30 @@ def _outside_of_place(s: RestartContext, key: str) -> Callable[[FileLogEntry], b
     return is_it
 
 
-def _is_gone_below_place(s: RestartContext, key: str, entries: Sequence[FileLogEntry]) -> bool:
+def _moved(
+    s: RestartContext,
+    key: str,
+    entries: Sequence[FileLogEntry],
+    is_outside_of_place: Callable[[FileLogEntry], bool | None],
+) -> Sentence | None:
+    """That the files of the log lie at another place than the source reads, or may lie elsewhere below it."""
+    place = s.connectors.places.get(key)
+    if place is None or not entries:
+        return None
+    newest = entries[-1].path
+    if all(map(is_outside_of_place, entries)):
+        return say("forecast.source_path_moved", key=key, location=place.url, file=newest)
+    if _is_gone_below(s, place, folder_of(newest)):
+        return say("forecast.source_folder_gone", key=key, location=place.url, folder=folder_of(newest))
+    return None
+
+
+def _is_gone_below(s: RestartContext, place: Location, folder: str) -> bool:
     """Whether the directory of the newest file is gone, while the place that a user named, which is above it
     or a glob, is there: the files may lie in another directory that the source reads (seen with 4.3, with
     recursiveFileLookup and with a glob: each row came a second time)."""
-    place, ck = s.connectors.places.get(key), s.checkpoint
-    if place is None or not entries or not place.is_local:
-        return False
-    folder, above = folder_of(entries[-1].path), above_pattern(place.path).rstrip("/")
-    is_below = urlsplit(folder).path.startswith(f"{above}/")
+    above, ck = above_pattern(place.path).rstrip("/"), s.checkpoint
+    is_below = place.is_local and urlsplit(folder).path.startswith(f"{above}/")
     return is_below and is_missing_here(folder, above, ck.location, ck.settings)
 
 

@@ -31,24 +31,26 @@ def wrong_state(operator: OperatorState) -> DataEffect:
     return (DUPLICATES if (operator.name or "").startswith("dedupe") else LOSS).may()
 
 
-def misplaced_rows(facts: Sequence[StoreFacts]) -> Iterator[Damage]:
-    """One damage for each store that holds rows which Spark will look for in another partition."""
+def misplaced_rows(facts: Sequence[StoreFacts]) -> tuple[list[Damage], list[str]]:
+    """One damage for each store that holds rows which Spark will look for in another partition; and what was
+    not checked: stores with rows elsewhere of which it cannot be told which of both rules holds."""
+    found: list[Damage] = []
+    open_ends: list[str] = []
     for items in _by_store(facts):
-        if _rows_elsewhere(items) and _is_plausible(items):
-            yield _damage(items)
-
-
-def unexplained_rows(facts: Sequence[StoreFacts]) -> Iterator[str]:
-    """Stores with rows elsewhere that are no finding: which of both rules holds cannot be told."""
-    for items in _by_store(facts):
-        rows = _rows_elsewhere(items)
-        if rows and not _is_plausible(items):
-            yield say(
-                "findings_checks.unchecked_placement",
-                operator=items[0][0].store.operator.operator_id,
-                rows=rows,
-                looked_at=sum(found.looked_at for _, found in items),
+        rows, looked_at = _rows_elsewhere(items), sum(each.looked_at for _, each in items)
+        if rows and _is_plausible(items):
+            found.append(_damage(items))
+        elif rows:
+            operator_id = items[0][0].store.operator.operator_id
+            open_ends.append(
+                say(
+                    "findings_checks.unchecked_placement",
+                    operator=operator_id,
+                    rows=rows,
+                    looked_at=looked_at,
+                )
             )
+    return found, open_ends
 
 
 def _by_store(facts: Sequence[StoreFacts]) -> Iterator[list[_Looked]]:

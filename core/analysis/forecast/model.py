@@ -248,24 +248,27 @@ class Forecast:
     sink: SinkState | None = None
     not_read: tuple[NotRead, ...] = ()
 
+    def risk(self, risk_id: str) -> Risk | None:
+        """The first risk of this id, None where there is none."""
+        return next((risk for risk in self.risks if risk.id == risk_id), None)
+
     @property
     def is_unused(self) -> bool:
         """Whether no start is made of this checkpoint, as far as its place shows: a declarative pipeline
         starts from another one."""
-        return any(risk.id == "NOT_IN_USE" for risk in self.risks)
+        return self.risk("NOT_IN_USE") is not None
 
     @property
     def reads_elsewhere(self) -> bool:
         """Whether a file source is to read another place than the one that its log names."""
-        moved = any(risk.id == "SOURCE_FILES_ELSEWHERE" for risk in self.risks)
-        return moved or self.reason == "SOURCE_PATH_MOVED"
+        return self.risk("SOURCE_FILES_ELSEWHERE") is not None or self.reason == "SOURCE_PATH_MOVED"
 
     @property
     def files_again(self) -> FilesAgain | None:
         """Why files that were read before are read again from any position; None where none are known."""
         if self.reads_elsewhere:
             return "elsewhere"
-        return "forgotten" if any(risk.id == "SOURCE_LOG_INCOMPLETE" for risk in self.risks) else None
+        return "forgotten" if self.risk("SOURCE_LOG_INCOMPLETE") is not None else None
 
     @property
     def is_data_risk(self) -> bool:

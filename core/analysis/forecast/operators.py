@@ -18,6 +18,7 @@ from core.checkpoint.operator_metadata import (
     StateSchema,
     infer_name,
     schema_paths,
+    split_schema_path,
 )
 from core.checkpoint.state import PROVIDER_KEY, provider_of_class, read_schemas, state_inventory
 from core.messages import Sentence, say
@@ -29,7 +30,6 @@ TOLD_APART = {"stateStoreSave", "dedupe", "dedupeWithinWatermark", "symmetricHas
 # (observed with 4.3.0: no error, every count exact).
 SAME_STATE: Mapping[str | None, str] = {REAL_TIME_AGGREGATE: "stateStoreSave"}
 _NUMBER = re.compile(r"\d+")
-_SCHEMA_DIRECTORY = re.compile(r"/state/[0-9]+/_stateSchema/")
 
 
 def check_operators(s: RestartContext) -> Verdict:
@@ -183,7 +183,7 @@ def _schema_elsewhere(s: RestartContext, op: OperatorState, path: str) -> Risk:
     sentence = say(
         "forecast_steps.schema_elsewhere",
         operator_id=op.operator_id,
-        place=_SCHEMA_DIRECTORY.split(path)[0],
+        place=split_schema_path(path)[0],
         batch_id=s.first_batch,
     )
     return Risk("STATE_SCHEMA_ELSEWHERE", sentence, (at,), EXACT, "certain", "attention")

@@ -69,8 +69,16 @@ def hashable_columns(schema: _Json) -> tuple[Column, ...] | None:
 def partition_ids(
     keys: Sequence[bytes], columns: Sequence[Column], partitions: int, width: int | None = None
 ) -> NDArray[np.int64] | None:
-    """The partition of each key. ``columns`` are the ones that count, the first of the ``width`` columns of
-    the row (default: all).
+    """The partition of each key. None when a key is no row of ``width`` columns; see :func:`key_hashes`."""
+    hashes = key_hashes(keys, columns, width)
+    return None if hashes is None else hashes % partitions
+
+
+def key_hashes(
+    keys: Sequence[bytes], columns: Sequence[Column], width: int | None = None
+) -> NDArray[np.int64] | None:
+    """The hash of each key, as Spark has it (32 bits with a sign). ``columns`` are the ones that count, the
+    first of the ``width`` columns of the row (default: all).
 
     None when a key is no row of that width.
     """
@@ -85,7 +93,7 @@ def partition_ids(
     for places, members in groups.items():
         rows = np.frombuffer(b"".join(keys[i] for i in members), dtype=np.uint8).reshape(len(members), -1)
         hashes = _fold(rows, places, np.full(len(members), SEED, dtype=np.uint32))
-        found[members] = hashes.view(np.int32).astype(np.int64) % partitions
+        found[members] = hashes.view(np.int32).astype(np.int64)
     return found
 
 

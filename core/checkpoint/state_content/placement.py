@@ -10,7 +10,7 @@ import numpy as np
 
 from core.checkpoint.model import OperatorState
 from core.checkpoint.operator_metadata import AGGREGATES, StateSchema
-from core.checkpoint.state_content.partitioning import Column, hashable_columns, partition_ids
+from core.checkpoint.state_content.partitioning import Column, hashable_columns, key_hashes, partition_ids
 from core.messages import say
 
 STRICT_DISTRIBUTION_KEY = "spark.sql.streaming.statefulOperator.useStrictDistribution"
@@ -30,7 +30,6 @@ _JOIN_STORES = {
     "keyToNumValues": 0,
     "keyWithIndexToValue": 1,
 }  # columns behind the key that do not count: the index
-_ALL_HASHES = 1 << 32  # as many partitions as there are hashes: the partition is the hash
 _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 _ENCODING_BYTES = 1  # RocksDB puts one byte before the row
 
@@ -74,7 +73,7 @@ class Placement:
         that count: two stores with the same rows by key have the same one. None when the keys are not laid
         out as the schema says."""
         keys = [key[self.skip_bytes :] for key in rows] if self.skip_bytes else list(rows)
-        hashes = partition_ids(keys, self.columns, _ALL_HASHES, self.width)
+        hashes = key_hashes(keys, self.columns, self.width)
         if hashes is None:
             return None
         mixed = hashes.astype(np.uint64) * _MIX_1  # the sum of plain hashes could stay the same by chance

@@ -68,7 +68,8 @@ class Replay:
     @property
     def sum_of_values(self) -> int | None:
         """The sum of all values; None where they are no numbers, or not every row is known."""
-        return sum(self._rows.values()) if self._adds_up and self.is_exact else None
+        numbers = self.numbers
+        return None if numbers is None else sum(numbers.values())
 
     @property
     def numbers(self) -> Mapping[bytes, int] | None:

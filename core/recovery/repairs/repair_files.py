@@ -82,7 +82,7 @@ def _reason(context: RecoveryContext) -> str:
     if context.is_sink_log_gone or matters or (again and context.behaviour in (None, "append")):
         return ""
     was = context.forecast
-    if was is not None and was.outcome != "fail" and any(risk.id == "STALE_SNAPSHOT" for risk in was.risks):
+    if was is not None and was.outcome != "fail" and was.risk("STALE_SNAPSHOT") is not None:
         return say("file_repairs.best_stale")
     return say("file_repairs.best")
 
