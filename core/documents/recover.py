@@ -161,6 +161,8 @@ class RecoverDocument(Document):
     """The impact of deleting the checkpoint; empty when no batch was planned."""
     no_code: str
     """Why there is no file to run for the chosen option."""
+    not_checked: Texts = ()
+    """What the forecast of the plain start, which the options follow, did not look at."""
 
 
 def recover_document(
@@ -183,6 +185,7 @@ def recover_document(
         code=tuple(_code(block) for block in blocks if kind in (None, block.form)),
         price_of_deleting=impact_parts(impacts),
         no_code=why_no_code(context, option) if option is not None else "",
+        not_checked=context.forecast.not_checked if context.forecast is not None else (),
     )
 
 

@@ -91,6 +91,7 @@ TITLES: dict[str, str] = {
     "JOIN_STATE_INCONSISTENT": "a store of a join is older than its partner, or in its place",
     "STATE_CHECKSUM_MISMATCH": "a state file does not match Spark's own checksum",
     "STATE_DEFINITION_UNREADABLE": "operator metadata or a schema with column families cannot be read",
+    "STATE_SCHEMA_GONE": "the state schema is read where the checkpoint was before, and that is gone",
     "STATE_IDS_OF_ANOTHER_VERSION": "the newest commit names state files of another version",
     "SETTINGS_CHANGED": "a stored SQL config is not the one that the state was written with",
     "COMMIT_AHEAD": "the commit log is ahead of the offset log",
@@ -370,6 +371,10 @@ ACTIONS: dict[str, str] = {
         _BACKUP
         + "Restore a backup of the checkpoint (restore_backup): Spark does not write the file a second"
         " time."
+    ),
+    "STATE_SCHEMA_GONE": (
+        "Put the checkpoint back where it was, or use repair_files: in a copy it writes the paths of the"
+        " schema files again."
     ),
     "STATE_IDS_OF_ANOTHER_VERSION": (
         "Restore a backup of the checkpoint (restore_backup): in state checkpoint format 2 only the"

@@ -225,6 +225,10 @@ SENTENCES: dict[str, str] = {
         "Operator {operator_id} reads its state schema in {place}, where the checkpoint was before, and not"
         " here: once that is gone, batch {batch_id} fails."
     ),
+    "schema_place_gone": (
+        "operator {operator_id} reads its state schema in {place}, where the checkpoint was before, and that"
+        " directory is not there any more"
+    ),
     "state_folder_renamed": "state/ is missing, and {directory}/ may be what it was",
     "state_dropped": (
         "The query is stateless now: Spark {spark} runs it and silently leaves the old state unused. What"
@@ -290,6 +294,7 @@ SENTENCES: dict[str, str] = {
     "lineage_missing": "{path} is built on {missing}, which is missing",
     "definition_damaged": "{path} {clause}",
     "open_contents": "the contents of the state files",
+    "not_opened": "every file is there; none was opened at this level",
     "ids_missing": "the state files of operator {operator_id} carry IDs, and {path} names no state files",
     "ids_missing_no_commit": (
         "the state files of operator {operator_id} carry IDs, and there is no commit that names them"

@@ -67,6 +67,10 @@ SENTENCES: dict[str, str] = {
     "restart_from_scratch": "The next start would begin from scratch: {sentence}",
     "restart_not_judged": "What the next start does could not be judged.",
     "best_restart": "A plain start resumes after the last committed batch and loses nothing.",
+    "best_restart_unopened": (
+        "A plain start resumes after the last committed batch and loses nothing, if the state files hold what"
+        " was written: they were not opened (the integrity check at the level deep opens them)."
+    ),
     "best_restart_open": (
         "A plain start resumes after the last committed batch. Whether rows come twice at this sink, or are"
         " missing, the files cannot tell: compare it before the start."
@@ -90,6 +94,11 @@ SENTENCES: dict[str, str] = {
     "best_restart_rerun": (
         "A plain start re-runs batch {batch} with its planned end offsets and loses nothing; no recovery"
         " is needed."
+    ),
+    "best_restart_rerun_unopened": (
+        "A plain start re-runs batch {batch} with its planned end offsets and loses nothing, if the state"
+        " files hold what was written: they were not opened (the integrity check at the level deep opens"
+        " them)."
     ),
     "best_restart_changed": (
         "A plain start resumes where the query stopped and loses nothing, as long as the changed query"

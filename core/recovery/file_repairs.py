@@ -469,7 +469,10 @@ def _is_after_its_changes(ck: Checkpoint, snapshot: StateFile, changes: StateFil
 def _schema_elsewhere(plan: _Plan, answer: Forecast) -> None:
     """The metadata of an operator names its schema files at the place where the checkpoint was. They are
     here, too: in the copy the names lead to its own. Exact on 4.0 and 4.3."""
-    path = next(risk for risk in answer.risks if risk.id == "STATE_SCHEMA_ELSEWHERE").evidence[0].path
+    risk = answer.risk("STATE_SCHEMA_ELSEWHERE")
+    fault, path = (
+        ("STATE_SCHEMA_GONE", answer.evidence[0].path) if risk is None else (risk.id, risk.evidence[0].path)
+    )
     files = {
         op.operator_id: {file.path for file in op.own_files} for op in state_inventory(plan.ck).operators
     }
@@ -480,7 +483,7 @@ def _schema_elsewhere(plan: _Plan, answer: Forecast) -> None:
         if own not in files[operator.operator_id]:
             raise _CannotError(say("file_repairs.schema_not_here", file=named))
         text = text.replace(f'"{named}"', f'"{here}/{own}"')
-    plan.write(path, text, say("file_repairs.schema_paths", file=path), "STATE_SCHEMA_ELSEWHERE")
+    plan.write(path, text, say("file_repairs.schema_paths", file=path), fault)
 
 
 RULES: Mapping[str, Callable[[_Plan, Forecast], None]] = {
@@ -495,6 +498,7 @@ RULES: Mapping[str, Callable[[_Plan, Forecast], None]] = {
     "STATE_NOT_RESTORABLE": _damaged_state,
     "STALE_SNAPSHOT": _stale_snapshot,
     "STATE_SCHEMA_ELSEWHERE": _schema_elsewhere,
+    "STATE_SCHEMA_GONE": _schema_elsewhere,
 }
 """By finding id; any other fault is not one of a single file."""
 

@@ -102,8 +102,17 @@ def may_be_skipped(context: RecoveryContext) -> bool:
     forecast = context.forecast
     if forecast is None or context.sink not in (None, "file", "delta"):
         return False
-    keys = {text.key for text in forecast.not_checked if isinstance(text, Sentence)}
-    return "forecast_steps.open_skipped_batch" in keys
+    return _is_open(forecast, "forecast_steps.open_skipped_batch")
+
+
+def _are_contents_open(forecast: Forecast) -> bool:
+    """Whether the start loads state files that nobody has opened."""
+    return _is_open(forecast, "forecast_steps.open_contents")
+
+
+def _is_open(forecast: Forecast, key: str) -> bool:
+    """Whether the sentence with this key stands under what the forecast did not check."""
+    return any(isinstance(text, Sentence) and text.key == key for text in forecast.not_checked)
 
 
 def may_lack_its_sink(context: RecoveryContext) -> bool:
@@ -139,8 +148,13 @@ def why_recommended(context: RecoveryContext) -> Sentence:
     if forecast is not None and forecast.outcome == "rerun":
         if is_open:
             return say("recovery_options.best_restart_rerun_open", batch=context.pending)
+        if _are_contents_open(forecast):
+            return say("recovery_options.best_restart_rerun_unopened", batch=context.pending)
         return say("recovery_options.best_restart_rerun", batch=context.pending)
-    return say("recovery_options.best_restart_open" if is_open else "recovery_options.best_restart")
+    if is_open:
+        return say("recovery_options.best_restart_open")
+    unopened = forecast is not None and _are_contents_open(forecast)
+    return say("recovery_options.best_restart_unopened" if unopened else "recovery_options.best_restart")
 
 
 def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[Sentence, Sentence]:

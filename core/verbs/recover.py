@@ -144,7 +144,10 @@ def _forecast(context: RecoveryContext) -> list[str]:
         return []
     why, files = clean(answer.because, 1000), listed_files(answer.evidence)
     because = say("cli.because", certainty=CERTAINTY[answer.certainty], why=why, files=files)
-    return [clean(answer.sentence, 2000), f"  {because}", ""]
+    lines = [clean(answer.sentence, 2000), f"  {because}"]
+    if answer.not_checked:
+        lines += [say("cli.not_checked"), *(f"  {clean(item, 400)}" for item in answer.not_checked)]
+    return [*lines, ""]
 
 
 def _snippet(context: RecoveryContext, chosen: OptionId) -> list[str]:

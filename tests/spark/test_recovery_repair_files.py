@@ -177,12 +177,15 @@ def test_a_moved_transform_with_state_reads_its_schema_at_the_old_place_until_it
     pipeline.run()
     assert risks_of(pipeline.checkpoint) == []
     pipeline.checkpoint = pipeline.checkpoint.rename(pipeline.place / "moved")
-    assert risks_of(pipeline.checkpoint) == ["STATE_SCHEMA_ELSEWHERE"]
+    answer = forecast(Checkpoint.open(str(pipeline.checkpoint)))
+    assert (answer.outcome, answer.reason) == ("fail", "STATE_SCHEMA_GONE")
+    assert answer.error is not None
     done = run_in_session(pipeline.script("repair_files"), spark)
     assert done.status == 0, done.output
     put_files(pipeline.source, range(FILES, MORE))
-    with pytest.raises(StreamingQueryException, match="_stateSchema"):
+    with pytest.raises(StreamingQueryException, match="_stateSchema") as failure:
         pipeline.run()
+    assert answer.error.message in str(failure.value)
     new = next(pipeline.place.glob("moved.repaired-after-batch-*[0-9]"))
     assert risks_of(new) == []
     pipeline.run(new)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 import pytest
 
 from core.analysis.findings import Finding
+from core.analysis.forecast import forecast
 from core.analysis.forecast.model import DataEffect, Risk
 from core.checkpoint import Checkpoint
 from core.cli import main
@@ -222,6 +223,20 @@ def test_a_start_is_not_said_to_lose_nothing_where_the_files_cannot_tell(name: s
             is_open,
             not is_open,
         )
+
+
+@pytest.mark.parametrize("name", ["join-watermark-held-back", "files-stopped-cleanly"])
+def test_a_start_loses_nothing_only_if_the_state_files_that_nobody_opened_are_whole(name: str) -> None:
+    """Of an incident: a state file was cut, the forecast said "exact", Recovery "loses nothing"."""
+    context = context_of(Checkpoint.open(str(SAMPLES / name / "checkpoint")))
+    best = options(context)[0]
+    assert best.id == "restart" and ("if the state files hold" in best.reason) == context.has_state
+    document = recover_document(context)
+    assert ("the contents of the state files" in document.not_checked) == context.has_state
+    assert "the sink" in document.not_checked
+    opened = forecast(context.ck, level="deep")
+    best = options(replace(context, forecast=opened))[0]
+    assert best.id == "restart" and "if the state files hold" not in best.reason
 
 
 def test_a_risk_that_is_none_at_the_answered_sink_does_not_lead_to_a_refresh() -> None:

@@ -43,6 +43,41 @@ def test_a_copy_says_where_it_reads_the_schema_and_that_a_start_may_fail(tmp_pat
     assert ids(root) == {"STATE_SCHEMA_ELSEWHERE": "attention"}
 
 
+def moved(tmp_path: Path, name: str = "renamed") -> Path:
+    """The sample where it was at home, renamed since: a sibling of its old place."""
+    root = copy_sample(NAME, tmp_path)
+    damage.at_home(root)
+    return root.rename(root.with_name(name))
+
+
+def test_the_old_place_of_a_renamed_checkpoint_is_looked_at(tmp_path: Path) -> None:
+    """Spark 4.3 fails in the first batch: the schema file of the old place does not exist."""
+    root = moved(tmp_path)
+    answer = forecast(Checkpoint.open(str(root)))
+    assert (answer.outcome, answer.certainty, answer.reason) == ("fail", "inferred", "STATE_SCHEMA_GONE")
+    assert answer.batch_id == 18 and answer.error is not None
+    assert answer.error.error_class == "FileNotFoundException"
+    assert f"{tmp_path}/" in answer.error.message and "/_stateSchema/default/0_" in answer.error.message
+    assert ids(root) == {"STATE_SCHEMA_GONE": "blocks_restart"}
+    assert not option(root, "restart").possible
+    found = option(root, "repair_files")
+    assert found.possible and found.recommended and found.why.count(METADATA) == 1
+    explained = explain(answer.error.message, Checkpoint.open(str(root)))
+    assert (explained.finding, explained.shown) == ("STATE_SCHEMA_GONE", "yes")
+
+
+def test_an_old_place_on_another_machine_or_that_is_still_there_is_no_failure(tmp_path: Path) -> None:
+    root = moved(tmp_path / "a")
+    shutil.copytree(root, root.with_name("checkpoint"))
+    assert ids(root) == {"STATE_SCHEMA_ELSEWHERE": "attention"}, "still there"
+    root = moved(tmp_path / "b" / "c")
+    (tmp_path / "away").mkdir()
+    root = root.rename(tmp_path / "away" / "ck")
+    assert ids(root) == {"STATE_SCHEMA_GONE": "blocks_restart"}, "the directory above is there"
+    shutil.rmtree(tmp_path / "b")
+    assert ids(root) == {"STATE_SCHEMA_ELSEWHERE": "attention"}, "may be another machine"
+
+
 def test_in_its_own_place_it_is_compared_with_the_files(tmp_path: Path) -> None:
     root = copy_sample(NAME, tmp_path)
     damage.at_home(root)

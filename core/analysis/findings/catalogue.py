@@ -64,6 +64,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "JOIN_STATE_INCONSISTENT": Entry("blocks_restart"),
     "STATE_CHECKSUM_MISMATCH": Entry("blocks_restart", "4.1"),
     "STATE_DEFINITION_UNREADABLE": Entry("blocks_restart", "4.0"),
+    "STATE_SCHEMA_GONE": Entry("blocks_restart", "4.0"),
     "STATE_IDS_OF_ANOTHER_VERSION": Entry("blocks_restart", "4.0"),
     "SETTINGS_CHANGED": Entry("blocks_restart"),
     "COMMIT_AHEAD": Entry("blocks_restart"),

@@ -76,6 +76,7 @@ WAYS: Mapping[str, Way] = {
     "JOIN_STATE_INCONSISTENT": Way("rewind"),
     "STATE_CHECKSUM_MISMATCH": Way("rewind"),
     "STATE_DEFINITION_UNREADABLE": Way("restore_backup"),
+    "STATE_SCHEMA_GONE": Way("repair_files"),
     "STATE_IDS_OF_ANOTHER_VERSION": Way("restore_backup"),
     "SETTINGS_CHANGED": Way("rewind"),
     "COMMIT_AHEAD": Way("repair_files"),

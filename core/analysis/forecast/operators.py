@@ -21,6 +21,7 @@ from core.checkpoint.operator_metadata import (
     split_schema_path,
 )
 from core.checkpoint.state import PROVIDER_KEY, provider_of_class, read_schemas, state_inventory
+from core.connectors.input_files import folder_of, is_missing_here
 from core.messages import Sentence, say
 from core.sparklogs.evidence import Certainty, Evidence
 
@@ -169,24 +170,39 @@ def _own_metadata(s: RestartContext, op: OperatorState) -> Verdict | None:
     for path in schema_paths(op.metadata_raw):
         own = _below(path, s.location)
         if own is None:  # a copy of a checkpoint reads the files of the original
-            return Verdict(risks=(_schema_elsewhere(s, op, path),))
+            return _schema_elsewhere(s, op, path)
         if own not in present:
             why = say("forecast_steps.schema_file_needed", path=own)
             return failed(s, "schema_file_missing", reason, why, Evidence(own), details={"file": path})
     return None
 
 
-def _schema_elsewhere(s: RestartContext, op: OperatorState, path: str) -> Risk:
+def _schema_elsewhere(s: RestartContext, op: OperatorState, path: str) -> Verdict:
     """Seen with transformWithState on 4.0 and 4.3: a checkpoint that was moved or copied reads the schema
     file of the old place, and every start fails in its batch once that is gone."""
     at = Evidence(next(file.path for file in op.own_files if file.kind == "metadata"))
+    place = split_schema_path(path)[0]
+    if _is_old_place_gone(s, place):
+        why = say("forecast_steps.schema_place_gone", operator_id=op.operator_id, place=place)
+        details = {"file": path}
+        return failed(
+            s, "schema_file_missing", "STATE_SCHEMA_GONE", why, at, details=details, certainty="inferred"
+        )
     sentence = say(
-        "forecast_steps.schema_elsewhere",
-        operator_id=op.operator_id,
-        place=split_schema_path(path)[0],
-        batch_id=s.first_batch,
+        "forecast_steps.schema_elsewhere", operator_id=op.operator_id, place=place, batch_id=s.first_batch
     )
-    return Risk("STATE_SCHEMA_ELSEWHERE", sentence, (at,), EXACT, "certain", "attention")
+    risk = Risk("STATE_SCHEMA_ELSEWHERE", sentence, (at,), EXACT, "certain", "attention")
+    return Verdict(risks=(risk,))
+
+
+def _is_old_place_gone(s: RestartContext, place: str) -> bool:
+    """Whether the directory in which the checkpoint was is gone from this machine, on which the one above it
+    still is. One right below the root, such as /tmp, is on every machine and shows nothing, unless this
+    checkpoint lies in it too."""
+    ck = s.checkpoint
+    above, here = folder_of(place), folder_of(ck.location.url)
+    shows = above == here or above.count("/") > 1
+    return shows and is_missing_here(urlsplit(place).path, above, ck.location, ck.settings)
 
 
 def _below(path: str, location: str) -> str | None:

@@ -249,7 +249,9 @@ def _contents(s: RestartContext) -> Verdict:
     rows."""
     if s.contents is None:
         open_contents = (say("forecast_steps.open_contents"),)
-        return Verdict(evidence=(Evidence("state"),), risks=stale_snapshots(s), not_checked=open_contents)
+        note = say("forecast_steps.not_opened")
+        risks = stale_snapshots(s)
+        return Verdict(evidence=(Evidence("state"),), note=note, risks=risks, not_checked=open_contents)
     for damage in s.contents.damage:
         if damage.severity == "blocks_restart" and damage.id not in _DEFINITIONS:
             return _stopped_by(s, damage)
