@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from core.connectors.answers import BrokerAnswer, Isolation
-from core.sparklogs.evidence import Certainty, NotRead
+from core.sparklogs.evidence import Certainty, NotRead, Problem
 from core.storage import Location
 
 if TYPE_CHECKING:
@@ -164,6 +164,16 @@ committed and the place has no log of any."""
 
 
 @dataclass(frozen=True, slots=True)
+class StoppedCompaction:
+    """Why Spark cannot compact the log of a file sink when it writes ``batch_id``, the batch that runs next:
+    ``path``, relative to the output, is missing, or damaged (``problem``)."""
+
+    batch_id: int
+    path: str
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SinkState:
     """What the sink holds of this query. ``pending``: what happens to the batch that runs next with an id the
     sink may have seen.
@@ -171,7 +181,7 @@ class SinkState:
     ``holds_up_to_batch``: newest batch id of this query in the sink's log, None for none. ``skips_up_to``:
     batches up to this id are skipped whatever they hold. ``sentence`` says it for a person; ``warnings`` one
     sentence each (RESTORE since, expiry, ...). ``concerns``: what of ``sentence`` and ``warnings`` puts rows
-    at risk, as (kind, sentence).
+    at risk, as (kind, sentence). ``stopped``: the batch that runs next cannot be written to this log.
     """
 
     kind: SinkLog
@@ -187,6 +197,7 @@ class SinkState:
     limit_words: str = ""
     trouble: str | None = None
     concerns: tuple[tuple[ConcernKind, str], ...] = ()
+    stopped: StoppedCompaction | None = None
 
     @property
     def has_log(self) -> bool:

@@ -17,7 +17,7 @@ from core.checkpoint import Checkpoint
 from core.connectors.answers import TableCommit, TableTransaction
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
-from core.connectors.model import ConcernKind, SinkBatch, SinkState
+from core.connectors.model import ConcernKind, SinkBatch, SinkState, StoppedCompaction
 from core.messages import say
 from core.messages.words import capital, spanned
 from core.sparklogs.evidence import Certainty
@@ -78,11 +78,22 @@ class _Judged:
     is_sure: bool = True
 
 
-def _with_compaction(ck: Checkpoint, log: FileSinkLog, sentence: str) -> str:
-    """The trouble of a log that stops its next compaction, with the batch where that is the next one (seen
-    with 4.3: BATCH_METADATA_NOT_FOUND at once)."""
+def _stopped(ck: Checkpoint, log: FileSinkLog, fate: Fate) -> StoppedCompaction | None:
+    """What stops the compaction of the log, where the batch that runs next is to make one (seen with 3.5.9
+    and 4.3: it fails at once)."""
     batch = ck.next_batch.batch_id
-    return f"{sentence} {say('sink.compacts_next', batch=batch)}" if log.compacts_at(batch) else sentence
+    if fate == "skipped" or not log.compacts_at(batch):
+        return None
+    if log.missing:
+        return StoppedCompaction(batch, log.path_of(log.missing[0]))
+    return next((StoppedCompaction(batch, each.evidence.path, each) for each in log.damaged), None)
+
+
+def _with_compaction(stopped: StoppedCompaction | None, sentence: str) -> str:
+    """The trouble of a log that stops its next compaction, with the batch where that is the next one."""
+    if stopped is None:
+        return sentence
+    return f"{sentence} {say('sink.compacts_next', batch=stopped.batch_id)}"
 
 
 def _concerns(judged: _Judged, notes: Iterable[Note]) -> tuple[tuple[ConcernKind, str], ...]:
@@ -174,11 +185,12 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
             example=unknown.files[0].path,
         )
         notes.append((None, sentence))
+    stopped = _stopped(ck, log, judged.pending)
     if log.missing:
         sentence = say(
             "sink.log_hole", batches=spanned(log.missing[0], log.missing[-1]), first=log.missing[0]
         )
-        notes.append(("log_hole", _with_compaction(ck, log, sentence)))
+        notes.append(("log_hole", _with_compaction(stopped, sentence)))
     elif log.damaged:
         next_id = ck.next_batch.batch_id
         paths = [trouble.evidence.path for trouble in log.damaged]
@@ -187,7 +199,7 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
             judged = replace(judged, sentence=say("sink.pending_entry_damaged", pending=next_id))
         reason = log.damaged[0].reason.rstrip(".")
         sentence = say("sink.log_damaged", count=len(paths), reason=reason)
-        notes.append(("entry_damaged" if is_skipped else "log_damaged", _with_compaction(ck, log, sentence)))
+        notes.append(("entry_damaged" if is_skipped else "log_damaged", _with_compaction(stopped, sentence)))
     elif holds is None and ck.commit_ids:
         notes.append(("unknown", say("sink.output_emptied", committed=ck.commit_ids[-1])))
     if unknown.words:
@@ -206,6 +218,7 @@ def _file(ck: Checkpoint, log: FileSinkLog) -> SinkState:
         read.limit_words,
         _first_problem(log.problems),
         _concerns(judged, notes),
+        stopped,
     )
 
 

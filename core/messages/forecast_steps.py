@@ -295,6 +295,8 @@ SENTENCES: dict[str, str] = {
     "definition_damaged": "{path} {clause}",
     "open_contents": "the contents of the state files",
     "not_opened": "every file is there; none was opened at this level",
+    "sink_log_gap": "it compacts the log of the file sink, where {path} is missing",
+    "sink_log_damaged": "it compacts the log of the file sink, where {path} {clause}",
     "ids_missing": "the state files of operator {operator_id} carry IDs, and {path} names no state files",
     "ids_missing_no_commit": (
         "the state files of operator {operator_id} carry IDs, and there is no commit that names them"

@@ -75,6 +75,7 @@ PLAIN: tuple[Known, ...] = (
             "doesn't exist while compacting batch",
         ),
     ),
+    Known("BATCH_METADATA_NOT_FOUND", (said("sink_log_gap", 0),)),
     Known("SOURCE_LOG_ENTRY_MISSING", (said("source_log_gap"),)),
     Known(
         "KINESIS_SHARD_LOG_MISSING",

@@ -328,6 +328,16 @@ ERRORS: dict[str, tuple[ErrorForm, ...]] = {
             "assertion failed: CheckpointInfo length: 0, numPartitions: {partitions}",
         ),
     ),
+    "sink_log_gap": (
+        ErrorForm(V33, None, "FileNotFoundException", "Unable to find batch {file}"),
+        ErrorForm(
+            V35,
+            "BATCH_METADATA_NOT_FOUND",
+            "SparkFileNotFoundException",
+            "Unable to find batch {file}.",
+            "42K03",
+        ),
+    ),
     "commit_exists": (
         ErrorForm(
             V33,

@@ -1,4 +1,5 @@
-"""What the sink's own log means for the rows: the concerns of a :class:`SinkEnd` as risks of the forecast."""
+"""What the sink's own log means for the start: the concerns of a :class:`SinkState` as risks of the forecast,
+and a log of a file sink that the next batch cannot be written to."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from collections.abc import Mapping
 
 from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.model import DataEffect, Risk
+from core.analysis.forecast.source_logs import compactible_log_error
+from core.analysis.forecast.step_verdict import Verdict, failed
 from core.connectors.model import ConcernKind, SinkState
 from core.messages import say
 from core.sparklogs.evidence import Certainty, Evidence
@@ -32,6 +35,23 @@ def sink_risks(end: SinkState | None) -> tuple[Risk, ...]:
         return ()
     evidence = tuple(Evidence(f"{end.url.rstrip('/')}/{path}") for path in end.evidence)
     return tuple(_risk(kind, sentence, evidence) for kind, sentence in end.concerns)
+
+
+def stopped_compaction(s: RestartContext) -> Verdict | None:
+    """The batch that compacts the log of a file sink of which a file is missing or damaged: it fails before
+    its entry is written, at every start (observed with 3.5.9 and 4.3.0)."""
+    stopped = s.sink.stopped if s.sink is not None else None
+    if s.sink is None or stopped is None or stopped.batch_id != s.first_batch:
+        return None
+    file = f"{s.sink.url.rstrip('/')}/{stopped.path}"
+    then = say("forecast.then_each_start_alike")
+    if stopped.problem is None:
+        why = say("forecast_steps.sink_log_gap", path=stopped.path)
+        details: dict[str, object] = {"file": file}
+        return failed(s, "sink_log_gap", "SINK_LOG_HOLE", why, Evidence(file), details=details, then=then)
+    error, details = compactible_log_error(stopped.problem, file, ("path",))
+    why = say("forecast_steps.sink_log_damaged", path=stopped.path, clause=stopped.problem.clause)
+    return failed(s, error, "SINK_LOG_DAMAGED", why, Evidence(file), details=details, then=then)
 
 
 def no_sink_there(s: RestartContext) -> tuple[Risk, ...]:

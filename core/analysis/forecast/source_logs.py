@@ -8,6 +8,8 @@ for the batch that reads it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.analysis.forecast.context import Range, RestartContext
 from core.analysis.forecast.initial_offsets import check_start_file
 from core.analysis.forecast.input_paths import changed_paths, check_paths, not_compared
@@ -128,23 +130,33 @@ _DAMAGE = {
 
 def _damaged(s: RestartContext, damaged: Problem) -> Verdict:
     """A file of the log that Spark cannot read, in this version's words."""
-    at, line = damaged.evidence, _line(damaged)
+    at = damaged.evidence
     why = say("forecast_steps.log_unreadable", path=at.path, clause=damaged.clause)
+    error, details = compactible_log_error(damaged, f"{s.location}/{at.path}")
+    return failed(s, error, "SOURCE_LOG_UNREADABLE", why, at, details=details)
+
+
+def compactible_log_error(
+    damaged: Problem, file: str, fields: Sequence[str] = ("path", "timestamp", "batchId")
+) -> tuple[str, dict[str, object]]:
+    """How Spark's reader of a compactible log (of a file source, of a file sink) fails on a damaged file: a
+    key of the errors, and what fills its message. ``file`` is its path as Spark spells it, ``fields`` are
+    those that each entry needs."""
+    at, line = damaged.evidence, _line(damaged)
     error = _DAMAGE.get(damaged.condition, "")
     if error == "source_log_empty" and at.line is not None:
         error = "source_log_empty_line"
     if not error:
-        field = _absent_field(line)
+        field = _absent_field(line, fields)
         bad = "json_control" if has_control_character(damaged.raw) else "json_bad"
         error = "source_log_entry" if field else "json_cut" if damaged.condition == "truncated" else bad
-    details = {
-        "file": f"{s.location}/{at.path}",
+    return error, {
+        "file": file,
         "highest": NEWEST_VERSION,
         "version": version_number(damaged),
         "text": line[:60],
-        "field": _absent_field(line),
+        "field": _absent_field(line, fields),
     }
-    return failed(s, error, "SOURCE_LOG_UNREADABLE", why, at, details=details)
 
 
 def _line(damaged: Problem) -> str:
@@ -154,13 +166,13 @@ def _line(damaged: Problem) -> str:
     return lines[number - 1] if number <= len(lines) else ""
 
 
-def _absent_field(line: str) -> str:
+def _absent_field(line: str, fields: Sequence[str]) -> str:
     """The first field that an entry needs and this one lacks; "" for a line that is no JSON."""
     try:
         parse_json(line)
     except ValueError:
         return ""
-    return next((field for field in ("path", "timestamp", "batchId") if f'"{field}"' not in line), "")
+    return next((field for field in fields if f'"{field}"' not in line), "")
 
 
 def _forgotten(s: RestartContext, key: str, read: FileLog) -> list[Risk]:

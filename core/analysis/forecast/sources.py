@@ -45,7 +45,7 @@ from core.analysis.forecast.offset_lines import (
 )
 from core.analysis.forecast.put_away import batches_in_one, later_batches_beside
 from core.analysis.forecast.ranges import log_id, ranges
-from core.analysis.forecast.sink import no_sink_there, sink_risks
+from core.analysis.forecast.sink import no_sink_there, sink_risks, stopped_compaction
 from core.analysis.forecast.source_logs import check_file_plan, check_file_range, lost_entry, rolled_back
 from core.analysis.forecast.step_verdict import Verdict, failed
 from core.checkpoint.sources.base import Asks
@@ -296,7 +296,10 @@ def check_commit(s: RestartContext) -> Verdict:
     """The end of the first batch: what the sink does with its id, and its commit, which must not be there
     yet."""
     verdict = _check_commit(s)
-    return replace(verdict, risks=(*verdict.risks, *sink_risks(s.sink), *no_sink_there(s)))
+    if verdict.ok and (stopped := stopped_compaction(s)) is not None:
+        verdict = stopped
+    of_sink = (risk for risk in sink_risks(s.sink) if risk.id != verdict.reason)
+    return replace(verdict, risks=(*verdict.risks, *of_sink, *no_sink_there(s)))
 
 
 def _check_commit(s: RestartContext) -> Verdict:

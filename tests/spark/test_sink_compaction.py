@@ -1,0 +1,103 @@
+"""The batch that compacts the log of a real file sink of which a file is missing or damaged: the forecast names
+the batch and the error before Spark shows it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from core.analysis.findings import findings
+from core.analysis.forecast import Query, forecast
+from core.checkpoint import Checkpoint
+from core.connectors import ConnectorAnswers
+from core.connectors.file_sink_log import FileSinkLog
+from core.storage import parse_location
+from tests.support import damage as d
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+COMPACTS = 9
+"""The default interval is 10."""
+NEW = Query(new_data="yes")
+CUT = 'v1\n{"path":"file:///data/out/part-0'
+HARMS: dict[str, tuple[d.Damage, str | None]] = {
+    "missing": (d.without("_spark_metadata/3"), "SINK_LOG_HOLE"),
+    "first missing": (d.without("_spark_metadata/0"), "SINK_LOG_HOLE"),
+    "empty": (d.holding("_spark_metadata/3", ""), "SINK_LOG_DAMAGED"),
+    "cut": (d.holding("_spark_metadata/3", CUT), "SINK_LOG_DAMAGED"),
+    "no text": (d.holding("_spark_metadata/3", b"\xff\xfe\x00\x9c" * 20), "SINK_LOG_DAMAGED"),
+    "newer version": (d.holding("_spark_metadata/3", "v9\n"), "SINK_LOG_DAMAGED"),
+    "no path": (d.holding("_spark_metadata/3", 'v1\n{"size":1}'), "SINK_LOG_DAMAGED"),
+    "names nothing": (d.holding("_spark_metadata/3", "v1"), None),
+}
+
+
+class Written:
+    """A query with a file sink that wrote all batches before the one that compacts."""
+
+    def __init__(self, spark: SparkSession, root: Path) -> None:
+        self.spark, self.root = spark, root
+        self.feed(0, COMPACTS)
+        self.run(root / "first")
+
+    def feed(self, start: int, end: int) -> None:
+        """One file for each batch."""
+        (self.root / "in").mkdir(parents=True, exist_ok=True)
+        for number in range(start, end):
+            path = self.root / "in" / f"{number:03}.json"
+            path.write_text(json.dumps({"k": number}) + "\n", encoding="utf-8")
+            os.utime(path, (1_700_000_000 + number,) * 2)
+
+    def run(self, place: Path) -> None:
+        """Until all files are read."""
+        stream = self.spark.readStream.schema("k int").option("maxFilesPerTrigger", 1)
+        query = (
+            stream.json(str(self.root / "in"))
+            .writeStream.format("json")
+            .option("checkpointLocation", str(place / "ck"))
+            .option("path", str(place / "out"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+
+
+@pytest.fixture(scope="module")
+def written(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Written:
+    made = Written(spark_session, tmp_path_factory.mktemp("compaction"))
+    made.feed(COMPACTS, COMPACTS + 1)
+    return made
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("harm", HARMS)
+def test_the_batch_that_compacts_a_broken_log_fails_as_forecast(
+    harm: str, written: Written, tmp_path: Path
+) -> None:
+    damage, reason = HARMS[harm]
+    shutil.copytree(written.root / "first", tmp_path / "p")
+    damage(tmp_path / "p" / "out")
+    connectors = ConnectorAnswers(sink=FileSinkLog.open(parse_location(str(tmp_path / "p" / "out"))))
+    ck = Checkpoint.open(str(tmp_path / "p" / "ck"))
+    said = forecast(ck, query=NEW, connectors=connectors)
+    if reason is None:
+        written.run(tmp_path / "p")
+        assert said.outcome == "resume"
+        assert (tmp_path / "p/out/_spark_metadata/9.compact").exists()
+        return
+    assert (said.outcome, said.batch_id, said.reason) == ("fail", COMPACTS, reason), said.sentence
+    assert [each.severity for each in findings(ck, connectors=connectors).findings if each.id == reason] == [
+        "blocks_restart"
+    ]
+    with pytest.raises(Exception) as failure:
+        written.run(tmp_path / "p")
+    text = str(failure.value).replace("file:/", "/")
+    assert said.error is not None and said.error.message in text, text[:600]
+    assert said.error.condition is None or f"[{said.error.condition}]" in text
+    assert not (tmp_path / "p" / "ck" / "commits" / str(COMPACTS)).exists()
