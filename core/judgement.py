@@ -37,6 +37,7 @@ from core.recovery import (
     read_recovery_context,
     resume_points,
 )
+from core.recovery.asked_query import asked_query
 from core.recovery.repair_actions import with_repairs
 from core.sparklogs.evidence import NotRead
 
@@ -141,7 +142,7 @@ class Judgement:
         """The forecast with the reading that it rests on: one for the forecast and for the findings."""
         asked = self.question
         return self._once(
-            f"forecast {query.new_data}",
+            f"forecast {query}",
             lambda: read_forecast(
                 self.ck,
                 asked.spark,
@@ -197,7 +198,9 @@ class Judgement:
     def recovery(self, answers: Answers) -> RecoveryContext:
         """The facts that the recovery options rest on, with these answers. Raises FileNotRead when one of
         them could not be read, and StorageError."""
-        context = read_recovery_context(self.ck, answers, self.connectors, self.forecast, self.sink)
+        query = asked_query(self.ck, answers, self.question.query)
+        said = self._reading(query).forecast
+        context = read_recovery_context(self.ck, answers, self.connectors, said, self.sink)
         if self.not_read:
             paths = [item.path for item in self.not_read]
             raise FileNotRead(

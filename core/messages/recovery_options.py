@@ -100,6 +100,9 @@ SENTENCES: dict[str, str] = {
         " files hold what was written: they were not opened (the integrity check at the level deep opens"
         " them)."
     ),
+    "best_restart_then": (
+        "A plain start runs batch {batch} and commits it, and then something else has to be done. {then}"
+    ),
     "best_restart_changed": (
         "A plain start resumes where the query stopped and loses nothing, as long as the changed query"
         " reads the same sources in the same order and no stateful operator was changed or added."

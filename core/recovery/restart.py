@@ -144,6 +144,8 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_sink_away")
     if forecast is not None and forecast.is_data_risk:
         return say("recovery_options.best_restart_at_sink")
+    if forecast is not None and forecast.then is not None:
+        return say("recovery_options.best_restart_then", batch=forecast.batch_id, then=forecast.then)
     is_open = forecast is not None and _is_open_at_sink(context, forecast)
     if forecast is not None and forecast.outcome == "rerun":
         if is_open:

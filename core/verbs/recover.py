@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from core.analysis.forecast import Query
 from core.checkpoint import Checkpoint
 from core.checkpoint.lost import lost_checkpoint
 from core.documents.recover import recover_document
@@ -30,6 +31,7 @@ from core.recovery import (
     questions,
     why_no_code,
 )
+from core.recovery.asked_query import asked_query
 from core.recovery.code import BESIDE, FORMS, Form
 from core.recovery.places import platform_of
 from core.settings import Settings
@@ -65,7 +67,7 @@ def run(args: Namespace, settings: Settings) -> Answer:
         raise UsageError(say("verb_recover.needs_location"))
     lost = args.without_checkpoint
     ck = lost_checkpoint(args.location, settings) if lost else Checkpoint.open(args.location, settings)
-    judgement = judge(ck, connectors_of(ck, args))
+    judgement = judge(ck, connectors_of(ck, args, asked_query(ck, answers, Query()).topics))
     context, impacts = judgement.recovery(answers), judgement.impacts
     lines = _form(context, args.option, args.form) if args.form else _text(context, args.option, impacts)
     if args.to is not None:

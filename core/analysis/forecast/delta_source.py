@@ -150,7 +150,7 @@ def _range(
             return _snapshot_gone(log, part, start.version, phase)
         return _first_snapshot_gone(log, part, judged, end, phase)
     hole = judged.hole
-    if hole is not None and hole.next_one is not None and s.query.fail_on_data_loss:
+    if hole is not None and hole.next_one is not None and s.query.stops_on_loss(part.key):
         why = say(
             "forecast_delta.range_cleaned",
             n=_batch(part),
@@ -311,9 +311,13 @@ def _plan(s: RestartContext, part: Range, log: DeltaLog, end: TablePosition) -> 
         )
         risks.append(Risk("DELTA_TABLE_OLDER", sentence, part.evidence, LOSS))
     hole = judged.hole
-    if hole is not None and hole.next_one is not None and (hole.next_one > 0 or s.query.fail_on_data_loss):
+    if (
+        hole is not None
+        and hole.next_one is not None
+        and (hole.next_one > 0 or s.query.stops_on_loss(part.key))
+    ):
         lost_from, next_one = hole.first, hole.next_one
-        if s.query.fail_on_data_loss:
+        if s.query.stops_on_loss(part.key):
             why = say(
                 "forecast_delta.next_range_cleaned",
                 key=part.key,

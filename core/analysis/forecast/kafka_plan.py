@@ -31,7 +31,7 @@ def new_and_missing(
     absent = [topic for topic in wanted or () if answer is not None and topic in answer.absent]
     if absent and answer is not None:
         return topic_gone(s, answer, absent, part.end.evidence)
-    if not s.query.fail_on_data_loss:
+    if not s.query.stops_on_loss(part.key):
         return Verdict()
     names = [
         f"{topic}-{p}"
@@ -83,7 +83,7 @@ def failed_plan(s: RestartContext, part: Range, answer: BrokerAnswer | None) -> 
         error = "kafka_offset_changed"
     else:
         return Verdict()
-    if s.query.fail_on_data_loss:
+    if s.query.stops_on_loss(part.key):
         is_new = any(p not in start.get(t, {}) for t, ps in end.items() for p in ps)
         certainty: Certainty = "inferred" if is_new and answer is None else "certain"
         return failed(s, error, "FAILED_PLAN_LEFT", why, at, details=details, certainty=certainty)

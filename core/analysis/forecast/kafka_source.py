@@ -74,7 +74,7 @@ def check_planned(s: RestartContext, part: Range, answer: BrokerAnswer) -> Verdi
     risks: list[Risk] = []
     late = [each for each in judged if each.starts_late]
     if late:
-        verdict = _added_late(s, late, at, before)
+        verdict = _added_late(s, part, late, at, before)
         if verdict.ok is False:
             return verdict
         risks += verdict.risks
@@ -84,9 +84,9 @@ def check_planned(s: RestartContext, part: Range, answer: BrokerAnswer) -> Verdi
         return _planned_gone(s, gone, at)
     for each in reads:
         if each.state == "behind_log_start":
-            verdict = _expired_in_plan(s, each, at, before)
+            verdict = _expired_in_plan(s, part, each, at, before)
         elif each.ends_before_plan and each.bounds is not None:
-            verdict = _planned_short(s, each, at)
+            verdict = _planned_short(s, part, each, at)
         else:
             continue
         if verdict.ok is False:
@@ -135,7 +135,7 @@ def check_next(
     )
     for affected, check in checks:
         if affected:
-            verdict = check(s, affected, at)
+            verdict = check(s, part, affected, at)
             if verdict.ok is False:
                 return verdict
             risks += verdict.risks
@@ -253,11 +253,11 @@ def _planned_gone(s: RestartContext, gone: list[JudgedPartition], at: Evidence) 
     return failed(s, "kafka_position_timeout", "KAFKA_PARTITIONS_GONE", why, at, details=details, then=then)
 
 
-def _planned_short(s: RestartContext, judged: JudgedPartition, at: Evidence) -> Verdict:
+def _planned_short(s: RestartContext, part: Range, judged: JudgedPartition, at: Evidence) -> Verdict:
     assert judged.bounds is not None and judged.planned is not None
     start, last = max(judged.position or 0, judged.bounds[0]), judged.bounds[1]
     values = {"at": at, "name": judged.name, "planned": judged.planned, "end": last}
-    if not s.query.fail_on_data_loss:
+    if not s.query.stops_on_loss(part.key):
         sentence = (
             say("forecast_kafka.planned_short_reads_nothing", n=s.n, **values)
             if last <= start
@@ -286,7 +286,9 @@ def _maybe_expired(finding: str, judged: JudgedPartition, at: Evidence) -> Risk:
     return Risk(finding, sentence, (at,), LOSS.may(), "inferred")
 
 
-def _expired_in_plan(s: RestartContext, judged: JudgedPartition, at: Evidence, before: Positions) -> Verdict:
+def _expired_in_plan(
+    s: RestartContext, part: Range, judged: JudgedPartition, at: Evidence, before: Positions
+) -> Verdict:
     """Records of the planned range have expired. Where it begins before the batch before it did, they are
     some that were read."""
     values = {
@@ -297,7 +299,7 @@ def _expired_in_plan(s: RestartContext, judged: JudgedPartition, at: Evidence, b
         "position": judged.position,
         "lost": judged.lost_of_plan,
     }
-    if not s.query.fail_on_data_loss:
+    if not s.query.stops_on_loss(part.key):
         sentence = say("forecast_kafka.expired_in_plan_left_out", **values)
         is_back = before.get(judged.topic, {}).get(judged.partition, 0) > (judged.position or 0)
         effect = UNKNOWN if is_back else PART_OF_PLAN
@@ -327,11 +329,11 @@ def _expired_behind(
         "lost": judged.lost,
     }
     is_back = earlier.get(judged.topic, {}).get(judged.partition, 0) > (judged.position or 0)
-    if not s.query.fail_on_data_loss and is_back and not _is_past(judged, earlier):
+    if not s.query.stops_on_loss(part.key) and is_back and not _is_past(judged, earlier):
         return Verdict()
-    if not s.query.fail_on_data_loss and (is_back or set_back(s, (part,)) is not None):
+    if not s.query.stops_on_loss(part.key) and (is_back or set_back(s, (part,)) is not None):
         return Verdict(risks=(_maybe_expired("KAFKA_RECORDS_EXPIRED", judged, at),))
-    if not s.query.fail_on_data_loss:
+    if not s.query.stops_on_loss(part.key):
         sentence = say("forecast_kafka.expired_left_out", **values)
         return Verdict(risks=(Risk("KAFKA_RECORDS_EXPIRED", sentence, (at,), LOSS),))
     why = (
@@ -344,14 +346,16 @@ def _expired_behind(
     return failed(s, "kafka_range_unreadable", "KAFKA_RECORDS_EXPIRED", why, at, details=details, then=then)
 
 
-def _added_late(s: RestartContext, late: list[JudgedPartition], at: Evidence, earlier: Positions) -> Verdict:
+def _added_late(
+    s: RestartContext, part: Range, late: list[JudgedPartition], at: Evidence, earlier: Positions
+) -> Verdict:
     """``earlier``: what the entry before has. A partition in it is not new, its position was taken out."""
     known = [each for each in late if each.partition in earlier.get(each.topic, {})]
     first = next((each for each in late if each not in known), late[0])
-    if not s.query.fail_on_data_loss and first in known:
+    if not s.query.stops_on_loss(part.key) and first in known:
         past = [each for each in known if _is_past(each, earlier)]
         return Verdict(risks=tuple(_maybe_expired("KAFKA_NEW_PARTITION_LATE", each, at) for each in past[:1]))
-    if not s.query.fail_on_data_loss:
+    if not s.query.stops_on_loss(part.key):
         sentence = say("forecast_kafka.added_late_left_out", name=first.name, earliest=first.earliest)
         return Verdict(risks=(Risk("KAFKA_NEW_PARTITION_LATE", sentence, (at,), LOSS),))
     why = say("forecast_kafka.added_late", name=first.name, earliest=first.earliest)
@@ -361,11 +365,11 @@ def _added_late(s: RestartContext, late: list[JudgedPartition], at: Evidence, ea
     )
 
 
-def _partitions_gone(s: RestartContext, gone: list[JudgedPartition], at: Evidence) -> Verdict:
+def _partitions_gone(s: RestartContext, part: Range, gone: list[JudgedPartition], at: Evidence) -> Verdict:
     names, count = _names(gone), len(gone)
     details = {"partitions": ", ".join(each.name for each in gone)}
     if all(each.is_on_broker for each in gone):
-        if not s.query.fail_on_data_loss:  # what a query no longer reads is not lost to it
+        if not s.query.stops_on_loss(part.key):  # what a query no longer reads is not lost to it
             return Verdict()
         why = say("forecast_kafka.partitions_not_read", at=at, names=names)
         return failed(
@@ -377,7 +381,7 @@ def _partitions_gone(s: RestartContext, gone: list[JudgedPartition], at: Evidenc
             details=details,
             then=_plan_stays(s),
         )
-    if not s.query.fail_on_data_loss:
+    if not s.query.stops_on_loss(part.key):
         sentence = say("forecast_kafka.partitions_gone_left_out", at=at, names=names, count=count)
         return Verdict(risks=(Risk("KAFKA_PARTITIONS_GONE", sentence, (at,), UNKNOWN),))
     why = say("forecast_kafka.partitions_gone", at=at, names=names, count=count)
@@ -386,12 +390,12 @@ def _partitions_gone(s: RestartContext, gone: list[JudgedPartition], at: Evidenc
     )
 
 
-def _offset_changed(s: RestartContext, replaced: list[JudgedPartition], at: Evidence) -> Verdict:
+def _offset_changed(s: RestartContext, part: Range, replaced: list[JudgedPartition], at: Evidence) -> Verdict:
     """``replaced``: the partitions of the topics that were recreated, those that end before their position
     first."""
     first = replaced[0]
     values = {"at": at, "name": first.name, "end": first.latest, "position": first.position}
-    if not s.query.fail_on_data_loss:
+    if not s.query.stops_on_loss(part.key):
         never_read = sum(each.retained or 0 for each in replaced)
         sentence = say("forecast_kafka.offset_changed_left_out", never_read=never_read, **values)
         effect = LOSS if never_read else EXACT

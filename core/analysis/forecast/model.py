@@ -71,6 +71,18 @@ class Query:
     fail_on_data_loss: bool = True
     options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
+    def option(self, key: str, name: str) -> str | None:
+        """The value of an option of source ``key``, whose name does not tell case; None when it is not known,
+        or not set."""
+        given = self.options.get(key, {})
+        return next((value for each, value in given.items() if each.lower() == name.lower()), None)
+
+    def stops_on_loss(self, key: str) -> bool:
+        """Whether a loss of data stops the Kafka or Delta source ``key``: its own option, else
+        ``fail_on_data_loss``."""
+        own = self.option(key, "failOnDataLoss")
+        return self.fail_on_data_loss if own is None else own.lower() != "false"
+
 
 @dataclass(frozen=True, slots=True)
 class SparkError:

@@ -7,8 +7,7 @@ from core.analysis.forecast.context import RestartContext
 
 def option(s: RestartContext, key: str, name: str) -> str | None:
     """The value of an option of source ``key``; None when it is not known, or not set."""
-    given = s.query.options.get(key, {})
-    return next((value for each, value in given.items() if each.lower() == name.lower()), None)
+    return s.query.option(key, name)
 
 
 def number(s: RestartContext, key: str, name: str) -> int | None:

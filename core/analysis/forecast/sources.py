@@ -271,7 +271,7 @@ def _removed_topics(
     not_checked = (
         (say("forecast.open_new_topics", topics=added, key=part.key, count=len(added)),) if added else ()
     )
-    if not removed or not s.query.fail_on_data_loss:
+    if not removed or not s.query.stops_on_loss(part.key):
         return Verdict(not_checked=not_checked, risks=tuple(read_again(s, part, added)))
     why = say("forecast_steps.topics_removed", at=str(part.end.evidence), partitions=removed)
     details = {"partitions": ", ".join(removed)}

@@ -1,0 +1,80 @@
+"""Recovery rests on the forecast of the query that the answers describe."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.analysis.forecast import Query, forecast
+from core.checkpoint import Checkpoint
+from core.judgement import judge
+from core.recovery import Answers, Option, options
+from core.recovery.asked_query import asked_query
+from tests.support.brokers import answered, at, checkpoint_at, connectors_of
+from tests.support.build import PROJECT
+
+KAFKA = PROJECT / "sample_checkpoints" / "kafka-pipeline-died-mid-batch" / "checkpoint"
+LOSS = "source.0.option.failOnDataLoss"
+TOPICS = "source.0.topics"
+
+
+def restart_of(root: Path, **answers: str) -> Option:
+    context = judge(Checkpoint.open(str(root))).recovery(Answers(answers))
+    return next(each for each in options(context) if each.id == "restart")
+
+
+def committed(tmp_path: Path) -> Path:
+    """The sample whose newest batch was committed: the next start plans a new one."""
+    root = tmp_path / "ck"
+    shutil.copytree(KAFKA, root)
+    shutil.copy(root / "commits/7", root / "commits/8")
+    return root
+
+
+def test_a_topic_that_is_no_longer_subscribed_stops_the_restart_that_was_recommended(tmp_path: Path) -> None:
+    """Seen on Spark 4.3 with two topics and a query of one: the forecast with the same answer said that it
+    fails, Recovery recommended the plain start."""
+    root = committed(tmp_path)
+    assert restart_of(root).recommended
+    fewer = restart_of(root, **{TOPICS: "orders"})
+    assert not fewer.possible and "which the query no longer reads" in fewer.why
+    assert restart_of(root, **{TOPICS: "orders, refunds"}).recommended
+    assert restart_of(root, **{TOPICS: "orders", LOSS: "false"}).recommended
+
+
+def test_what_comes_after_the_planned_batch_is_said_beside_the_restart() -> None:
+    plain, fewer = restart_of(KAFKA), restart_of(KAFKA, **{TOPICS: "orders"})
+    assert "no recovery is needed" in plain.reason
+    assert fewer.recommended and "no recovery is needed" not in fewer.reason
+    assert "The batch after it fails" in fewer.reason and "refunds-0" in fewer.reason
+
+
+@pytest.mark.parametrize("name", ["failOnDataLoss", "FAILONDATALOSS"])
+def test_the_option_of_the_source_counts_as_the_one_of_the_forecast(tmp_path: Path, name: str) -> None:
+    """The documented form of an option was taken and counted for nothing."""
+    root = checkpoint_at(tmp_path, {"orders": {0: 4}}, {"orders": {0: 10}})
+    ck, expired = Checkpoint.open(str(root)), connectors_of(answered({("orders", 0): at(15, 20, 10)}))
+    by_option = forecast(ck, query=Query(options={"0": {name: "false"}}), connectors=expired)
+    by_switch = forecast(ck, query=Query(fail_on_data_loss=False), connectors=expired)
+    assert (by_option.outcome, by_option.sentence) == ("resume", by_switch.sentence)
+    assert forecast(ck, query=Query(options={"0": {name: "true"}}), connectors=expired).outcome == "fail"
+    again = forecast(
+        ck, query=Query(fail_on_data_loss=False, options={"0": {name: "true"}}), connectors=expired
+    )
+    assert again.outcome == "fail"
+    context = judge(ck, expired).recovery(Answers({LOSS: "false"}))
+    assert context.forecast is not None and context.forecast.sentence == by_switch.sentence
+
+
+def test_answers_that_say_nothing_of_the_query_leave_it_as_it_was() -> None:
+    ck, query = Checkpoint.open(str(KAFKA)), Query(topics={"0": ("orders",)})
+    for answers in (
+        {},
+        {"sink": "delta"},
+        {"source.0.option.maxOffsetsPerTrigger": "5"},
+        {"source.9.topics": "x"},
+    ):
+        assert asked_query(ck, Answers(answers), query) is query
+    assert asked_query(ck, Answers({"source.0.option.subscribe": "a,b"}), query).topics == {"0": ("a", "b")}
