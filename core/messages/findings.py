@@ -27,6 +27,11 @@ SENTENCES: dict[str, str] = {
         "Stop the query and back up the checkpoint first. No batch is left to roll back to: restore a backup"
         " of the checkpoint (restore_backup), or take another option of python -m core recover."
     ),
+    "rewind_not_read_again": (
+        "Stop the query and back up the checkpoint first. A rollback (rewind) does not help here. {why} Write"
+        " everything again from what the sources still have (backup_and_backfill), or take another option of"
+        " python -m core recover."
+    ),
     "with_rewind": (
         "{action} A script for the rollback: python -m core recover with --option rewind --set"
         " to_batch={batch}."
@@ -72,6 +77,7 @@ TITLES: dict[str, str] = {
     "KAFKA_PARTITIONS_GONE": "partitions that the checkpoint reads no longer exist on the broker",
     "KAFKA_RECORDS_EXPIRED": "unread records have expired",
     "KAFKA_TOPIC_RECREATED": "the topic is not the one that the query has read",
+    "KAFKA_TOPIC_CUT_SHORT": "the topic ends before the position and is not a new one",
     "KAFKA_NEW_PARTITION_LATE": "a new partition no longer begins at offset 0",
     "DELTA_TABLE_DIFFERS": "the Delta source is a different table",
     "DELTA_LOG_CLEANED": "the Delta log no longer reaches back to the position",
@@ -292,6 +298,12 @@ ACTIONS: dict[str, str] = {
         + _NEW_CHECKPOINT
         + " (reset) and startingOffsets 0 for its partitions: at the old positions its first records are"
         " never read."
+    ),
+    "KAFKA_TOPIC_CUT_SHORT": (
+        _BACKUP
+        + "First see which it is: an older copy of the cluster, another cluster, or a position that was"
+        " changed by hand. A start from the earliest record (reset) reads again what the broker has of the"
+        " records that were read."
     ),
     "KAFKA_NEW_PARTITION_LATE": (
         "If the records before its start are not needed, start the query once with failOnDataLoss=false."

@@ -151,6 +151,21 @@ SENTENCES: dict[str, str] = {
         " partitions resume at the old position: {never_read:counted offset} that {never_read:one is/are}"
         " there now {never_read:one is/are} never read."
     ),
+    "cut_short": (
+        "{name} ends at {end:number}, before the position {position:number} of {at}, and its oldest records"
+        " are from before the newest batch: the broker lost records or holds an older copy, another cluster"
+        " was asked, or the position was changed by hand"
+    ),
+    "cut_short_left_out": (
+        "{name} ends at {end:number}, before the position {position:number} of {at}, and its oldest records"
+        " are from before the newest batch (an older copy, another cluster, or a position that was changed by"
+        " hand). With failOnDataLoss=false an empty batch takes over the lower end: what was written below it"
+        " since is never read."
+    ),
+    "close_in_time": (
+        "whether the topic was recreated: the oldest record of {names} is up to a minute younger than the"
+        " batch that had read past it, which clocks that differ explain as well"
+    ),
     "offset_changed_then": (
         "{plan} To read the new topic from its first record set {names} to 0 in {path} (without its .crc)"
         " before."

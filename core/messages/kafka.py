@@ -60,13 +60,26 @@ SENTENCES: dict[str, str] = {
         "Topic {topic} ends before positions of the checkpoint in partition {partitions}: it was deleted and"
         " recreated."
     ),
+    "not_again_other_topic": "The records cannot be read again. {about}",
+    "not_again_gone": (
+        "What was after batch {batch} in {names} cannot be read again: that is not on the broker any more."
+    ),
+    "not_again_expired": (
+        "{offsets:counted offset} of {names} behind batch {batch} would have to be read again, and"
+        " {offsets:one has/have} expired: the start of the copy fails, and the rows cannot be made again."
+    ),
+    "cut_short": (
+        "Topic {topic} ends before positions of the checkpoint in partition {partitions}, and its oldest"
+        " records are from before the newest batch: the broker lost records or holds an older copy, another"
+        " cluster was asked, or the position was changed by hand."
+    ),
     "recreated_other_id": (
         "Topic {topic} was deleted and recreated since an earlier check: its id was {earlier} and is {now}"
         " now."
     ),
     "recreated_younger": (
-        "Topic {topic} seems to be younger than the checkpoint: its record 0 was written at {first}, after"
-        " the batch of {batch} that had read past it. Spark would not notice."
+        "Topic {topic} seems to be younger than the checkpoint: the oldest record that is there was written"
+        " at {first}, after the batch of {batch} that had read past it. Spark would not notice."
     ),
     "retains_newest_of_each_key": "compacted: the newest record of each key is kept",
     "retains_compacted": "compacted",

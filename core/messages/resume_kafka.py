@@ -28,10 +28,16 @@ SENTENCES: dict[str, str] = {
     "recreated": (
         "The topic was deleted and recreated: {partitions}. The new one is read from its first record."
     ),
+    "cut_short": (
+        "The topic is not a new one, its oldest records are from before this batch: {partitions}. The broker"
+        " lost records or holds an older copy, another cluster was asked, or the position was changed by"
+        " hand. The start is the earliest record, so that nothing is left out; where you know what was"
+        " read, put that position there."
+    ),
     "younger": (
-        "The topic seems to have been deleted and recreated: record 0 of {names} is younger than the batch"
-        " that had read past it. The new one is read from its first record; if it is the old topic after"
-        " all, put the logged positions there, or records are processed twice."
+        "The topic seems to have been deleted and recreated: the oldest record of {names} is younger than the"
+        " batch that had read past it. The new one is read from its first record; if it is the old topic"
+        " after all, put the logged positions there, or records are processed twice."
     ),
     "earliest_and_backfill": (
         "-2 is the earliest record that is left when the query starts. Backfill what is missing if it exists"
@@ -45,6 +51,10 @@ SENTENCES: dict[str, str] = {
     ),
     "skips_gone": "what was after the position in {names}, no longer on the broker",
     "skips_old_topic": "what was not read of the old topic in {names}",
+    "skips_lost_by_broker": "what the broker no longer has of {names}",
+    "repeats_what_is_left": (
+        "up to {offsets:counted offset} of {names}, which the broker still has and the query may have read"
+    ),
     "repeats_if_it_is_the_old_topic": (
         "records of the new topic that were read before, if it is the old one after all"
     ),

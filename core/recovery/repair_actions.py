@@ -10,6 +10,7 @@ from core.analysis.forecast import Forecast
 from core.checkpoint import Checkpoint
 from core.checkpoint.rewind import rewind
 from core.connectors import ConnectorAnswers
+from core.connectors.kafka.read_again import why_not_read_again
 from core.messages import say, say_of
 from core.recovery.file_repairs import RULES, FileRepairs, file_repairs
 
@@ -35,7 +36,21 @@ def with_repairs(
     ways = [with_way(item) for item in found]
     if report.level != "quick" and any(_asks_for_rewind(item) for item in ways) and rewind(ck).newest is None:
         ways = [_without_rewind(item) if _asks_for_rewind(item) else item for item in ways]
+    if report.level != "quick" and connectors.brokers:
+        ways = [_if_read_again(item, ck, connectors) for item in ways]
     return replace(report, findings=tuple(ways))
+
+
+def _if_read_again(item: Finding, ck: Checkpoint, connectors: ConnectorAnswers) -> Finding:
+    """The finding without a rollback whose batches the broker can no longer give."""
+    if item.recipe != "rewind":
+        return item
+    batch = item.rewind_to if item.rewind_to is not None else rewind(ck).newest
+    why = None if batch is None else why_not_read_again(ck, connectors, batch)
+    if why is None:
+        return item
+    action = say("findings.rewind_not_read_again", why=why)
+    return replace(item, action=action, recipe="backup_and_backfill", rewind_to=None)
 
 
 def _asks_for_rewind(item: Finding) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from core.checkpoint.sources.base import ResumePoint
 from core.checkpoint.sources.forms import compact, no_option, parse
 from core.checkpoint.sources.kafka import topics_of
-from core.connectors.kafka.judgement import JudgedPartition, judge_partition, other_id
+from core.connectors.kafka.judgement import JudgedPartition, judge_partition, recreated
 from core.connectors.kafka.partitions import similar_names
 from core.messages import say
 from core.messages.words import listed, near_moment
@@ -38,12 +38,13 @@ class _StartOffsets:
     gone: list[JudgedPartition] = field(default_factory=list)
     recreated: list[JudgedPartition] = field(default_factory=list)
     younger: list[JudgedPartition] = field(default_factory=list)
+    cut: list[JudgedPartition] = field(default_factory=list)
     not_told: list[JudgedPartition] = field(default_factory=list)
 
     @property
     def is_exact(self) -> bool:
         """Whether no record is skipped."""
-        return not (self.expired or self.gone or self.recreated or self.younger)
+        return not (self.expired or self.gone or self.recreated or self.younger or self.cut)
 
 
 def with_broker(
@@ -100,10 +101,14 @@ def _start_offsets(
         if topic in answer.absent:
             starts.gone += judged
             continue
+        proof = recreated(answer, topic, positions, {}, batch_ms)
+        short = [each for each in judged if each.state == "beyond_end"]
+        is_cut = proof is not None and proof.shown_by == "cut_short"
         # One partition that ends before its position proves it for the whole topic.
-        is_recreated = any(each.state == "beyond_end" for each in judged) or other_id(answer, topic)
-        begin = {each.partition: _start(starts, each, is_recreated=bool(is_recreated)) for each in judged}
-        starts.recreated += [each for each in judged if each.state == "beyond_end"]
+        is_recreated = proof is not None and proof.shown_by in ("ends_below", "other_id")
+        begin = {each.partition: _start(starts, each, is_recreated=is_recreated) for each in judged}
+        starts.cut += short if is_cut else []
+        starts.recreated += [] if is_cut else short
         starts.recreated += [
             each
             for each in judged
@@ -156,6 +161,16 @@ def _inexact(starts: _StartOffsets, answer: BrokerAnswer, options: dict[str, str
     if starts.younger:
         skipped.append(say("resume_kafka.skips_old_topic", names=_names(starts.younger)))
         why.append(say("resume_kafka.younger", names=_names(starts.younger)))
+    repeated: list[str] = [say("resume_kafka.repeats_if_it_is_the_old_topic")] if starts.younger else []
+    if starts.cut:
+        again = sum(each.retained or 0 for each in starts.cut)
+        skipped.append(say("resume_kafka.skips_lost_by_broker", names=_names(starts.cut)))
+        repeated.append(say("resume_kafka.repeats_what_is_left", names=_names(starts.cut), offsets=again))
+        ends = [
+            say("resume_kafka.end_and_position", name=each.name, end=each.latest, position=each.position)
+            for each in starts.cut
+        ]
+        why.append(say("resume_kafka.cut_short", partitions=listed(ends, _SHOWN)))
     skips = "; ".join(skipped)
     new = [say("resume_kafka.new_from_beginning", names=_names(starts.new))] if starts.new else []
     notes = [
@@ -166,8 +181,8 @@ def _inexact(starts: _StartOffsets, answer: BrokerAnswer, options: dict[str, str
         say("resume_kafka.new_checkpoint_only"),
         say("resume_kafka.earliest_and_backfill"),
     ]
-    repeats = say("resume_kafka.repeats_if_it_is_the_old_topic") if starts.younger else "nothing"
-    only_inferred = starts.younger and not (starts.expired or starts.gone or starts.recreated)
+    repeats = "; ".join(repeated) or "nothing"
+    only_inferred = (starts.younger or starts.cut) and not (starts.expired or starts.gone or starts.recreated)
     certainty: Certainty = "inferred" if only_inferred or starts.not_told else "certain"
     return ResumePoint(False, options, repeats, skips, " ".join(notes), certainty)
 

@@ -261,7 +261,8 @@ def test_a_topic_is_made_anew_when_it_ends_before_a_position(tmp_path: Path) -> 
         (10, 0, NOW - HOUR + 30_000, False),  # clocks differ
         (10, 0, NOW - 2 * HOUR, False),
         (0, 0, NOW - 30 * MINUTE, False),  # nothing had been read of it
-        (10, 3, NOW - 30 * MINUTE, False),  # the first record that is left says nothing
+        (10, 3, NOW - 30 * MINUTE, True),  # its first records have expired since
+        (3, 3, NOW - 30 * MINUTE, False),  # the oldest that is left was not read
         (10, 0, None, False),
     ],
 )

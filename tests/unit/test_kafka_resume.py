@@ -140,3 +140,17 @@ def test_another_topic_id_than_in_an_earlier_look_makes_every_position_meaningle
     point = fitted(replace(answer, earlier_topic_ids={"orders": "id-before"}))
     assert (point.exact, starts(point)) == (False, {"orders": {"0": -2, "1": -2}})
     assert "The topic was deleted and recreated" in point.note
+
+
+def test_a_topic_that_ends_early_and_holds_old_records_is_not_taken_for_a_new_one() -> None:
+    """Of incidents: the broker was restored from an older copy, and one offset was mistyped as 99. The start
+    at -2 of the whole topic was "repeats nothing" and gave 20 rows a second time."""
+    old = NOW - 2 * HOUR
+    answer = answered({("orders", 0): at(0, 7, first_ms=old), ("orders", 1): at(0, 12, first_ms=old)})
+    point = fitted(answer)
+    assert starts(point) == {"orders": {"0": -2, "1": 10}}, "the other partition goes on where it was"
+    assert not point.exact and point.certainty == "inferred"
+    assert "up to 7 offsets of orders-0" in point.repeats and "no longer has of orders-0" in point.skips
+    assert "The topic is not a new one" in point.note and "orders-0 (ends at 7, position 10)" in point.note
+    new = answered({("orders", 0): at(0, 7), ("orders", 1): at(0, 12)})
+    assert starts(fitted(new)) == {"orders": {"0": -2, "1": -2}} and fitted(new).repeats == "nothing"

@@ -46,6 +46,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "KAFKA_PARTITIONS_GONE": Entry("blocks_restart"),
     "KAFKA_RECORDS_EXPIRED": Entry("blocks_restart"),
     "KAFKA_TOPIC_RECREATED": Entry("blocks_restart"),
+    "KAFKA_TOPIC_CUT_SHORT": Entry("blocks_restart"),
     "KAFKA_NEW_PARTITION_LATE": Entry("blocks_restart"),
     "DELTA_TABLE_DIFFERS": Entry("blocks_restart"),
     "DELTA_LOG_CLEANED": Entry("blocks_restart"),

@@ -58,6 +58,7 @@ WAYS: Mapping[str, Way] = {
     "KAFKA_PARTITIONS_GONE": Way("reset"),
     "KAFKA_RECORDS_EXPIRED": Way("reset", "loss"),
     "KAFKA_TOPIC_RECREATED": Way("reset", "source"),
+    "KAFKA_TOPIC_CUT_SHORT": Way(decides="source"),
     "KAFKA_NEW_PARTITION_LATE": Way(decides="loss"),
     "DELTA_TABLE_DIFFERS": Way("full_refresh", "source"),
     "DELTA_LOG_CLEANED": Way("reset"),

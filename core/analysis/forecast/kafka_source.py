@@ -30,7 +30,7 @@ from core.connectors.kafka.partitions import (
 )
 from core.messages import say
 from core.messages.words import listed, near_moment
-from core.sparklogs.evidence import Evidence
+from core.sparklogs.evidence import Certainty, Evidence
 
 PART_OF_PLAN = DataEffect("unknown", "loss", "loss").may(("skip",))
 """A planned batch runs with a part of its records (failOnDataLoss=false). Whether it has reached the sink
@@ -109,8 +109,9 @@ def check_next(
     absent = [topic for topic in topics if topic in answer.absent]
     if absent:
         return topic_gone(s, answer, absent, at)
+    batch_ms = _batch_ms(s)
     every = [
-        judge_partition(answer, topic, p, position)
+        judge_partition(answer, topic, p, position, batch_ms=batch_ms)
         for topic, ps in known.items()
         for p, position in ps.items()
     ]
@@ -124,14 +125,18 @@ def check_next(
     gone = [each for each in judged if each.state == "deleted"]
     short = [each for each in judged if each.state == "beyond_end"]
     short_topics = {each.topic for each in short}
+    cut_topics = {topic for topic in short_topics if _is_cut(s, answer, topic, known)}
+    cut = [each for each in short if each.topic in cut_topics]
     # One partition that ends before its position proves it for its whole topic.
-    replaced = [*short, *(each for each in judged if each not in short and each.topic in short_topics)]
+    others = [each for each in judged if each not in short and each.topic in short_topics]
+    replaced = [each for each in (*short, *others) if each.topic not in cut_topics]
     risks: list[Risk] = []
     late = [each for each in new if each.starts_late]
     checks: tuple[tuple[list[JudgedPartition], Callable[..., Verdict]], ...] = (
         (late, partial(_added_late, earlier=earlier)),
         ([*removed, *gone], _partitions_gone),
         (replaced, _offset_changed),
+        (cut, _cut_short),
     )
     for affected, check in checks:
         if affected:
@@ -160,7 +165,10 @@ def check_next(
         if unasked
         else ()
     )
-    return Verdict(risks=tuple(risks), not_checked=(*begins, *_not_told([*judged, *new])), evidence=(at,))
+    close = _close_in_time(judged)
+    open_ends = (*close, *begins, *_not_told([*judged, *new]))
+    certainty: Certainty = "inferred" if close else "certain"
+    return Verdict(risks=tuple(risks), not_checked=open_ends, certainty=certainty, evidence=(at,))
 
 
 def read_again(s: RestartContext, part: Range, added: Iterable[str]) -> list[Risk]:
@@ -408,6 +416,25 @@ def _offset_changed(s: RestartContext, part: Range, replaced: list[JudgedPartiti
     return failed(s, "kafka_offset_changed", "KAFKA_TOPIC_RECREATED", why, at, details=details, then=then)
 
 
+def _is_cut(s: RestartContext, answer: BrokerAnswer, topic: str, positions: Positions) -> bool:
+    """Whether a topic that ends before a position still has records from before the batch that read them."""
+    proof = recreated(answer, topic, positions.get(topic, {}), {}, _batch_ms(s))
+    return proof is not None and proof.shown_by == "cut_short"
+
+
+def _cut_short(s: RestartContext, part: Range, cut: list[JudgedPartition], at: Evidence) -> Verdict:
+    """``cut``: the partitions that end before their position, of topics that were not recreated."""
+    first = cut[0]
+    values = {"at": at, "name": first.name, "end": first.latest, "position": first.position}
+    if not s.query.stops_on_loss(part.key):
+        sentence = say("forecast_kafka.cut_short_left_out", **values)
+        return Verdict(risks=(Risk("KAFKA_TOPIC_CUT_SHORT", sentence, (at,), LOSS.may(), "inferred"),))
+    why = say("forecast_kafka.cut_short", **values)
+    details = {"partition": first.name, "before": first.position, "after": first.latest}
+    then = _plan_stays(s)
+    return failed(s, "kafka_offset_changed", "KAFKA_TOPIC_CUT_SHORT", why, at, details=details, then=then)
+
+
 # ------------------------------------------------------- what Spark does not notice
 
 
@@ -419,7 +446,7 @@ def _younger(
     risks = []
     for topic, ps in positions.items():
         proof = recreated(answer, topic, ps, {}, _batch_ms(s)) if topic not in set(skip) else None
-        if proof is None or proof.shown_by == "ends_below":
+        if proof is None or proof.shown_by in ("ends_below", "cut_short"):
             continue
         never_read = sum(min(ps[p], answer.partitions[topic, p].log_end or 0) for p in proof.partitions)
         sentence = say(
@@ -478,6 +505,13 @@ def _not_told(judged: Iterable[JudgedPartition]) -> tuple[str, ...]:
     if reason is None:
         return (say("forecast_kafka.offsets_not_returned", names=names),)
     return (say("forecast_kafka.offsets_not_returned_because", names=names, reason=reason),)
+
+
+def _close_in_time(judged: Iterable[JudgedPartition]) -> tuple[str, ...]:
+    """The partitions whose oldest record is a little younger than the batch that had read past it: a topic
+    that was recreated within a minute looks so, and clocks that differ."""
+    close = [each for each in judged if each.age == "close"]
+    return (say("forecast_kafka.close_in_time", names=_names(close)),) if close else ()
 
 
 def _names(judged: Iterable[JudgedPartition]) -> str:

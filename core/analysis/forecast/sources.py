@@ -34,6 +34,7 @@ from core.analysis.forecast.model import (
     DataEffect,
     FailsAt,
     Risk,
+    least_sure,
 )
 from core.analysis.forecast.offset_lines import (
     is_foreign_name,
@@ -55,7 +56,7 @@ from core.checkpoint.sources.kafka import positions_read
 from core.checkpoint.state import state_inventory
 from core.connectors.answers import BrokerAnswer
 from core.messages import Sentence, say
-from core.sparklogs.evidence import Evidence
+from core.sparklogs.evidence import Certainty, Evidence
 from core.sparklogs.json_text import is_broken, json_trouble
 
 
@@ -152,6 +153,7 @@ def check_plan(s: RestartContext) -> Verdict:
     not_checked: list[str] = []
     notes: list[str] = []
     then: str | None = None
+    sureness: Certainty = "certain"
     weaker = EXACT
     parts = tuple(ranges(s))
     for part in parts:
@@ -174,6 +176,7 @@ def check_plan(s: RestartContext) -> Verdict:
         not_checked += verdict.not_checked
         notes += [verdict.note] if verdict.note else []
         then = then or verdict.then
+        sureness = least_sure(sureness, verdict.certainty)
     by_hand = set_back(s, parts)
     if by_hand is not None:
         risks = [*without_one_ahead(risks), by_hand]
@@ -191,6 +194,7 @@ def check_plan(s: RestartContext) -> Verdict:
         risks=tuple(risks),
         not_checked=tuple(dict.fromkeys(not_checked)),
         then=then,
+        certainty=sureness,
         instead_of_exact=weaker,
     )
 
@@ -234,7 +238,7 @@ def _kafka_plan(s: RestartContext, part: Range) -> Verdict:
         return Verdict(not_checked=tuple(not_checked), risks=tuple(risks), then=then)
     known = {risk.id for risk in risks}
     risks += [risk for risk in coming.risks if risk.id not in known]
-    return Verdict(not_checked=tuple(not_checked), risks=tuple(risks))
+    return Verdict(not_checked=tuple(not_checked), risks=tuple(risks), certainty=coming.certainty)
 
 
 def _kafka_planned(

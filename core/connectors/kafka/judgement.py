@@ -20,6 +20,7 @@ from core.connectors.model import PartitionState
 from core.sparklogs.evidence import Certainty
 
 Positions = dict[str, dict[int, int]]
+Age = Literal["older", "close", "younger"]
 
 # the clocks of broker, producers and driver may differ by this much without a topic being called younger
 CLOCKS_MS = 60_000
@@ -33,8 +34,10 @@ class JudgedPartition:
     ``position``: the next offset to read (None: the partition is new to the checkpoint); ``planned``: the end
     of a planned batch that reads from there (None: wherever the partition ends). ``earliest`` and ``latest``
     are both known or both None. ``is_on_broker``: the broker has a partition of this number, also when it
-    does not tell its offsets (``reason``). ``is_younger``: record 0 was written after the batch that had
-    already read past it.
+    does not tell its offsets (``reason``). ``age``: when the oldest record that is there was written, against
+    the batch that ended at the position, which lies behind that record: "younger" than it, or "older" as it
+    has to be; "close" where clocks that differ by less than ``CLOCKS_MS`` explain a younger one; None where
+    nobody tells.
     """
 
     topic: str
@@ -46,13 +49,18 @@ class JudgedPartition:
     latest: int | None
     is_on_broker: bool
     first_record_ms: int | None = None
-    is_younger: bool = False
+    age: Age | None = None
     reason: str | None = None
 
     @property
     def name(self) -> str:
         """``orders-0``."""
         return f"{self.topic}-{self.partition}"
+
+    @property
+    def is_younger(self) -> bool:
+        """Whether records that the query should have read were written after it had read past them."""
+        return self.age == "younger"
 
     @property
     def bounds(self) -> tuple[int, int] | None:
@@ -133,14 +141,6 @@ def judge_partition(
         state = "deleted"
     else:
         state = position_state(position, earliest, latest)
-    is_younger = (
-        position is not None
-        and position > 0
-        and earliest == 0
-        and batch_ms is not None
-        and first_ms is not None
-        and first_ms > batch_ms + CLOCKS_MS
-    )
     return JudgedPartition(
         topic=topic,
         partition=partition,
@@ -151,9 +151,19 @@ def judge_partition(
         latest=latest,
         is_on_broker=here is not None,
         first_record_ms=first_ms,
-        is_younger=is_younger,
+        age=_age(position, earliest, first_ms, batch_ms),
         reason=here.trouble if here is not None else None,
     )
+
+
+def _age(
+    position: int | None, earliest: int | None, first_ms: int | None, batch_ms: int | None
+) -> Age | None:
+    if not position or earliest is None or earliest >= position or first_ms is None or batch_ms is None:
+        return None
+    if first_ms <= batch_ms:
+        return "older"
+    return "younger" if first_ms > batch_ms + CLOCKS_MS else "close"
 
 
 def position_state(position: int | None, earliest: int | None, latest: int | None) -> PartitionState:
@@ -196,14 +206,17 @@ def judge_partitions(
 
 @dataclass(frozen=True, slots=True)
 class Recreated:
-    """That a topic was deleted and recreated since it was read: how that is known, and the numbers behind it.
+    """That a topic is not the one that was read: how that is known, and the numbers behind it.
 
-    ``partitions`` are those that show it. ``earlier_id`` and ``topic_id`` belong to "other_id", ``first_ms``
-    (the oldest record 0) and ``batch_ms`` to "younger".
+    It was deleted and recreated, except where it is "cut_short": it ends below a position, and still has
+    records from before the batch that had read up to there, so that the broker lost its newest ones, another
+    copy of it is asked, or the position was changed by hand. ``partitions`` are those that show it.
+    ``earlier_id`` and ``topic_id`` belong to "other_id", ``first_ms`` (the oldest record that is there) and
+    ``batch_ms`` to "younger".
     """
 
     topic: str
-    shown_by: Literal["ends_below", "other_id", "younger"]
+    shown_by: Literal["ends_below", "cut_short", "other_id", "younger"]
     partitions: tuple[int, ...]
     earlier_id: str | None = None
     topic_id: str | None = None
@@ -234,7 +247,7 @@ def recreated(
     """Whether the topic of this name is another one than the query read; None when nothing shows it.
 
     Certain: an end below a position that was read, or another topic id than in an earlier answer. Inferred:
-    the record at offset 0 is younger than the batch that had already read past it.
+    the oldest record that is there is younger than the batch that had already read past it.
     """
     judged = [
         judge_partition(answer, topic, p, committed.get(p), planned.get(p), batch_ms)
@@ -245,9 +258,10 @@ def recreated(
         for each in judged
         if each.latest is not None and each.latest < max(each.position or 0, each.planned or 0)
     ]
-    if short:
-        return Recreated(topic, "ends_below", tuple(short))
     ids = other_id(answer, topic)
+    if short:
+        is_cut = ids is None and any(each.age == "older" for each in judged)
+        return Recreated(topic, "cut_short" if is_cut else "ends_below", tuple(short))
     if ids is not None:
         read = tuple(each.partition for each in judged if each.position and each.is_on_broker)
         return Recreated(topic, "other_id", read, *ids)

@@ -279,7 +279,8 @@ def _topic(
     )
     if proof is not None:
         about = recreated_sentence(proof, answer)
-        return KafkaTopicState(name, True, words, here.topic_id, True, about, proof.certainty)
+        is_other = proof.shown_by != "cut_short"
+        return KafkaTopicState(name, True, words, here.topic_id, is_other, about, proof.certainty)
     judged = [
         judge_partition(answer, name, p, committed.get(name, {}).get(p), planned.get(name, {}).get(p))
         for p in sorted({*committed.get(name, {}), *planned.get(name, {}), *here.partitions})
@@ -298,9 +299,11 @@ def _partitions_changed(topic: str, new: list[int], gone: list[int]) -> str:
 
 
 def recreated_sentence(proof: Recreated, answer: BrokerAnswer) -> str:
-    """That a topic was deleted and recreated, and what shows it."""
+    """That a topic was deleted and recreated, or cut short, and what shows it."""
     if proof.shown_by == "ends_below":
         return say("kafka.recreated_ends_below", topic=proof.topic, partitions=_numbers(proof.partitions))
+    if proof.shown_by == "cut_short":
+        return say("kafka.cut_short", topic=proof.topic, partitions=_numbers(proof.partitions))
     if proof.shown_by == "other_id":
         return say(
             "kafka.recreated_other_id", topic=proof.topic, earlier=proof.earlier_id, now=proof.topic_id

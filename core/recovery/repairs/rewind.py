@@ -14,6 +14,7 @@ from core.checkpoint.model import OffsetEntry
 from core.checkpoint.rewind import rewind
 from core.checkpoint.sources.registry import parse
 from core.checkpoint.state import state_inventory
+from core.connectors.kafka.read_again import why_not_read_again
 from core.messages import say
 from core.messages.words import NOT_KNOWN
 from core.recovery.amounts import amount, amounts
@@ -92,6 +93,9 @@ def _why_not(context: RecoveryContext) -> str | None:
         return why_not
     if not _replayed(context):
         return say("recovery_repairs.rewind_nothing", batch=batch)
+    not_again = why_not_read_again(context.ck, context.connectors, batch)
+    if not_again is not None:
+        return not_again
     return _why_not_this_sink(context, batch)
 
 
