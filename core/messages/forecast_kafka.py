@@ -62,8 +62,8 @@ SENTENCES: dict[str, str] = {
         "{count:one topic/topics} {names} {count:one is/are} not on the broker {servers} (there is {similar})"
     ),
     "topic_absent_then": (
-        "Nothing is written to the checkpoint, and failOnDataLoss=false does not help. (subscribePattern"
-        " leaves the topic out instead.)"
+        "Nothing is written to the checkpoint, and failOnDataLoss=false does not help. (With"
+        " subscribePattern the start fails as with partitions that are gone, and leaves its plan.)"
     ),
     "planned_gone": (
         "{at} reads {names}, which {count:one is/are} not on the broker any more: the tasks wait until a"

@@ -68,6 +68,9 @@ SENTENCES: dict[str, str] = {
         "{offsets:counted offset} of {names} behind batch {batch} would have to be read again, and"
         " {offsets:one has/have} expired: the start of the copy fails, and the rows cannot be made again."
     ),
+    "not_complete_gone": "The broker does not have {names}, of which the query has read records.",
+    "not_complete_other_topic": "Not every record that was read is on the broker. {about}",
+    "not_complete_expired": "Records of {names} that the query has read are not on the broker any more.",
     "cut_short": (
         "Topic {topic} ends before positions of the checkpoint in partition {partitions}, and its oldest"
         " records are from before the newest batch: the broker lost records or holds an older copy, another"

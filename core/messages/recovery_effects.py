@@ -67,6 +67,7 @@ SENTENCES: dict[str, str] = {
     ),
     "forgotten_files": "Files that were read and that their log no longer names, if they are still there.",
     "moved_files": "Files that were read before and lie at a new place now, unless they are put back.",
+    "read_before_at_broker": "Records that may have been read before ({repeats}).",
     # what is lost
     "gone_at_source": "What the source no longer has ({skips}).",
     "state": "The state: {lost}.",

@@ -83,6 +83,10 @@ SENTENCES: dict[str, str] = {
         "No damage was found, and a plain start resumes after the last committed batch. If an older copy of"
         " the checkpoint was put back, first see whether the output has later batches."
     ),
+    "best_restart_if_stateless": (
+        "No damage was found, if the query keeps no state: there is no state/, and a query that needs it does"
+        " not start. Answer whether it keeps any (stateful)."
+    ),
     "best_restart_at_sink": (
         "A plain start works, and what the forecast names as a risk leaves the rows of this sink as they"
         " should be."
@@ -217,6 +221,19 @@ SENTENCES: dict[str, str] = {
         "The source no longer has everything after the position. What is left is read, and nothing that"
         " was committed is reprocessed."
     ),
+    "with_loss_and_repeats": (
+        "The source no longer has everything after the position. What is left is read, and some of it may"
+        " have been read before."
+    ),
+    "topics_absent": (
+        "The broker does not have {topics:listed}: a query that subscribes to {count:one it/them} does not"
+        " start. Take {count:one it/them} out of the subscription, or create {count:one it/them} again first."
+    ),
+    "loss_beside_files": (
+        "A source no longer has everything after the position ({skips}), and source {key} is a file source,"
+        " whose position no start option carries over. A plain start with failOnDataLoss=false reads what is"
+        " left and keeps the positions of all sources."
+    ),
     "file_log_gaps": (
         "Source {key} is a file source whose log has gaps, stops before the position or cannot be read, so it"
         " is not known which files were read; without the log every file would be read again."
@@ -245,6 +262,7 @@ SENTENCES: dict[str, str] = {
     "pipeline": "The flow's checkpoint is reset and the table is kept.",
     "pipeline_by_hand": "The checkpoint of a pipeline cannot be written by hand.",
     "source_skips": "source {key}: {skips}",
+    "source_repeats": "source {key}: {repeats}",
     # where a source begins
     "starts_by_default": "its own start, no start option is needed",
     "starts_by_log": "a file source log that names the {files:counted file} already read",
@@ -303,6 +321,9 @@ SENTENCES: dict[str, str] = {
     "best_with_loss": (
         "What the source no longer has is lost in any case; this option keeps the rest and reprocesses"
         " nothing that was committed."
+    ),
+    "best_with_repeats": (
+        "No row that the source still has is left out; which rows may come a second time stands beside it."
     ),
     "best_changed_input": (
         "The position of every source is exact; input files that have changed are read as they are now."

@@ -42,6 +42,11 @@ SENTENCES: dict[str, str] = {
         " lost."
     ),
     "skip_written_already": "What batch {batch} had written before it failed stays in the sink.",
+    "skip_failed_plan": (
+        "offsets/{batch} is what a start that failed left behind, and lacks partitions or ends before it"
+        " begins: committed as it is, the next start would read them from the beginning. A rewind leaves it"
+        " out."
+    ),
     "skip_loses": "All rows of batch {batch} ({amount}), also those that do not fail.",
     "skip_repeats": "Nothing. Rows that batch {batch} had written before it failed stay.",
     "skip_or_guard": (

@@ -39,6 +39,10 @@ SENTENCES: dict[str, str] = {
         " batch that had read past it. The new one is read from its first record; if it is the old topic"
         " after all, put the logged positions there, or records are processed twice."
     ),
+    "close_in_time": (
+        "The oldest record of {names} is up to a minute younger than the batch that had read past it: if the"
+        " topic was recreated, its first records are left out; clocks that differ explain it as well."
+    ),
     "earliest_and_backfill": (
         "-2 is the earliest record that is left when the query starts. Backfill what is missing if it exists"
         " elsewhere."
@@ -54,6 +58,13 @@ SENTENCES: dict[str, str] = {
     "skips_lost_by_broker": "what the broker no longer has of {names}",
     "repeats_what_is_left": (
         "up to {offsets:counted offset} of {names}, which the broker still has and the query may have read"
+    ),
+    "repeats_read_before": (
+        "what an older batch had read of partitions that the newest offsets lack: {partitions}"
+    ),
+    "position_before": "{name} up to {position:number}",
+    "position_of_older_batch": (
+        "To leave out what was read, put that position in place of -2 (the script takes -2)."
     ),
     "repeats_if_it_is_the_old_topic": (
         "records of the new topic that were read before, if it is the old one after all"

@@ -172,6 +172,8 @@ def _reset_repeats(context: RecoveryContext, made: Recipe, behaviour: Behaviour)
         parts.append(say("recovery_effects.forgotten_keys"))
     if context.moved_file_sources:
         parts.append(say("recovery_effects.moved_files"))
+    if made.repeats and behaviour != "overwrite":
+        parts.append(say("recovery_effects.read_before_at_broker", repeats=made.repeats))
     return " ".join(parts) or say("recovery_effects.nothing")
 
 

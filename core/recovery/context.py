@@ -26,6 +26,7 @@ from core.checkpoint.state import state_inventory
 from core.connectors import ConnectorAnswers
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
+from core.connectors.kafka.read_again import why_not_from_start
 from core.connectors.model import ConcernKind, SinkState
 from core.connectors.sink import sink_state
 from core.errors import ResumeError, StorageError
@@ -93,8 +94,9 @@ class RecoveryContext:
     that a declarative pipeline starts from in place of this one. ``intact_batch``: after the answer that the
     checkpoint is damaged, the newest batch whose state is intact, where state files are damaged that the
     start loads; -1 when there is none. ``is_sink_log_gone``: batches are committed, and the place of a sink
-    that keeps a log of them has none, or is not there. ``ck`` and ``connectors`` are what all of this was
-    read from, for the repairs that need more of it.
+    that keeps a log of them has none, or is not there. ``lacks_records``: why the sources that were asked can
+    no longer deliver every record that was read; empty where they can, or nobody knows. ``ck`` and
+    ``connectors`` are what all of this was read from, for the repairs that need more of it.
     """
 
     name: str
@@ -124,6 +126,7 @@ class RecoveryContext:
     place_in_use: str | None = None
     intact_batch: int | None = None
     is_sink_log_gone: bool = False
+    lacks_records: str = ""
 
     @property
     def is_lost(self) -> bool:
@@ -144,11 +147,14 @@ class RecoveryContext:
     @property
     def source_complete(self) -> str:
         """``yes``, ``no`` or ``unknown``: can every record ever read still be read at the source?"""
-        return self.answers.get("source_complete") or self.known_source_complete or "unknown"
+        answered = self.answers.get("source_complete")
+        return "no" if self.lacks_records else answered or self.known_source_complete or "unknown"
 
     @property
     def known_source_complete(self) -> str | None:
-        """The same, where the kinds of the sources decide it."""
+        """The same, where the kinds of the sources decide it, or a source that was asked."""
+        if self.lacks_records:
+            return "no"
         replays = {source.kind.replay for source in self.sources}
         if "never" in replays:
             return "no"
@@ -226,9 +232,12 @@ class RecoveryContext:
 
     @property
     def may_have_expired(self) -> bool:
-        """Whether somebody says that the source has lost data, and no source was asked what it still has."""
-        was_asked = self.connectors.brokers or self.connectors.tables or self.connectors.places
-        return self.what_happened == "data_expired" and not was_asked
+        """Whether somebody says that the source has lost data, and a source that can was not asked what it
+        still has."""
+        said = self.connectors
+        asked = {*said.brokers, *said.tables, *said.places}
+        can = (source.key for source in self.sources if source.kind.replay != "always")
+        return self.what_happened == "data_expired" and not (asked and asked.issuperset(can))
 
     @property
     def platform(self) -> str:
@@ -329,6 +338,7 @@ def read_recovery_context(
         sink_state=sink,
         place_in_use=place_in_use(ck),
         intact_batch=intact,
+        lacks_records=why_not_from_start(ck, connectors) or "",
     )
 
 

@@ -135,6 +135,8 @@ def _why_reset(context: RecoveryContext, reset: Recipe) -> str:
         return say("recovery_options.best_modified_after")
     if context.input_changed and not context.input_gone:
         return say("recovery_options.best_changed_input")
+    if reset.repeats:
+        return say("recovery_options.best_with_repeats")
     loses = reset.skips or context.may_have_expired or context.input_gone
     return say("recovery_options.best_with_loss" if loses else "recovery_options.best_exact")
 
@@ -255,6 +257,8 @@ def _completeness(context: RecoveryContext) -> str:
     if context.source_complete == "unknown":
         return say("recovery_options.completeness_not_known")
     is_complete = context.source_complete == "yes"
+    if context.lacks_records:
+        return context.lacks_records
     if context.answers.get("source_complete") is not None:
         return say(
             "recovery_options.complete_answered" if is_complete else "recovery_options.incomplete_answered"

@@ -95,6 +95,8 @@ def questions(context: RecoveryContext) -> tuple[Question, ...]:
 def _question(context: RecoveryContext, question: str) -> Question:
     given = context.answers.get(question)
     known, why = _known(context, question)
+    if question == "source_complete" and context.lacks_records:
+        given = None  # what the source itself says counts
     answer = given or known
     return Question(
         question,
@@ -139,6 +141,8 @@ def _known(context: RecoveryContext, question: str) -> tuple[str | None, str]:
         known = context.known_source_complete
         if known is None:
             return None, say("recovery.source_not_known")
+        if context.lacks_records:
+            return known, context.lacks_records
         return known, say("recovery.never_replayed" if known == "no" else "recovery.always_replayed")
     if question == "stateful":
         return None, say("recovery.state_found", n=len(context.operators)) if context.has_state else ""

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from core.checkpoint.sources.base import Asks
+from core.connectors.requested import read_topics
 from core.messages import say, say_of
 from core.messages.words import listed
 from core.recovery.answers import OptionId
@@ -61,6 +62,7 @@ class Recipe:
     ``first_batch`` is the first batch ID that the new checkpoint runs. ``new_output``: the rows must go to a
     new place. ``caution`` are sentences that must stand beside the option. ``skips``: what the sources no
     longer have after the position, so that no start can read it; empty when nothing is known to be gone.
+    ``repeats``: what a start at the positions may read again by what the brokers have; empty for nothing.
     """
 
     option: OptionId
@@ -74,6 +76,7 @@ class Recipe:
     new_output: bool = False
     caution: tuple[str, ...] = field(default=())
     skips: str = ""
+    repeats: str = ""
 
     @property
     def continues_numbers(self) -> bool:
@@ -159,6 +162,9 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
     is_renamed = not context.is_pipeline and context.sink != "kafka"
     if output is not None and is_renamed and _lies_in(context, output):
         return say("recovery_options.checkpoint_in_output", output=output)
+    absent = _absent_topics(context)
+    if absent:
+        return say("recovery_options.topics_absent", topics=absent, count=len(absent))
     if option == "full_refresh":
         incomplete = context.source_complete == "no"
         if incomplete and context.flow is not None:
@@ -172,6 +178,17 @@ def _why_no_refresh(context: RecoveryContext, option: OptionId) -> str | None:
     if context.sink == "foreach_merge" and kept_as not in (None, "delta"):
         return say("recovery_options.merge_needs_delta", format=kept_as)
     return say("recovery_options.unknown_merge") if context.sink == "other" else None
+
+
+def _absent_topics(context: RecoveryContext) -> list[str]:
+    """The topics that the query reads, as far as somebody says it else those that it has read, and that a
+    broker that was asked does not have."""
+    return [
+        topic
+        for source in context.sources
+        for topic in read_topics(context.answers.source(source.key, "topics") or ", ".join(source.topics))
+        if (answer := context.connectors.brokers.get(source.key)) is not None and topic in answer.absent
+    ]
 
 
 def _lies_in(context: RecoveryContext, output: str) -> bool:
@@ -211,6 +228,8 @@ def _reset(context: RecoveryContext) -> Recipe:
     if context.forecast is not None and context.forecast.reason in _IN_THE_SOURCE:
         return _no_reset(say("recovery_options.reset_meets_it", sentence=context.forecast.sentence))
     made = _reset_stateful(context) if context.needs_state else _reset_stateless(context)
+    if made.possible:
+        made = replace(made, repeats=_may_repeat(context))
     if made.possible and context.forgotten_files:
         return replace(made, why=say("recovery_options.forgotten_files", sentence=context.forgotten_files))
     return made
@@ -284,6 +303,17 @@ def _skips(context: RecoveryContext) -> str:
     )
 
 
+def _may_repeat(context: RecoveryContext) -> str:
+    """What a start at the positions may read again of the sources whose broker was asked."""
+    return "; ".join(
+        say("recovery_options.source_repeats", key=source.key, repeats=source.point.repeats)
+        for source in context.sources
+        if source.key in context.connectors.brokers
+        and source.point is not None
+        and source.point.repeats != "nothing"
+    )
+
+
 def _why_no_start(source: SourcePosition) -> str:
     if source.kind.has_own_log:
         return say("recovery_options.file_log_gaps", key=source.key)
@@ -298,6 +328,8 @@ def _reset_with_loss(context: RecoveryContext) -> Recipe:
         return _no_reset(say("recovery_options.txn_app_id"))
     starts = [_by_options(source) for source in context.sources]
     missing = _without_start(context, starts)
+    if missing is not None and (missing.kind.has_own_log and missing.files_read is not None):
+        return _no_reset(say("recovery_options.loss_beside_files", key=missing.key, skips=_skips(context)))
     if missing is not None:
         return _no_reset(_why_no_start(missing))
     caution = _repeat_cautions(context)
@@ -305,15 +337,17 @@ def _reset_with_loss(context: RecoveryContext) -> Recipe:
         caution.append(say("recovery_options.state_starts_empty"))
     if context.sink == "delta" and context.pending is not None:
         caution.append(say("recovery_options.delta_pending", batch=context.pending))
+    repeats = _may_repeat(context)
     return Recipe(
         "reset",
         True,
-        say("recovery_options.with_loss"),
+        say("recovery_options.with_loss_and_repeats" if repeats else "recovery_options.with_loss"),
         "start_options",
         _found(starts),
         new_output=context.sink == "file",
         caution=tuple(caution),
         skips=_skips(context),
+        repeats=repeats,
     )
 
 

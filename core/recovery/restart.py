@@ -122,6 +122,11 @@ def may_lack_its_sink(context: RecoveryContext) -> bool:
     return context.sink is None and forecast is not None and forecast.risk("SINK_NO_LOG") is not None
 
 
+def _may_lack_state(context: RecoveryContext) -> bool:
+    """Whether there is no state/, and nobody says that the query keeps none."""
+    return not context.has_state and context.answers.get("stateful") is None
+
+
 def can_guard(context: RecoveryContext) -> bool:
     """Whether a planned batch fails at every start and its rows go through ``foreachBatch``, which can put
     those that the sink does not take aside."""
@@ -138,6 +143,8 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_repaired")
     if continues_with_new_code(context):
         return say("recovery_options.best_restart_changed")
+    if context.what_happened == "damaged" and _may_lack_state(context):
+        return say("recovery_options.best_restart_if_stateless")
     if may_be_older(context):
         return say("recovery_options.best_restart_no_damage")
     if may_lack_its_sink(context):

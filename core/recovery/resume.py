@@ -18,8 +18,10 @@ from core.checkpoint.pipeline_flow import place_in_use
 from core.checkpoint.source import without_own_log
 from core.checkpoint.sources.base import ResumePoint, SourceContext, SourceKind
 from core.checkpoint.sources.forms import compact, no_option
+from core.checkpoint.sources.kafka import positions_read
 from core.checkpoint.sources.registry import kind_of, parse
 from core.connectors import ConnectorAnswers, SinkState
+from core.connectors.kafka.partitions import positions_before
 from core.connectors.sink import sink_state
 from core.errors import FileNotRead, ResumeError
 from core.messages import say
@@ -88,7 +90,7 @@ def resume_points(
             sources.append(_first(line.key, kind, context, why, line.evidence))
         else:
             point = _compared(
-                line.key, kind.resume(parse(line.raw), context), parse(line.raw), entry, connectors
+                ck, line.key, kind.resume(parse(line.raw), context), line.raw, entry, connectors
             )
             point = _with_later_batches(ck, line.key, kind, line.raw, chosen, point)
             point = _known(ck, line.key, point, connectors)
@@ -165,12 +167,20 @@ def _sink_notes(sink: SinkState | None, chosen: int) -> list[str]:
 
 
 def _compared(
-    key: str, point: ResumePoint, offset: object, entry: OffsetEntry, connectors: ConnectorAnswers
+    ck: Checkpoint,
+    key: str,
+    point: ResumePoint,
+    offset: str,
+    entry: OffsetEntry,
+    connectors: ConnectorAnswers,
 ) -> ResumePoint:
     broker, table = connectors.brokers.get(key), connectors.tables.get(key)
     if broker is not None:
-        return with_broker(point, offset, broker, entry.timestamp_ms)
-    return with_table(point, offset, table) if table is not None else point
+        read, wanted = positions_read(offset), connectors.given.topics.get(key)
+        topics = read if wanted is None else {topic: read.get(topic, {}) for topic in wanted}
+        before = positions_before(ck, key, topics)
+        return with_broker(point, offset if wanted is None else topics, broker, entry.timestamp_ms, before)
+    return with_table(point, parse(offset), table) if table is not None else point
 
 
 def _with_later_batches(

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from core.checkpoint.sources.base import ResumePoint
 from core.checkpoint.sources.forms import compact, no_option, parse
 from core.checkpoint.sources.kafka import topics_of
-from core.connectors.kafka.judgement import JudgedPartition, judge_partition, recreated
+from core.connectors.kafka.judgement import JudgedPartition, Positions, judge_partition, recreated
 from core.connectors.kafka.partitions import similar_names
-from core.messages import say
+from core.messages import Sentence, say
 from core.messages.words import listed, near_moment
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class _StartOffsets:
     younger: list[JudgedPartition] = field(default_factory=list)
     cut: list[JudgedPartition] = field(default_factory=list)
     not_told: list[JudgedPartition] = field(default_factory=list)
+    close: list[JudgedPartition] = field(default_factory=list)
 
     @property
     def is_exact(self) -> bool:
@@ -48,17 +49,23 @@ class _StartOffsets:
 
 
 def with_broker(
-    point: ResumePoint, offset: str | object, answer: BrokerAnswer, batch_ms: int | None = None
+    point: ResumePoint,
+    offset: str | Positions,
+    answer: BrokerAnswer,
+    batch_ms: int | None = None,
+    before: Positions | None = None,
 ) -> ResumePoint:
-    """``point`` (what the checkpoint alone says about ``offset``) fitted to what the broker has.
+    """``point`` (what the checkpoint alone says about ``offset``, its positions by topic, with the topics of
+    today's query) fitted to what the broker has.
 
     Exact: every position is inside what the broker keeps; partitions that are new start at -2, their
     beginning. Not exact: the ``options`` still start a query, and ``skips`` says what it can no longer read,
     in offsets; None when nothing of the source is left. ``batch_ms`` is when the batch of ``offset`` was
-    planned: a topic whose record 0 is younger was recreated. A broker that could not be asked leaves the
-    options as they are and says so.
+    planned: a topic whose oldest record is younger was recreated. ``before``: positions in older batches of
+    partitions that ``offset`` lacks: as new ones they are read again. A broker that could not be asked leaves
+    the options as they are and says so.
     """
-    topics = topics_of(parse(offset) if isinstance(offset, str) else offset)
+    topics = topics_of(parse(offset)) if isinstance(offset, str) else offset
     if topics is None or point.options is None:
         return point
     if answer.trouble is not None:
@@ -77,14 +84,30 @@ def with_broker(
     options = {"startingOffsets": compact(starts.options)}
     if not starts.is_exact:
         return _inexact(starts, answer, options)
-    certainty: Certainty = "inferred" if starts.not_told else "certain"
+    certainty: Certainty = "inferred" if starts.not_told or starts.close else "certain"
     notes = [
         say("resume_kafka.new_checkpoint_only"),
         say("resume_kafka.names_every_partition", topics=listed(topics, _SHOWN), servers=answer.servers),
     ]
     if starts.new:
         notes.append(say("resume_kafka.new_partitions", names=_names(starts.new), count=len(starts.new)))
-    return ResumePoint(True, options, "nothing", "nothing", " ".join([*notes, *_not_told(starts)]), certainty)
+    if starts.close:
+        notes.append(say("resume_kafka.close_in_time", names=_names(starts.close)))
+    repeats = "nothing"
+    if (read := _read_before(starts, before or {})) is not None:
+        repeats, certainty = read, "inferred"
+        notes.append(say("resume_kafka.position_of_older_batch"))
+    return ResumePoint(True, options, repeats, "nothing", " ".join([*notes, *_not_told(starts)]), certainty)
+
+
+def _read_before(starts: _StartOffsets, before: Positions) -> Sentence | None:
+    """That partitions which count as new were read by an older batch."""
+    known = [
+        say("resume_kafka.position_before", name=each.name, position=before[each.topic][each.partition])
+        for each in starts.new
+        if each.partition in before.get(each.topic, {})
+    ]
+    return say("resume_kafka.repeats_read_before", partitions=listed(known, _SHOWN)) if known else None
 
 
 def _start_offsets(
@@ -139,6 +162,8 @@ def _start(starts: _StartOffsets, judged: JudgedPartition, *, is_recreated: bool
     if judged.is_younger:
         starts.younger.append(judged)
         return EARLIEST
+    if judged.age == "close":
+        starts.close.append(judged)
     return EARLIEST if is_recreated and judged.position else judged.position
 
 

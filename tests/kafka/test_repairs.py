@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.analysis.forecast import Query
+from core.checkpoint import Checkpoint
 from core.connectors import ConnectorSettings
+from core.connectors.kafka.read_again import why_not_read_again
 from core.recovery import OptionId
 from tests.kafka.scene import HOUR_MS, SECOND_END, Scene, Stage
 from tests.kafka.test_forecast_proof import two_topics
@@ -49,20 +51,20 @@ def write_batch(df, batch_id):
 """
 
 
-def handed_out(scene: Scene, option: OptionId, **answers: str) -> Path:
+def handed_out(scene: Scene, option: OptionId, *, asks: bool = True, **answers: str) -> Path:
     """The script of a recovery option, with the broker asked."""
     place = scene.checkpoint.parent
     query = place / "query.py"
     query.write_text(QUERY.format(target=str(place / "target")), encoding="utf-8")
     sink = {"sink": "foreach_append", "sink_path": str(place / "target"), "sink_format": "json"}
     more = {"query_file": str(query), "source.0.servers": scene.broker.bootstrap, "source_complete": "yes"}
-    given = ConnectorSettings(kafka=scene.stage.properties_file)
+    given = ConnectorSettings(kafka=scene.stage.properties_file) if asks else None
     return script_for(scene.checkpoint, option, {**sink, **more, **answers}, place, given)
 
 
-def rewind_to_batch_1(scene: Scene, spark: SparkSession) -> None:
+def rewind_to_batch_1(scene: Scene, spark: SparkSession, *, asks: bool = True) -> None:
     """By the script of that option; the scene has the copy from then on."""
-    done = run_in_session(handed_out(scene, "rewind", to_batch="1"), spark)
+    done = run_in_session(handed_out(scene, "rewind", asks=asks, to_batch="1"), spark)
     assert done.status in (0, 5), done.output
     scene.checkpoint = scene.checkpoint.with_name(f"{scene.checkpoint.name}.rewound-to-batch-1")
 
@@ -98,7 +100,10 @@ def test_a_rewind_alone_never_reads_the_first_records_of_a_recreated_topic(
     scene.anew("orders", [4, 4])
     failed_start(scene, ("orders",))
     scene.fill("orders", 11)
-    rewind_to_batch_1(scene, spark)
+    _, connectors = scene.said(Query())
+    why = why_not_read_again(Checkpoint.open(str(scene.checkpoint)), connectors, 1)
+    assert why is not None and "seems to be younger" in why
+    rewind_to_batch_1(scene, spark, asks=False)
     fact = scene.restart(("orders",), {})
     assert all_rows(fact) == sorted(r.row for r in scene.ledger if r.life == 2 and r.offset >= SECOND_END)
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
+from core.checkpoint import Checkpoint
 from core.checkpoint.sources.base import ResumePoint, SourceContext
 from core.checkpoint.sources.forms import parse
 from core.checkpoint.sources.kafka import KAFKA
+from core.connectors import ConnectorSettings
 from core.connectors.answers import BrokerAnswer, BrokerPartition
+from core.judgement import judge
+from core.recovery import Answers, options, resume_points
 from core.recovery.resume_kafka import with_broker
-from tests.support.brokers import HOUR, NOW, answered, at, line, topic
+from tests.support.brokers import HOUR, NOW, answered, at, checkpoint_at, connectors_of, line, topic
+
+OLD = NOW - 2 * HOUR
 
 OFFSET = line({"orders": {0: 10, 1: 10}})
 
@@ -154,3 +161,60 @@ def test_a_topic_that_ends_early_and_holds_old_records_is_not_taken_for_a_new_on
     assert "The topic is not a new one" in point.note and "orders-0 (ends at 7, position 10)" in point.note
     new = answered({("orders", 0): at(0, 7), ("orders", 1): at(0, 12)})
     assert starts(fitted(new)) == {"orders": {"0": -2, "1": -2}} and fitted(new).repeats == "nothing"
+
+
+def test_a_partition_that_only_older_batches_know_is_read_again(tmp_path: Path) -> None:
+    """Of an incident: partition 1 was taken out of the newest offsets; a reset "repeats nothing" and its 10
+    rows came twice."""
+    root = checkpoint_at(tmp_path, {"orders": {0: 4, 1: 10}}, {"orders": {0: 8}})
+    both = connectors_of(
+        answered({("orders", 0): at(0, 12, 8, first_ms=OLD), ("orders", 1): at(0, 12, first_ms=OLD)})
+    )
+    ck = Checkpoint.open(str(root))
+    (source,) = resume_points(ck, connectors=both).sources
+    assert starts(source.point) == {"orders": {"0": 8, "1": -2}}
+    assert (source.point.exact, source.point.certainty) == (True, "inferred")
+    assert "orders-1 up to 10" in source.point.repeats and "in place of -2" in source.point.note
+    found = options(judge(ck, both).recovery(Answers({"sink": "foreach_append"})))
+    reset = next(each for each in found if each.id == "reset")
+    yours = next(each for each in reset.consequences if each.is_yours)
+    assert "orders-1 up to 10" in yours.repeats
+    new = checkpoint_at(tmp_path / "new", {"orders": {0: 4}}, {"orders": {0: 8}})
+    (source,) = resume_points(Checkpoint.open(str(new)), connectors=both).sources
+    assert (source.point.repeats, source.point.certainty) == ("nothing", "certain"), "new indeed"
+
+
+def test_a_reset_of_a_cut_topic_says_what_may_come_again(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, {"orders": {0: 4, 1: 4}}, {"orders": {0: 10, 1: 10}})
+    cut = connectors_of(
+        answered({("orders", 0): at(0, 7, 10, first_ms=OLD), ("orders", 1): at(0, 12, 10, first_ms=OLD)})
+    )
+    context = judge(Checkpoint.open(str(root)), cut).recovery(Answers({"sink": "foreach_append"}))
+    reset = next(each for each in options(context) if each.id == "reset")
+    yours = next(each for each in reset.consequences if each.is_yours)
+    assert reset.possible and "up to 7 offsets of orders-0" in yours.repeats
+    assert "nothing that was committed" not in reset.why + reset.reason
+
+
+def test_a_start_names_the_topics_of_todays_query(tmp_path: Path) -> None:
+    """``startingOffsets`` has to name exactly what is subscribed, and a topic that was left out for a while
+    is read again (seen on Spark 4.3: 20 rows twice beside "repeats nothing")."""
+    both = ({"a": {0: 4}, "b": {0: 10}}, {"a": {0: 8}})
+    root = checkpoint_at(tmp_path, *both)
+    answer = answered({("a", 0): at(0, 12, 8, first_ms=OLD), ("b", 0): at(0, 12, first_ms=OLD)})
+    for topics, expected in (
+        (("a", "b"), {"a": {"0": 8}, "b": {"0": -2}}),
+        (("a",), {"a": {"0": 8}}),
+        (None, {"a": {"0": 8}}),
+    ):
+        given = ConnectorSettings(topics={} if topics is None else {"0": topics})
+        connectors = replace(connectors_of(answer), given=given)
+        (source,) = resume_points(Checkpoint.open(str(root)), connectors=connectors).sources
+        assert starts(source.point) == expected
+        assert ("b-0 up to 10" in source.point.repeats) == (topics == ("a", "b"))
+
+
+def test_a_topic_that_may_have_been_recreated_within_a_minute_leaves_the_start_inferred() -> None:
+    answer = answered({("orders", 0): at(0, 20, first_ms=NOW - HOUR + 30_000), ("orders", 1): at(0, 20)})
+    point = fitted(answer)
+    assert (point.exact, point.certainty) == (True, "inferred") and "orders-0 is up to a minute" in point.note

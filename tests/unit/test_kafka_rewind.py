@@ -81,11 +81,31 @@ def full_and_expired(root: Path) -> tuple[ConnectorAnswers, ...]:
     return tuple(connectors_of(each) for each in answers)
 
 
-def test_a_finding_does_not_advise_a_rewind_whose_records_are_gone(tmp_path: Path) -> None:
+def failed_plan(tmp_path: Path) -> Path:
+    """The sample with the plan that a failed start leaves: a partition is missing."""
     root = tmp_path / "ck"
     shutil.copytree(PROJECT / "sample_checkpoints" / "kafka-pipeline-died-mid-batch" / "checkpoint", root)
-    failed_plan = '{"orders":{"0":251,"1":207},"refunds":{"0":78,"1":61,"2":45}}'  # without orders-2
-    d.changed("offsets/8", d.line(3, failed_plan))(root)
+    plan = '{"orders":{"0":251,"1":207},"refunds":{"0":78,"1":61,"2":45}}'  # without orders-2
+    d.changed("offsets/8", d.line(3, plan))(root)
+    return root
+
+
+def test_the_plan_of_a_failed_start_is_not_skipped_but_left_out(tmp_path: Path) -> None:
+    """Seen on Spark 4.3: the skipped plan was committed, and the next start read the missing partitions from
+    the beginning (20 rows twice, 8 lost), while skipping was recommended."""
+    root = failed_plan(tmp_path)
+    for answers in ({}, {"what_happened": "batch_fails"}):
+        context = judge(Checkpoint.open(str(root))).recovery(Answers({**answers, "sink": "foreach_append"}))
+        found = {each.id: each for each in options(context)}
+        assert not found["skip_batch"].possible and "A rewind leaves it out" in found["skip_batch"].why
+        assert found["rewind"].possible and not found["skip_batch"].recommended
+    plain = PROJECT / "sample_checkpoints" / "kafka-pipeline-died-mid-batch" / "checkpoint"
+    context = judge(Checkpoint.open(str(plain))).recovery(Answers({"sink": "foreach_append"}))
+    assert next(each for each in options(context) if each.id == "skip_batch").possible
+
+
+def test_a_finding_does_not_advise_a_rewind_whose_records_are_gone(tmp_path: Path) -> None:
+    root = failed_plan(tmp_path)
     full, empty = full_and_expired(root)
     for connectors, recipes in ((full, {"rewind"}), (empty, set())):
         report = judge(Checkpoint.open(str(root)), connectors).findings

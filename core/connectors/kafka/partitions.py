@@ -75,6 +75,23 @@ def kafka_positions(ck: Checkpoint, key: str) -> Positions:
     return _topics(end)
 
 
+def positions_before(ck: Checkpoint, key: str, newest: Positions) -> Positions:
+    """Of the partitions that ``newest`` lacks in its topics: the positions that an older batch has for them,
+    while a start takes them for new ones. Looks at the entries that are loaded, the first and the last."""
+    found: Positions = {}
+    ids = {*ck.loaded_ids, *ck.offset_ids[:1], *ck.offset_ids[-1:]}
+    ck.load(ids)
+    for batch_id in sorted(ids, reverse=True):
+        entry = ck.offset(batch_id)
+        line = entry.source(key) if isinstance(entry, OffsetEntry) else None
+        for topic, read in (_topics(line.raw) if line is not None else {}).items():
+            for partition, position in read.items():
+                is_absent = topic in newest and partition not in newest[topic]
+                if is_absent and position > 0:
+                    found.setdefault(topic, {}).setdefault(partition, position)
+    return found
+
+
 def planned_positions(ck: Checkpoint, key: str) -> Positions | None:
     """The end of the planned batch that is not committed; None when none is pending."""
     if ck.pending_batch is None:

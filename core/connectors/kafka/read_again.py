@@ -1,4 +1,5 @@
-"""Whether the broker still has what a checkpoint that is rolled back to an older batch reads again."""
+"""Whether the broker still has what was read: what a checkpoint that is rolled back to an older batch reads
+again, and everything from the beginning of the query on."""
 
 from __future__ import annotations
 
@@ -31,6 +32,34 @@ def why_not_read_again(ck: Checkpoint, connectors: ConnectorAnswers, batch_id: i
         why = _why_not(ck, key, answer, batch_id, positions_read(line.raw))
         if why is not None:
             return why
+    return None
+
+
+def why_not_from_start(ck: Checkpoint, connectors: ConnectorAnswers) -> Sentence | None:
+    """Why the brokers that were asked can no longer deliver every record that the query has read; None where
+    they can, or nobody knows."""
+    for key, answer in connectors.brokers.items():
+        source = ck.source(key)
+        initial = source.context.initial if source is not None else None
+        if initial is None or answer.trouble is not None or is_outdated(ck, answer):
+            continue
+        began, newest = positions_read(initial), kafka_positions(ck, key)
+        absent = [topic for topic in newest if topic in answer.absent]
+        if absent:
+            return say("kafka.not_complete_gone", names=listed(absent, _SHOWN))
+        for topic, read in newest.items():
+            proof = recreated(answer, topic, read, {}, batch_time_ms(ck))
+            if proof is not None:
+                return say("kafka.not_complete_other_topic", about=recreated_sentence(proof, answer))
+        judged = [
+            judge_partition(answer, topic, partition, max(began.get(topic, {}).get(partition, 0), 0))
+            for topic, read in newest.items()
+            for partition, position in read.items()
+            if position > max(began.get(topic, {}).get(partition, 0), 0)
+        ]
+        gone = [each for each in judged if each.state in ("deleted", "behind_log_start")]
+        if gone:
+            return say("kafka.not_complete_expired", names=_names(gone))
     return None
 
 

@@ -8,6 +8,7 @@ are never processed.
 
 from __future__ import annotations
 
+from core.analysis.forecast import Forecast
 from core.checkpoint.model import FileLogEntry
 from core.checkpoint.sources.registry import parse
 from core.messages import say
@@ -43,6 +44,8 @@ def _why_not(context: RecoveryContext) -> str | None:
         return say("recovery_repairs.skip_sparse", batch=context.pending)
     if context.has_state or context.needs_state:
         return say("recovery_repairs.skip_state")
+    if is_left_by_a_failed_start(context.forecast):
+        return say("recovery_repairs.skip_failed_plan", batch=context.pending)
     if context.sink == "foreach_txn":
         return say("recovery_repairs.skip_txn", batch=context.pending)
     if context.sink_trouble:
@@ -52,6 +55,14 @@ def _why_not(context: RecoveryContext) -> str | None:
         return say("recovery_repairs.skip_unverified", sources=unverified)
     unknown = [source.label for source in context.sources if source.pending_position is None]
     return say("recovery_repairs.skip_source", sources=unknown) if unknown else None
+
+
+def is_left_by_a_failed_start(forecast: Forecast | None) -> bool:
+    """Whether the planned batch is what a start that failed left behind, with partitions missing or an end
+    below the start: committed, it makes the next start read them from the beginning (seen with 4.3)."""
+    if forecast is None:
+        return False
+    return "FAILED_PLAN_LEFT" in (forecast.reason, *(risk.id for risk in forecast.risks))
 
 
 def _lost(context: RecoveryContext) -> str:
