@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.analysis.forecast import Query
-from core.checkpoint import Checkpoint
 from core.connectors import ConnectorSettings
 from core.connectors.kafka.read_again import why_not_read_again
 from core.recovery import OptionId
@@ -100,8 +99,7 @@ def test_a_rewind_alone_never_reads_the_first_records_of_a_recreated_topic(
     scene.anew("orders", [4, 4])
     failed_start(scene, ("orders",))
     scene.fill("orders", 11)
-    _, connectors = scene.said(Query())
-    why = why_not_read_again(Checkpoint.open(str(scene.checkpoint)), connectors, 1)
+    why = why_not_read_again(*scene.look(), 1)
     assert why is not None and "seems to be younger" in why
     rewind_to_batch_1(scene, spark, asks=False)
     fact = scene.restart(("orders",), {})
