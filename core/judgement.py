@@ -184,7 +184,11 @@ class Judgement:
     def impacts(self) -> tuple[DeletionImpact, ...]:
         """What deleting the checkpoint repeats and loses; nothing when something it rests on could not be
         read. Raises StorageError."""
-        return self._once("impacts", self._impacts)
+        return self.impacts_at(None)
+
+    def impacts_at(self, sink_kind: str | None) -> tuple[DeletionImpact, ...]:
+        """The same, at a kind of sink that somebody has answered."""
+        return self._once(f"impacts {sink_kind}", lambda: self._impacts(sink_kind))
 
     @property
     def not_read(self) -> tuple[NotRead, ...]:
@@ -213,8 +217,15 @@ class Judgement:
         """What to do, with these answers. Raises what :meth:`recovery` and :attr:`findings` raise."""
         return Advice.of(self.recovery(answers), self.findings.findings)
 
-    def _impacts(self) -> tuple[DeletionImpact, ...]:
-        found = impact_of_deleting(self.ck, self.connectors, files_again=self.forecast.files_again)
+    def _impacts(self, sink_kind: str | None) -> tuple[DeletionImpact, ...]:
+        said = self.forecast
+        found = impact_of_deleting(
+            self.ck,
+            self.connectors,
+            files_again=said.files_again,
+            rolled_back=said.rolled_back,
+            sink_kind=sink_kind,
+        )
         return () if self.not_read else found
 
     def _sources(self) -> tuple[SourceState, ...]:

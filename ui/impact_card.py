@@ -29,6 +29,8 @@ def card(opened: Opened, ck: Checkpoint, with_link: bool = True, is_short: bool 
     with st.grid(len(together), min_column_width=260, vertical_alignment="top"):
         for same in together:
             _one(same, is_short)
+    for caveat in dict.fromkeys(impact.caveat for impact in impacts if impact.caveat):
+        cards.text(caveat, "small")
     if is_short:
         with st.expander(say("screen_start.impact_why")):
             for impact in impacts:
@@ -63,10 +65,12 @@ def in_one_line(opened: Opened, ck: Checkpoint) -> None:
 
 
 def _together(impacts: Sequence[DeletionImpact]) -> list[list[DeletionImpact]]:
-    """The ways of starting again that repeat and lose the same."""
-    found: dict[tuple[int | None, int | None, bool], list[DeletionImpact]] = {}
+    """The ways of starting again that repeat and lose the same. What is not known is not the same."""
+    found: dict[tuple[object, ...], list[DeletionImpact]] = {}
     for impact in impacts:
-        found.setdefault((impact.repeats_rows, impact.loses_rows, impact.is_at_most), []).append(impact)
+        numbers = (impact.repeats_rows, impact.loses_rows)
+        own = impact.start if None in numbers else None
+        found.setdefault((*numbers, impact.is_at_most, own), []).append(impact)
     return list(found.values())
 
 
@@ -75,7 +79,13 @@ def _one(same: Sequence[DeletionImpact], is_short: bool) -> None:
     numbers = (impact.repeats_rows, impact.loses_rows)
     costs = any(number for number in numbers)
     tone: cards.Tone = (
-        "blocked" if impact.loses_rows else "doubt" if costs else "done" if None not in numbers else "plain"
+        "blocked"
+        if impact.loses_rows
+        else "doubt"
+        if costs
+        else "done"
+        if None not in numbers and not impact.caveat
+        else "plain"
     )
     with cards.box(tone, height="stretch"):
         cards.text(" · ".join(say_of("impact", "STARTS", each.start) for each in same), "small")

@@ -91,6 +91,8 @@ class ImpactPart(Part):
     certainty: Certainty
     """How sure the numbers are."""
     sentence: str
+    skipped_by_file_sink: int = 0
+    """Nobody said what the sink is: a file sink skips so many batches of a new checkpoint instead."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -186,6 +188,7 @@ def impact_parts(impacts: Sequence[DeletionImpact]) -> tuple[ImpactPart, ...]:
             at_most=impact.is_at_most,
             certainty=impact.certainty,
             sentence=impact.sentence,
+            skipped_by_file_sink=impact.skipped_by_file_sink,
         )
         for impact in impacts
     )

@@ -205,6 +205,8 @@ class _Writing:
         else:
             for impact in found:
                 yield Paragraph(_line(f"{impact.sentence} ({words.CERTAINTY[impact.certainty]})"))
+            for caveat in dict.fromkeys(impact.caveat for impact in found if impact.caveat):
+                yield Paragraph(_line(caveat))
 
     def _found(self) -> Iterator[Paragraph]:
         found = self._findings

@@ -80,6 +80,13 @@ SENTENCES: dict[str, str] = {
         " {ids:batches} are written a second time, unless the table is first rolled back to batch {batch}"
         " (RESTORE)."
     ),
+    "exact_rolled_back": (
+        "Exact position, after batch {batch}: what comes after it is in the sink already. {sentence}"
+    ),
+    "exact_log_gone": (
+        "Exact position, after batch {batch}: not available. It rests on the log of source {key}, which is"
+        " missing or does not reach this batch: every input file that still exists is read again."
+    ),
     # with the old query id
     "old_id": (
         "Old query id kept (metadata restored, logs emptied): batch IDs start at 0 again, and a Delta"
@@ -100,6 +107,9 @@ SENTENCES: dict[str, str] = {
         " into batches."
     ),
     # the file sink
+    "unless_file_sink": (
+        "This holds unless the sink is a file sink: that skips {ids:batches} of a new checkpoint."
+    ),
     "skipped": (
         "{start}, into the same output: {ids:batches} {n:one is/are} skipped because the sink has already"
         " committed {n:one this batch ID/these batch IDs}, regardless of content. Write to a new output"

@@ -84,8 +84,9 @@ SENTENCES: dict[str, str] = {
         " the checkpoint was put back, first see whether the output has later batches."
     ),
     "best_restart_if_stateless": (
-        "No damage was found, if the query keeps no state: there is no state/, and a query that needs it does"
-        " not start. Answer whether it keeps any (stateful)."
+        "No damage was found if the query keeps no state: there is no state/, and a query that needs it does"
+        " not start (stateful). A plain start resumes after the last committed batch. If an older copy of the"
+        " checkpoint was put back, first see whether the output has later batches."
     ),
     "best_restart_at_sink": (
         "A plain start works, and what the forecast names as a risk leaves the rows of this sink as they"
@@ -103,6 +104,10 @@ SENTENCES: dict[str, str] = {
         "A plain start re-runs batch {batch} with its planned end offsets and loses nothing, if the state"
         " files hold what was written: they were not opened (the integrity check at the level deep opens"
         " them)."
+    ),
+    "best_restart_commits_lost": (
+        "A plain start re-runs only batch {batch}. Of {ids:batches} there is no commit either: most likely"
+        " they finished, because Spark plans one batch after the other. Compare the sink."
     ),
     "best_restart_then": (
         "A plain start runs batch {batch} and commits it, and then something else has to be done. {then}"

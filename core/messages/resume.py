@@ -79,9 +79,13 @@ SENTENCES: dict[str, str] = {
     "no_batch": "The checkpoint has no batch: a query starts here with its own start options.",
     "batch_0_planned": "Batch 0 was planned and may have written rows already; they are then written again.",
     "commits_lost": (
+        "commits/ is empty (it was lost; Spark 2.1 kept none). Spark plans a batch only when the one before"
+        " is done, so batches up to {done} most likely finished, because offsets/{newest} exists."
+    ),
+    "commits_and_offsets_lost": (
         "But offsets/{newest} exists, and Spark plans a batch only when the one before is done, so batches"
         " up to {done} most likely finished (Spark 2.1 kept no commit log; in later versions the log was"
-        " lost): choose batch {done} to resume after them."
+        " lost); offsets/{done}, with the position after them, is missing too."
     ),
     # one source
     "no_offset_yet": "This source had no offset yet in batch {batch}.",

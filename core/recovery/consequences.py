@@ -19,8 +19,6 @@ from core.recovery.repairs import repair_of
 from core.recovery.restart import repeats_and_loses
 from core.recovery.sinks import BEHAVIOUR_IDS, EXAMPLES, Behaviour
 
-ROLLED_BACK = ("SOURCE_LOG_AHEAD", "SET_BACK", "OFFSET_WENT_BACK")
-"""Risks of the position itself: whatever continues from it meets them."""
 _BY_THE_BATCHES = frozenset({"dedupeWithinWatermark"})
 """Operators whose rows are other ones where the batch boundaries are: a key that had expired in between still
 swallows a row of the same batch."""
@@ -138,13 +136,12 @@ def _repeats_and_loses(context: RecoveryContext, made: Recipe, behaviour: Behavi
 def _read_again(context: RecoveryContext, repeats: str, behaviour: Behaviour) -> str:
     """What comes again beside that, by the state of the logs: files that a source log has forgotten; where
     logs were rolled back by hand, a sink that appends has the rows after the position already."""
-    risks = context.forecast.risks if context.forecast is not None else ()
-    again = [risk.sentence for risk in risks if risk.id in ROLLED_BACK and risk.data.append == "duplicates"]
+    again = context.forecast.rolled_back if context.forecast is not None else ""
     if context.forgotten_files:
         repeats = _and(repeats, say("recovery_effects.forgotten_files"))
     if behaviour != "append" or not again:
         return repeats
-    return _and(repeats, say("recovery_effects.rolled_back", sentence=" ".join(again)))
+    return _and(repeats, say("recovery_effects.rolled_back", sentence=again))
 
 
 def _input_gone(context: RecoveryContext, made: Recipe, loses: str) -> str:

@@ -10,8 +10,8 @@ whatever the query id.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from core.analysis.forecast.model import FilesAgain
 from core.checkpoint import Checkpoint, Source
@@ -30,11 +30,12 @@ from core.connectors.sink import sink_state
 from core.errors import ResumeError
 from core.messages import say, say_of
 from core.recovery.amounts import amounts
-from core.recovery.resume import held_by_the_sink, resume_points
+from core.recovery.resume import held_by_the_sink, newest_done, resume_points
 from core.sparklogs.budget import has_all
 from core.sparklogs.evidence import Certainty
 
 Start = Literal["from the beginning", "exact position", "old query id kept"]
+STARTS: tuple[Start, ...] = get_args(Start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class DeletionImpact:
     where the logs do not tell a number.
 
     ``is_at_most``: the numbers are Kafka offsets, an upper bound of rows. ``certainty`` is about the numbers.
+    ``skipped_by_file_sink``: nobody said what the sink is, and so many new batches a file sink skips instead.
     """
 
     start: Start
@@ -51,6 +53,13 @@ class DeletionImpact:
     sentence: str
     certainty: Certainty
     is_at_most: bool = False
+    skipped_by_file_sink: int = 0
+
+    @property
+    def caveat(self) -> str:
+        """What a file sink does instead, where nobody said what the sink is; empty where somebody did."""
+        n = self.skipped_by_file_sink
+        return say("impact.unless_file_sink", ids=range(n)) if n else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +81,17 @@ class SourceRows:
 
 
 def impact_of_deleting(
-    ck: Checkpoint, connectors: ConnectorAnswers | None = None, *, files_again: FilesAgain | None = None
+    ck: Checkpoint,
+    connectors: ConnectorAnswers | None = None,
+    *,
+    files_again: FilesAgain | None = None,
+    rolled_back: str = "",
+    sink_kind: str | None = None,
 ) -> tuple[DeletionImpact, ...]:
     """What deleting this checkpoint repeats and loses: from the beginning, from the exact position,
     and with the old query id kept. ``files_again``: why the forecast says that files which were read before
-    are read again.
+    are read again. ``rolled_back``: how the forecast says that the logs were set back, so that the sink has
+    rows behind the position. ``sink_kind``: where the query writes, as somebody has answered.
 
     () for a checkpoint in which nothing was planned: deleting it repeats and loses nothing. Without connected
     sources and sink the numbers are None and the sentences say what was not connected. Reads what these
@@ -87,13 +102,16 @@ def impact_of_deleting(
     connectors = connectors or ConnectorAnswers()
     sink = sink_state(ck, connectors.sink) if connectors.sink is not None else None
     held = held_by_the_sink(ck, sink)
-    last = ck.last_committed_batch if held is None else held  # the batch after which a start is exact
+    last = newest_done(ck) if held is None else held  # the batch after which a start is exact
     rows = [_rows_of(ck, source, last, connectors) for source in ck.sources]
-    return (
-        _beginning(ck, rows, sink, connectors),
-        _exact(ck, rows, sink, last, connectors, files_again),
-        _same_id(rows, sink),
-    )
+    if sink is None and sink_kind == "file" and last is not None:  # nobody looked at its log
+        skipped = tuple(_skipped(start, last, rows) for start in STARTS)
+        return tuple(replace(each, certainty="needs_input") for each in skipped)
+    begin = _beginning(ck, rows, sink, connectors)
+    exact = _exact(ck, rows, sink, last, connectors, files_again, rolled_back)
+    if sink is None and sink_kind is None and last is not None:
+        begin, exact = (replace(each, skipped_by_file_sink=last + 1) for each in (begin, exact))
+    return (begin, exact, _same_id(rows, sink))
 
 
 def _rows_of(ck: Checkpoint, source: Source, batch: int | None, connectors: ConnectorAnswers) -> SourceRows:
@@ -103,7 +121,19 @@ def _rows_of(ck: Checkpoint, source: Source, batch: int | None, connectors: Conn
     broker, table = connectors.brokers.get(source.key), connectors.tables.get(source.key)
     if broker is not None and broker.trouble is None:
         return _kafka_rows(text, broker)
-    return _delta_rows(text, table) if table is not None else SourceRows()
+    if table is not None:
+        return _delta_rows(text, table)
+    return _offsets_read(source, text) if source.kind.asks == "broker" else SourceRows()
+
+
+def _offsets_read(source: Source, text: str) -> SourceRows:
+    """What the checkpoint alone tells of a Kafka source: how many offsets it has read, of which the broker
+    may have fewer."""
+    first = source.kind.first_start(source.context)
+    moved = source.kind.advance(first, parse(text), source.context) if first is not None else None
+    return (
+        SourceRows() if moved is None or moved.amount is None else SourceRows(moved.amount, is_at_most=True)
+    )
 
 
 def _kafka_rows(text: str, broker: BrokerAnswer) -> SourceRows:
@@ -212,7 +242,7 @@ def _read_before(ck: Checkpoint) -> str | None:
     read for it."""
     read = []
     for source in ck.sources:
-        batch = ck.last_committed_batch
+        batch = newest_done(ck)
         text = (
             ck.source_texts(batch, source.key)[1] if batch is not None and batch in ck.offset_files else None
         )
@@ -255,6 +285,7 @@ def _exact(
     last: int | None,
     connectors: ConnectorAnswers,
     files_again: FilesAgain | None,
+    rolled_back: str,
 ) -> DeletionImpact:
     start: Start = "exact position"
     newest = None if sink is None else sink.holds_up_to_batch
@@ -280,10 +311,19 @@ def _exact(
         elsewhere = files_again == "elsewhere"
         sentence = say("impact.exact_elsewhere" if elsewhere else "impact.exact_forgotten", batch=last)
         return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
+    if rolled_back:
+        sentence = say("impact.exact_rolled_back", batch=last, sentence=rolled_back)
+        return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
+    untold = _without_whole_log(ck, last)
+    if untold is not None:
+        sentence = say("impact.exact_log_gone", batch=last, key=untold)
+        return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
     pending = ck.uncommitted_batch if ck.uncommitted_batch != last else None
     if pending is not None and (sink is None or not sink.has_log):
         sentence = say("impact.exact_pending", batch=last, pending=pending)
-        return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
+        planned = _offsets_planned(ck, last, pending)
+        at_most = planned is not None
+        return DeletionImpact(start, planned, lost, _joined(sentence, state), "needs_input", at_most)
     if ck.is_async or execution_of(ck).writes_before_logging:
         sentence = say("impact.exact_not_logged", batch=last)
         return DeletionImpact(start, None, lost, _joined(sentence, state), "needs_input")
@@ -291,6 +331,28 @@ def _exact(
     sentence = say("impact.exact_by_log" if has_files else "impact.exact", batch=last)
     certainty: Certainty = "certain" if sink is not None else "inferred"
     return DeletionImpact(start, 0, lost, _joined(sentence, state), certainty)
+
+
+def _without_whole_log(ck: Checkpoint, batch: int) -> str | None:
+    """The key of a file source whose log does not tell all files that were read up to the batch."""
+    for source in ck.sources:
+        text = ck.source_texts(batch, source.key)[1]
+        if source.kind.has_own_log and text is not None:
+            wanted = source.kind.positions(parse(text)).get("log id", -1)
+            if not source.context.file_log_reaches(wanted):
+                return source.key
+    return None
+
+
+def _offsets_planned(ck: Checkpoint, last: int, pending: int) -> int | None:
+    """How many offsets the planned batch holds, where all sources are Kafka."""
+    counts = []
+    for source in ck.sources:
+        start, end = ck.source_texts(last, source.key)[1], ck.source_texts(pending, source.key)[1]
+        if source.kind.asks != "broker" or start is None or end is None:
+            return None
+        counts.append(source.kind.advance(parse(start), parse(end), source.context).amount)
+    return _sum(counts)
 
 
 def _gone(ck: Checkpoint, batch: int, connectors: ConnectorAnswers) -> str:

@@ -122,6 +122,17 @@ def may_lack_its_sink(context: RecoveryContext) -> bool:
     return context.sink is None and forecast is not None and forecast.risk("SINK_NO_LOG") is not None
 
 
+def _planned_before(context: RecoveryContext) -> range:
+    """The batches before the one that a start runs again that no commit names, where no log of the sink tells
+    either: they most likely finished, because Spark plans one after the other."""
+    sink, pending = context.sink_state, context.pending
+    if pending is None or context.is_async or (sink is not None and sink.has_log):
+        return range(0)
+    after = -1 if context.last_committed is None else context.last_committed
+    first = next((i for i in context.ck.offset_ids if i > after), pending)
+    return range(first, pending)
+
+
 def _may_lack_state(context: RecoveryContext) -> bool:
     """Whether there is no state/, and nobody says that the query keeps none."""
     return not context.has_state and context.answers.get("stateful") is None
@@ -143,7 +154,7 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_repaired")
     if continues_with_new_code(context):
         return say("recovery_options.best_restart_changed")
-    if context.what_happened == "damaged" and _may_lack_state(context):
+    if may_be_older(context) and _may_lack_state(context):
         return say("recovery_options.best_restart_if_stateless")
     if may_be_older(context):
         return say("recovery_options.best_restart_no_damage")
@@ -153,6 +164,9 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_at_sink")
     if forecast is not None and forecast.then is not None:
         return say("recovery_options.best_restart_then", batch=forecast.batch_id, then=forecast.then)
+    unsure = _planned_before(context)
+    if unsure:
+        return say("recovery_options.best_restart_commits_lost", batch=context.pending, ids=unsure)
     is_open = forecast is not None and _is_open_at_sink(context, forecast)
     if forecast is not None and forecast.outcome == "rerun":
         if is_open:

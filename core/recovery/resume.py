@@ -11,6 +11,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass, replace
 
+from core.analysis.forecast.model import least_sure
 from core.checkpoint import Checkpoint
 from core.checkpoint.execution_mode import execution_of
 from core.checkpoint.model import OffsetEntry
@@ -66,7 +67,9 @@ def resume_points(
     expired, table versions that exist. When the sink already has the pending batch, the default is to resume
     after that one, or its rows would be written twice.
 
-    With nothing committed the answer is where the query began, as far as that is known. A batch that is not
+    With nothing committed the answer is where the query began, as far as that is known; where commits/ is
+    empty although several batches were planned, it is after the one before the newest, as far as anybody can
+    tell the last that finished. A batch that is not
     committed is allowed; the note says what that means. Raises :class:`ResumeError` when the batch or its
     offsets are not there or damaged, :class:`FileNotRead` when the position rests on something that could not
     be read.
@@ -76,7 +79,7 @@ def resume_points(
     if batch_id is None and ck.pending_batch is not None:
         _refuse_unread_sink(ck, sink, connectors)
     held = held_by_the_sink(ck, sink) if batch_id is None else None
-    chosen = held if held is not None else ck.last_committed_batch if batch_id is None else batch_id
+    chosen = held if held is not None else newest_done(ck) if batch_id is None else batch_id
     if chosen is None:
         return _from_the_beginning(ck)
     entry = _entry(ck, chosen, is_default=batch_id is None)
@@ -96,6 +99,19 @@ def resume_points(
             point = _known(ck, line.key, point, connectors)
             sources.append(SourceResume(line.key, kind, line.raw, point, line.evidence))
     is_committed = chosen in ck.commit_ids
+    if batch_id is None and not ck.commit_ids and held is None:
+        sources = [
+            replace(each, point=replace(each.point, certainty=least_sure(each.point.certainty, "inferred")))
+            for each in sources
+        ]
+        lost = [say("resume.commits_lost", newest=ck.offset_ids[-1], done=chosen)]
+        notes = [
+            *_unused_notes(ck),
+            *lost,
+            *_pending_notes(ck, chosen, sink),
+            *_query_notes(ck, len(sources)),
+        ]
+        return ResumeAnswer(chosen, False, tuple(sources), " ".join([*notes, *_sink_notes(sink, chosen)]))
     notes = [
         *_unused_notes(ck),
         *_batch_notes(ck, chosen, is_committed, is_held=held is not None),
@@ -139,6 +155,17 @@ def _known(ck: Checkpoint, key: str, point: ResumePoint, connectors: ConnectorAn
     return no_option(
         why, repeats=say("resume.not_known"), skips=say("resume.not_known"), certainty="needs_input"
     )
+
+
+def newest_done(ck: Checkpoint) -> int | None:
+    """The newest batch that is done: the newest commit. Where commits/ is empty although several batches
+    were planned, the one before the newest, because Spark plans a batch only after it; None where neither
+    tells."""
+    last = ck.last_committed_batch
+    if last is not None or not ck.offset_ids or ck.is_async or ck.is_continuous:
+        return last
+    before = ck.offset_ids[-1] - 1
+    return before if before in ck.offset_files else None
 
 
 def held_by_the_sink(ck: Checkpoint, sink: SinkState | None) -> int | None:
@@ -301,7 +328,7 @@ def _from_the_beginning(ck: Checkpoint) -> ResumeAnswer:
         notes.append(say("resume.batch_0_planned"))
     elif not ck.is_async:
         newest = ck.offset_ids[-1]
-        notes.append(say("resume.commits_lost", newest=newest, done=newest - 1))
+        notes.append(say("resume.commits_and_offsets_lost", newest=newest, done=newest - 1))
     return ResumeAnswer(None, False, tuple(sources), " ".join(notes))
 
 

@@ -78,6 +78,7 @@ def impact_lines(impacts: Sequence[DeletionImpact]) -> list[str]:
     return [
         say("verb_recover.impact_title"),
         *(f"  {clean(impact.sentence, 1000)} ({words.CERTAINTY[impact.certainty]})" for impact in impacts),
+        *dict.fromkeys(f"  {clean(impact.caveat)}" for impact in impacts if impact.caveat),
         "",
     ]
 

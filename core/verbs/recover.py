@@ -68,7 +68,7 @@ def run(args: Namespace, settings: Settings) -> Answer:
     lost = args.without_checkpoint
     ck = lost_checkpoint(args.location, settings) if lost else Checkpoint.open(args.location, settings)
     judgement = judge(ck, connectors_of(ck, args, asked_query(ck, answers, Query()).topics))
-    context, impacts = judgement.recovery(answers), judgement.impacts
+    context, impacts = judgement.recovery(answers), judgement.impacts_at(answers.get("sink"))
     lines = _form(context, args.option, args.form) if args.form else _text(context, args.option, impacts)
     if args.to is not None:
         lines = _written(context, args)

@@ -16,8 +16,10 @@ from core.connectors.answers import BrokerAnswer, BrokerPartition, BrokerTopic
 from core.connectors.delta.log import DeltaLog
 from core.connectors.file_sink_log import FileSinkLog
 from core.errors import ResumeError
-from core.recovery import DeletionImpact, impact_of_deleting, resume_points
+from core.judgement import judge
+from core.recovery import Answers, DeletionImpact, impact_of_deleting, options, resume_points
 from core.storage import parse_location
+from tests.support import damage as d
 
 IN_TABLE, IN_SNAPSHOT = "delta-batch-already-in-table", "delta-stopped-in-first-snapshot"
 
@@ -244,12 +246,66 @@ def test_a_topic_that_is_gone_or_made_anew_has_no_exact_start(samples: Path, sta
     assert (price.repeats_rows, price.loses_rows) == (None, None)
 
 
-@pytest.mark.parametrize("gone", [True, False])
-def test_a_broker_that_does_not_tell_gives_no_number(samples: Path, gone: bool) -> None:
+def test_a_broker_that_does_not_tell_gives_no_number(samples: Path) -> None:
     at = positions(samples)
-    kept = dict(list(at.items())[1:]) if gone else at
-    broker = answer(
-        {name: (0, position) for name, position in kept.items()},
-        None if gone else "No answer from broker:9092 in 3 s.",
-    )
+    broker = answer({name: (0, position) for name, position in list(at.items())[1:]})
     assert kafka_prices(samples, broker)["from the beginning"].repeats_rows is None
+
+
+def test_without_a_broker_the_offsets_that_were_read_are_the_most_that_repeats(samples: Path) -> None:
+    """Two very different prices stood in one card as "not known"."""
+    silent = answer({}, "No answer from broker:9092 in 3 s.")
+    for price in (kafka_prices(samples, silent), by_start(impact_of_deleting(kafka(samples)))):
+        begin, exact = price["from the beginning"], price["exact position"]
+        assert (begin.repeats_rows, begin.is_at_most, begin.certainty) == (704, True, "inferred")
+        assert (exact.repeats_rows, exact.is_at_most) == (88, True)
+
+
+def kafka(samples: Path, *harms: d.Damage, root: Path | None = None) -> Checkpoint:
+    place = samples / "kafka-pipeline-died-mid-batch" / "checkpoint"
+    if root is not None:
+        place = Path(shutil.copytree(place, root / "kafka"))
+    for harm in harms:
+        harm(place)
+    return Checkpoint.open(str(place))
+
+
+def test_lost_commits_do_not_make_the_impact_nothing(samples: Path, tmp_path: Path) -> None:
+    """It was "0 rows are written a second time (certain)", and the position to paste was offset 0."""
+    ck = kafka(samples, d.without("commits"), root=tmp_path)
+    price = by_start(impact_of_deleting(ck))
+    assert (price["from the beginning"].repeats_rows, price["exact position"].repeats_rows) == (704, 88)
+    assert "after batch 7" in price["exact position"].sentence
+    answer = resume_points(ck)
+    assert (answer.batch, answer.sources[0].point.certainty) == (7, "inferred")
+    assert answer.sources[0].point.options == resume_points(kafka(samples)).sources[0].point.options
+    reason = next(each for each in options(judge(ck).recovery(Answers())) if each.id == "restart").reason
+    assert "Of batches 0 to 7 there is no commit either" in reason and "loses nothing" not in reason
+
+
+def test_a_file_sink_that_was_answered_skips_what_a_new_checkpoint_writes(samples: Path) -> None:
+    ck = Checkpoint.open(str(samples / "files-stopped-cleanly" / "checkpoint"))
+    for kind in ("foreach_append", "delta"):
+        assert all(each.caveat == "" for each in impact_of_deleting(ck, sink_kind=kind))
+    for each in impact_of_deleting(ck, sink_kind="file"):
+        assert "batches 0 to 13 are skipped" in each.sentence and each.certainty == "needs_input"
+        assert each.loses_rows is None
+    open_ = by_start(impact_of_deleting(ck))
+    for start in ("from the beginning", "exact position"):
+        assert "unless the sink is a file sink: that skips batches 0 to 13" in open_[start].caveat
+    assert judge(ck).impacts_at("file") == impact_of_deleting(ck, sink_kind="file")
+
+
+def test_an_exact_position_needs_the_log_of_the_file_source(samples: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(samples / "files-stopped-cleanly" / "checkpoint", tmp_path / "ck"))
+    whole = by_start(impact_of_deleting(Checkpoint.open(str(place))))["exact position"]
+    assert whole.repeats_rows == 0
+    shutil.rmtree(place / "sources")
+    gone = by_start(impact_of_deleting(Checkpoint.open(str(place))))["exact position"]
+    assert gone.repeats_rows is None and "rests on the log of source 0, which is missing" in gone.sentence
+
+
+def test_logs_that_were_set_back_leave_rows_in_the_sink(samples: Path) -> None:
+    ck = Checkpoint.open(str(samples / "hand-made-rewind" / "checkpoint"))
+    exact = by_start(judge(ck).impacts)["exact position"]
+    assert exact.repeats_rows is None and "is in the sink already" in exact.sentence

@@ -56,7 +56,8 @@ def test_the_parts_of_a_judgement_are_what_the_rooms_below_say(name: str) -> Non
     assert judgement.forecast == forecast(other, connectors=again)
     found = findings(other, connectors=again)
     assert judgement.findings == with_repairs(found, other, judgement.forecast, again)
-    assert judgement.impacts == impact_of_deleting(other, again)
+    rolled_back = judgement.forecast.rolled_back
+    assert judgement.impacts == impact_of_deleting(other, again, rolled_back=rolled_back)
     assert judgement.sink == judgement.forecast.sink
     assert {source.key for source in judgement.sources} == set(said.tables)
     try:

@@ -165,8 +165,11 @@ def test_with_nothing_committed_a_file_source_needs_no_option(make: Make) -> Non
 
 def test_offsets_without_any_commit_log_point_to_the_batch_before_the_newest(make: Make) -> None:
     answer = resume_points(Checkpoint.open(str(make({0: ["0"], 1: ["2"]}, []))))
-    assert answer.batch is None
-    assert "choose batch 0" in answer.note
+    assert (answer.batch, answer.is_committed) == (0, False)
+    assert "batches up to 0 most likely finished, because offsets/1 exists" in answer.note
+    assert all(source.point.certainty != "certain" for source in answer.sources)
+    lost = resume_points(Checkpoint.open(str(make({0: ["0"], 2: ["2"]}, []))))
+    assert lost.batch is None and "offsets/1, with the position after them, is missing too" in lost.note
 
 
 def test_a_checkpoint_without_batches_has_an_empty_answer(make: Make) -> None:
@@ -323,7 +326,7 @@ def test_no_text_from_a_checkpoint_can_become_code(key: str, value: str, note: s
         ("iceberg-to-iceberg", 2, {"0": None}),
         ("s3-rocksdb-changelog-killed", 5, {"0": None}),
         ("spark-2.2-stateful-inflight", 1, {"0": None}),
-        ("spark-2.1.0-aggregation", None, {"0": None}),
+        ("spark-2.1.0-aggregation", 0, {"0": None}),
     ],
 )
 def test_real_checkpoints_are_answered(

@@ -51,6 +51,10 @@ def least_sure(*certainties: Certainty) -> Certainty:
     return next(certainty for certainty in _LEAST_SURE_FIRST if certainty in (*certainties, "certain"))
 
 
+ROLLED_BACK = ("SOURCE_LOG_AHEAD", "SET_BACK", "OFFSET_WENT_BACK")
+"""Risks of the position itself: whatever continues from it meets them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """The query that will be started, as far as it differs from the one that wrote the checkpoint. None =
@@ -274,6 +278,13 @@ class Forecast:
     def reads_elsewhere(self) -> bool:
         """Whether a file source is to read another place than the one that its log names."""
         return self.risk("SOURCE_FILES_ELSEWHERE") is not None or self.reason == "SOURCE_PATH_MOVED"
+
+    @property
+    def rolled_back(self) -> str:
+        """That logs were rolled back by hand, so that a sink that appends has rows behind the position; empty
+        where nothing shows it."""
+        found = [risk for risk in self.risks if risk.id in ROLLED_BACK and risk.data.append == "duplicates"]
+        return " ".join(risk.sentence for risk in found)
 
     @property
     def files_again(self) -> FilesAgain | None:
