@@ -67,9 +67,20 @@ SENTENCES: dict[str, str] = {
     "restart_from_scratch": "The next start would begin from scratch: {sentence}",
     "restart_not_judged": "What the next start does could not be judged.",
     "best_restart": "A plain start resumes after the last committed batch and loses nothing.",
-    "best_restart_unopened": (
-        "A plain start resumes after the last committed batch and loses nothing, if the state files hold what"
-        " was written: they were not opened (the integrity check at the level deep opens them)."
+    "best_restart_if": (
+        "A plain start resumes after the last committed batch and loses nothing, if {conditions:listed}."
+    ),
+    "best_restart_rerun_if": (
+        "A plain start re-runs batch {batch} with its planned end offsets and loses nothing, if"
+        " {conditions:listed}."
+    ),
+    "if_state_is_whole": (
+        "the state files hold what was written (not opened; the integrity check at the level deep opens them)"
+    ),
+    "if_broker_has_records": "the broker, which was not asked, still has the records",
+    "if_broker_has_records_since": (
+        "the broker, which was not asked, still has the records (the newest batch was planned"
+        " {age_ms:duration} ago)"
     ),
     "best_restart_open": (
         "A plain start resumes after the last committed batch. Whether rows come twice at this sink, or are"
@@ -99,11 +110,6 @@ SENTENCES: dict[str, str] = {
     "best_restart_rerun": (
         "A plain start re-runs batch {batch} with its planned end offsets and loses nothing; no recovery"
         " is needed."
-    ),
-    "best_restart_rerun_unopened": (
-        "A plain start re-runs batch {batch} with its planned end offsets and loses nothing, if the state"
-        " files hold what was written: they were not opened (the integrity check at the level deep opens"
-        " them)."
     ),
     "best_restart_commits_lost": (
         "A plain start re-runs only batch {batch}. Of {ids:batches} there is no commit either: most likely"

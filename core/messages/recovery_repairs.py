@@ -179,6 +179,10 @@ SENTENCES: dict[str, str] = {
         "Everything is complete for batch {batch}, the damage comes after it, and this sink shows no row"
         " twice."
     ),
+    "best_rewind_repeats": (
+        "Everything is complete for batch {batch}, and the damage comes after it. This sink gets the rows of"
+        " {ids:batches} a second time; reading everything again would repeat all of them."
+    ),
     "best_rewind_restore": (
         "Everything is complete for batch {batch}, and the damage comes after it. The table is restored to"
         " that batch first, so no row is there twice, and nothing older is read again."

@@ -4,9 +4,11 @@ never a rule of this room."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from core.analysis.forecast.model import SINK_KINDS
+from core.checkpoint.model import OffsetEntry
 from core.messages import Sentence, say
 from core.recovery.sinks import FOREACH, KIND_OF, Behaviour
 
@@ -105,11 +107,6 @@ def may_be_skipped(context: RecoveryContext) -> bool:
     return _is_open(forecast, "forecast_steps.open_skipped_batch")
 
 
-def _are_contents_open(forecast: Forecast) -> bool:
-    """Whether the start loads state files that nobody has opened."""
-    return _is_open(forecast, "forecast_steps.open_contents")
-
-
 def _is_open(forecast: Forecast, key: str) -> bool:
     """Whether the sentence with this key stands under what the forecast did not check."""
     return any(isinstance(text, Sentence) and text.key == key for text in forecast.not_checked)
@@ -168,16 +165,35 @@ def why_recommended(context: RecoveryContext) -> Sentence:
     if unsure:
         return say("recovery_options.best_restart_commits_lost", batch=context.pending, ids=unsure)
     is_open = forecast is not None and _is_open_at_sink(context, forecast)
-    if forecast is not None and forecast.outcome == "rerun":
-        if is_open:
-            return say("recovery_options.best_restart_rerun_open", batch=context.pending)
-        if _are_contents_open(forecast):
-            return say("recovery_options.best_restart_rerun_unopened", batch=context.pending)
-        return say("recovery_options.best_restart_rerun", batch=context.pending)
+    is_rerun = forecast is not None and forecast.outcome == "rerun"
     if is_open:
+        if is_rerun:
+            return say("recovery_options.best_restart_rerun_open", batch=context.pending)
         return say("recovery_options.best_restart_open")
-    unopened = forecast is not None and _are_contents_open(forecast)
-    return say("recovery_options.best_restart_unopened" if unopened else "recovery_options.best_restart")
+    conditions = list(_conditions(context))
+    if not conditions and is_rerun:
+        return say("recovery_options.best_restart_rerun", batch=context.pending)
+    if not conditions:
+        return say("recovery_options.best_restart")
+    if is_rerun:
+        return say("recovery_options.best_restart_rerun_if", batch=context.pending, conditions=conditions)
+    return say("recovery_options.best_restart_if", conditions=conditions)
+
+
+def _conditions(context: RecoveryContext) -> Iterator[Sentence]:
+    """What has to be so for a plain start to lose nothing, and nobody looked at."""
+    if context.forecast is not None and _is_open(context.forecast, "forecast_steps.open_contents"):
+        yield say("recovery_options.if_state_is_whole")
+    said = context.connectors.brokers
+    asked = {key for key, answer in said.items() if answer.trouble is None}
+    if any(source.kind.asks == "broker" and source.key not in asked for source in context.sources):
+        entry = context.ck.offset(context.newest_offset) if context.newest_offset is not None else None
+        planned_ms = entry.timestamp_ms if isinstance(entry, OffsetEntry) else None
+        if planned_ms is None:
+            yield say("recovery_options.if_broker_has_records")
+        else:
+            age_ms = max(0, context.ck.read_at_ms - planned_ms)
+            yield say("recovery_options.if_broker_has_records_since", age_ms=age_ms)
 
 
 def repeats_and_loses(context: RecoveryContext, behaviour: Behaviour) -> tuple[Sentence, Sentence]:

@@ -22,6 +22,7 @@ from core.connectors.connect import ask_connectors
 from core.documents.base import to_json
 from core.documents.recover import recover_document
 from core.errors import AnswerError
+from core.judgement import judge
 from core.recovery import (
     CHOICES,
     OPTION_IDS,
@@ -39,6 +40,8 @@ from core.recovery import (
 )
 from core.recovery.sinks import SINK_BEHAVIOUR
 from core.storage import parse_location
+from tests.support import damage
+from tests.support.brokers import HOUR, NOW, answered, at, checkpoint_at, connectors_of
 from tests.support.build import SAMPLES, copy_sample
 
 HEADER = '{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{"spark.sql.shuffle.partitions":"2"}}'
@@ -179,7 +182,9 @@ def test_the_answer_that_decides_is_named_with_the_option_that_each_leads_to() -
     assert named["foreach_merge"] == "rewind" and best({}) == "backup_and_backfill"
     later = questions(context_of(ck, {"sink": "foreach_append"}))
     assert next(q for q in later if q.id == "sink").leads_to == {}
-    assert advice.sentence.startswith("It depends on the sink. Delta, foreachBatch by key: Rewind to an")
+    assert advice.sentence.startswith(
+        "It depends on the sink. Delta, Kafka, foreachBatch that appends, foreachBatch"
+    )
     keyed = {"sink": "foreach_merge"}
     assert Advice.of(context_of(ck, keyed)).sentence == (
         "It depends on how the stateful part changes. Unchanged: Rewind to an earlier batch. Changed, added: Full"
@@ -237,6 +242,27 @@ def test_a_start_loses_nothing_only_if_the_state_files_that_nobody_opened_are_wh
     opened = forecast(context.ck, level="deep")
     best = options(replace(context, forecast=opened))[0]
     assert best.id == "restart" and "if the state files hold" not in best.reason
+
+
+def test_a_start_loses_nothing_only_if_the_broker_that_nobody_asked_has_the_records(tmp_path: Path) -> None:
+    """The batch was planned days ago, the topic keeps its records for days: nobody put the two together."""
+    root = checkpoint_at(tmp_path, {"orders": {0: 4}}, {"orders": {0: 8}})
+    best = options(context_of(Checkpoint.open(str(root))))[0]
+    assert "which was not asked, still has the records (the newest batch was planned" in best.reason
+    asked = connectors_of(answered({("orders", 0): at(0, 12, 8, first_ms=NOW - 2 * HOUR)}))
+    best = options(judge(Checkpoint.open(str(root)), asked).recovery(Answers()))[0]
+    assert best.reason.endswith("and loses nothing.")
+
+
+@pytest.mark.parametrize("sink", ["kafka", "foreach_append"])
+def test_a_sink_that_takes_every_row_gets_one_batch_again_not_all_of_them(tmp_path: Path, sink: str) -> None:
+    """One damaged offset file: a full refresh was recommended to a Kafka sink, whose topic cannot be emptied."""
+    root = copy_sample("join-watermark-held-back", tmp_path)
+    newest = max(int(path.name) for path in (root / "offsets").iterdir() if path.name.isdecimal())
+    damage.holding(f"offsets/{newest}", "")(root)
+    best = options(context_of(Checkpoint.open(str(root)), {"sink": sink}))[0]
+    assert (best.id, best.recommended) == ("rewind", True)
+    assert f"the rows of batch {newest} a second time" in best.reason
 
 
 def test_a_risk_that_is_none_at_the_answered_sink_does_not_lead_to_a_refresh() -> None:

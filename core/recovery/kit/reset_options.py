@@ -11,6 +11,7 @@ from core.recovery.kit.new_checkpoint import back_up, check_new_logs, new_direct
 from core.recovery.kit.query import QueryRun, run_to_the_end, stream
 from core.recovery.kit.resets import (
     check_ours,
+    check_planned,
     check_rows,
     check_sink_got_it,
     check_sink_stands,
@@ -90,6 +91,6 @@ def check_began(run: QueryRun) -> Checks:
         else:
             checks.append((True, f"{name} began exactly where batch {run.last_committed} ended"))
         starts[source["key"]] = began
-    checks += check_sink_got_it(run, 0)
+    checks += [*check_sink_got_it(run, 0), *check_planned(run)]
     parts = parts_of_new(run, starts) if len(starts) == len(run.sources) else None
     return checks + check_rows(run, record["rows_before"], parts)

@@ -25,7 +25,7 @@ from core.recovery.kit.new_checkpoint import (
     source_lines,
 )
 from core.recovery.kit.query import QueryRun, run_to_the_end, stream
-from core.recovery.kit.resets import check_rows, check_sink_got_it, facts_before, header_of
+from core.recovery.kit.resets import check_planned, check_rows, check_sink_got_it, facts_before, header_of
 from core.recovery.kit.run import under_another_name
 from core.recovery.kit.sink import delta_epoch, sink_numbers
 from core.recovery.kit.words import Checks, show
@@ -140,7 +140,7 @@ class Seeded:
                 starts[source["key"]] = json.loads(source["pending"] if has_pending else source["position"])
         if end_of_new(run)[0] < self.first_batch:
             return checks
-        checks += check_sink_got_it(run, self.first_batch)
+        checks += [*check_sink_got_it(run, self.first_batch), *check_planned(run)]
         # Whether the target of a foreachBatch with transaction ids has the planned batch is not known, so
         # its rows cannot be verified.
         parts = parts_of_new(run, starts) if record["pending_is_in_sink"] is not None else None

@@ -222,10 +222,15 @@ def _reason(context: RecoveryContext) -> str:
 
 
 def _reason_before_refresh(context: RecoveryContext) -> str:
-    """A Delta table can be restored to the batch: that is less than reading everything again."""
-    if context.sink != "delta" or not _mends(context):
+    """Less than reading everything again: a Delta table can be restored to the batch, and a sink that takes
+    every row gets those of the batches after it a second time, not those of all batches."""
+    if not _mends(context):
         return ""
-    return say("recovery_repairs.best_rewind_restore", batch=_batch(context))
+    if context.sink in ("kafka", "foreach_append"):
+        return say("recovery_repairs.best_rewind_repeats", batch=_batch(context), ids=_replayed(context))
+    if context.sink == "delta":
+        return say("recovery_repairs.best_rewind_restore", batch=_batch(context))
+    return ""
 
 
 def _steps(context: RecoveryContext) -> tuple[PlanStep, ...]:
