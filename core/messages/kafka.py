@@ -61,6 +61,10 @@ SENTENCES: dict[str, str] = {
         " recreated."
     ),
     "not_again_other_topic": "The records cannot be read again. {about}",
+    "not_again_planned_back": (
+        "The records cannot be read again: topic {topic} was recreated, as the plan of batch {planned} shows,"
+        " which ends before it begins."
+    ),
     "not_again_gone": (
         "What was after batch {batch} in {names} cannot be read again: that is not on the broker any more."
     ),

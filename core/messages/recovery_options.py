@@ -64,6 +64,11 @@ SENTENCES: dict[str, str] = {
         " (state checkpoint format 2). Name the place of the sink to know."
     ),
     "restart_fails": "The next start fails: {sentence}",
+    "restart_fails_unless_loss": (
+        "The next start fails: {sentence} Started once with failOnDataLoss=false it reads what is left and"
+        " keeps position and state; what has expired is lost in any case. Give that as an answer to compare"
+        " it (source.<key>.option.failOnDataLoss=false)."
+    ),
     "restart_from_scratch": "The next start would begin from scratch: {sentence}",
     "restart_not_judged": "What the next start does could not be judged.",
     "best_restart": "A plain start resumes after the last committed batch and loses nothing.",
@@ -110,6 +115,10 @@ SENTENCES: dict[str, str] = {
     "best_restart_rerun": (
         "A plain start re-runs batch {batch} with its planned end offsets and loses nothing; no recovery"
         " is needed."
+    ),
+    "best_restart_lost_anyway": (
+        "What the source no longer has is lost in any case; a plain start with failOnDataLoss=false reads"
+        " what is left and keeps position and state."
     ),
     "best_restart_commits_lost": (
         "A plain start re-runs only batch {batch}. Of {ids:batches} there is no commit either: most likely"
@@ -342,6 +351,10 @@ SENTENCES: dict[str, str] = {
     "best_exact": (
         "The position of every source is exact, so nothing is lost, and only data that was not committed"
         " is reprocessed."
+    ),
+    "best_exact_unasked": (
+        "The position of every source is exact by the files, and only data that was not committed is"
+        " reprocessed. Nothing is lost if the broker, which was not asked, still has the records."
     ),
     "best_reprocess_rewind": (
         "A copy of the checkpoint at that batch reads again exactly what the later batches had read."

@@ -240,6 +240,12 @@ class RecoveryContext:
         return self.what_happened == "data_expired" and not (asked and asked.issuperset(can))
 
     @property
+    def unasked_brokers(self) -> bool:
+        """Whether a source reads from a broker that nobody has asked, or that did not answer."""
+        asked = {key for key, answer in self.connectors.brokers.items() if answer.trouble is None}
+        return any(source.kind.asks == "broker" and source.key not in asked for source in self.sources)
+
+    @property
     def platform(self) -> str:
         """Where the pipeline runs: the answer, else Lakeflow for a Lakeflow table, else PySpark."""
         return self.answers.get("platform") or ("lakeflow" if self.sink == "lakeflow_table" else "pyspark")

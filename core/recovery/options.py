@@ -137,6 +137,8 @@ def _why_reset(context: RecoveryContext, reset: Recipe) -> str:
         return say("recovery_options.best_changed_input")
     if reset.repeats:
         return say("recovery_options.best_with_repeats")
+    if context.unasked_brokers and not context.may_have_expired and not context.input_gone:
+        return say("recovery_options.best_exact_unasked")
     loses = reset.skips or context.may_have_expired or context.input_gone
     return say("recovery_options.best_with_loss" if loses else "recovery_options.best_exact")
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 CHANGED = ("changed", "removed", "added")
 """Answers to ``stateful`` after which the query that runs next is another one than the forecast is about."""
+LOST_ANYWAY = ("KAFKA_RECORDS_EXPIRED", "KAFKA_NEW_PARTITION_LATE")
+"""What a source no longer has is lost by every option: a start that is told to go on keeps all the rest."""
 NO_RESTART = ("query_changed", "source_changed", "reprocess")
 """Answers to ``what_happened`` that a plain restart does not answer."""
 
@@ -30,6 +32,8 @@ def why_no_restart(context: RecoveryContext) -> Sentence | None:
         return None if context.platform == "lakeflow" else say("recovery_options.restart_lost")
     if forecast is None:
         return say("recovery_options.restart_not_judged")
+    if forecast.outcome == "fail" and forecast.reason in LOST_ANYWAY:
+        return say("recovery_options.restart_fails_unless_loss", sentence=forecast.sentence)
     if forecast.outcome == "fail":
         return say("recovery_options.restart_fails", sentence=forecast.sentence)
     if context.is_state_lost and context.needs_state:
@@ -49,14 +53,21 @@ def is_recommended(context: RecoveryContext) -> bool:
         forecast is not None
         and forecast.outcome in ("resume", "rerun")
         and why_no_restart(context) is None
-        and not any(matters_at_sink(context, risk) for risk in forecast.risks)
-        and not _loses_rows(context, forecast)
+        and not any(matters_at_sink(context, risk) for risk in forecast.risks if risk.id not in LOST_ANYWAY)
+        and (_is_lost_anyway(context, forecast) or not _loses_rows(context, forecast))
         and (context.stateful not in CHANGED or _keeps_none(context))
         and (context.what_happened not in NO_RESTART or continues_with_new_code(context))
         and not context.may_have_expired
         and not context.is_sink_log_gone
         and not (context.what_happened == "damaged" and forecast.risk("STATE_SCHEMA_ELSEWHERE") is not None)
     )
+
+
+def _is_lost_anyway(context: RecoveryContext, forecast: Forecast) -> bool:
+    """Whether all that a plain start loses is what the source no longer has, and no planned batch has to run
+    with a part of its records."""
+    ids = {risk.id for risk in forecast.risks if matters_at_sink(context, risk)}
+    return bool(ids) and ids <= set(LOST_ANYWAY) and forecast.outcome == "resume"
 
 
 def matters_at_sink(context: RecoveryContext, risk: Risk) -> bool:
@@ -157,8 +168,10 @@ def why_recommended(context: RecoveryContext) -> Sentence:
         return say("recovery_options.best_restart_no_damage")
     if may_lack_its_sink(context):
         return say("recovery_options.best_restart_sink_away")
-    if forecast is not None and forecast.is_data_risk:
+    if forecast is not None and forecast.is_data_risk and not _is_lost_anyway(context, forecast):
         return say("recovery_options.best_restart_at_sink")
+    if forecast is not None and _is_lost_anyway(context, forecast):
+        return say("recovery_options.best_restart_lost_anyway")
     if forecast is not None and forecast.then is not None:
         return say("recovery_options.best_restart_then", batch=forecast.batch_id, then=forecast.then)
     unsure = _planned_before(context)
@@ -184,9 +197,7 @@ def _conditions(context: RecoveryContext) -> Iterator[Sentence]:
     """What has to be so for a plain start to lose nothing, and nobody looked at."""
     if context.forecast is not None and _is_open(context.forecast, "forecast_steps.open_contents"):
         yield say("recovery_options.if_state_is_whole")
-    said = context.connectors.brokers
-    asked = {key for key, answer in said.items() if answer.trouble is None}
-    if any(source.kind.asks == "broker" and source.key not in asked for source in context.sources):
+    if context.unasked_brokers:
         entry = context.ck.offset(context.newest_offset) if context.newest_offset is not None else None
         planned_ms = entry.timestamp_ms if isinstance(entry, OffsetEntry) else None
         if planned_ms is None:

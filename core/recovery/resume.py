@@ -22,7 +22,7 @@ from core.checkpoint.sources.forms import compact, no_option
 from core.checkpoint.sources.kafka import positions_read
 from core.checkpoint.sources.registry import kind_of, parse
 from core.connectors import ConnectorAnswers, SinkState
-from core.connectors.kafka.partitions import positions_before
+from core.connectors.kafka.partitions import positions_before, topics_planned_back
 from core.connectors.sink import sink_state
 from core.errors import FileNotRead, ResumeError
 from core.messages import say
@@ -205,8 +205,14 @@ def _compared(
     if broker is not None:
         read, wanted = positions_read(offset), connectors.given.topics.get(key)
         topics = read if wanted is None else {topic: read.get(topic, {}) for topic in wanted}
-        before = positions_before(ck, key, topics)
-        return with_broker(point, offset if wanted is None else topics, broker, entry.timestamp_ms, before)
+        return with_broker(
+            point,
+            offset if wanted is None else topics,
+            broker,
+            entry.timestamp_ms,
+            positions_before(ck, key, topics),
+            topics_planned_back(ck, key, read),
+        )
     return with_table(point, parse(offset), table) if table is not None else point
 
 

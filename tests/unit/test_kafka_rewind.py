@@ -14,7 +14,7 @@ from core.connectors import ConnectorAnswers
 from core.connectors.answers import BrokerAnswer, BrokerPartition
 from core.connectors.kafka.partitions import kafka_positions
 from core.judgement import judge
-from core.recovery import Answers, Option, options
+from core.recovery import Answers, Option, options, resume_points
 from tests.support import damage as d
 from tests.support.brokers import HOUR, MINUTE, NOW, answered, at, checkpoint_at, connectors_of
 from tests.support.build import PROJECT
@@ -111,3 +111,28 @@ def test_a_finding_does_not_advise_a_rewind_whose_records_are_gone(tmp_path: Pat
         report = judge(Checkpoint.open(str(root)), connectors).findings
         advised = {item.recipe for item in report.findings if item.recipe == "rewind" or item.rewind_to}
         assert advised == recipes, [(item.id, item.recipe) for item in report.findings]
+
+
+def left_by_a_failed_start(tmp_path: Path) -> Path:
+    """The topic was recreated, and the start that failed on it left the lower end of the new one."""
+    return checkpoint_at(tmp_path, {"orders": {0: 4}}, {"orders": {0: 10}}, {"orders": {0: 3}}, pending=True)
+
+
+@pytest.mark.parametrize(
+    ("first_ms", "start"),
+    [(NOW - HOUR + 30_000, -2), (NOW - HOUR // 2, -2), (OLD, 10)],
+    ids=["within a minute", "later", "holds old records"],
+)
+def test_the_plan_of_a_failed_start_shows_that_the_topic_was_recreated(
+    tmp_path: Path, first_ms: int, start: int
+) -> None:
+    """By now the new topic has grown past the position. One answer said "recreated" and "nothing is lost" and
+    lost 20 rows on Spark 4.3."""
+    ck = Checkpoint.open(str(left_by_a_failed_start(tmp_path)))
+    grown = one(at(0, 14, 10, first_ms=first_ms))
+    (source,) = resume_points(ck, connectors=grown).sources
+    assert source.point.options == {"startingOffsets": f'{{"orders":{{"0":{start}}}}}'}
+    said = judge(ck, grown).forecast
+    assert (said.outcome, said.reason) == ("fail", "FAILED_PLAN_LEFT")
+    assert ("rewind would not be enough" in str(said.then)) == (start == -2)
+    assert rewound(tmp_path, grown, 1).possible == (start == 10)

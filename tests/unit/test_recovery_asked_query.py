@@ -78,3 +78,28 @@ def test_answers_that_say_nothing_of_the_query_leave_it_as_it_was() -> None:
     ):
         assert asked_query(ck, Answers(answers), query) is query
     assert asked_query(ck, Answers({"source.0.option.subscribe": "a,b"}), query).topics == {"0": ("a", "b")}
+
+
+def test_what_has_expired_is_lost_in_any_case_and_a_start_that_goes_on_keeps_the_rest(tmp_path: Path) -> None:
+    """Of an aggregation whose unread records had expired: a refresh with wrong totals was recommended, and
+    nothing named the start that lost only them."""
+    root = checkpoint_at(tmp_path, {"orders": {0: 4}}, {"orders": {0: 10}})
+    expired = connectors_of(answered({("orders", 0): at(15, 20, 10)}))
+
+    def restart(**answers: str) -> Option:
+        context = judge(Checkpoint.open(str(root)), expired).recovery(Answers(answers))
+        return next(each for each in options(context) if each.id == "restart")
+
+    stopped, told = restart(), restart(**{LOSS: "false"})
+    assert not stopped.possible and "Started once with failOnDataLoss=false" in stopped.why
+    assert told.possible and told.recommended and "lost in any case" in told.reason
+    assert "loses nothing" not in told.reason and "15" in told.loses
+
+
+def test_a_reset_is_not_said_to_lose_nothing_while_no_broker_was_asked(tmp_path: Path) -> None:
+    root = checkpoint_at(tmp_path, {"orders": {0: 4}}, {"orders": {0: 10}})
+    context = judge(Checkpoint.open(str(root))).recovery(
+        Answers({"what_happened": "source_changed", "sink": "foreach_append"})
+    )
+    best = options(context)[0]
+    assert best.id == "reset" and "if the broker, which was not asked, still has the records" in best.reason

@@ -223,13 +223,11 @@ def repair_of_plan(s: RestartContext, part: Range, answer: BrokerAnswer) -> str:
 def _was_recreated(
     s: RestartContext, answer: BrokerAnswer, topic: str, partition: int, position: int
 ) -> bool:
-    """Not only an end below the position: by now the new topic may have grown past it. Then only its age
-    tells."""
-    judged = judge_partition(answer, topic, partition, position)
-    if judged.bounds is None or judged.state == "beyond_end":
-        return True
-    proof = recreated(answer, topic, {partition: position}, {}, _batch_ms(s))
-    return proof is not None or judged.first_record_ms is None
+    """Whether the lower end of a plan that a failed start left was that of a new topic, which may have grown
+    past the position by now. It was, unless the topic has records from before the batch that read up to
+    there."""
+    judged = judge_partition(answer, topic, partition, position, batch_ms=_batch_ms(s))
+    return judged.age != "older"
 
 
 # ------------------------------------------------------------------------------------------- where Spark

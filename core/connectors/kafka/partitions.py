@@ -99,6 +99,16 @@ def planned_positions(ck: Checkpoint, key: str) -> Positions | None:
     return _topics(ck.source_texts(ck.pending_batch, key)[1])
 
 
+def topics_planned_back(ck: Checkpoint, key: str, read: Positions) -> frozenset[str]:
+    """The topics that the planned batch would read backwards from the positions ``read``: a start that failed
+    leaves such a plan where the topic was recreated."""
+    return frozenset(
+        topic
+        for topic, ends in (planned_positions(ck, key) or {}).items()
+        if any(end < read.get(topic, {}).get(partition, end) for partition, end in ends.items())
+    )
+
+
 def is_outdated(ck: Checkpoint, answer: BrokerAnswer) -> bool:
     """Whether a batch was planned after the broker was asked: its positions may lie beyond an end that was
     true then.

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.sources.kafka import positions_read
 from core.connectors.kafka.judgement import JudgedPartition, Positions, judge_partition, recreated
-from core.connectors.kafka.partitions import batch_time_ms, is_outdated, kafka_positions, recreated_sentence
+from core.connectors.kafka.partitions import (
+    batch_time_ms,
+    is_outdated,
+    kafka_positions,
+    recreated_sentence,
+    topics_planned_back,
+)
 from core.messages import Sentence, say
 from core.messages.words import listed
 
@@ -71,6 +77,12 @@ def _why_not(
         proof = recreated(answer, topic, read, {}, batch_ms)
         if proof is not None:
             return say("kafka.not_again_other_topic", about=recreated_sentence(proof, answer))
+    for topic in topics_planned_back(ck, key, newest):
+        ages = {
+            judge_partition(answer, topic, p, at, batch_ms=batch_ms).age for p, at in newest[topic].items()
+        }
+        if "older" not in ages:
+            return say("kafka.not_again_planned_back", topic=topic, planned=ck.pending_batch)
     judged = [
         judge_partition(answer, topic, partition, positions.get(topic, {}).get(partition))
         for topic in positions
