@@ -261,6 +261,10 @@ SENTENCES: dict[str, str] = {
     "commit_ahead": "commits/{commit} is ahead of the newest offset, {offset}. {then}",
     # Another version of Spark.
     "checksums_wrong_numbers": "{why}: it runs and computes wrong numbers without an error.",
+    "checksums_begin_again": (
+        "{why}: it runs, finds none of the old keys in RocksDB and computes as if the state were empty,"
+        " without an error."
+    ),
     "key_order_fails": (
         "dropDuplicates of operator {operator_id} has {columns:counted column}, and Spark {spark} orders"
         " them differently"

@@ -3,6 +3,7 @@ and 4.3)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -218,6 +219,41 @@ def test_row_checksums_are_not_known_before_4_2(
     assert answer.outcome == outcome
     assert answer.reason == "VERSION_TRAP" or [risk.id for risk in answer.risks] == ["VERSION_TRAP"]
     assert said(tmp_path, "4.2").outcome == "resume" and said(tmp_path, "4.2").risks == ()
+
+
+@pytest.mark.parametrize(("watermark_ms", "outcome"), [(0, "resume"), (1_700_000_000_000, "fail")])
+def test_row_checksums_in_rocksdb_hide_the_state_from_3_5(
+    tmp_path: Path, watermark_ms: int, outcome: str
+) -> None:
+    """Seen with totals written by 4.3 and started by 3.5.9: they began again, without an error."""
+    conf = stateful_conf(**{"spark.sql.streaming.stateStore.rowChecksum.enabled": "true"}, **ROCKSDB)
+    files_checkpoint(tmp_path, conf=conf)
+    for path in (tmp_path / "offsets").iterdir():
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r'"batchWatermarkMs":\d+', f'"batchWatermarkMs":{watermark_ms}', text)
+        path.write_text(text, encoding="utf-8")
+    with_state(tmp_path, range(1, 6), kind="zip")
+    answer = said(tmp_path, "3.5")
+    assert answer.outcome == outcome
+    if outcome == "resume":
+        assert [risk.id for risk in answer.risks] == ["VERSION_TRAP"]
+        assert "computes as if the state were empty" in answer.sentence and answer.data.append == "unknown"
+
+
+@pytest.mark.parametrize(("layout", "outcome"), [("2", "resume"), ("3", "fail"), ("4", "fail")])
+def test_a_newer_layout_of_join_state_cannot_be_set_before_4_0(
+    tmp_path: Path, layout: str, outcome: str
+) -> None:
+    """Seen with 3.5.9: the start fails before any batch, "exact" was said."""
+    conf = {**stateful_conf(), "spark.sql.streaming.join.stateFormatVersion": layout}
+    files_checkpoint(tmp_path, conf=conf)
+    answer = said(tmp_path, "3.5")
+    assert answer.outcome == outcome
+    if outcome == "fail":
+        assert answer.error is not None and answer.fails_at == "start"
+        message = f"'{layout}' in spark.sql.streaming.join.stateFormatVersion is invalid."
+        assert answer.error.message == message
+    assert said(tmp_path, "4.3").reason != "SETTINGS_CHANGED"
 
 
 def test_changelogs_are_not_known_before_3_5(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Settings in offsets/N that Spark cannot set: it takes them over into the session at the start, before any
-batch, for queries without state too. Observed with Spark 3.5, 4.0 and 4.3; only a hand writes such values.
+batch, for queries without state too. Observed with Spark 3.5, 4.0 and 4.3. Only a hand writes such values,
+except the layout of join state: newer versions know more of them (3 under 3.5.9).
 
 And one that may not be there: Spark 4.2.0 leaves the number of state partitions out of ``offsets/0`` of
 version 2 (SPARK-59919)."""
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from core.analysis.forecast.context import RestartContext
 from core.analysis.forecast.step_verdict import Verdict, failed
-from core.analysis.forecast.versions import V41, V42, V43
+from core.analysis.forecast.versions import V40, V41, V42, V43
 from core.checkpoint.families import metadata_of
 from core.checkpoint.model import OffsetEntry
 from core.checkpoint.state import state_inventory
@@ -18,6 +19,7 @@ from core.sparklogs.evidence import Certainty, Evidence
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 PARTITIONS_FROM_41 = "spark.sql.streaming.internal.stateStore.partitions"
+JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 BOOLEANS = (
     "spark.sql.streaming.statefulOperator.useStrictDistribution",
@@ -41,6 +43,9 @@ def check_pinned_values(s: RestartContext, entry: OffsetEntry) -> Verdict | None
     policy = entry.conf.get(POLICY)
     if policy is not None and policy.lower() not in ("min", "max"):
         return _refused(s, at, "conf_policy", POLICY, POLICY, policy)
+    layout = entry.conf.get(JOIN_FORMAT)
+    if s.version < V40 and layout is not None and layout not in ("1", "2"):
+        return _refused(s, at, "conf_policy", JOIN_FORMAT, JOIN_FORMAT, layout)
     for name in BOOLEANS:
         flag = entry.conf.get(name)
         if flag is not None and flag.strip().lower() not in ("true", "false"):
